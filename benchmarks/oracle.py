@@ -92,7 +92,7 @@ def every_file(root: Path) -> Iterator[File]:
 def own_files(root: Path) -> list[File]:
     """The examples, and the dumps of the format cases, named after what is in them."""
     examples = sorted(path for path in (root / "examples").iterdir() if path.suffix.startswith(".json"))
-    files = [(f"examples/{path.name}", path.read_bytes()) for path in examples]
+    files = [(f"examples/{path.name}", path.read_bytes() + b"\n") for path in examples]  # as somebody's own: listed
     for path in sorted((root / "tests/dumps/formats/cases").glob("*.md")):
         files += [(f"formats/{name}", text.encode("utf-8", "surrogatepass")) for name, text in cases(path)]
     return files

@@ -101,7 +101,10 @@ def test_what_is_chosen_shows_in_forced_colours(page: Page) -> None:
 
 def test_the_question_for_your_parser_is_not_cut_at_320_pixels(page: Page) -> None:
     page.set_viewport_size({"width": 320, "height": 640})
+    body = b'{"id": "unasked", "messages": [{"role": "assistant", "content": "{\\"a\\": 1,}"}]}'
+    page.request.post("/api/dumps?filename=unasked.json", data=body)
     page.goto("/")
+    page.locator("#question summary").first.click()
     answers = page.locator(".parsers button:visible")
     expect(answers.first).to_be_visible()
     page.locator(".parsers button span").evaluate_all(

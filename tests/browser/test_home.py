@@ -55,6 +55,7 @@ def test_from_drop_to_caret_through_the_question(own_server: str, log: Path, pag
     actions += 1
     question = page.locator("#question")
     expect(question).to_contain_text("1 of 12 responses is not plain JSON")
+    act(question.locator("summary").first)
     direct = question.get_by_role("button", name="direct", exact=False).first
     expect(direct).to_contain_text("1 would have failed")
     act(direct)
@@ -73,7 +74,7 @@ def test_it_can_be_undone_and_dismissed(own_server: str, log: Path, page: Page) 
     page.request.post(f"{own_server}/api/dumps?filename=agent.jsonl", data=log.read_bytes())
     page.goto(own_server)
     expect(page.locator(".strip.open")).to_have_count(6)
-    page.locator("#question").get_by_role("button", name="direct").first.click()
+    page.locator("#question").get_by_role("button", name="Yes, json.loads").click()
     expect(page.locator(".strip.open")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".strip.open")).to_have_count(6)
@@ -87,7 +88,7 @@ def test_without_javascript(own_server: str, log: Path, browser: Any) -> None:
     page = context.new_page()
     page.request.post(f"{own_server}/api/dumps?filename=agent.jsonl", data=log.read_bytes())
     page.goto(own_server)
-    page.locator("#question").get_by_role("button", name="direct").first.click()
+    page.locator("#question").get_by_role("button", name="Yes, json.loads").click()
     expect(page.locator("tr.failed")).to_have_count(1)
     context.close()
 
@@ -101,8 +102,5 @@ def test_the_question_leaves_room_on_a_telephone(own_server: str, log: Path, pag
     page.goto(own_server)
     expect(question).not_to_contain_text("counting")
     box = question.bounding_box()
-    assert box and box["height"] < 240
-    last = question.locator(".likely button").last
-    last.focus()
-    expect(last).to_be_in_viewport()
+    assert box and box["height"] < 160
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

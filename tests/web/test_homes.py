@@ -24,17 +24,18 @@ def app(make: Callable[..., Flask]) -> Flask:
     return make(home="unknown")
 
 
-def test_statistics_and_reports_never_say_that_none_failed_where_the_parser_is_unknown(
+def test_statistics_read_an_unknown_parser_as_json_loads_and_say_so(
     client: FlaskClient, brought: dict[str, Any]
 ) -> None:
     page = client.get("/statistics").text
-    assert "none failed" not in page and "Parser unknown</b> for 3 responses" in page and "and none is recorded" in page
-    assert page.count('title="Parser unknown for 3 responses">?</span>') == 2
+    assert "1 failed</b>" in page and "Parser unknown for 3 responses: read as <code>json.loads</code>" in page
+    failed = client.get("/api/responses?failed=1").json
+    assert failed["total"] == 1 == len(failed["responses"])
     report = client.get("/api/session/one/export?format=report").text
     assert "0 failed" not in report and "parser unknown: no failure is recorded" in report
     assert client.put("/api/session/one/home", json={"home": "direct"}).status_code == 200
     page = client.get("/statistics").text
-    assert "1 failed</b>" in page and "</a>. <b>Parser unknown</b> for 1 response:" in page
+    assert "1 failed</b>" in page and "Parser unknown for 1 response:" in page
     assert client.put("/api/session/two/home", json={"home": "direct"}).status_code == 200
     assert "Parser unknown" not in client.get("/statistics").text
 
@@ -86,7 +87,9 @@ def session(client: FlaskClient, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("path", ["/", "/dumps", "/sessions/one", "/dumps/1", "/homes"])
 def test_it_is_asked_for(client: FlaskClient, counted: None, path: str) -> None:
     page = client.get(path).text
-    assert "We don't know which parser your program uses." in page.replace("&#39;", "'")
+    assert "Which parser is yours?" in page and page.count("Read as <code>json.loads</code>") == 1
+    assert '<details id="question-parsers">' in page, "it stands folded and covers nothing"
+    assert page.index('value="fire-circle"') > page.index("<summary>Field reports</summary>")
     assert "1 would have failed" in page
     if path != "/sessions/one":
         assert "none would have failed, no JSON found in 3" in page, "vllm-hermes returns all of it as plain text"
@@ -108,7 +111,8 @@ def test_an_unknown_parser_reads_as_such(client: FlaskClient, brought: dict[str,
     about = session(client, "one")
     assert (about["home"], about["home_source"], about["failed"]) == ("unknown", "unknown", 0)
     assert about["shape"] == {"clean": 1, "extracted": 0, "repaired": 1, "failed": 0, "none": 0}
-    assert client.get("/api/sessions?verdict=clean").json["total"] == 0
+    assert client.get("/api/sessions?verdict=clean").json["total"] == 2
+    assert client.get("/api/sessions?verdict=failed").json["total"] == 1
     assert client.get("/api/sessions?home=unknown").json["total"] == 2
     for path in ("/sessions/one", "/sessions/one/turns/1", "/statistics", "/homes"):
         assert client.get(path).status_code == 200, path

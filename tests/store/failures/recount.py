@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.parsing import Trace, failure_group
+from webapp.parsing import Trace, failure_group, parse
 from webapp.store.failures import groups
 from webapp.store.models import Label, Parse, Session, Turn
 from webapp.store.sessions.filters import HOME, Filters
@@ -43,11 +43,13 @@ def recount(db: orm.Session, under: str = HOME, *, anew: bool = False, model: st
         is_response = turn.kind in ("response", "tool_call") and turn.raw is not None and turn.duplicate_of is None
         if not is_response or (model is not None and turn.model != model):
             continue
-        parse = parses[turn.id].get(turn.home_profile if under == HOME else under)
-        key, path = (None, None) if parse is None else (parse.failure_group, parse.failure_path)
-        if anew and parse is not None:
+        stored_parse = parses[turn.id].get(turn.home_profile if under == HOME else under)
+        key, path = (None, None) if stored_parse is None else (stored_parse.failure_group, stored_parse.failure_path)
+        if under == HOME and turn.home_profile == "unknown":
+            key, path = as_json(db, turn.id, turn.raw)
+        if anew and stored_parse is not None:
             ours = Trace.from_dict(parses[turn.id]["fencepost"].trace)
-            made = failure_group.group(turn.raw, Trace.from_dict(parse.trace), ours)
+            made = failure_group.group(turn.raw, Trace.from_dict(stored_parse.trace), ours)
             assert (None if made is None else made.key) == key, turn.raw
         if key is None and under == HOME and turn.recorded_failure is not None:
             key = recorded_key(turn.recorded_failure)
@@ -60,6 +62,14 @@ def recount(db: orm.Session, under: str = HOME, *, anew: bool = False, model: st
             counted.paths.update([path] if path is not None else [])
             counted.labelled += turn.id in labelled
     return dict(groups_by_key)
+
+
+def as_json(db: orm.Session, turn_id: int, raw: str) -> tuple[str | None, str | None]:
+    """The group of a response whose parser is unknown: `json.loads` fails, and there is JSON in it."""
+    stored = db.scalars(sa.select(Parse.trace).where(Parse.turn_id == turn_id, Parse.profile == "fencepost")).one()
+    ours = Trace.from_dict(stored)
+    made = None if ours.verdict == "none" else failure_group.group(raw, parse(raw, "direct"), ours)
+    return (None, None) if made is None else (made.key, made.path)
 
 
 def check(db: orm.Session, under: str = HOME, *, anew: bool = False, model: str | None = None) -> int:

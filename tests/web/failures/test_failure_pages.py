@@ -70,15 +70,15 @@ def test_filters_and_time_narrow_it_and_new_shows_what_is_new(failing: FlaskClie
     assert failing.get("/failures?since=never").status_code == 400
 
 
-def test_an_unknown_parser_is_said_and_never_none(client: FlaskClient, make: Any) -> None:
+def test_an_unknown_parser_is_read_as_json_loads_and_said(client: FlaskClient, make: Any) -> None:
     unknown = make(home="unknown").test_client()
     assert "Nothing here yet" in text(unknown, "/failures")
     line = session("mystery", [COMMA, GOOD], 8)
     assert unknown.post("/api/dumps?filename=u.jsonl", data=line).status_code == 201
     page = text(unknown, "/failures")
-    assert "<b>parser unknown</b>" in page and "nobody knows whether any failed" in page
-    assert "We don't know which parser your program uses" in page.replace("&#39;", "'")
-    assert "0 kinds" not in page and "failed</h2>" not in page
+    assert "<b>2 kinds of failure</b>, 2 responses of 2" in page and "trailing comma" in page
+    assert "Parser unknown for 2 responses: read as <code>json.loads</code>" in page
+    assert "Which parser is yours?" in page
     assert "<b>not run</b>" in text(unknown, "/failures", under="direct")
 
 

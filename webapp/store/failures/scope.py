@@ -13,7 +13,7 @@ from webapp.store.db.dialect import unindexed
 from webapp.store.db.types import microseconds
 from webapp.store.failures import overlay
 from webapp.store.models import FailedResponse, FailureOverlay, Label, Parse, Session, Turn, is_response
-from webapp.store.sessions import facets, sessions
+from webapp.store.sessions import example_sessions, facets, sessions
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.view import View
 from webapp.store.write.home import UNKNOWN
@@ -31,13 +31,14 @@ Condition = sa.ColumnElement[bool]
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """How many responses there are: `run` of them were parsed by the profile that is looked under, and only of those is
-    known whether they failed. Under home the others are of sessions whose parser is unknown.
+    known whether they failed. Under home that is all: an unknown parser is read as `json.loads`, in `assumed` of them.
 
     Both are None where a filter is set by which responses that did not fail are not counted.
     """
 
     run: int | None
     of: int | None
+    assumed: int = 0
 
     @property
     def not_run(self) -> int | None:
@@ -86,7 +87,8 @@ def scope(db: orm.Session, filters: Filters) -> Scope:
     since, until = (None if when is None else microseconds(when) for when in filters.span())
     bare = replace(filters, since=None, until=None, model=None, agent=None, phase=None, tool=None, label=None)
     view = sessions.view(db, bare)
-    where = [FailedResponse.under == filters.under, *_of_response(db, filters)]
+    shown = [] if filters.dump else [FailedResponse.session_id.not_in(example_sessions.hidden())]
+    where = [sa.and_(FailedResponse.under == filters.under, *shown), *_of_response(db, filters)]
     where += [] if since is None else [FailedResponse.at >= since]
     where += [] if until is None else [FailedResponse.at < until]
     if view.is_narrowed():
@@ -119,20 +121,23 @@ def coverage(db: orm.Session, scope_in_view: Scope, model: str | None = None) ->
     inside: list[Condition] = [] if since is None else [Session.happened_at >= since]
     inside += [] if until is None else [sa.func.coalesce(Session.ended_at, Session.happened_at) < until]
     whole = _of_counters(db, scope_in_view.view, inside, filters.under, model)
+    if filters.under == HOME:
+        unknown = (*scope_in_view.view.where(), Session.home_profile == UNKNOWN)
+        assumed = db.scalar(sa.select(sa.func.sum(Session.response_count)).where(*unknown))
+        whole = replace(whole, assumed=int(assumed or 0))
     bounds = [bound for bound in (since, until) if bound is not None]
     if whole.run is None or whole.of is None or not bounds:
         return whole
     astride = sa.or_(*(sa.and_(Session.ended_at >= bound, Session.happened_at < bound) for bound in bounds))
     run, of = _of_turns(db, scope_in_view, astride, model)
-    return Coverage(whole.run + run, whole.of + of)
+    return replace(whole, run=whole.run + run, of=whole.of + of)
 
 
 def _of_counters(db: orm.Session, view: View, inside: list[Condition], under: str, model: str | None) -> Coverage:
     where = [*view.where(), *inside]
     if model is None:
-        known = sa.case((Session.home_profile != UNKNOWN, Session.response_count), else_=0)
-        run, of = db.execute(sa.select(sa.func.sum(known), sa.func.sum(Session.response_count)).where(*where)).one()
-        return Coverage(int((run or 0) if under == HOME else _total(db, where, f"verdict {under}")), int(of or 0))
+        every = int(db.scalar(sa.select(sa.func.sum(Session.response_count)).where(*where)) or 0)
+        return Coverage(every if under == HOME else _total(db, where, f"verdict {under}"), every)
     of = _total(db, where, *(f"model {OURS} {verdict}" for verdict in VERDICTS), value=model)
     if under == HOME:
         return Coverage(_total(db, where, *(f"model {HOME} {verdict}" for verdict in VERDICTS), value=model), of)
@@ -150,7 +155,8 @@ def _of_turns(db: orm.Session, scope_in_view: Scope, astride: Condition, model: 
     since, until = filters.span()
     sent = sa.func.coalesce(Turn.sent_at, Session.happened_at)
     name = Session.home_profile if filters.under == HOME else sa.literal(filters.under)
-    parsed = sa.exists().where(Parse.turn_id == Turn.id, Parse.profile == name)
+    parsed: Condition = sa.exists().where(Parse.turn_id == Turn.id, Parse.profile == name)
+    parsed = sa.or_(parsed, Session.home_profile == UNKNOWN) if filters.under == HOME else parsed
     query = sa.select(sa.func.count(sa.case((parsed, 1))), sa.func.count()).select_from(Session)
     query = query.join(Turn, Turn.session_id == Session.id).where(is_response, astride, *scope_in_view.view.where())
     query = query if since is None else query.where(sent >= since)

@@ -15,13 +15,14 @@ from webapp import parsing
 from webapp.parsing import Profile
 from webapp.store.db.database import writing
 from webapp.store.models import TURNS_A_SESSION, DumpSession, Parse, Session, Turn, is_response
+from webapp.store.sessions.example_sessions import listed
 from webapp.store.write.home import UNKNOWN
 
 _AT_ONCE = 100
 RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """what a user's own profile may raise; ours promise not to"""
 
-_UNKNOWN = (Session.home_source == UNKNOWN, Session.deleted_at.is_(None))
+_UNKNOWN = (Session.home_source == UNKNOWN, listed)
 Ends = Callable[[], bool]
 _COUNTED = ("failed", "none")
 _FORM = "2"

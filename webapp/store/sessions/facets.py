@@ -16,7 +16,7 @@ from webapp.store.db.time_limit import TookTooLong, within
 from webapp.store.models import TURNS_A_SESSION, FacetValue, Label, Session, SessionFacet
 from webapp.store.sessions.filters import LABELS
 from webapp.store.sessions.view import View
-from webapp.store.sessions.where import FACETS, not_deleted, stored_name
+from webapp.store.sessions.where import FACETS, has_failed, has_rescued, listed, stored_name
 
 LIMIT = 0.3
 """seconds that counting may take; what is not counted by then is said to be cut"""
@@ -92,8 +92,8 @@ def counts(db: orm.Session, view: View) -> Counts:
     seen = sa.and_(failed, rescued)
     columns = (
         label,
-        sa.and_(label, Session.failed),
-        sa.and_(label, Session.rescued_count > 0),
+        sa.and_(label, has_failed),
+        sa.and_(label, has_rescued),
         sa.and_(seen, Session.label_count > 0),
         sa.and_(seen, Session.label_count == 0),
         sa.and_(seen, label),
@@ -104,7 +104,7 @@ def counts(db: orm.Session, view: View) -> Counts:
     return Counts(*numbers)
 
 
-_every = sa.select(sa.func.count()).select_from(Session).where(not_deleted)
+_every = sa.select(sa.func.count()).select_from(Session).where(listed)
 
 
 def top(counts: Mapping[_T, int], chosen: _T | None, most: int = MOST_VALUES) -> tuple[list[tuple[_T, int]], int]:

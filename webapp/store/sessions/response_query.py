@@ -15,6 +15,7 @@ from webapp.store.models import Finding, Label, Parse, ParseRepair, Session, Tur
 from webapp.store.sessions.filters import HOME, LABELS, Filters
 from webapp.store.write import facets
 from webapp.store.write.contracts import BROKEN_AS_ONE
+from webapp.store.write.home import UNKNOWN
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 from webapp.store.write.tally import READABLE
 
@@ -30,8 +31,17 @@ Test = Callable[[Sequence[Row]], list[Row]]
 
 
 def failed() -> sa.ColumnElement[bool]:
-    """Whether a response failed in production: under its known home profile, or by what its dump records."""
-    return sa.or_(Turn.recorded_failure.is_not(None), sa.func.coalesce(home.verdict == "failed", sa.false()))
+    """Whether a response failed in production: under its home profile, or by what its dump records."""
+    verdict = read_verdict(HOME, home)
+    return sa.or_(Turn.recorded_failure.is_not(None), sa.func.coalesce(verdict == "failed", sa.false()))
+
+
+def read_verdict(profile: str, parse: Any = under) -> sa.ColumnElement[str]:
+    """The verdict of `profile`; at home of an unknown one that of `json.loads`, by what `fencepost` made of it."""
+    if profile != HOME:
+        return sa.type_coerce(parse.verdict, sa.String())
+    as_json = sa.case((ours.verdict.in_(("extracted", "repaired")), "failed"), else_=ours.verdict)
+    return sa.case((Session.home_profile == UNKNOWN, as_json), else_=parse.verdict)
 
 
 def query(db: orm.Session, filters: Filters) -> tuple[Any, list[Test]]:
@@ -67,7 +77,7 @@ def conditions(filters: Filters) -> Iterable[sa.ColumnElement[bool]]:
         yield failed()
     if filters.rescued:
         yield ours.verdict.in_(READABLE)
-    equal = {under.verdict: filters.verdict, under.strategy: filters.strategy}
+    equal = {read_verdict(filters.under): filters.verdict, under.strategy: filters.strategy}
     equal |= {Turn.model: filters.model, Turn.agent: filters.agent, Turn.phase: filters.phase}
     yield from (column == value for column, value in equal.items() if value is not None)
     if filters.repair is not None:

@@ -16,7 +16,7 @@ from webapp.store.sessions import coverage, facets, order, response_query, sessi
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.turns import PREVIEW, preview
 from webapp.store.sessions.view import View
-from webapp.store.sessions.where import not_deleted, stored_name
+from webapp.store.sessions.where import failed_count, listed, rescued_count, stored_name
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE, VERDICTS
 
@@ -106,7 +106,7 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
         list(lines(db, filters, [row.turn_id for row in rows[:limit]]).values()),
         None if last is None else _cursor(db, filters.sort, *last),
         *count(db, view),
-        _sum(db, Session.response_count, not_deleted),
+        _sum(db, Session.response_count, listed),
         looked_at,
         last is not None and len(rows) <= limit,
         coverage.of_view(db, view),
@@ -149,7 +149,7 @@ def _from_counters(db: orm.Session, view: View) -> int | None:
     if not chosen:
         return _sum(db, Session.response_count, *view.where())
     if chosen <= {"failed", "rescued"}:
-        return _sum(db, Session.rescued_count if filters.rescued else Session.failed_count, *view.where())
+        return _sum(db, rescued_count if filters.rescued else failed_count, *view.where())
     if chosen == {"model", "verdict"} and filters.under in (HOME, OURS):
         return facets.total(db, view.ids(), [f"model {filters.under} {filters.verdict}"], filters.model)
     if len(chosen) > 1 or chosen & {"agent", "phase", "tool", "finding", "label", "contract", "q"}:

@@ -37,7 +37,7 @@ def view(db: orm.Session, filters: Filters, most: int = 0) -> View:
     most = max(most, MOST_COUNTED)
     text = filters.q or ""
     connection, bare = db.connection(), View(replace(filters, q=None))
-    found = search.sessions(connection, text, [where.not_deleted], most=most)
+    found = search.sessions(connection, text, [where.listed], most=most)
     if found.more and found.ids and bare.is_narrowed():
         found = search.sessions(connection, text, bare.where(), most=most)
     ids = found.ids if found.ids or found.more else _with_id(connection, text)
@@ -66,5 +66,5 @@ def page(db: orm.Session, view: View, after: str | None, limit: int) -> Hits:
 
 def _with_id(connection: sa.Connection, text: str) -> list[int]:
     """The newest sessions whose id has `text` within it."""
-    query = sa.select(Session.id).where(contains(Session.external_id, text.strip()), where.not_deleted)
+    query = sa.select(Session.id).where(contains(Session.external_id, text.strip()), where.listed)
     return list(connection.scalars(query.order_by(Session.id.desc()).limit(MOST_COUNTED)))

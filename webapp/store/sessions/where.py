@@ -8,10 +8,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.store.db.dialect import unindexed
-from webapp.store.models import TURNS_A_SESSION, DumpSession, FacetValue, Label, Session, SessionFacet
+from webapp.store.models import TURNS_A_SESSION, DumpSession, FacetValue, FailedResponse, Label, Session, SessionFacet
 from webapp.store.sessions.columns import MORE_THAN, Number
 from webapp.store.sessions.dumps import id_of
+from webapp.store.sessions.example_sessions import listed as listed
 from webapp.store.sessions.filters import LABELS, NARROWING, Filters
+from webapp.store.write.home import UNKNOWN
 
 FACETS = (
     *("verdict", "strategy", "repair", "error", "finding", "model", "agent", "phase", "tool"),
@@ -21,7 +23,21 @@ FACETS = (
 OF_PARSE = ("verdict", "strategy", "repair")
 """facets that are counted by profile"""
 Condition = sa.ColumnElement[bool]
-not_deleted: Condition = Session.deleted_at.is_(None)
+_is_known = Session.home_profile != UNKNOWN
+_failed_as_json = (
+    sa.select(sa.func.count())
+    .select_from(FailedResponse)
+    .where(FailedResponse.session_id == Session.id, FailedResponse.under == "home")
+    .scalar_subquery()
+)
+_read_by_us = Session.extracted_count + Session.repaired_count
+failed_count = sa.case((_is_known, Session.failed_count), else_=_failed_as_json)
+"""how many of a session's responses failed: under its parser, under `json.loads` where that is unknown"""
+rescued_count = sa.case((_is_known, Session.rescued_count), else_=_read_by_us)
+has_failed: Condition = sa.or_(
+    Session.failed.is_(sa.true()), sa.and_(~_is_known, _read_by_us + Session.unparsed_count > 0)
+)
+has_rescued: Condition = sa.or_(Session.rescued_count > 0, sa.and_(~_is_known, _read_by_us > 0))
 
 
 def stored_name(facet: str, under: str) -> str:
@@ -34,7 +50,8 @@ def conditions(
 ) -> list[Condition]:
     """What must hold of a session in view, where the filters `without` are left out; search is no part of it."""
     chosen = (name for name in only if name not in without)
-    return [not_deleted, *(part for name in chosen if (part := _condition(filters, name)) is not None)]
+    start = Session.deleted_at.is_(None) if filters.dump else listed
+    return [start, *(part for name in chosen if (part := _condition(filters, name)) is not None)]
 
 
 def ids(filters: Filters, *more: Condition, without: Collection[str] = ()) -> sa.Select[Any]:
@@ -86,8 +103,8 @@ def _more_than(number: Number) -> Callable[[Filters], Condition]:
 
 
 _COLUMNS: dict[str, Callable[[Filters], Condition]] = {
-    "failed": lambda _: Session.failed.is_(sa.true()),
-    "rescued": lambda _: Session.rescued_count > 0,
+    "failed": lambda _: has_failed,
+    "rescued": lambda _: has_rescued,
     "since": _since,
     "until": _until,
     "label": _label,

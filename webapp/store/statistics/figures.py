@@ -74,7 +74,7 @@ class OfModel:
 class Bucket:
     """What came in from `start` until before `end`; `verdicts` are under the home profile, zeros included.
 
-    Without sessions there are none. Of `unknown` responses nobody has named the parser: only recorded failures count.
+    Without sessions there are none. Of `unknown` responses nobody has named the parser: they are read as `json.loads`.
     """
 
     start: datetime
@@ -95,7 +95,7 @@ class Statistics:
     `step` is what a bucket is: hour, day, week, month, quarter or year; there are at most 40, those without a session
     included. `coverage` says of every profile how far it was run over what is in view: one that was not has no figures.
     `models` and `errors` are the 50 with most responses, `more_models` and `more_errors` count the others.
-    Of `unknown` responses nobody has named the parser: of those only recorded failures count as failed.
+    Of `unknown` responses nobody has named the parser: they are read as `json.loads`.
     """
 
     sessions: int

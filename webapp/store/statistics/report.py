@@ -19,7 +19,7 @@ from webapp.store.sessions import coverage, facets, sessions
 from webapp.store.sessions.facets import top
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.view import View
-from webapp.store.sessions.where import not_deleted
+from webapp.store.sessions.where import failed_count, listed, rescued_count
 from webapp.store.statistics import timesteps
 from webapp.store.statistics.figures import Bucket, Entry, OfModel, ProfileFigures, Statistics, Timing
 from webapp.store.write.home import UNKNOWN
@@ -30,6 +30,12 @@ _OF_PROFILE = ("verdict", "strategy", "repair", "tried", "took", "parses")
 _COUNTS = ("clean_count", "extracted_count", "repaired_count", "unparsed_count", "none_count")
 """in the order of `VERDICTS`"""
 _is_known = Session.home_profile != UNKNOWN
+_read_as_json = {
+    "clean": Session.clean_count,
+    "failed": Session.extracted_count + Session.repaired_count + Session.unparsed_count,
+    "none": Session.none_count,
+}
+"""what `json.loads` makes of responses whose parser is unknown: by what `fencepost` makes of them"""
 Pair = tuple[int, int]
 """of sessions, and of responses all together"""
 Values = Mapping[str, Pair]
@@ -58,7 +64,7 @@ class _Counted:
         return [name for name in every if name.partition(" ")[2] != HOME]
 
     def _is_small(self) -> bool:
-        every = sa.select(sa.func.count()).select_from(Session).where(not_deleted)
+        every = sa.select(sa.func.count()).select_from(Session).where(listed)
         return self.view.is_narrowed() and 4 * self.total.sessions < (self.db.scalar(every) or 0)
 
     @cached_property
@@ -72,7 +78,7 @@ class _Counted:
 
     def statistics(self) -> Statistics:
         total = self.total
-        every = self.db.scalar(sa.select(sa.func.count()).select_from(Session).where(not_deleted)) or 0
+        every = self.db.scalar(sa.select(sa.func.count()).select_from(Session).where(listed)) or 0
         parses = {name: sum(count for _, count in self.sums[f"verdict {name}"].values()) for name in self.profiles()}
         return Statistics(
             total.sessions,
@@ -187,13 +193,16 @@ class _Counted:
 _TOTALS: dict[str, Any] = {
     "turns": Session.turn_count,
     "responses": Session.response_count,
-    "failed": Session.failed_count,
-    "rescued": Session.rescued_count,
+    "failed": failed_count,
+    "rescued": rescued_count,
     "unknown": sa.case((_is_known, 0), else_=Session.response_count),
 }
 _VERDICTS: dict[str, sa.ColumnElement[Any]] = {
-    f"{kind}_{verdict}": sa.case((sa.and_(_is_known, column > 0), value), else_=0)
-    for verdict, column in zip(VERDICTS, (getattr(Session, name) for name in _COUNTS), strict=True)
+    f"{kind}_{verdict}": sa.case((column > 0, value), else_=0)
+    for verdict, column in (
+        (name, sa.case((_is_known, getattr(Session, count)), else_=_read_as_json.get(name, 0)))
+        for name, count in zip(VERDICTS, _COUNTS, strict=True)
+    )
     for kind, value in (("count", column), ("sessions", 1))
 }
 

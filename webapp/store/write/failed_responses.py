@@ -7,15 +7,19 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from webapp import parsing
+from webapp.parsing import failure_group, stored_trace
 from webapp.parsing.failure_group import VERSION
 from webapp.store.db.short_text import short
 from webapp.store.db.types import microseconds
 from webapp.store.models import FailedResponse, Parse, Session, Turn, is_response
 from webapp.store.write.facets import kind_of, tools_of
-from webapp.store.write.home import UNKNOWN
+from webapp.store.write.home import READ_AS, UNKNOWN
+from webapp.store.write.parser import OURS
 
 HOME = "home"
-"""in place of a profile's name: each session's home profile, or what its dump records of a response"""
+"""in place of a profile's name: each session's home profile, `json.loads` where that is unknown, or what its dump
+records of a response"""
 _AT_ONCE = 200
 _of_turn = (
     *(Turn.id, Turn.session_id, Turn.model, Turn.agent, Turn.phase, Turn.kind, Turn.sent_at, Turn.tool_calls),
@@ -33,6 +37,12 @@ _recorded = (
     sa.select(*_of_turn)
     .join(Session, Session.id == Turn.session_id)
     .where(*_here, is_response, Turn.recorded_failure.is_not(None))
+)
+_assumed = (
+    sa.select(*_of_turn, Turn.raw, Parse.trace)
+    .join(Session, Session.id == Turn.session_id)
+    .join(Parse, sa.and_(Parse.turn_id == Turn.id, Parse.profile == OURS))
+    .where(*_here, is_response, Session.home_profile == UNKNOWN, Parse.verdict.not_in(("clean", "none")))
 )
 
 
@@ -60,10 +70,21 @@ def _rows(connection: sa.Connection, ids: list[int]) -> Iterator[dict[str, Any]]
         if row.profile == row.home_profile != UNKNOWN:
             failed.add(row.id)
             yield _of(row) | about | {"under": HOME}
+    for row in connection.execute(_assumed, {"ids": ids}):
+        failed.add(row.id)
+        yield _of(row) | _as_json(row) | {"under": HOME}
     for row in connection.execute(_recorded, {"ids": ids}):
         if row.id not in failed:
             about = {"group_key": recorded_key(row.recorded_failure), "path": None, "tokens": None}
             yield _of(row) | about | {"profile": "", "version": "", "under": HOME}
+
+
+def _as_json(row: Any) -> dict[str, Any]:
+    """The group of a response whose parser is unknown, as `json.loads` fails on it."""
+    failed = parsing.parse(row.raw, READ_AS)
+    group = failure_group.group(row.raw, failed, stored_trace.read(row.raw, row.trace))
+    key, path, tokens = (f"{VERSION}|json.loads fails", None, None) if group is None else (group.key, *group[2:])
+    return {"group_key": key, "path": path, "tokens": tokens, "profile": READ_AS, "version": failed.version}
 
 
 def _of(row: Any) -> dict[str, Any]:

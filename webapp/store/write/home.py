@@ -22,4 +22,13 @@ class Home(NamedTuple):
         return self.profile != UNKNOWN
 
 
+READ_AS = "direct"
+"""what an unknown parser is read as: `json.loads`"""
+
+
+def read_as_json(ours: str) -> str:
+    """The verdict of `json.loads` on what `fencepost` gave the verdict `ours`; prose that offers no JSON is none."""
+    return ours if ours in ("clean", "none") else "failed"
+
+
 NOT_KNOWN = Home(UNKNOWN, UNKNOWN)

@@ -1,7 +1,8 @@
 """The narrow rows that lists, facets and statistics are asked of: what a session has, and how often.
 
 A row says that a session has a value of a name, `count` times. The names that the list filters by are `verdict P`,
-`strategy P` and `repair P` of each profile P that was run, and of `home`, each session's own where it is known; and
+`strategy P` and `repair P` of each profile P that was run, and of `home`, each session's own, `json.loads` where it is
+unknown; and
 error, finding, model, agent, phase, tool, home, service, format and contract. Those that only statistics add up are
 `tried P`, `took P` (microseconds by strategy), `parses P` (by exponent and strategy), and `model home V` and
 `model fencepost V` (responses by model with the verdict V). A session that is deleted has no rows.
@@ -9,7 +10,8 @@ error, finding, model, agent, phase, tool, home, service, format and contract. T
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,7 +20,7 @@ from webapp.store.db.dialect import insert_new
 from webapp.store.db.short_text import short
 from webapp.store.models import FacetValue, Session, SessionFacet
 from webapp.store.write import contracts
-from webapp.store.write.home import UNKNOWN
+from webapp.store.write.home import UNKNOWN, read_as_json
 from webapp.store.write.tally import VERDICTS
 
 HOME = "home"
@@ -90,15 +92,29 @@ def rows_of(facets: Mapping[str, Any], home: str) -> Iterator[Row]:
         yield from ((name, value, 1) for value in facets.get(part, ()))
     for model, verdicts in facets.get("models", {}).items():
         yield "model", model, 1
-        for index, count in enumerate(verdicts):
-            if count:
-                whose = HOME if index < len(VERDICTS) else "fencepost"
-                yield f"model {whose} {VERDICTS[index % len(VERDICTS)]}", model, count
+        ours = verdicts[len(VERDICTS) :]
+        yield from ((f"model fencepost {name}", model, count) for name, count in _named(ours))
+        read = _as_json(ours) if home == UNKNOWN else _named(verdicts)
+        yield from ((f"model {HOME} {name}", model, count) for name, count in read)
     for profile, counters in facets.get("profiles", {}).items():
         yield from _of_profile(profile, counters)
         yield from _to_total(profile, counters)
         if profile == home != UNKNOWN:
             yield from _of_profile(HOME, counters)
+        if profile == "fencepost" and home == UNKNOWN:
+            yield from ((f"verdict {HOME}", *pair) for pair in _as_json(counters["verdicts"]))
+
+
+def _named(verdicts: Sequence[int]) -> Iterator[tuple[str, int]]:
+    return ((name, count) for name, count in zip(VERDICTS, verdicts, strict=False) if count)
+
+
+def _as_json(ours: Sequence[int]) -> Iterator[tuple[str, int]]:
+    """What `json.loads` makes of responses that `fencepost` counted by verdict."""
+    counts: Counter[str] = Counter()
+    for name, count in _named(ours):
+        counts[read_as_json(name)] += count
+    yield from counts.items()
 
 
 def _of_profile(profile: str, counters: Mapping[str, Any]) -> Iterator[Row]:

@@ -62,7 +62,7 @@ def index() -> Response:
         next_url=list_filters.address(active, after=result.next) if result.next else None,
         new_url=list_filters.address(filters.active(), new=None if only_new else 1),
         drawn=drawn([line.example.turn_id for line in result.groups if line.example]),
-        question=questions.of_list() if filters.under == HOME and result.coverage.not_run != 0 else None,
+        question=questions.of_list() if result.coverage.assumed else None,
         views=view_store.views(db.session),
         trouble=failure_webhook.trouble(current_app.config["SETTINGS"]),
     )

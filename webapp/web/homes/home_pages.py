@@ -49,8 +49,11 @@ def index() -> str:
 
 
 @blueprint.get("/homes/question")
-def question() -> str:
-    """The banner alone, for a page that waits until everything is counted."""
+def question() -> str | Response:
+    """The banner alone, for a page that waits until everything is counted, or until a change has `moved` all."""
+    if "moved" in request.args:
+        text = render_template("homes/_question.html") if questions.running() else ""
+        return Response(text, headers={"HX-Refresh": "false" if text else "true"})
     if key := request.args.get("session"):
         open_question = questions.of_session(session_store.find(db.session, key))
     elif dump := request.args.get("dump"):
@@ -102,7 +105,7 @@ def _work(number: int, count: int, words: str) -> None:
         flash(f"{sessions} now {words}.", f"home:{number}")
         return
     worker_process.wake()
-    flash(f"{sessions} are being {words}; Your parsers shows the progress.", f"home:{number}")
+    flash(f"{sessions} are being {words}.", f"home:{number}")
 
 
 @blueprint.route("/homes/ask", methods=["GET", "POST"])
@@ -215,3 +218,6 @@ def session_of(key: str) -> dict[str, Any]:
 def back() -> str:
     """Where the form was."""
     return links.own_path(request.form.get("back", ""))
+
+
+blueprint.app_template_global("parser_change")(questions.running)

@@ -9,7 +9,8 @@ from flask import request, url_for
 
 from webapp.extensions import db
 from webapp.parsing import helps, profile
-from webapp.store.homes import trials
+from webapp.store.homes import changes, trials
+from webapp.store.homes.changes import ChangeLine
 from webapp.store.homes.trials import Question
 from webapp.store.models import Session
 from webapp.store.write.home import UNKNOWN
@@ -18,12 +19,14 @@ from webapp.web.dumps import worker_process
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One button: a profile, what it is in a line, and on how many responses it would have failed or found no JSON."""
+    """One button: a profile, what it is in a line, on how many responses it would have failed or found no JSON, and
+    whether it is a field report's."""
 
     profile: str
     help: str
     failed: int | None
     none: int | None
+    reported: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,19 @@ def choices(question: Question) -> list[Choice]:
     """The parsers to choose from: the general ones first, those of field reports behind, Fencepost's own between."""
     help_texts = helps()
     lines = [
-        Choice(candidate.profile, help_texts.get(candidate.profile, ""), candidate.failed, candidate.none)
+        Choice(
+            *(candidate.profile, help_texts.get(candidate.profile, ""), candidate.failed, candidate.none),
+            getattr(profile(candidate.profile), "report", None) is not None,
+        )
         for candidate in question.candidates
     ]
-    reported = {line.profile for line in lines if getattr(profile(line.profile), "report", None) is not None}
-    return sorted(lines, key=lambda line: (line.profile in reported, line.profile == "fencepost"))
+    return sorted(lines, key=lambda line: (line.reported, line.profile == "fencepost"))
+
+
+def running() -> ChangeLine | None:
+    """The change of parsers that is under way, for its progress on every page that asks; it is worked on."""
+    connection = db.session.connection()
+    if not changes.are_running(connection):
+        return None
+    worker_process.wake()
+    return next((line for line in changes.lines(connection) if line.state == "running"), None)

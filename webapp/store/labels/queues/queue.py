@@ -22,6 +22,7 @@ from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns, scan
 from webapp.store.models import LabelQueue, LabelQueueItem, Session, Turn, is_response, turns_of
 from webapp.store.sessions import sessions
+from webapp.store.sessions.example_sessions import listed
 
 MOST_OF_A_KIND = 20
 """queues that are kept; of more, the oldest is forgotten, its labels stay"""
@@ -134,7 +135,7 @@ def _step_sessions(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
 def _stretch(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
     """The next sessions, failed ones first, then the newest; as many as hold a few hundred turns."""
     order = (Session.failed, Session.happened_at, Session.id)
-    query = sa.select(*order, Session.response_count).where(Session.deleted_at.is_(None))
+    query = sa.select(*order, Session.response_count).where(listed)
     if spec.kind == "failed":
         query = query.where(Session.failed.is_(True))
     if state["at"] is not None:
@@ -214,13 +215,13 @@ def _sample(db: orm.Session, spec: Spec) -> list[int]:
 
     Positions are drawn from all turns and kept where a model wrote: the same data and seed give the same sample.
     """
-    listed = sa.select(Session.id, Session.turn_count).where(Session.deleted_at.is_(None), Session.response_count > 0)
-    rows = db.execute(listed.order_by(Session.key)).all()
+    sessions_listed = sa.select(Session.id, Session.turn_count).where(listed, Session.response_count > 0)
+    rows = db.execute(sessions_listed.order_by(Session.key)).all()
     ends = list(accumulate(row.turn_count for row in rows))
-    total = db.scalar(sa.select(sa.func.sum(Session.response_count)).where(Session.deleted_at.is_(None))) or 0
+    total = db.scalar(sa.select(sa.func.sum(Session.response_count)).where(listed)) or 0
     chance = random.Random(spec.seed)  # noqa: S311 a sample to be drawn again, no secret
     if spec.size * 2 >= total:
-        joined = _places.join(Session, Session.id == Turn.session_id).where(Session.deleted_at.is_(None))
+        joined = _places.join(Session, Session.id == Turn.session_id).where(listed)
         every = list(db.scalars(joined.order_by(Session.key, Turn.position)))
         chance.shuffle(every)
         return every[: spec.size]
