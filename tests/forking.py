@@ -187,18 +187,15 @@ def _become(request: dict[str, Any], stdin: int, stdout: int) -> None:
 
 
 def main(handle: int) -> None:
-    from webapp import memory
+    from tests.unhurried import be_unhurried
     from webapp.cli import main as fencepost
 
-    with memory.importing():
-        for name in IMPORTED:
+    for name in IMPORTED:
+        importlib.import_module(name)
+    for name in IMPORTED_IF_THERE:
+        with contextlib.suppress(ImportError):
             importlib.import_module(name)
-        for name in IMPORTED_IF_THERE:
-            with contextlib.suppress(ImportError):
-                importlib.import_module(name)
-        from tests.unhurried import be_unhurried
-
-        be_unhurried()
+    be_unhurried()
     gc.freeze()
     request, children = None, set[int]()
     with socket.socket(fileno=handle) as channel, contextlib.suppress(EOFError):
