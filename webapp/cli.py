@@ -64,10 +64,10 @@ class Lazy(click.Group):
 @click.version_option(__version__, prog_name="fencepost")
 def main() -> None:
     """Fencepost shows the moment an LLM's answer should have become JSON and did not."""
-    from webapp.capture import specs
+    from webapp.capture import pyproject, specs
 
     try:
         specs.configured()
-        specs.schemas()
-    except specs.BadSpec as bad:
+        pyproject.schemas()
+    except pyproject.BadSpec as bad:
         raise click.UsageError(str(bad)) from None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from webapp import account_settings, logs, paths
-from webapp.capture import specs
+from webapp.capture import pyproject, specs
 from webapp.extras import install_extra
 
 
@@ -156,9 +156,9 @@ def _words(text: str) -> list[str]:
 def _profiles(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The names of the configured parsers, those of the nearest pyproject.toml among them."""
     try:
-        specs.schemas()
+        pyproject.schemas()
         return tuple(specs.configured(environ))
-    except specs.BadSpec as bad:
+    except pyproject.BadSpec as bad:
         raise BadSetting(str(bad)) from None
 
 

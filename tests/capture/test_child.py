@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from webapp.capture.process import CHILD, ParserOutcome, ParserProcess
+from webapp.capture.process import CHILD, NotStarted, ParserOutcome, ParserProcess
 
-CHILD_MODULES = ("child", "hooks", "call_recorder", "plain_values", "result_value")
+CHILD_MODULES = ("child", "hooks", "call_recorder", "plain_values", "result_value", "loaded_code")
 VERSIONS = range(9, 15)
 THEIRS = """
 import json, theirs_alone
@@ -166,19 +166,44 @@ def test_a_value_that_the_parser_changes_later_is_shown_as_it_was_decoded(tmp_pa
     assert (outcome.value, outcome.calls[0].value) == ({}, {"a": 1})
 
 
-def test_the_version_follows_the_code(tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
+LATE = "def parse(text):\n    import inner\n    import theirs\n\n    return inner.VALUE, text\n"
 
-    def version(code: str) -> str:
-        file.write_text(code)
-        child = ParserProcess("mine:parse", folder=tmp_path)
+
+def test_the_version_follows_what_decides_the_value(tmp_path: Path) -> None:
+    """The file, what it imports within a call, releases of libraries, and files named beside; nothing else."""
+    site = tmp_path / "lib" / "site-packages"
+    (site / "theirs-1.dist-info").mkdir(parents=True)
+    (site / "theirs.py").touch()
+    (site / "theirs-1.dist-info" / "RECORD").write_text("theirs.py,,\n")
+    release, mine, inner = site / "theirs-1.dist-info" / "METADATA", tmp_path / "plan.py", tmp_path / "inner.py"
+    prompt = tmp_path / "prompts" / "plan.txt"
+    prompt.parent.mkdir()
+    start = f"import sys\n\nsys.path.append({str(site)!r})\n"
+
+    def version(file: Path, text: str, target: str = "plan.py:parse", depends: tuple[str, ...] = ("prompts",)) -> str:
+        file.write_text(text)
+        child = ParserProcess(target, folder=tmp_path, seconds=60 if depends else 0.2, depends=depends)
         try:
             return child.version()
         finally:
             child.close()
 
-    first = version("def parse(text): return 1\n")
-    assert first == version("def parse(text): return 1\n") != version("def parse(text): return 2000\n")
+    release.write_text("Name: theirs\nVersion: 1\n")
+    inner.write_text("VALUE = 1\n")
+    mine.write_text(start + LATE)
+    versions = [version(prompt, "one")]
+    assert version(tmp_path / "unused.py", "VALUE = 2\n") == versions[0]
+    versions.append(version(prompt, "two"))
+    versions.append(version(inner, "VALUE = 20\n"))
+    versions.append(version(release, "Name: theirs\nVersion: 1.0.1\n"))
+    versions.append(version(mine, start + LATE + "\n\ndef other(text):\n    return text\n"))
+    versions.append(version(prompt, "two", "plan.py:other"))
+    assert len(set(versions)) == 6, versions
+    versions.append(version(mine, "def parse(text):\n    while True:\n        pass\n", depends=()))
+    versions.append(version(mine, "def parse(text):\n    while 1:\n        pass\n", depends=()))
+    assert len(set(versions)) == 8, versions
+    with pytest.raises(NotStarted, match=r"--depends names no\.txt, which is not in"):
+        version(mine, LATE, depends=("no.txt",))
 
 
 def test_several_threads_of_ours_wait_for_each_other(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_what_the_text_itself_says_is_a_value() -> None:
 def test_a_result_object_is_no_value_and_its_part_can_be_named() -> None:
     trace = traced("gives_an_object", '{"a": 1}')
     assert trace.verdict == "failed"
-    reason = "returned a ParseResult, which holds no JSON: return what does, as its data"
+    reason = "returned a ParseResult, which holds no JSON: name the part that does, as --value data"
     assert trace.attempts[-1].reason == reason
     assert traced("is_no_value", "[1]").attempts[-1].reason == "returned a set, which holds no JSON"
     child = ParserProcess(f"{FILE}:gives_an_object", part="data")

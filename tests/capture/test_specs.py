@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from webapp.capture import specs
-from webapp.capture.specs import BadSpec, Defaults
+from webapp.capture.pyproject import BadSpec
+from webapp.capture.specs import Defaults
+from webapp.parsing.profiles._configured import process_of
 
 HERE = Defaults(sys.executable, Path("/home/acme"), "FENCEPOST_PROFILES")
 
@@ -33,6 +36,33 @@ def test_commands_with_quotes_and_commas() -> None:
     assert (first.name, first.command) == ("cmd:node parse.js a,b", "node parse.js a,b")
     assert (second.name, second.command) == ("cmd:./my-go-parser", "./my-go-parser")
     assert (third.name, third.command) == ("js", 'node "a,b.js"')
+
+
+def test_options_stand_behind_a_parser() -> None:
+    text = "plan=a:b@py --value data.plan --depends 'my prompts' --depends=x, cmd:'node p.js --value mine'"
+    text += ", cmd:go --depends x"
+    python, node, go = specs.read(text, HERE)
+    assert (python.name, python.target, python.python, python.value) == ("plan", "a:b", "py", "data.plan")
+    assert python.depends == ("my prompts", "x")
+    assert (node.command, node.value, node.depends) == ("node p.js --value mine", "", ())
+    assert (go.name, go.command, go.depends) == ("cmd:go", "go", ("x",))
+
+
+def test_two_checkouts_of_one_module_are_two_parsers(tmp_path: Path) -> None:
+    """A folder behind the @ is where it is run and imported from, or the folder that its own pyproject.toml names."""
+    new = tmp_path / "new"
+    for folder in (tmp_path / "old", new / "src"):
+        (folder / "acme").mkdir(parents=True)
+        (folder / "acme" / "plan.py").write_text(f"def parse(text):\n    return {folder.name!r}\n")
+    (new / "pyproject.toml").write_text('[tool.fencepost]\nfolder = "src"\n')
+    both = specs.read("old=acme.plan:parse@old,new=acme.plan:parse@new", replace(HERE, folder=tmp_path))
+    processes = [process_of(spec) for spec in both]
+    try:
+        assert [process.parse('"x"').value for process in processes] == ["old", "src"]
+        assert len({process.version() for process in processes}) == 2
+    finally:
+        for process in processes:
+            process.close()
 
 
 @pytest.mark.parametrize(

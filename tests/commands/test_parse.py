@@ -52,6 +52,15 @@ def test_json_holds_no_number_that_json_has_not():
     json.loads(document, parse_constant=pytest.fail)
 
 
+def test_the_part_that_is_the_value_is_named_for_an_own_parser():
+    own = f"{ROOT}/tests/capture/own_parsers.py:gives_an_object"
+    assert json.loads(run("--json", "--profile", own, text="[1]").stdout)["verdict"] == "failed"
+    named = run("--json", "--profile", f"part={own}", "--value", "data", text="[1]")
+    assert json.loads(named.stdout)["values"] == [[1]]
+    refused = run("--profile", "direct", "--value", "data")
+    assert refused.exit_code == 2 and "which --value data is for" in refused.stderr
+
+
 def test_line_ends_are_kept():
     document = json.loads(run("--json", "--profile", "direct", text=b'{"a":\r\n1}\r\n').stdout)
     assert document["attempts"][0]["span"] == [0, 11]

@@ -57,3 +57,9 @@ def test_a_parser_that_cannot_be_imported_is_named_with_the_reason(run: Run) -> 
     done = run("replay", "no_such_module:parse")
     assert done.exit_code == 1
     assert "no_such_module:parse cannot run, since no_such_module:parse could not be imported" in done.stderr
+
+
+def test_again_parses_what_this_version_parsed(run: Run) -> None:
+    counts = [json.loads(run("replay", "direct", *again, "--json").stdout) for again in ((), (), ("--again",))]
+    assert [count["new"] for count in counts] == [3, 0, 3]
+    assert counts[0]["counts"] == counts[1]["counts"] == counts[2]["counts"]

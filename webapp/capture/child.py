@@ -3,8 +3,9 @@
     python child.py module:function [--memory BYTES]
     python child.py path/to/file.py:function
 
-It reads one request a line, `{"text": "…"}`, and answers with one line, `{"ok": true, "value": …, "calls": […]}`. The
-parser runs in the environment of the interpreter that started this file: of Fencepost only four
+It reads one request a line, `{"text": "…"}`, and answers with one line, `{"ok": true, "value": …, "calls": […]}`; where
+the request has `"code"`, with `"code"` beside it, the digests of the code that is loaded by then. The
+parser runs in the environment of the interpreter that started this file: of Fencepost only five
 modules beside this file are imported, under a name of their own, since a parser's package may be called `webapp` too.
 Hooks are in place before the parser's module is imported, so that names bound at import time go through them as well.
 """
@@ -12,7 +13,6 @@ Hooks are in place before the parser's module is imported, so that names bound a
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib
 import importlib.abc
 import importlib.util
@@ -27,14 +27,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Callable  # noqa: UP035 — collections.abc.Callable takes no list in Python 3.9.1
 
 if TYPE_CHECKING:
-    from . import call_recorder, hooks, plain_values, result_value
+    from . import call_recorder, hooks, loaded_code, plain_values, result_value
 else:
     _beside = ModuleType("_fencepost_capture")
     _beside.__path__ = [str(Path(__file__).parent)]
     sys.modules[_beside.__name__] = _beside
-    call_recorder, hooks, plain_values, result_value = (
+    call_recorder, hooks, loaded_code, plain_values, result_value = (
         importlib.import_module(f"{_beside.__name__}.{name}")
-        for name in ("call_recorder", "hooks", "plain_values", "result_value")
+        for name in ("call_recorder", "hooks", "loaded_code", "plain_values", "result_value")
     )
 
 
@@ -51,30 +51,12 @@ def load(target: str) -> Callable[[str], Any]:
 
 
 def _from_file(path: str) -> Any:
-    spec: Any = importlib.util.spec_from_file_location("fencepost_parser", path)
-    module = importlib.util.module_from_spec(spec)
+    """A file as a module, which its own folder's modules can be imported beside, as where Python runs the file."""
+    sys.path.insert(1, str(Path(path).resolve().parent))
+    spec: Any = importlib.util.spec_from_file_location(loaded_code.FILE_MODULE, path)
+    module = sys.modules[loaded_code.FILE_MODULE] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def loaded_code(target: str, before: set[str]) -> str:
-    """A digest of the code that the target's import loaded but for the standard library; of large files, their size.
-
-    The same code gives the same digest wherever it lies. What is imported later, within a call, is not in it.
-    """
-    digest = hashlib.sha256(target.rpartition(":")[2].encode("utf-8", "surrogatepass"))
-    for name, module in sorted(sys.modules.items()):
-        path = getattr(module, "__file__", None) or ""
-        is_standard = path.startswith(call_recorder.STANDARD_FOLDERS) and "site-packages" not in path
-        if not path or name in before or is_standard:
-            continue
-        try:
-            size = Path(path).stat().st_size
-            content = Path(path).read_bytes() if size < 1 << 20 else str(size).encode()
-        except OSError:
-            content = b""
-        digest.update(name.encode("utf-8", "surrogatepass") + b"\0" + hashlib.sha256(content).digest())
-    return "code-" + digest.hexdigest()[:10]
 
 
 def end_with_parent() -> None:
@@ -139,15 +121,16 @@ def main() -> None:
         answers.write(plain_values.encoded(message) + "\n")
         answers.flush()
 
-    before = set(sys.modules)
     try:
         parser = load(chosen.target)
     except BaseException as error:  # noqa: BLE001 — an import may raise anything, and that is the answer
         send({"ready": False, "error": plain_values.failure_of(error)})
         return
-    send({"ready": True, "python": sys.version.split()[0], "version": loaded_code(chosen.target, before)})
+    send({"ready": True, "code": loaded_code.loaded()})
     for line in requests:
-        send(answer(parser, json.loads(line)["text"], chosen.value))
+        request = json.loads(line)
+        outcome = answer(parser, request["text"], chosen.value)
+        send({**outcome, "code": loaded_code.loaded()} if "code" in request else outcome)
 
 
 if __name__ == "__main__":

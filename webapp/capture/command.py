@@ -7,7 +7,6 @@ texts that it decoded, which are located here, or `"trace"` with attempts of its
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import linecache
 import re
@@ -20,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from webapp.capture import result_value, version
 from webapp.capture.process import Call, NotStarted, ParserFailure, ParserOutcome, ParserProcess, failed
 
 _AT_POSITION = re.compile(r"at position (\d+)")
@@ -30,15 +30,11 @@ _ERROR = "Error"
 class CommandProcess(ParserProcess):
     """As `ParserProcess`, for a command line, which is split as a shell splits it and run by none."""
 
-    def version(self) -> str:
-        """A digest of the command line and of the files in it. Raises `NotStarted` where there is no such program."""
-        digest = hashlib.sha256()
-        for word in self._command():
-            digest.update(word.encode("utf-8", "surrogatepass") + b"\0")
-            file = self._folder() / word
-            with contextlib.suppress(OSError, ValueError):
-                digest.update(file.read_bytes())
-        return f"code-{digest.hexdigest()[:10]}"
+    def _covered(self) -> dict[str, str]:
+        """The command line, digests of the files that it names, and the size of the program that runs."""
+        words = self._command()
+        program = str(Path(shutil.which(words[0]) or words[0]).stat().st_size) if "/" not in words[0] else ""
+        return version.named(self._folder(), words) | {"command": self.target, "part": self.part, "program": program}
 
     def parse(self, raw: str) -> ParserOutcome:
         started = time.perf_counter_ns()
@@ -80,9 +76,14 @@ class CommandProcess(ParserProcess):
             excerpt = line[:200].decode("utf-8", "replace")
             return failed("BadAnswer", f'it answered neither {{"value": …}} nor {{"error": …}}, but {excerpt!r}')
         try:
-            return _outcome(answer)
+            return self._part_of(_outcome(answer))
+        except result_value.NoSuchPart as missing:
+            return failed("NoSuchPart", str(missing))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             return failed("BadAnswer", f"its calls or its trace cannot be read: {type(error).__name__}: {error}")
+
+    def _part_of(self, outcome: ParserOutcome) -> ParserOutcome:
+        return replace(outcome, value=result_value.part(outcome.value, self.part)) if outcome.ok else outcome
 
 
 def _outcome(answer: dict[str, Any]) -> ParserOutcome:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from webapp.capture import version
+
 CHILD = Path(__file__).with_name("child.py")
 SECONDS = 10.0  # that a parser may take for one response
 STARTING = 60.0  # that importing its libraries may take
@@ -81,8 +83,8 @@ class ParserProcess:
     """A child that parses one response after the other; it is started at the first and replaced when it ends.
 
     `target` is `module:function`, `python` the interpreter of the environment that has it, `folder` where it is run
-    and imported from, `part` the dotted path to the value within what it gives. One response at a time: callers from
-    several threads wait for each other.
+    and imported from, `part` the dotted path to the value within what it gives; `depends` names files that its version
+    covers as well. One response at a time: callers from several threads wait for each other.
     """
 
     target: str
@@ -91,17 +93,35 @@ class ParserProcess:
     seconds: float = SECONDS
     memory: int = MEMORY
     part: str = ""
+    depends: tuple[str, ...] = ()
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _buffer: bytes = field(default=b"", repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _version: str = field(default="", repr=False)
+    _code: dict[str, str] = field(default_factory=dict, repr=False)
 
     def version(self) -> str:
-        """A digest of the code that the parser's import loads. Raises `NotStarted`."""
+        """A digest of all that decides the value, as `_covered` has it. Raises `NotStarted`."""
         with self._lock:
-            if not self._version:
-                self._running()
+            try:
+                self._version = self._version or version.digest(
+                    self._covered() | version.depends(self.folder or Path.cwd(), self.depends)
+                )
+            except version.NoSuchFile as missing:
+                raise NotStarted(str(missing)) from None
         return self._version
+
+    def _covered(self) -> dict[str, str]:
+        """Digests of the modules, and releases of the libraries, that are loaded once it has read a sample of texts."""
+        for text in version.SAMPLE:
+            process = self._running()
+            try:
+                _write(process, json.dumps({"text": text, "code": True}).encode("ascii") + b"\n", self.seconds)
+                line = self._line(process, min(self.seconds, version.SAMPLE_SECONDS))
+                self._code.update(json.loads(line)["code"])
+            except (EOFError, OSError, ValueError, RecursionError):
+                self._end()
+        return self._code | {"function": self.target.rpartition(":")[2], "part": self.part}
 
     def parse(self, raw: str) -> ParserOutcome:
         """Hand `raw` to the parser. Raises `NotStarted`; whatever else goes wrong is an outcome."""
@@ -149,7 +169,7 @@ class ParserProcess:
         if not ready["ready"]:
             self._end()
             raise NotStarted(f"{self.target} could not be imported: {ready['error']['type']}: {ready['error']['said']}")
-        self._version = ready["version"]
+        self._code.update(ready["code"])
         return process
 
     def _opened(self, command: list[str]) -> subprocess.Popen[bytes]:

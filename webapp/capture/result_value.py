@@ -52,7 +52,7 @@ def no_json(value: Any) -> str | None:
     if value is None or isinstance(value, _JSON) or (has_fields and not isinstance(value, type)):
         return None
     names = [name for name, inner in _attributes(value).items() if isinstance(inner, (dict, list))]
-    hint = f": return what does, as its {names[0]}" if names else ""
+    hint = f": name the part that does, as --value {names[0]}" if names else ""
     return f"returned a {type(value).__name__}, which holds no JSON{hint}"
 
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
+import shlex
 import sys
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from webapp.capture.pyproject import KEYS, BadSpec, limit_of, section_above, text_of
+
 VARIABLE = "FENCEPOST_PROFILES"
 COMMAND = "cmd:"
 LONGEST_NAME = 200
 """characters; a name is a key in the database"""
 _NAMED = re.compile(r"([A-Za-z0-9][\w.-]*)=(.+)", re.DOTALL)
-_PYTHON = re.compile(r"(?P<module>[\w./\\~ -]+):(?P<function>[A-Za-z_][\w.]*)(?:@(?P<python>.+))?", re.DOTALL)
-_KEYS = frozenset({"profiles", "python", "folder", "seconds", "memory", "schemas"})
-
-
-class BadSpec(ValueError):
-    """A configured parser cannot be meant; the message names the place and what it takes."""
+_PYTHON = re.compile(r"(?P<module>[\w./\\~ -]+):(?P<function>[A-Za-z_][\w.]*)(?:@(?P<place>.+))?", re.DOTALL)
+_OPTION = r"\s+--(?:depends|value|folder)[ =](?:'[^']*'|\"[^\"]*\"|\S+)"
+_OPTIONS = re.compile(rf"(.*?)((?:{_OPTION})*)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +42,14 @@ class Defaults:
 class ParserSpec(Defaults):
     """A parser of somebody's own, called `name`.
 
-    `target` is `module:function` or `file.py:function`, or after `cmd:` a command line.
+    `target` is `module:function` or `file.py:function`, or after `cmd:` a command line. `value` is the dotted path to
+    the value in what it gives, "" for all of it; `depends` names files and folders that its version covers as well.
     """
 
     name: str
     target: str
+    value: str = ""
+    depends: tuple[str, ...] = ()
 
     @property
     def command(self) -> str | None:
@@ -59,26 +60,6 @@ class ParserSpec(Defaults):
 def configured(environ: Mapping[str, str] = os.environ) -> Mapping[str, ParserSpec]:
     """The configured parsers by name, as the environment and the working folder say now. Raises `BadSpec`."""
     return _configured(environ.get(VARIABLE, ""), str(Path.cwd()))
-
-
-def schemas() -> Mapping[str, Path]:
-    """The JSON Schemas that values are held against, by profile's name or `phase:` and a phase. Raises `BadSpec`."""
-    return _schemas(str(Path.cwd()))
-
-
-@lru_cache(maxsize=16)
-def _schemas(folder: str) -> Mapping[str, Path]:
-    path, section = section_above(Path(folder))
-    schemas = section.get("schemas", {})
-    if not isinstance(schemas, dict) or not all(isinstance(text, str) for text in schemas.values()):
-        raise BadSpec(f"{path}: schemas of [tool.fencepost] must be a table of files by profile or phase:…")
-    files = {name: (path.parent if path else Path()) / text for name, text in schemas.items()}
-    for name, file in files.items():
-        try:
-            json.loads(file.read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise BadSpec(f"{path}: the schema of {name} cannot be read: {error}") from None
-    return files
 
 
 def add(text: str) -> str:
@@ -93,11 +74,31 @@ def add(text: str) -> str:
     return spec.name
 
 
+def add_at(spec: ParserSpec, name: str, folder: Path) -> str:
+    """Configure a parser once more as `name`, run and imported from another folder; that name. Raises `BadSpec`."""
+    target = shlex.quote(spec.target) if "," in spec.target else spec.target
+    at = "" if spec.command else f"@{spec.python}"
+    given = [("--folder", str(folder)), *([("--value", spec.value)] if spec.value else [])]
+    given += [("--depends", path) for path in spec.depends]
+    return add(f"{name}={target}{at}" + "".join(f" {option} {shlex.quote(value)}" for option, value in given))
+
+
 def looks_like_one(text: str) -> bool:
     """Whether a profile's name says by its form that it is a parser of somebody's own."""
-    match = _NAMED.fullmatch(text.strip())
-    target = match[2] if match else text.strip()
+    bare = _cut(text)[0]
+    match = _NAMED.fullmatch(bare)
+    target = match[2] if match else bare
     return target.startswith(COMMAND) or _PYTHON.fullmatch(target) is not None
+
+
+def _cut(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """A parser as it is named, and the options behind it by name."""
+    match = _OPTIONS.fullmatch(text.strip())
+    assert match is not None  # the pattern takes any text
+    if any(match[1].count(quote) % 2 for quote in "'\""):
+        return text.strip(), []  # they stand within a quoted command, whose own they are
+    words = shlex.split(match[2].replace("=", " "))
+    return match[1], list(zip(words[::2], words[1::2], strict=True))
 
 
 def read(text: str, defaults: Defaults) -> list[ParserSpec]:
@@ -106,10 +107,15 @@ def read(text: str, defaults: Defaults) -> list[ParserSpec]:
 
 
 def read_one(text: str, defaults: Defaults, name: str | None = None) -> ParserSpec:
-    """One `module:function`, `module:function@python` or `cmd:…`, with `name=` before it or not."""
-    spelled = _NAMED.fullmatch(text.strip())
-    name, target = (spelled[1], spelled[2].strip()) if spelled and name is None else (name, text.strip())
-    python = defaults.python
+    """One `module:function`, `module:function@place` or `cmd:…`, with `name=` before it or not, and options behind it.
+
+    The place is an interpreter, or the folder of a checkout. Options: `--value PART`, `--depends PATH`, `--folder F`.
+    """
+    bare, options = _cut(text)
+    spelled = _NAMED.fullmatch(bare)
+    name, target = (spelled[1], spelled[2].strip()) if spelled and name is None else (name, bare)
+    for option, value in options:
+        defaults = replace(defaults, folder=defaults.folder / value) if option == "--folder" else defaults
     if target.startswith(COMMAND):
         command = _unquoted(target.removeprefix(COMMAND))
         if not command:
@@ -118,13 +124,24 @@ def read_one(text: str, defaults: Defaults, name: str | None = None) -> ParserSp
     else:
         match = _PYTHON.fullmatch(target)
         if match is None:
-            raise BadSpec(f"{defaults.origin}: {text!r} is neither module:function, module:function@python nor cmd:…")
+            raise BadSpec(f"{defaults.origin}: {text!r} is neither module:function, module:function@place nor cmd:…")
         target = f"{match['module']}:{match['function']}"
-        python = _interpreter(match["python"], defaults.folder) if match["python"] else python
+        defaults = _at(match["place"], defaults) if match["place"] else defaults
     name = name or target
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise BadSpec(f"{defaults.origin}: {name[:40]!r}… is too long for a name; give it one: name={target[:20]}…")
-    return ParserSpec(name=name, target=target, **asdict(replace(defaults, python=python)))
+    depends = tuple(value for option, value in options if option == "--depends")
+    part = dict(options).get("--value", "")
+    return ParserSpec(name=name, target=target, value=part, depends=depends, **asdict(defaults))
+
+
+def _at(place: str, defaults: Defaults) -> Defaults:
+    """The same by another interpreter, or in another checkout: in its folder, or the one that its pyproject names."""
+    for folder in (Path.cwd() / place, defaults.folder / place):
+        if folder.is_dir():
+            theirs = project(folder)[0] if section_above(folder)[0] == folder / "pyproject.toml" else None
+            return replace(defaults, folder=theirs.folder if theirs else folder.resolve())
+    return replace(defaults, python=_interpreter(place, defaults.folder))
 
 
 @lru_cache(maxsize=16)
@@ -150,30 +167,15 @@ def project(folder: Path) -> tuple[Defaults | None, list[ParserSpec]]:
     path, section = section_above(folder)
     if path is None:
         return None, []
-    unknown = sorted(set(section) - _KEYS)
+    unknown = sorted(set(section) - KEYS)
     if unknown:
-        raise BadSpec(f"{path}: [tool.fencepost] knows no {unknown[0]!r}; it takes {', '.join(sorted(_KEYS))}")
+        raise BadSpec(f"{path}: [tool.fencepost] knows no {unknown[0]!r}; it takes {', '.join(sorted(KEYS))}")
     home = path.parent
-    root = home / Path(_text(section, "folder", path, ".")).expanduser()
-    python = _text(section, "python", path, "")
-    limits = _limit(section, "seconds", path, 10.0), int(_limit(section, "memory", path, 4096) * (1 << 20))
+    root = home / Path(text_of(section, "folder", path, ".")).expanduser()
+    python = text_of(section, "python", path, "")
+    limits = limit_of(section, "seconds", path, 10.0), int(limit_of(section, "memory", path, 4096) * (1 << 20))
     defaults = Defaults(_interpreter(python, home) if python else sys.executable, root, str(path), *limits)
     return defaults, _listed(section.get("profiles", []), defaults)
-
-
-def section_above(folder: Path) -> tuple[Path | None, dict[str, Any]]:
-    """The nearest pyproject.toml with [tool.fencepost], and that section. Raises `BadSpec`."""
-    for parent in (folder, *folder.parents):
-        path = parent / "pyproject.toml"
-        try:
-            section = tomllib.loads(path.read_text("utf-8")).get("tool", {}).get("fencepost")
-        except (OSError, UnicodeDecodeError):
-            continue
-        except tomllib.TOMLDecodeError as error:
-            raise BadSpec(f"{path}: {error}") from None
-        if isinstance(section, dict):
-            return path, section
-    return None, {}
 
 
 def _listed(profiles: Any, defaults: Defaults) -> list[ParserSpec]:
@@ -183,20 +185,6 @@ def _listed(profiles: Any, defaults: Defaults) -> list[ParserSpec]:
     if isinstance(profiles, list) and all(isinstance(text, str) for text in profiles):
         return [read_one(text, defaults) for text in profiles]
     raise BadSpec(f"{defaults.origin}: profiles must be a list of texts, or a table of texts by name")
-
-
-def _text(section: Mapping[str, Any], key: str, path: Path, default: str) -> str:
-    value = section.get(key, default)
-    if not isinstance(value, str):
-        raise BadSpec(f"{path}: {key} of [tool.fencepost] must be a text, not {value!r}")
-    return value
-
-
-def _limit(section: Mapping[str, Any], key: str, path: Path, default: float) -> float:
-    value = section.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise BadSpec(f"{path}: {key} of [tool.fencepost] must be a number above 0, not {value!r}")
-    return float(value)
 
 
 def _interpreter(text: str, folder: Path) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import shlex
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import click
 
 from webapp.capture import specs
+from webapp.capture.pyproject import BadSpec
 from webapp.parsing import Profile, UnknownProfile, installing, profile
 
 
@@ -17,13 +20,37 @@ class ProfileName(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         text = str(value)
+        options = ctx.meta.get(_OPTIONS, "") if ctx else ""
         try:
-            return specs.add(text) if specs.looks_like_one(text) and text not in specs.configured() else text
-        except specs.BadSpec as bad:
+            if specs.looks_like_one(text) and (options or text not in specs.configured()):
+                return specs.add(text + options)
+        except BadSpec as bad:
             self.fail(str(bad), param, ctx)
+        if options:
+            self.fail(
+                f"{text!r} is no parser named here as module:function or cmd:…, which{options} is for", param, ctx
+            )
+        return text
 
 
 PROFILE = ProfileName()
+_OPTIONS = f"{__name__}.options"
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def own_options(command: _Command) -> _Command:
+    """Add `--value` and `--depends`, which are about the parser of one's own that the command names."""
+    given: dict[str, Any] = {"is_eager": True, "expose_value": False, "callback": _keep}
+    part = "Of your own parser: the part of what it returns that is the value, as a dotted path."
+    path = "Of your own parser: a file or folder that decides its value too, so that its version covers it."
+    command = click.option("--depends", help=path, metavar="PATH", multiple=True, **given)(command)
+    return click.option("--value", help=part, metavar="PART", **given)(command)
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: str | Sequence[str] | None) -> None:
+    values = [value] if isinstance(value, str) else value or ()
+    options = "".join(f" {param.opts[0]} {shlex.quote(each)}" for each in values)
+    ctx.meta[_OPTIONS] = ctx.meta.get(_OPTIONS, "") + options
 
 
 def runnable(name: str, or_else: str = "") -> Profile:

@@ -5,36 +5,58 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from sqlalchemy import orm
 
-from webapp.commands import _filters, _store
-from webapp.commands._profiles import PROFILE
+from webapp.commands import _checkout, _filters, _progress, _store
+from webapp.commands._profiles import PROFILE, runnable
 from webapp.store.compare import cells
 from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
 from webapp.store.compare.sign_test import SignTest
+from webapp.store.jobs import runs
 from webapp.store.sessions.filters import Filters
 from webapp.visible import visible
 
 
 @click.command("compare", short_help="Compare two profiles over stored responses.")
 @click.argument("a", type=PROFILE, metavar="A")
-@click.argument("b", type=PROFILE, metavar="B")
+@click.argument("b", type=PROFILE, metavar="B", required=False)
+@click.option("--before", metavar="GITREV", help="Compare your own parser as it was at this revision with what it is.")
+@click.option("--no-run", is_flag=True, help="Compare what is stored, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON document.")
 @_filters.options
-def command(a: str, b: str, as_json: bool, **filters: Any) -> None:
+def command(a: str, b: str | None, before: str | None, no_run: bool, as_json: bool, **filters: Any) -> None:
     """Count how the profiles A and B read the same responses: same value, different values, only one, neither.
 
-    No labels are needed; if there are final labels, it also shows which profile is right. Only stored parses are
-    compared: responses that a profile was not run over are counted as not run, with the command that runs it.
+    No labels are needed; if there are final labels, it also shows which profile is right. Both are first run over the
+    responses that they were not run over. With --before, A is the parser as it was, in a temporary git worktree.
 
     Exits with 0 when compared, with 1 when no response was parsed by both, with 2 when used wrongly.
     """
-    with _store.session() as db:
-        comparison = compare(db, a, b, _filters.chosen(filters) or Filters())
+    if (before is None) == (b is None):
+        raise click.UsageError("name two profiles, or --before GITREV and one parser of your own")
+    narrowed = _filters.chosen(filters)
+    if before is None:
+        comparison = _compared(a, b or "", narrowed, run=not no_run)
+    else:
+        with _checkout.before(before, a) as earlier:
+            comparison = _compared(earlier, a, narrowed, run=not no_run)
     if as_json:
         _store.print_json(comparison.as_dict())
     else:
         _print(comparison)
     raise SystemExit(0 if comparison.compared else 1)
+
+
+def _compared(a: str, b: str, filters: Filters | None, *, run: bool) -> Comparison:
+    """The comparison, once what can run here was `run` over what it was not run over."""
+    settings = _store.settings()
+    with _store.engine(settings) as engine:
+        for name in (a, b) if run else ():
+            runnable(name)
+            with _progress.bar(name, counts=True) as on_progress:
+                runs.replay(engine, settings, name, filters=filters, on_progress=on_progress)
+        with orm.Session(engine) as db:
+            return compare(db, a, b, filters or Filters())
 
 
 def _print(comparison: Comparison) -> None:
@@ -44,10 +66,10 @@ def _print(comparison: Comparison) -> None:
         count = comparison.counts[cell]
         if count or cell in ("both_same", "both_different", "only_a", "only_b", "neither"):
             click.echo(f"  {count:>10,}  {words}")
-    for runs in (comparison.a_runs, comparison.b_runs):
-        if runs.reason:
-            run = "" if runs.absent else f": fencepost replay --profile {runs.profile}"
-            click.echo(visible(f"{runs.profile}: {runs.reason}{run}"))
+    for coverage in (comparison.a_runs, comparison.b_runs):
+        if coverage.reason:
+            run = "" if coverage.absent else f": fencepost replay --profile {coverage.profile}"
+            click.echo(visible(f"{coverage.profile}: {coverage.reason}{run}"))
     if comparison.sign_test.p is not None:
         click.echo(_test("read by A only", comparison.sign_test))
     _print_labels(comparison.labels)

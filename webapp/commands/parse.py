@@ -13,7 +13,7 @@ import click
 from webapp import jsontext
 from webapp.commands import _progress, _verdict
 from webapp.commands._input import open_bytes, size_of, to_text
-from webapp.commands._profiles import PROFILE, runnable
+from webapp.commands._profiles import PROFILE, own_options, runnable
 from webapp.parsing import Profile, Trace, fitting, installing, parse, profiles
 from webapp.visible import visible
 
@@ -38,6 +38,7 @@ class BadLine(ValueError):
     metavar="P",
     help="The profile, `all`, or a parser of your own: pkg.mod:function.",
 )
+@own_options
 @click.option("--phase", metavar="PHASE", help="Also validate the values against the JSON Schema of this phase.")
 @click.option("--json", "as_json", is_flag=True, help="Print the trace as one JSON document; with `all`, a list.")
 @click.option("--jsonl", is_flag=True, help='Read {"id", "text"} lines, write {"id", …trace} lines.')

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from webapp.commands import _filters, _progress, _store
-from webapp.commands._profiles import PROFILE
+from webapp.commands._profiles import PROFILE, own_options
 from webapp.parsing.words import MARKS, counted
 from webapp.store.jobs import runs
 
@@ -16,6 +16,8 @@ from webapp.store.jobs import runs
 @click.command("replay", short_help="Run a profile over stored responses.")
 @click.argument("profile", type=PROFILE, required=False, metavar="PROFILE")
 @click.option("--profile", "name", type=PROFILE, metavar="P", help="The same as PROFILE.")
+@own_options
+@click.option("--again", is_flag=True, help="Parse also what this version of the profile has parsed before.")
 @click.option("--session", "ident", metavar="ID", help="Only this session.")
 @click.option("--processes", type=click.IntRange(1), metavar="N", help="Number of processes [one per processor].")
 @click.option("--json", "as_json", is_flag=True, help="Print the run and its counts as JSON.")
@@ -25,13 +27,15 @@ def command(
     name: str | None,
     ident: str | None,
     processes: int | None,
+    again: bool,
     as_json: bool,
     **filters: Any,
 ) -> None:
     """Parse stored responses with another profile, keep the traces, and count the verdicts.
 
     Without a filter it parses all responses. It counts responses that this version of the profile parsed before without
-    parsing them again, so after Ctrl-C or kill -9 the same command continues. On a terminal, a bar shows the progress.
+    parsing them again (unless --again), so after Ctrl-C or kill -9 the same command continues. On a terminal, a bar
+    shows the progress.
 
     Exits with 0 when done, with 1 when there is no such session, when it was cancelled, or when the profile cannot
     run here (the reason is named), with 2 when used wrongly.
@@ -44,11 +48,8 @@ def command(
     if ident is not None and narrowed is not None:
         raise click.UsageError("--session names one session, so filters do not apply")
     with _store.engine(settings) as engine, _progress.bar(chosen, counts=True) as on_progress:
-        try:
-            options: dict[str, Any] = {"session": ident, "filters": narrowed, "processes": processes}
-            run = runs.replay(engine, settings, chosen, on_progress=on_progress, **options)
-        except runs.ParserDied as died:
-            raise click.ClickException(str(died)) from None
+        options: dict[str, Any] = {"session": ident, "filters": narrowed, "processes": processes, "again": again}
+        run = runs.replay(engine, settings, chosen, on_progress=on_progress, **options)
     if as_json:
         _store.print_json(run)
     else:

@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from webapp.capture import specs
-from webapp.capture.specs import BadSpec
+from webapp.capture import pyproject
+from webapp.capture.pyproject import BadSpec
 from webapp.visible import clipped
 
 MOST = 20
@@ -39,7 +39,7 @@ class Misfit(NamedTuple):
 
 def misfits(values: Sequence[Any], profile: str, phase: str | None = None) -> list[Misfit]:
     """What of the values does not fit the schemas of the profile and of the phase; empty too where there are none."""
-    schemas = specs.schemas()
+    schemas = pyproject.schemas()
     names = [name for name in (profile, f"{PHASE}{phase}" if phase else "") if name in schemas]
     every = (
         misfit
@@ -52,7 +52,7 @@ def misfits(values: Sequence[Any], profile: str, phase: str | None = None) -> li
 
 def is_held(profile: str, phase: str | None = None) -> bool:
     """Whether there is a schema to hold the values against."""
-    schemas = specs.schemas()
+    schemas = pyproject.schemas()
     return profile in schemas or f"{PHASE}{phase}" in schemas
 
 

@@ -9,7 +9,8 @@ from functools import cache, cached_property, lru_cache
 from webapp.capture import specs
 from webapp.capture.command import CommandProcess
 from webapp.capture.process import NotStarted, ParserProcess
-from webapp.capture.specs import BadSpec, ParserSpec
+from webapp.capture.pyproject import BadSpec
+from webapp.capture.specs import ParserSpec
 from webapp.parsing.engine import Profile, Tracer
 from webapp.parsing.outcomes import record_outcome
 from webapp.parsing.profile_groups import OWN
@@ -29,7 +30,7 @@ _SEEN = (
 
 
 class OwnParser:
-    """A configured parser; `version` is a digest of the code that it loads, so that a changed one is run again."""
+    """A configured parser; `version` is a digest of what decides its value, so that a changed one is run again."""
 
     group = OWN
     report = None
@@ -85,7 +86,7 @@ class OwnParser:
 @cache
 def process_of(spec: ParserSpec) -> ParserProcess:
     kind, target = (ParserProcess, spec.target) if spec.command is None else (CommandProcess, spec.command)
-    process = kind(target, spec.python, spec.folder, spec.seconds, spec.memory)
+    process = kind(target, spec.python, spec.folder, spec.seconds, spec.memory, spec.value, spec.depends)
     atexit.register(process.close)
     return process
 

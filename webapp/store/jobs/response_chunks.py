@@ -57,11 +57,15 @@ _last_ordinal = sa.select(sa.func.max(Turn.ordinal)).where(Turn.session_id == sa
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The responses whose turn ids go from `low` to `high`, both in it; where sessions are named, theirs alone."""
+    """The responses whose turn ids go from `low` to `high`, both in it; where sessions are named, theirs alone.
+
+    With `again`, those too that this version of the profile has parsed.
+    """
 
     low: int
     high: int
     session_ids: tuple[int, ...] | None = None
+    again: bool = False
 
     @property
     def part_of(self) -> int | None:
@@ -151,7 +155,8 @@ def batches(
     connection: sa.Connection, parser: Profile, chunk: Chunk, select: sa.Select[Any]
 ) -> Iterator[Sequence[Any]]:
     """The rows of a chunk, some at a time."""
-    about: dict[str, Any] = {"profile": parser.name, "version": parser.version, "low": chunk.low, "high": chunk.high}
+    known = "" if chunk.again else parser.version
+    about: dict[str, Any] = {"profile": parser.name, "version": known, "low": chunk.low, "high": chunk.high}
     if chunk.session_ids is not None:
         select, about = select.where(_of_some), {**about, "sessions": chunk.session_ids}
     return connection.execute(select, about).partitions(_ROWS)
@@ -163,7 +168,7 @@ def parse_chunk(connection: sa.Connection, parser: Profile, chunk: Chunk) -> Par
     for batch in batches(connection, parser, chunk, responses):
         new: list[tuple[int, str, Trace]] = []
         for turn_id, version, verdict, raw, old, failed in batch:
-            if version != parser.version:
+            if chunk.again or version != parser.version:
                 trace = parsing.parse(raw, parser)
                 verdict = trace.verdict
                 new.append((turn_id, raw, trace))

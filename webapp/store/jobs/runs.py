@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -61,14 +61,15 @@ def replay(
     session: str | None = None,
     filters: Filters | None = None,
     processes: int | None = None,
+    again: bool = False,
     on_progress: OnProgress = lambda *_: None,
 ) -> Replay:
     """Parse every stored response (or one session's, or those under `filters`) with `profile` and keep the traces.
 
-    A response that this version has parsed already is only counted: what was killed or cancelled goes on where it
-    was. What is new is counted in its session's facets in the same transaction; where the profile is the session's
-    home profile or `fencepost`, the session is folded anew. It parses in as many `processes` as there are processors,
-    and `on_progress` hears after each chunk how many of how many responses are finished.
+    A response that this version has parsed already is only counted, unless `again`: what was killed or cancelled goes
+    on where it was. What is new is counted in its session's facets in the same transaction; where the profile is the
+    session's home profile or `fencepost`, the session is folded anew. It parses in as many `processes` as there are
+    processors, and `on_progress` hears after each chunk how many of how many responses are finished.
     Raises `UnknownProfile`, `NotInstalled`, `NoSuchSession`, `ParserDied`.
     """
     refuse_absent(parsing.profile(profile))
@@ -78,7 +79,7 @@ def replay(
         with ExitStack() as lock:
             run = _begin(engine, settings, profile, scope, owner, lock)
             lock.callback(_end, engine, run.id, "interrupted")
-            _go_through(engine, run, owner, processes or processors(), on_progress, settings)
+            _go_through(engine, run, owner, processes or processors(), on_progress, settings, again)
     finally:
         end_killed(engine, settings)
     return run
@@ -214,10 +215,16 @@ def _insert_chunks(connection: sa.Connection, run_id: int, chunks: list[Chunk]) 
 
 
 def _go_through(
-    engine: sa.Engine, run: Replay, owner: str, processes: int, on_progress: OnProgress, settings: Settings
+    engine: sa.Engine,
+    run: Replay,
+    owner: str,
+    processes: int,
+    on_progress: OnProgress,
+    settings: Settings,
+    again: bool = False,
 ) -> None:
     parser = parsing.profile(run.profile)
-    chunks = run_chunks.claimed(engine, run.id, owner)
+    chunks = (replace(chunk, again=again) for chunk in run_chunks.claimed(engine, run.id, owner))
     processes = processes if run.total > processes * response_chunks.AT_ONCE else 1
     killed = False
     try:

@@ -1,0 +1,61 @@
+"""The code that decides what a parser gives, as digests; standard library only, Python 3.9 to 3.14.
+
+The child imports this file under a name of its own, beside packages that may be called like ours: hence `from .`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from functools import cache, lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from .call_recorder import STANDARD_FOLDERS
+
+FILE_MODULE = "fencepost_parser"  # what a parser's file is called among the modules
+_OURS = str(Path(__file__).parent) + os.sep
+
+
+def loaded() -> dict[str, str]:
+    """By module the digest of its file, and by distribution its release, of all that this process has imported.
+
+    Modules of the standard library stand as the interpreter's version. The same code gives the same digests wherever it
+    lies.
+    """
+    code = {"python": ".".join(map(str, sys.version_info[:2]))}
+    for name, module in sorted(sys.modules.items()):
+        path = getattr(module, "__file__", None) or ""
+        if not path or path.startswith(_OURS) or (path.startswith(STANDARD_FOLDERS) and "site-packages" not in path):
+            continue
+        release = _release(name.partition(".")[0]) if "-packages" in path else None
+        code.update([release or (name, digest_of(path))])
+    return code
+
+
+@cache
+def digest_of(path: str) -> str:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+@cache
+def _release(package: str) -> tuple[str, str] | None:
+    """The installed distribution that has a package, and its version; None where none says so."""
+    for name, version, files in _distributions():
+        if any(f"\n{package}{end}" in files for end in ("/", ".py", ".cpython", ".abi3", "\n")):
+            return f"release {name}", version
+    return None
+
+
+@lru_cache(maxsize=1)
+def _distributions() -> list[tuple[str, str, str]]:
+    """Name, version and the names of files or packages of each that is installed."""
+    found = []
+    for each in metadata.distributions():
+        files = each.read_text("RECORD") or each.read_text("top_level.txt") or ""
+        found.append((each.metadata["Name"] or "", each.version, f"\n{files}\n"))
+    return found
