@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 State = Literal["kept", "invalid_json", "unknown_name", "schema_mismatch", "not_declared", "not_checked"]
 BROKEN: tuple[State, ...] = ("invalid_json", "unknown_name", "schema_mismatch")
+MISFITS: tuple[State, ...] = ("unknown_name", "schema_mismatch")
+"""of them, those of what is JSON"""
 STATES: dict[State, str] = {
     "kept": "kept its contract",
     "invalid_json": "is no JSON",

@@ -46,4 +46,4 @@ def _clause(finding: FindingLike) -> str:
 
 
 def _as_sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + "."
+    return text[:1].upper() + text[1:] + ("" if text.endswith("?") else ".")

@@ -54,6 +54,28 @@ class TraceView(Protocol):
     def truncated(self) -> bool: ...
 
 
+class MismatchView(Protocol):
+    @property
+    def path(self) -> str: ...
+    @property
+    def keyword(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+
+
+class ContractView(Protocol):
+    """How a response keeps what its request declares, as `webapp.contracts` says it."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def tool(self) -> str | None: ...
+    @property
+    def mismatches(self) -> Sequence[MismatchView]: ...
+    @property
+    def is_broken(self) -> bool: ...
+
+
 class TurnView(NamedTuple):
     """One turn as the rules see it. `kind` is "again" for an entry that the logger wrote twice.
 
@@ -88,8 +110,9 @@ class TurnView(NamedTuple):
     cost: float | None = None
     reasoning: int | None = None
     is_error: bool | None = None
+    contract: ContractView | None = None
 
     @property
     def failed(self) -> bool:
-        """Whether it failed in production: the dump records it, or its home profile could not read it."""
+        """Whether its program could not read it: the dump records it, or its home profile failed."""
         return self.failure is not None or (self.home is not None and self.home.verdict == "failed")

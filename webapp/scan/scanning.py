@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from webapp import dumps
-from webapp.contracts.turns import Holder
 from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.findings import RuleFinding, reason, sentence
 from webapp.parsing.words import counted
@@ -123,7 +122,7 @@ class _OpenSession:
         self.parser = SessionParser(self.home)
         self.evidence = Evidence(self.home != UNKNOWN)
         self.texts: dict[int, str] = {}
-        self.holder, self.answer = Holder(), list[tuple[int, Turn]]()
+        self.answer: list[Turn] = []
 
     def see(self, turn: Turn) -> None:
         state = self.state
@@ -138,18 +137,21 @@ class _OpenSession:
             if state.fail(ordinal, turn.failure or turn.raw or ""):
                 self.evidence.failed.append(state.tally.positions[ordinal])
         if place.original is None:
-            if self.answer and self.answer[0][1].entry != turn.entry:
-                self._hold()
-            self.answer.append((place.position, turn))
+            if self.answer and self.answer[0].entry != turn.entry:
+                self.evidence.answered(self.answer)
+                self.answer = []
+            self.answer.append(turn)
             self.evidence.see(turn, place.position, traces)
             if new and len(self.texts) < self.MOST_TEXTS and len(turn.raw or "") < self.LONGEST_TEXT:
                 self.texts[place.position] = turn.raw or ""
 
     def end(self, path: str) -> ScannedSession:
         """The session, once all its turns came."""
-        self._hold()
+        self.evidence.answered(self.answer)
         self.state.settle()
         tally, found = self.state.tally, self.state.findings
+        for row in self.state.contracts:
+            self.evidence.held(tally.positions[row.turn_id], row.state)
         checks = results(self.evidence, found)
         return ScannedSession(
             self.start.external_id,
@@ -164,16 +166,6 @@ class _OpenSession:
             sentence(found) or _failures_sentence(self.evidence),
             self._worst(checks, found),
         )
-
-    def _hold(self) -> None:
-        """Hold the turns of one entry against what its request declares."""
-        turns = [turn for _, turn in self.answer]
-        self.evidence.answered(turns)
-        contracts = self.holder.answer(turns)
-        for (position, _), contract in zip(self.answer, contracts, strict=True):
-            if contract is not None:
-                self.evidence.held(position, contract.state)
-        self.answer.clear()
 
     def _worst(self, checks: dict[str, CheckResult], found: list[RuleFinding]) -> WorstTurn | None:
         """The first turn of the weightiest finding, or the first that was not read."""

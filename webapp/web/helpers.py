@@ -10,6 +10,7 @@ from typing import Any
 from flask import Flask, current_app, request, url_for
 
 from webapp import jsontext, paths
+from webapp.contracts import BROKEN, STATES
 from webapp.findings import about_rule, reason, rules
 from webapp.parsing import words
 from webapp.store.sessions.columns import MORE_THAN, SHOWN
@@ -140,6 +141,8 @@ def failure_words(turn: Any, session: Any) -> str:
     rescued = "; Fencepost can read it" if turn.rescued else ""
     if turn.recorded_failure:
         return f"{visible(turn.recorded_failure[:200])}{rescued}".replace("``", "")
+    if turn.contract in BROKEN and turn.home != "failed":
+        return f"it {STATES[turn.contract]}{rescued}"
     if session.home_profile == "unknown":
         return f"the dump records that it failed{rescued}"
     return f"`{session.home_profile}` could not read it{rescued}"

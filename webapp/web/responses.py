@@ -77,13 +77,13 @@ def rows_context(result: store.ResponsePage, filters: Filters) -> dict[str, Any]
 
 def response_dict(line: store.ResponseLine, filters: Filters) -> dict[str, Any]:
     """A response as the API shows it; a verdict is null where that profile was not run over it."""
-    names = ("position", "kind", "role", "agent", "phase", "model", "recorded_failure", "failed", "rescued", "preview")
+    names = ("position", "kind", "role", "agent", "phase", "model", "recorded_failure", "contract", "failed", "rescued")
     verdicts = {"home": line.home, "fencepost": line.fencepost}
     return {
         "session": line.external_id,
         "key": line.key,
         "revision": line.revision,
-        **{name: getattr(line, name) for name in names},
+        **{name: getattr(line, name) for name in (*names, "preview")},
         "bytes": line.length,
         "sent_at": line.sent_at and line.sent_at.isoformat(),
         "home_profile": line.home_profile,

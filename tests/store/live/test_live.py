@@ -185,9 +185,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     positions: list[int] = []
     view: Callable[..., Any] = finding_runner.turn_view
 
-    def viewing(placed: Any, is_home_known: bool) -> Any:
+    def viewing(placed: Any, *more: Any) -> Any:
         positions.append(placed.position)
-        return view(placed, is_home_known)
+        return view(placed, *more)
 
     monkeypatch.setattr(finding_runner, "turn_view", viewing)
     return positions

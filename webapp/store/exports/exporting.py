@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import __version__, findings
+from webapp.contracts import BROKEN
 from webapp.exports import base
 from webapp.exports.labelled import (
     LabelledResponse,
@@ -29,7 +30,7 @@ from webapp.store.exports import session_causes
 from webapp.store.labels import history, settling
 from webapp.store.labels.queues import looking
 from webapp.store.labels.queues.queue_spec import Spec
-from webapp.store.models import Finding, Label, Parse, Session, Turn
+from webapp.store.models import Finding, Label, Parse, Session, Turn, TurnContract
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import turns
 from webapp.store.sessions.filters import Filters
@@ -245,12 +246,23 @@ def _turns(db: orm.Session, stored_session: Session) -> Iterator[ExportedTurn]:
         both = sa.select(Parse).where(Parse.turn_id.in_(ids), Parse.profile.in_((home, OURS)))
         parses = {(parse.turn_id, parse.profile): parse for parse in db.scalars(both)}
         responses = {response.turn.id: response for response in settling.of_turns(db, ids, with_history=True)}
+        held = sa.select(TurnContract.turn_id, TurnContract.state).where(TurnContract.turn_id.in_(ids))
+        states = {row.turn_id: row.state for row in db.execute(held)}
         for turn in batch:
-            yield _turn(turn, parses.get((turn.id, home)), parses.get((turn.id, OURS)), responses.get(turn.id))
+            yield _turn(
+                turn,
+                states.get(turn.id),
+                parses.get((turn.id, home)),
+                parses.get((turn.id, OURS)),
+                responses.get(turn.id),
+            )
 
 
-def _turn(turn: Turn, home: Parse | None, ours: Parse | None, labelled: settling.Labelled | None) -> ExportedTurn:
-    failed = turns.is_failed(turn.kind, home.verdict if home else None, turn.recorded_failure is not None)
+def _turn(
+    turn: Turn, state: str | None, home: Parse | None, ours: Parse | None, labelled: settling.Labelled | None
+) -> ExportedTurn:
+    recorded = turn.recorded_failure is not None or state in BROKEN
+    failed = turns.is_failed(turn.kind, home.verdict if home else None, recorded)
     numbers = (("sounding", turn.sounding), ("round", turn.round), ("attempt", turn.attempt))
     group = [turn.phase, *(f"{name} {number}" for name, number in numbers if number is not None)]
     return ExportedTurn(

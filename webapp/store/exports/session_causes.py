@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.contracts import BROKEN
 from webapp.exports.session import CauseView
 from webapp.parsing import UnknownProfile, failure_group, installing, minimal, profile
-from webapp.store.models import Parse, Session, Turn
+from webapp.store.models import Parse, Session, Turn, TurnContract
 from webapp.store.sessions.turns import MODEL_KINDS
 from webapp.store.write.facets import kind_of
+from webapp.store.write.failed_responses import contract_key
 
 MOST_REPRODUCED = 5
 """causes, the most frequent first, of which a reproduction is looked for …"""
@@ -41,15 +43,25 @@ def _failures(db: orm.Session, session: Session) -> Iterator[tuple[int, str]]:
     """Position and cause of every failed response."""
     home = sa.and_(Parse.turn_id == Turn.id, Parse.profile == session.home_profile)
     query = (
-        sa.select(Turn.position, Parse.verdict, Parse.failure_group, Turn.recorded_failure)
+        sa.select(
+            Turn.position,
+            Parse.verdict,
+            Parse.failure_group,
+            Turn.recorded_failure,
+            TurnContract.state,
+            TurnContract.detail,
+        )
         .outerjoin(Parse, home)
+        .outerjoin(TurnContract, sa.and_(TurnContract.turn_id == Turn.id, TurnContract.state.in_(BROKEN)))
         .where(Turn.session_id == session.id, Turn.duplicate_of.is_(None), Turn.kind.in_(MODEL_KINDS))
-        .where(sa.or_(Turn.recorded_failure.is_not(None), Parse.verdict == "failed"))
+        .where(sa.or_(Turn.recorded_failure.is_not(None), Parse.verdict == "failed", TurnContract.state.is_not(None)))
         .order_by(Turn.position)
     )
     for row in db.execute(query):
         if row.failure_group is not None:
             yield row.position, failure_group.title(row.failure_group)
+        elif row.state is not None:
+            yield row.position, failure_group.title(contract_key(row.detail))
         elif row.recorded_failure is not None:
             yield row.position, f"recorded in the dump: {kind_of(row.recorded_failure)}"
         else:

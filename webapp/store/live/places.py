@@ -68,7 +68,7 @@ def _permute(tally: Tally, order: list[int], before: int) -> list[_Run]:
     """Give the turns `order` (ordinals, in their new order) the last positions; the runs of stored ones that moved."""
     first = len(tally.letters) - len(order)
     old = [tally.positions[at] for at in order]
-    for marks in (tally.letters, tally.readable, tally.failures):
+    for marks in (tally.letters, tally.readable, tally.failures, tally.broken):
         marks[first:] = bytes(marks[position] for position in old)
     runs: list[_Run] = []
     for place, (at, position) in enumerate(zip(order, old, strict=True), first):

@@ -4,7 +4,7 @@
 
 from webapp.store.models.accounts import Account, ApiToken, AuditEntry
 from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of, turns_of_any
-from webapp.store.models.contracts import Declaration, TurnContract
+from webapp.store.models.contracts import Declaration, TurnContract, contract_state, has_failed
 from webapp.store.models.dumps import Dump, DumpSession, Job, Mapping
 from webapp.store.models.failures import FailedResponse, FailureEvent, FailureOverlay
 from webapp.store.models.growing import LiveLog, LiveSpan

@@ -7,8 +7,21 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.contracts import BROKEN
 from webapp.store.db.types import BigId, ExactJson, PackedJson
 from webapp.store.models.base import Base
+
+
+def has_failed(turn: Any) -> sa.ColumnElement[bool]:
+    """Whether a response, of which these are the columns, failed whatever its parser made of it: its dump records
+    that, or it breaks what its request declares."""
+    is_broken = sa.func.coalesce(contract_state(turn).in_(BROKEN), sa.false())
+    return sa.or_(turn.recorded_failure.is_not(None), is_broken)
+
+
+def contract_state(turn: Any) -> sa.ScalarSelect[str]:
+    """The state of a response, of which these are the columns, under its contract; NULL where nothing is declared."""
+    return sa.select(TurnContract.state).where(TurnContract.turn_id == turn.id).scalar_subquery()
 
 
 class Declaration(Base):

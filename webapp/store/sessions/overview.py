@@ -9,7 +9,7 @@ from typing import Any, TypeVarTuple
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.models import Parse, Session, Turn
+from webapp.store.models import Parse, Session, Turn, has_failed
 from webapp.store.sessions.turns import MODEL_KINDS, NoSuchTurn
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.parser import OURS
@@ -131,7 +131,7 @@ def _written(session: Session, query: sa.Select[*Columns]) -> sa.Select[*Columns
 
 
 def _failed(session: Session) -> sa.ColumnElement[bool]:
-    recorded = Turn.recorded_failure.is_not(None)
+    recorded = has_failed(Turn)
     if session.home_profile == UNKNOWN:
         return recorded
     return sa.or_(recorded, sa.func.coalesce(Parse.verdict, "") == "failed")

@@ -8,10 +8,21 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.contracts import BROKEN
+from webapp.contracts import BROKEN, MISFITS
 from webapp.parsing import Trace
 from webapp.store import search
-from webapp.store.models import Finding, Label, Parse, ParseRepair, Session, Turn, TurnContract, is_response
+from webapp.store.models import (
+    Finding,
+    Label,
+    Parse,
+    ParseRepair,
+    Session,
+    Turn,
+    TurnContract,
+    contract_state,
+    has_failed,
+    is_response,
+)
 from webapp.store.sessions.filters import HOME, LABELS, Filters
 from webapp.store.write import facets
 from webapp.store.write.contracts import BROKEN_AS_ONE
@@ -31,9 +42,9 @@ Test = Callable[[Sequence[Row]], list[Row]]
 
 
 def failed() -> sa.ColumnElement[bool]:
-    """Whether a response failed in production: under its home profile, or by what its dump records."""
+    """Whether a response failed in production: under its home profile, by its contract, or its dump."""
     verdict = read_verdict(HOME, home)
-    return sa.or_(Turn.recorded_failure.is_not(None), sa.func.coalesce(verdict == "failed", sa.false()))
+    return sa.or_(has_failed(Turn), sa.func.coalesce(verdict == "failed", sa.false()))
 
 
 def read_verdict(profile: str, parse: Any = under) -> sa.ColumnElement[str]:
@@ -76,7 +87,7 @@ def conditions(filters: Filters) -> Iterable[sa.ColumnElement[bool]]:
     if filters.failed or filters.rescued:
         yield failed()
     if filters.rescued:
-        yield ours.verdict.in_(READABLE)
+        yield sa.and_(ours.verdict.in_(READABLE), sa.func.coalesce(contract_state(Turn), "").not_in(MISFITS))
     equal = {read_verdict(filters.under): filters.verdict, under.strategy: filters.strategy}
     equal |= {Turn.model: filters.model, Turn.agent: filters.agent, Turn.phase: filters.phase}
     yield from (column == value for column, value in equal.items() if value is not None)

@@ -10,8 +10,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.contracts import MISFITS
 from webapp.store.db import heads
-from webapp.store.models import Session, Turn
+from webapp.store.models import Session, Turn, contract_state
 from webapp.store.sessions import coverage, facets, order, response_query, sessions
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.turns import PREVIEW, preview
@@ -50,6 +51,8 @@ class ResponseLine:
     home: str | None
     fencepost: str | None
     under: str | None
+    contract: str | None
+    """its state; None where nothing is declared"""
     failed: bool
     rescued: bool
     preview: str
@@ -241,6 +244,7 @@ _line = sa.select(
     response_query.ours.verdict.label("fencepost"),
     response_query.under.verdict.label("under"),
     response_query.failed().label("failed"),
+    contract_state(Turn).label("contract"),
     heads.head(Turn.raw, 4 * PREVIEW).label("head"),
     heads.Length(Turn.raw).label("length"),
 )
@@ -250,5 +254,6 @@ def _response_line(row: Any) -> ResponseLine:
     values = dict(row._mapping)
     del values["turn_id"]
     failed, head = bool(values["failed"]), bytes(values.pop("head") or b"")
-    values |= {"failed": failed, "rescued": failed and row.fencepost in READABLE, "length": row.length or 0}
+    rescued = failed and row.fencepost in READABLE and row.contract not in MISFITS
+    values |= {"failed": failed, "rescued": rescued, "length": row.length or 0}
     return ResponseLine(**values, preview=preview(head))

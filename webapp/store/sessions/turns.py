@@ -9,9 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.contracts import BROKEN, MISFITS
 from webapp.store.db import heads
 from webapp.store.models import MODEL_KINDS as MODEL_KINDS
-from webapp.store.models import Label, Parse, Session, Turn
+from webapp.store.models import Label, Parse, Session, Turn, TurnContract, contract_state, has_failed
 from webapp.store.sessions import sessions
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE
@@ -41,6 +42,8 @@ class RailLine:
     round: int | None
     home: str | None
     fencepost: str | None
+    contract: str | None
+    """its state under its contract; None where nothing is declared"""
     failed: bool
     rescued: bool
 
@@ -128,8 +131,11 @@ def find(db: orm.Session, session: Session, position: int) -> TurnDetail:
         raise NoSuchTurn(f"session {session.external_id[:200]!r} has no turn {position}")
     parses = {parse.profile: parse for parse in db.scalars(_parses, here | {"turn": turns[0].id})}
     home, ours = parses.get(session.home_profile), parses.get(OURS)
-    failed = is_failed(turns[0].kind, home.verdict if home else None, turns[0].recorded_failure is not None)
-    rescued = failed and ours is not None and ours.verdict in READABLE
+    contract = db.get(TurnContract, turns[0].id)
+    state = None if contract is None else contract.state
+    recorded = turns[0].recorded_failure is not None or state in BROKEN
+    failed = is_failed(turns[0].kind, home.verdict if home else None, recorded)
+    rescued = failed and ours is not None and ours.verdict in READABLE and state not in MISFITS
     return TurnDetail(session, turns[0], turns[1:], home, ours, failed, rescued)
 
 
@@ -139,7 +145,7 @@ def find_by_id(db: orm.Session, ident: str, position: int) -> TurnDetail:
 
 
 def is_failed(kind: str, home: str | None, recorded: bool) -> bool:
-    """Whether a response failed in production: under its home profile, or by what its dump records."""
+    """Whether a response failed in production: under its home profile, or as its dump records or its contract says."""
     return kind in MODEL_KINDS and (home == "failed" or recorded)
 
 
@@ -156,9 +162,10 @@ def neighbours(db: orm.Session, session: Session, position: int) -> Neighbours:
 def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int]) -> dict[str, Any]:
     """A row of `_lines` as the fields of a line."""
     values = dict(row._mapping)
-    failed = is_failed(row.kind, row.home, values.pop("recorded"))
+    failed = is_failed(row.kind, row.home, values.pop("recorded") or row.contract in BROKEN)
     duplicates = copies.get(values.pop("id"), 0)
-    return values | {"duplicates": duplicates, "failed": failed, "rescued": failed and row.fencepost in READABLE}
+    rescued = failed and row.fencepost in READABLE and row.contract not in MISFITS
+    return values | {"duplicates": duplicates, "failed": failed, "rescued": rescued}
 
 
 def preview(head: bytes) -> str:
@@ -188,6 +195,7 @@ def _lines(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
         _home_parse.c.verdict.label("home"),
         _our_parse.c.verdict.label("fencepost"),
         _turn.recorded_failure.is_not(None).label("recorded"),
+        contract_state(_turn).label("contract"),
         *columns,
     )
     home = sa.and_(_home_parse.c.turn_id == _turn.id, _home_parse.c.profile == _home)
@@ -203,7 +211,7 @@ def _failed(where: sa.ColumnElement[bool]) -> sa.Select[int]:
         _turn.session_id == sa.bindparam("session"),
         _turn.duplicate_of.is_(None),
         _turn.kind.in_(MODEL_KINDS),
-        sa.or_(_turn.recorded_failure.is_not(None), home.exists()),
+        sa.or_(has_failed(_turn), home.exists()),
         where,
     )
 

@@ -1,77 +1,80 @@
-"""How the responses of sessions keep what their requests declare, made anew of what is stored."""
+"""How the responses of a session keep what their requests declare: held as the fold sees them, and stored."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import groupby
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from webapp.contracts import BROKEN, Contract
+from webapp.contracts import Contract
 from webapp.contracts.turns import Holder
-from webapp.store.models import MODEL_KINDS, TURNS_A_SESSION, Declaration, Turn, TurnContract
+from webapp.dumps.records import MODEL_KINDS, Turn
+from webapp.store.models import TURNS_A_SESSION, TurnContract
 
 BROKEN_AS_ONE = "broken"
 """the value that a session has beside the states of its responses, where one of them is broken"""
+_MOST = 1_000
+"""turns of one entry that are held together"""
 _AT_ONCE = 500
-_is_asked = sa.or_(Turn.declaration_id.is_not(None), Turn.kind == "tool_call")
-_turns = (
-    sa.select(
-        *(Turn.id, Turn.session_id, Turn.entry, Turn.kind, Turn.agent, Turn.stop, Turn.stop_said, Turn.arguments),
-        *(Turn.declaration_id, sa.case((_is_asked, Turn.raw)).label("raw")),
-    )
-    .where(Turn.session_id == sa.bindparam("session"), Turn.kind.in_(MODEL_KINDS), Turn.duplicate_of.is_(None))
-    .order_by(Turn.id)
-)
-_content = sa.select(Declaration.content).where(Declaration.id == sa.bindparam("declaration"))
 
 
-class StoredTurn(NamedTuple):
-    """What is asked of a turn: see `contracts.turns.ModelTurn`."""
+class Placed(Protocol):
+    """What is asked of a `session_state.PlacedTurn`."""
 
-    kind: str
-    raw: str | None
-    agent: str | None
-    declared: dict[str, Any] | None
-    stop: tuple[str, str] | None
-    arguments: str | None
+    @property
+    def turn(self) -> Turn: ...
+    @property
+    def original(self) -> int | None: ...
 
 
-def renew(connection: sa.Connection, session_ids: Iterable[int]) -> dict[int, Counter[str]]:
-    """Make the contracts of these sessions anew; how many responses of each have which state. The caller commits."""
-    return {session_id: _renew(connection, session_id) for session_id in sorted(set(session_ids))}
+class Row(NamedTuple):
+    """A row of `TurnContract`; its turn's id is its ordinal while the session has no number."""
+
+    turn_id: int
+    state: str
+    detail: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, turn_id: int, contract: Contract) -> Row:
+        is_plain = contract == Contract("kept", contract.tool, contract.source)
+        return cls(turn_id, contract.state, None if is_plain else contract.as_dict())
 
 
-def _renew(connection: sa.Connection, session_id: int) -> Counter[str]:
-    first = session_id * TURNS_A_SESSION
-    of_session = TurnContract.turn_id.between(first, first + TURNS_A_SESSION - 1)
-    connection.execute(sa.delete(TurnContract).where(of_session))
-    counts: Counter[str] = Counter()
-    rows: list[dict[str, Any]] = []
-    for turn_id, contract in _held(connection, session_id):
-        counts[contract.state] += 1
-        counts[BROKEN_AS_ONE] += contract.state in BROKEN
-        if contract.state != "not_declared":
-            detail = None if contract == Contract("kept", contract.tool, contract.source) else contract.as_dict()
-            rows.append({"turn_id": turn_id, "state": contract.state, "detail": detail})
+P = TypeVar("P", bound=Placed)
+
+
+class Answers(Generic[P]):
+    """Gives turns on with their contracts, an entry at a time: what a text must be depends on the calls beside it."""
+
+    def __init__(self) -> None:
+        self._holder = Holder()
+        self._open: list[P] = []
+
+    def add(self, placed: P) -> Iterator[tuple[P, Contract | None]]:
+        """Take the next turn; those of the entry before it, where it begins another."""
+        if self._open and (self._open[0].turn.entry != placed.turn.entry or len(self._open) >= _MOST):
+            yield from self.rest()
+        self._open.append(placed)
+
+    def rest(self) -> Iterator[tuple[P, Contract | None]]:
+        """The turns that were not given yet."""
+        turns, self._open = self._open, []
+        own = [placed for placed in turns if placed.original is None and placed.turn.kind in MODEL_KINDS]
+        contracts = dict(zip(map(id, own), self._holder.answer([placed.turn for placed in own]), strict=True))
+        for placed in turns:
+            yield placed, contracts.get(id(placed))
+
+
+def store(connection: sa.Connection, session_id: int, first: int, rows: Sequence[Row]) -> None:
+    """Store the contracts of a session from the ordinal `first` on in place of those that it had."""
+    start = session_id * TURNS_A_SESSION
+    of_these = TurnContract.turn_id.between(start + first, start + TURNS_A_SESSION - 1)
+    connection.execute(sa.delete(TurnContract).where(of_these))
+    insert(connection, rows)
+
+
+def insert(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    """Store the contracts of turns that have none."""
     for at in range(0, len(rows), _AT_ONCE):
-        connection.execute(sa.insert(TurnContract), rows[at : at + _AT_ONCE])
-    return +counts
-
-
-def _held(connection: sa.Connection, session_id: int) -> Iterator[tuple[int, Contract]]:
-    holder, contents = Holder(), dict[int, dict[str, Any]]()
-    found = connection.execute(_turns, {"session": session_id}).all()
-    for number in {row.declaration_id for row in found} - {None}:
-        contents[number] = connection.scalars(_content, {"declaration": number}).one()
-    for _, answer in groupby(found, key=lambda row: row.entry):
-        rows = list(answer)
-        contracts = holder.answer([_stored(row, contents) for row in rows])
-        yield from ((row.id, contract) for row, contract in zip(rows, contracts, strict=True) if contract is not None)
-
-
-def _stored(row: Any, contents: dict[int, dict[str, Any]]) -> StoredTurn:
-    stop = None if row.stop is None else (row.stop, row.stop_said)
-    return StoredTurn(row.kind, row.raw, row.agent, contents.get(row.declaration_id), stop, row.arguments)
+        connection.execute(sa.insert(TurnContract), [row._asdict() for row in rows[at : at + _AT_ONCE]])

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from webapp.store import search
 from webapp.store.db.dialect import change
 from webapp.store.models import Session, SessionModel
-from webapp.store.write import finding_runner, list_rows
+from webapp.store.write import contracts, finding_runner, list_rows
 from webapp.store.write.session_state import SessionState
 from webapp.store.write.stored_turns import fold
 
@@ -36,6 +36,9 @@ def store(connection: sa.Connection, state: SessionState, **values: Any) -> None
         connection.execute(_insert_models, new)
     if state.rules is not None:
         finding_runner.replace_rows(connection, state.session_id, state.findings)
+    contracts.store(connection, state.session_id, state.first_contract, state.contracts)
+    state.first_contract = len(state.tally.positions)
+    state.contracts.clear()
     list_rows.renew(connection, [state.session_id])
 
 

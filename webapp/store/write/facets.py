@@ -5,7 +5,8 @@
     {"profiles": {"windlass-strict": {"verdicts": [clean, extracted, repaired, failed, none], "repairs": {name: n},
                   "won": {strategy or "": [parses, microseconds, {exponent: parses}]}, "tried": {strategy: attempts}}},
      "models": {model: [5 verdicts under a known home profile, 5 under fencepost]},
-     "errors": {kind: n}, "agents": [names], "phases": [names], "tools": [names], "finding": {rule: n}}
+     "errors": {kind: n}, "agents": [names], "phases": [names], "tools": [names], "finding": {rule: n},
+     "contracts": {state of a response, or "broken": n}}
 
 Each number counts responses but `tried`; empty parts are left out. Whoever stores findings sets their part in the same
 transaction (`finding_runner.set_counts`); growth keeps it until then.
@@ -137,6 +138,7 @@ class Facets:
     phases: dict[str, None] = field(default_factory=dict)
     tools: dict[str, None] = field(default_factory=dict)
     finding: dict[str, int] = field(default_factory=dict)
+    contracts: dict[str, int] = field(default_factory=dict)
 
     def response(self, model: str | None, digests: Sequence[Digest], *, known: bool = True) -> None:
         """Count a response: the home profile's digest, if that is `known`, then `fencepost`'s where it is another."""
@@ -166,6 +168,11 @@ class Facets:
             for name in tools_of(turn):
                 _note(self.tools, short(name, 255))
 
+    def contract(self, *states: str) -> None:
+        """Count a response under the states that it has."""
+        for state in states:
+            self.contracts[state] = self.contracts.get(state, 0) + 1
+
     def failure(self, text: str) -> None:
         """Count a failure that the dump records."""
         self._error(kind_of(text))
@@ -188,7 +195,8 @@ class Facets:
         }
         parts: dict[str, Any] = {"profiles": profiles, "models": self.models, "errors": self.errors}
         parts |= {"agents": list(self.agents), "phases": list(self.phases), "tools": list(self.tools)}
-        return {name: part for name, part in (parts | {"finding": self.finding}).items() if part}
+        parts |= {"finding": self.finding, "contracts": self.contracts}
+        return {name: part for name, part in parts.items() if part}
 
     @classmethod
     def of(cls, facets: Mapping[str, Any] | None) -> Facets:
@@ -202,6 +210,7 @@ class Facets:
             dict.fromkeys(facets.get("phases", ())),
             dict.fromkeys(facets.get("tools", ())),
             facets.get("finding", {}),
+            facets.get("contracts", {}),
         )
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
 from webapp import parsing
+from webapp.contracts import BROKEN
 from webapp.parsing import failure_group, stored_trace
 from webapp.parsing.failure_group import VERSION
 from webapp.store.db.short_text import short
 from webapp.store.db.types import microseconds
-from webapp.store.models import FailedResponse, Parse, Session, Turn, is_response
+from webapp.store.models import FailedResponse, Parse, Session, Turn, TurnContract, is_response
 from webapp.store.write.facets import kind_of, tools_of
 from webapp.store.write.home import READ_AS, UNKNOWN
 from webapp.store.write.parser import OURS
@@ -21,6 +23,7 @@ HOME = "home"
 """in place of a profile's name: each session's home profile, `json.loads` where that is unknown, or what its dump
 records of a response"""
 _AT_ONCE = 200
+_INDEX = re.compile(r"\[\d+\]")
 _of_turn = (
     *(Turn.id, Turn.session_id, Turn.model, Turn.agent, Turn.phase, Turn.kind, Turn.sent_at, Turn.tool_calls),
     *(Turn.recorded_failure, Session.home_profile, Session.happened_at),
@@ -51,6 +54,23 @@ def recorded_key(text: str) -> str:
     return short(f"{VERSION}|recorded in the dump: {kind_of(text).replace('|', ' ')}", 255)
 
 
+_broken = (
+    sa.select(*_of_turn, TurnContract.detail)
+    .join(Session, Session.id == Turn.session_id)
+    .join(TurnContract, sa.and_(TurnContract.turn_id == Turn.id, TurnContract.state.in_(BROKEN)))
+    .where(*_here)
+)
+
+
+def contract_key(contract: Mapping[str, Any]) -> str:
+    """The group of a response that breaks its contract: by tool, keyword and path of its first mismatch, no value."""
+    first = next(iter(contract["mismatches"]), {"keyword": "", "path": "$"})
+    tool, path = contract["tool"] or "the answer", _INDEX.sub("[]", first["path"])
+    what = {"invalid_json": "arguments are no JSON" if contract["tool"] else "no JSON", "unknown_name": "unknown tool"}
+    said = what.get(contract["state"]) or f"{first['keyword']} at {path}"
+    return short(f"{VERSION}|broken contract: {tool.replace('|', ' ')}: {said.replace('|', ' ')}", 255)
+
+
 def renew(connection: sa.Connection, session_ids: Iterable[int]) -> None:
     """Make all rows of these sessions anew, in place of those that they had; the caller commits."""
     ids = sorted(set(session_ids))
@@ -70,9 +90,16 @@ def _rows(connection: sa.Connection, ids: list[int]) -> Iterator[dict[str, Any]]
         if row.profile == row.home_profile != UNKNOWN:
             failed.add(row.id)
             yield _of(row) | about | {"under": HOME}
+    for row in connection.execute(_broken, {"ids": ids}):
+        if row.id not in failed:
+            failed.add(row.id)
+            path = next((one["path"] for one in row.detail["mismatches"]), "$")
+            about = {"group_key": contract_key(row.detail), "path": short(path, 160), "tokens": None}
+            yield _of(row) | about | {"profile": "", "version": "", "under": HOME}
     for row in connection.execute(_assumed, {"ids": ids}):
-        failed.add(row.id)
-        yield _of(row) | _as_json(row) | {"under": HOME}
+        if row.id not in failed:
+            failed.add(row.id)
+            yield _of(row) | _as_json(row) | {"under": HOME}
     for row in connection.execute(_recorded, {"ids": ids}):
         if row.id not in failed:
             about = {"group_key": recorded_key(row.recorded_failure), "path": None, "tokens": None}

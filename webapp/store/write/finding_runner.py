@@ -12,9 +12,9 @@ from webapp import findings
 from webapp.findings import RuleFinding
 from webapp.store.db.dialect import change
 from webapp.store.models import Finding, Session
-from webapp.store.write import list_rows
+from webapp.store.write import contracts, list_rows
 from webapp.store.write.home import UNKNOWN
-from webapp.store.write.session_state import finding_counts, rules_for, turn_view
+from webapp.store.write.session_state import PlacedTurn, finding_counts, rules_for, turn_view
 from webapp.store.write.stored_turns import StoredTurns
 
 _AT_ONCE = 200
@@ -39,17 +39,21 @@ class FindingRunner:
         self.changed = changed
         self._turns = StoredTurns(session_id, home)
         self._rules = rules_for(home)
+        self._answers: contracts.Answers[PlacedTurn] = contracts.Answers()
         self._is_home_known = home != UNKNOWN
 
     def read(self, connection: sa.Connection, most: int = _AT_ONCE) -> bool:
         """Have the rules see at most `most` further turns; False where there was nothing left beyond those."""
         placed = self._turns.read(connection, most)
         for turn in placed:
-            self._rules.see(turn_view(turn, self._is_home_known))
+            for earlier, contract in self._answers.add(turn):
+                self._rules.see(turn_view(earlier, self._is_home_known, contract))
         return len(placed) == most
 
     def findings(self) -> list[RuleFinding]:
         """What the rules found so far."""
+        for turn, contract in self._answers.rest():
+            self._rules.see(turn_view(turn, self._is_home_known, contract))
         return self._rules.so_far()
 
 

@@ -19,7 +19,6 @@ import sqlalchemy as sa
 from webapp.store.db.dialect import insert_new
 from webapp.store.db.short_text import short
 from webapp.store.models import FacetValue, Session, SessionFacet
-from webapp.store.write import contracts
 from webapp.store.write.home import UNKNOWN, read_as_json
 from webapp.store.write.tally import VERDICTS
 
@@ -40,8 +39,6 @@ def renew(connection: sa.Connection, session_ids: Iterable[int]) -> None:
         part = ids[at : at + _AT_ONCE]
         connection.execute(sa.delete(SessionFacet).where(SessionFacet.session_id.in_(part)))
         counted = {row.id: _counted(row) for row in connection.execute(_facets, {"ids": part})}
-        for session_id, states in contracts.renew(connection, counted).items():
-            counted[session_id] |= {("contract", state): count for state, count in states.items()}
         numbers = _numbers(connection, {pair for counts in counted.values() for pair in counts})
         rows = [
             {"session_id": session_id, "value_id": numbers[pair], "count": count}
@@ -86,7 +83,7 @@ def _counted(session: Any) -> dict[tuple[str, str], int]:
 
 def rows_of(facets: Mapping[str, Any], home: str) -> Iterator[Row]:
     """Name, value and count of what `session.facets` keeps."""
-    for part, name in (("errors", "error"), ("finding", "finding")):
+    for part, name in (("errors", "error"), ("finding", "finding"), ("contracts", "contract")):
         yield from ((name, value, count) for value, count in facets.get(part, {}).items() if count)
     for part, name in (("agents", "agent"), ("phases", "phase"), ("tools", "tool")):
         yield from ((name, value, 1) for value in facets.get(part, ()))

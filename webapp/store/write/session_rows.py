@@ -21,7 +21,7 @@ from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.db.ids import TURNS_A_SESSION
-from webapp.store.write import relaxed_gc, row_values
+from webapp.store.write import contracts, relaxed_gc, row_values
 from webapp.store.write.home import Home
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_state import PlacedTurn, SessionState
@@ -64,6 +64,7 @@ class NewSession:
     notes: list[search.Note] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
     findings: list[RuleFinding] = field(default_factory=list)
+    contracts: list[contracts.Row] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     def number(self, session_id: int) -> None:
@@ -75,6 +76,7 @@ class NewSession:
         ]
         self.parses = [(turn_id + base, *columns) for turn_id, *columns in self.parses]
         self.repairs = [(turn_id + base, *columns) for turn_id, *columns in self.repairs]
+        self.contracts = [row._replace(turn_id=row.turn_id + base) for row in self.contracts]
         self.texts = [(turn_id + base, raw) for turn_id, raw in self.texts]
         self.notes = [note._replace(target=note.target + base) for note in self.notes]
 
@@ -214,8 +216,11 @@ def folded(session: SessionInput) -> tuple[NewSession, SessionState]:
         index.notes,
         sorted(state.tally.models),
         state.findings,
+        list(state.contracts),
         problems,
     )
+    state.first_contract = len(state.tally.positions)
+    state.contracts.clear()
     return new, state
 
 

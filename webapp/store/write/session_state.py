@@ -13,12 +13,14 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from webapp import parsing
+from webapp.contracts import Contract
 from webapp.dumps.records import Turn
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
 from webapp.findings.entry_facts import most_rounds, reasoning_tokens, says_error
 from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db.ids import TURNS_A_SESSION
+from webapp.store.write import contracts
 from webapp.store.write.facets import Facets, digest
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.tally import MODEL_KINDS, READABLE, Tally
@@ -60,6 +62,10 @@ class SessionState:
     index: search.Pending | None = None
     """takes what is searched; None where the session is not in the index, or these turns are already"""
     findings: list[RuleFinding] = field(default_factory=list)
+    answers: contracts.Answers[PlacedTurn] = field(default_factory=contracts.Answers)
+    contracts: list[contracts.Row] = field(default_factory=list)
+    """of the turns from the ordinal `first_contract` on, but for those of which the log says nothing"""
+    first_contract: int = 0
 
     @classmethod
     def of_nothing(cls, session_id: int, home: str, index: search.Pending | None = None) -> SessionState:
@@ -72,8 +78,8 @@ class SessionState:
         self.tally.saw(turn.model if turn.kind in MODEL_KINDS else None, turn.sent_at)
         if placed.original is None:
             self._count(placed)
-        if self.rules is not None:
-            self.rules.see(turn_view(placed, self.is_home_known))
+        for earlier, contract in self.answers.add(placed):
+            self._hold(earlier, contract)
 
     def fail(self, ordinal: int, text: str) -> bool:
         """Note the recorded failure of a turn that was seen; False where one was noted before."""
@@ -86,6 +92,8 @@ class SessionState:
 
     def settle(self, *, more_may_come: bool = False) -> None:
         """All turns have come, at least for now: let the rules speak."""
+        for placed, contract in self.answers.rest():
+            self._hold(placed, contract)
         if self.rules is not None:
             self.findings = self.rules.so_far() if more_may_come else self.rules.findings()
             self.facets.finding = finding_counts(self.findings)
@@ -122,6 +130,17 @@ class SessionState:
         for trace in placed.other_traces:
             self.facets.count(digest(trace))
 
+    def _hold(self, placed: PlacedTurn, contract: Contract | None) -> None:
+        """Count how a response keeps what its request declares, and show it to the rules."""
+        if contract is not None:
+            self.facets.contract(contract.state, *([contracts.BROKEN_AS_ONE] if contract.is_broken else []))
+            if contract.state != "not_declared":
+                self.contracts.append(contracts.Row.of(self.turn_id(placed.ordinal), contract))
+            if contract.is_broken:
+                self.tally.break_contract(placed.ordinal, contract.state)
+        if self.rules is not None:
+            self.rules.see(turn_view(placed, self.is_home_known, contract))
+
     def _note(self, kind: search.Kind, ordinal: int, text: str) -> None:
         if self.index is not None:
             self.index.note(search.Note(kind, self.turn_id(ordinal), text))
@@ -143,7 +162,7 @@ def finding_counts(findings: Sequence[RuleFinding]) -> dict[str, int]:
     return dict(Counter(finding.rule for finding in findings))
 
 
-def turn_view(placed: PlacedTurn, is_home_known: bool) -> TurnView:
+def turn_view(placed: PlacedTurn, is_home_known: bool, contract: Contract | None) -> TurnView:
     """A turn as the rules see it; under an unknown home it has `fencepost`'s trace alone."""
     turn, again = placed.turn, placed.original is not None
     source = turn.source if isinstance(turn.source, dict) else None
@@ -171,4 +190,5 @@ def turn_view(placed: PlacedTurn, is_home_known: bool) -> TurnView:
         turn.cost,
         reasoning_tokens(source) if source is not None else None,
         says_error(source) if source is not None and turn.kind == "tool_result" else None,
+        contract,
     )

@@ -8,10 +8,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.contracts import BROKEN
 from webapp.dumps.records import Stop, Turn
 from webapp.parsing import Trace
 from webapp.store import search
-from webapp.store.models import Parse, Session
+from webapp.store.models import Declaration, Parse, Session, TurnContract
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.write.facets import Facets
 from webapp.store.write.home import UNKNOWN
@@ -48,13 +49,18 @@ _PLACE = (
     StoredTurn.sent_at,
     (StoredTurn.duplicate_of - (StoredTurn.id - StoredTurn.ordinal)).label("original"),
 )
-_NAMES = ("role", "agent", "phase", "sounding", "round", "raw", "tool_calls", "source")
+_NAMES = ("role", "agent", "phase", "sounding", "round", "raw", "tool_calls", "source", "arguments")
 _SPENT = ("tokens_in", "tokens_out", "cost")
 _SAME = ("entry", "kind", "model", "sent_at", *_NAMES, *_SPENT)
-_OTHERS = ("recorded_failure", "stop", "stop_said")
+_OTHERS = ("recorded_failure", "stop", "stop_said", "declaration_id")
 """columns that a turn has under the same name"""
 _next_turns = (
-    _with_parses("trace", StoredTurn.id, *_PLACE, *(getattr(StoredTurn, name) for name in (*_NAMES, *_SPENT, *_OTHERS)))
+    _with_parses(
+        "trace",
+        StoredTurn.id,
+        *_PLACE,
+        *(getattr(StoredTurn, name) for name in (*_NAMES, *_SPENT, *_OTHERS)),
+    )
     .where(StoredTurn.ordinal >= sa.bindparam("next"))
     .limit(sa.bindparam("most"))
 )
@@ -63,6 +69,10 @@ _places = _with_parses(
     *_PLACE,
     StoredTurn.raw.is_not(None).label("has_text"),
     StoredTurn.recorded_failure.is_not(None).label("failed"),
+    sa.select(TurnContract.state)
+    .where(TurnContract.turn_id == StoredTurn.id, TurnContract.state.in_(BROKEN))
+    .scalar_subquery()
+    .label("broken"),
 ).execution_options(yield_per=_AT_ONCE_BARE)
 _other_traces = (
     sa.select(Parse.turn_id, Parse.trace)
@@ -73,6 +83,7 @@ _other_traces = (
     )
     .order_by(Parse.id)
 )
+_content = sa.select(Declaration.content).where(Declaration.id == sa.bindparam("declaration"))
 _counted = sa.select(Session.facets, Session.raw_bytes).where(Session.id == sa.bindparam("session"))
 
 
@@ -84,6 +95,7 @@ class StoredTurns:
         self._home = home
         self._next = 0
         self._last_responses: dict[int | None, int] = {}
+        self._declared: dict[int, dict[str, Any]] = {}
         self._failed: set[int] = set()
         """positions of responses with a recorded failure"""
 
@@ -94,6 +106,8 @@ class StoredTurns:
         if not rows:
             return []
         self._next = rows[-1].ordinal + 1
+        for number in {row.declaration_id for row in rows} - self._declared.keys() - {None}:
+            self._declared[number] = connection.scalars(_content, {"declaration": number}).one()
         other_traces = self._other_traces(connection, rows[0].id, rows[-1].id) if replayed else {}
         return [self._placed(row, tuple(other_traces.get(row.id, ()))) for row in rows]
 
@@ -106,7 +120,8 @@ class StoredTurns:
             else:
                 other_traces = (*stored, *other_traces)
         stop = None if row.stop is None else Stop(row.stop, row.stop_said or "")
-        turn = Turn(failure=row.recorded_failure, stop=stop, **{name: row._mapping[name] for name in _SAME})
+        about = {"failure": row.recorded_failure, "stop": stop, "declared": self._declared.get(row.declaration_id)}
+        turn = Turn(**about, **{name: row._mapping[name] for name in _SAME})
         raw = None if row.raw is None else row.raw.encode("utf-8", "surrogatepass")
         answers = self._answers(row)
         return PlacedTurn(row.ordinal, row.position, row.original, turn, raw, traces, answers, other_traces)
@@ -167,6 +182,10 @@ def restored(connection: sa.Connection, session_id: int, home: str) -> SessionSt
             tally.verdicts(row.ordinal, row.home, row.ours or "none")
         if row.failed:
             tally.fail(row.ordinal)
+        if row.broken:
+            tally.break_contract(row.ordinal, row.broken)
         tally.saw(row.model if row.kind in MODEL_KINDS else None, row.sent_at)
     counters = connection.execute(_counted, {"session": session_id}).one()
-    return SessionState(session_id, home, tally, Facets.of(counters.facets), counters.raw_bytes)
+    state = SessionState(session_id, home, tally, Facets.of(counters.facets), counters.raw_bytes)
+    state.first_contract = len(tally.positions)
+    return state

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
+from webapp.contracts import MISFITS
 from webapp.dumps.records import MODEL_KINDS as MODEL_KINDS
 
 LETTERS = {"clean": "c", "extracted": "e", "repaired": "r", "failed": "f", "none": "n"}
@@ -31,7 +32,7 @@ class Tally:
     """A session's running state in a few bytes a turn, so that a million turns fit.
 
     Arrays by ordinal: `originals`, `positions`. By entry: `firsts`, `answerables` (ordinals, -1 for none).
-    By position: `letters` (0 where no model wrote, "-" where it wrote no text), `readable`, `failures`.
+    By position: `letters` (0 where no model wrote, "-" where it wrote no text), `readable`, `failures`, `broken`.
     """
 
     originals: array[int] = field(default_factory=lambda: array("i"))
@@ -41,6 +42,9 @@ class Tally:
     letters: bytearray = field(default_factory=bytearray)
     readable: bytearray = field(default_factory=bytearray)
     failures: bytearray = field(default_factory=bytearray)
+    """those that are recorded …"""
+    broken: bytearray = field(default_factory=bytearray)
+    """… and those of responses that break their contract"""
     models: dict[str, None] = field(default_factory=dict)
     started_at: datetime | None = None
     ended_at: datetime | None = None
@@ -93,6 +97,12 @@ class Tally:
         self.failures[position] = 1
         return True
 
+    def break_contract(self, ordinal: int, state: str) -> None:
+        """Note that the response `ordinal` breaks what its request declares, which counts as failed; what is JSON and
+        does so no parser rescues."""
+        self.broken[self.positions[ordinal]] = 1
+        self.readable[self.positions[ordinal]] &= state not in MISFITS
+
     def saw(self, model: str | None, sent_at: datetime | None) -> None:
         """Note who wrote and when."""
         if model is not None:
@@ -105,7 +115,8 @@ class Tally:
         """One letter a response: its home verdict, f for a failed and s for a rescued one; under an unknown home the
         verdict of `fencepost`, and u where that fails."""
         marks = int.from_bytes(self.letters.translate(_CODES), "big")  # whole sessions at once: they may be long
-        marks |= int.from_bytes(self.failures, "big") << _FAILED | int.from_bytes(self.readable, "big") << _READABLE
+        failures = int.from_bytes(self.failures, "big") | int.from_bytes(self.broken, "big")
+        marks |= failures << _FAILED | int.from_bytes(self.readable, "big") << _READABLE
         return marks.to_bytes(len(self.letters), "big").translate(_MARKS, _NO_MARK).decode("ascii")
 
     def counters(self) -> dict[str, int | bool | str]:
@@ -130,7 +141,7 @@ class Tally:
 
     def _mark_new(self, position: int, kind: str) -> None:
         if (missing := position + 1 - len(self.letters)) > 0:
-            for marks in (self.letters, self.readable, self.failures):
+            for marks in (self.letters, self.readable, self.failures, self.broken):
                 marks.extend(bytes(missing))
         if kind in MODEL_KINDS:
             self.letters[position] = _SILENT

@@ -18,6 +18,7 @@ from webapp.store.db import ids
 from webapp.store.db.dialect import change
 from webapp.store.models import Session, SessionModel
 from webapp.store.write import (
+    contracts,
     derived,
     finding_runner,
     growth,
@@ -125,6 +126,7 @@ def _insert(connection: sa.Connection, sessions: Sequence[NewSession], numbers: 
     if models:
         connection.execute(_insert_models, models)
     finding_runner.insert(connection, {numbers[id(session)]: session.findings for session in sessions})
+    contracts.insert(connection, [row for session in sessions for row in session.contracts])
     list_rows.renew(connection, numbers.values())
 
 

@@ -59,6 +59,7 @@ SESSION_PAGE = record(
     matches=each(many(ref("Match"))),
 )
 RESPONSE = record(
+    contract=maybe(one_of(tuple(STATES))),
     **dict.fromkeys(("session", "key", "home_profile", "url"), TEXT),
     **dict.fromkeys(("role", "agent", "phase", "model", "recorded_failure", "preview"), maybe(TEXT)),
     **dict.fromkeys(("revision", "position", "bytes"), COUNT),
@@ -78,6 +79,7 @@ RESPONSE_PAGE = record(
     cut=FLAG,
 )
 TURN_LINE = record(
+    contract=maybe(one_of(tuple(STATES))),
     **dict.fromkeys(("role", "agent", "phase", "model", "recorded_failure", "preview", "judgement"), maybe(TEXT)),
     **dict.fromkeys(("sounding", "round", "attempt", "tokens_in", "tokens_out"), maybe({"type": "integer"})),
     **dict.fromkeys(("position", "length", "duplicates"), COUNT),
