@@ -54,6 +54,34 @@ def test_the_page_shows_raw_text_attempts_every_profile_and_what_stands_around(t
     assert page.count("data-s=") > 3
 
 
+def test_a_failed_turn_shows_where_its_parser_stopped_and_the_edits_of_every_value(
+    post: Post, client: FlaskClient
+) -> None:
+    raw = 'One: {"a": 1,}\nTwo: {"b": 2}}'
+    messages = [{"role": "assistant", "content": raw}]
+    assert post(json.dumps({"id": "two", "messages": messages}).encode(), home="direct").status_code == 201
+    page = client.get("/sessions/two/turns/0").text
+    assert 'class="caret"' in page and "<del" in page
+    assert page.count("<del") == page.count("removed by ") >= 1
+    assert "removed by trailing_comma" in page
+
+
+def test_a_turn_without_text_shows_its_entry_and_the_rail_has_first_words(post: Post, client: FlaskClient) -> None:
+    lines = [
+        {"session_id": "e", "kind": "event", "name": "step.noop", "recorded_at": "2026-11-08T14:02:00Z"},
+        {"session_id": "e", "kind": "response", "text": "first words", "recorded_at": "2026-11-08T14:03:00Z"},
+    ]
+    answer = post("".join(json.dumps(line) + "\n" for line in lines).encode(), "e.jsonl")
+    assert answer.status_code == 201, answer.json
+    turns = client.get("/api/session/e").json["turns"]
+    silent = next(turn["position"] for turn in turns if turn["preview"] is None)
+    page = client.get(f"/sessions/e/turns/{silent}").text
+    assert "This turn has no text. Its entry:" in page
+    assert page.index("step.noop") < page.index('<div class="sources">')
+    rail = page[page.index('class="rail"') : page.index("</nav>", page.index('class="rail"'))]
+    assert '<bdi class="faint">first words</bdi>' in rail and "14:03:00" in rail
+
+
 @pytest.mark.parametrize(("edit", "words"), [(0, "before the first of"), (2, "after edit 2 of")])
 def test_each_edit_is_a_state_with_its_url(turn: FlaskClient, edit: int, words: str) -> None:
     page = turn.get(f"{PAGE}?edit={edit}").text

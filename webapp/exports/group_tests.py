@@ -71,5 +71,5 @@ def pieces(tests: GroupTests, about: ExportFacts) -> Iterator[bytes]:
     yield _READ.encode("ascii")
     for response in tests.unlabelled:
         reason = pytest.comment(f"{response.session} turn {response.position}: {_UNKNOWN}")
-        yield f"    # {reason}\n    pytest.param({response.raw!a}, id={response.name!a}),\n".encode("ascii")
+        yield f"    # {reason}\n    pytest.param({response.raw!a}, id={response.called!a}),\n".encode("ascii")
     yield _FOOT.lstrip("\n").encode("ascii")

@@ -78,6 +78,11 @@ class LabelledResponse:
         """What a test or a file calls it: unlike any other's in the same store."""
         return f"{self.key}-{self.position}"
 
+    @property
+    def called(self) -> str:
+        """What people read of it in a list of tests: session, turn, first words, and the name."""
+        return f"{self.session} turn {self.position}: {' '.join(self.raw[:200].split())[:40]} ({self.name})"
+
 
 class Meaning(Protocol):
     """What somebody says that a response means: see `LabelView`."""

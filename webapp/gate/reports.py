@@ -40,6 +40,7 @@ def to_xml(report: Report) -> str:
     The gate itself is a test case too, so that the file holds a failure just where the verdict is not passed.
     """
     failing = {change.sample.id: change for change in report.changes if _fails(report, change)}
+    names = {change.sample.id: change.sample.called for change in report.changes}
     suite = ET.Element("testsuite", name=f"fencepost {visible(report.profile)}")
     gate = ET.SubElement(suite, "testcase", classname="fencepost", name="gate")
     if report.verdict == "error":
@@ -47,7 +48,7 @@ def to_xml(report: Report) -> str:
     elif report.verdict == "failed":
         ET.SubElement(gate, "failure", message=visible("; ".join(report.reasons)))
     for ident, outcome in report.rights.items():
-        case = ET.SubElement(suite, "testcase", classname="fencepost.responses", name=visible(ident))
+        case = ET.SubElement(suite, "testcase", classname="fencepost.responses", name=visible(names.get(ident, ident)))
         if ident in failing:
             failure = ET.SubElement(case, "failure", message=sentence(failing[ident]))
             failure.text = visible(details(failing[ident]))
@@ -83,7 +84,7 @@ def _markdown(report: Report) -> Iterator[str]:
         yield f"\n### {kind.capitalize()}: {len(changes):,}\n\n{escaped(words)}\n"
         yield "| response | was | is now | first difference |\n|---|---|---|---|"
         for change in changes[:MOST_LINES]:
-            cells = (code(change.sample.id), *map(escaped, (*_outcomes(change), _where(change))))
+            cells = (code(change.sample.called), *map(escaped, (*_outcomes(change), _where(change))))
             yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
         if len(changes) > MOST_LINES:
             yield f"\nand {len(changes) - MOST_LINES:,} more, all in the JSON report"
@@ -98,7 +99,7 @@ def error_lines(report: Report) -> Iterator[str]:
     for reason in report.reasons[:MOST_LINES]:
         yield f"::error title=Fencepost gate::{_data(reason)}"
     for change in [change for change in report.changes if _fails(report, change)][:MOST_LINES]:
-        yield f"::error title=Fencepost {change.kind}::{_data(f'{change.sample.id}: {sentence(change)}')}"
+        yield f"::error title=Fencepost {change.kind}::{_data(f'{change.sample.called}: {sentence(change)}')}"
 
 
 def _data(text: str) -> str:

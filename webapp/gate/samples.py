@@ -20,13 +20,20 @@ class BadLines(ValueError):
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One response. `meant` holds the values that should come out, in order, by its final label: () where no JSON is
-    meant, None where no final label says. `split` is dev or test."""
+    meant, None where no final label says. `split` is dev or test; `place` names session and turn."""
 
     id: str
     text: str
     meant: tuple[Any, ...] | None
     split: str
     cause: str | None = None
+    place: str | None = None
+
+    @property
+    def called(self) -> str:
+        """What people read: where it stands if that is known, its first words, and the id that files name it by."""
+        words = " ".join(self.text[:200].split())[:40]
+        return f"{self.place}: {words} ({self.id})" if self.place else self.id
 
     @property
     def sha256(self) -> str:
@@ -85,7 +92,8 @@ def _case(row: dict[str, Any], at: str) -> Sample:
     split = row.get("split") or split_of_text(text)
     if split not in SPLITS:
         raise BadLines(f'{at}: "split" must be one of {", ".join(SPLITS)}, not {split!r}')
-    return Sample(ident, text, None if expected is None else tuple(expected), split, row.get("cause"))
+    meant = None if expected is None else tuple(expected)
+    return Sample(ident, text, meant, split, row.get("cause"), _place(row))
 
 
 def _label(row: dict[str, Any], at: str) -> Sample:
@@ -99,4 +107,11 @@ def _label(row: dict[str, Any], at: str) -> Sample:
         split = split_of(bytes.fromhex(row["raw_sha256"]))
     except (KeyError, TypeError, ValueError):
         split = split_of_text(raw)
-    return Sample(f"{key}-{position}", raw, None if values is None else tuple(values), split, row.get("cause"))
+    meant = None if values is None else tuple(values)
+    return Sample(f"{key}-{position}", raw, meant, split, row.get("cause"), _place(row))
+
+
+def _place(row: dict[str, Any]) -> str | None:
+    """Session and turn, which an export of labels says."""
+    session, position = row.get("session"), row.get("position")
+    return f"{session} turn {position}" if isinstance(session, str) and isinstance(position, int) else None

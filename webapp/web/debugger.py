@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from webapp.parsing import Attempt, Trace, words
@@ -131,6 +131,9 @@ def bench(
     index = query.attempt if query.attempt is not None and query.attempt < len(trace.attempts) else _telling(trace)
     current = None if index is None else trace.attempts[index]
     edit = None if query.edit is None or not current or not current.edits else min(query.edit, len(current.edits))
+    attempts = list(trace.attempts)
+    if index is not None and query.attempt is None and trace.verdict == "failed" and not attempts[index].edits:
+        attempts[index] = replace(attempts[index], edits=_mending(traces))
     focus = rawview.Focus(index, edit, query.marked(raw), query.windows(raw))
     return Bench(
         trace=trace,
@@ -140,7 +143,7 @@ def bench(
         index=index,
         lines=_lines(trace, index),
         hidden_attempts=max(0, len(trace.attempts) - LISTED_ATTEMPTS),
-        raw=rawview.view(raw, trace.attempts, focus),
+        raw=rawview.view(raw, attempts, focus),
         opened=_opened(raw, current, edit, query.view) if current else None,
         sentence=_sentence(traces, profile, home),
         edit=edit,
@@ -148,6 +151,13 @@ def bench(
         marked=focus.range,
         go=go,
     )
+
+
+def _mending(traces: Mapping[str, Trace | str]) -> tuple[Edit, ...]:
+    """The edits of every value that `fencepost` reads, to be drawn beside where another parser stopped."""
+    ours = traces.get("fencepost")
+    mended = telling(ours) if isinstance(ours, Trace) and ours.chosen else []
+    return tuple(edit for attempt in mended for edit in attempt.edits)
 
 
 def _telling(trace: Trace) -> int | None:

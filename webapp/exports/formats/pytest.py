@@ -99,7 +99,7 @@ def case(response: LabelledResponse, label: LabelView, values: list[Any]) -> byt
     lines = [f"{response.session} turn {response.position}, split {response.split}", *facts(response, label)]
     comments = "".join(f"    # {comment(line)}\n" for line in lines)
     expected = jsontext.portable(values)
-    return f"{comments}    pytest.param({response.raw!a}, {expected!a}, id={response.name!a}),\n".encode("ascii")
+    return f"{comments}    pytest.param({response.raw!a}, {expected!a}, id={response.called!a}),\n".encode("ascii")
 
 
 def comment(text: str) -> str:

@@ -29,7 +29,8 @@ class NoSuchTurn(LookupError):
 class RailLine:
     """One turn as the rail beside another turn names it.
 
-    `home` and `fencepost` are the verdicts, None where no model wrote; `duplicates` counts merged entries.
+    `home` and `fencepost` are the verdicts, None where no model wrote; `duplicates` counts merged entries. `preview`
+    holds the first 200 code points of `raw`.
     """
 
     position: int
@@ -46,20 +47,20 @@ class RailLine:
     """its state under its contract; None where nothing is declared"""
     failed: bool
     rescued: bool
+    sent_at: datetime | None
+    preview: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class TurnLine(RailLine):
-    """One turn of the timeline. `preview` holds the first 200 code points of `raw`, `length` counts its bytes."""
+    """One turn of the timeline; `length` counts the bytes of `raw`."""
 
     model: str | None
     attempt: int | None
-    sent_at: datetime | None
     tokens_in: int | None
     tokens_out: int | None
     cost: float | None
     recorded_failure: str | None
-    preview: str | None
     length: int
     judgement: str | None
 
@@ -105,9 +106,8 @@ def timeline(
     lines = []
     for row in db.execute(_timeline, here):
         values = _line(row, copies)
-        head, length = values.pop("head"), values.pop("length") or 0
-        text = None if head is None else preview(bytes(head))
-        lines.append(TurnLine(**values, preview=text, length=length, judgement=judgements.get(row.id)))
+        length = values.pop("length") or 0
+        lines.append(TurnLine(**values, length=length, judgement=judgements.get(row.id)))
     return lines
 
 
@@ -163,7 +163,8 @@ def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int]) -> dict[str, An
     """A row of `_lines` as the fields of a line."""
     values = dict(row._mapping)
     failed = is_failed(row.kind, row.home, values.pop("recorded") or row.contract in BROKEN)
-    duplicates = copies.get(values.pop("id"), 0)
+    duplicates, head = copies.get(values.pop("id"), 0), values.pop("head")
+    values["preview"] = None if head is None else preview(bytes(head))
     rescued = failed and row.fencepost in READABLE and row.contract not in MISFITS
     return values | {"duplicates": duplicates, "failed": failed, "rescued": rescued}
 
@@ -196,6 +197,8 @@ def _lines(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
         _our_parse.c.verdict.label("fencepost"),
         _turn.recorded_failure.is_not(None).label("recorded"),
         contract_state(_turn).label("contract"),
+        _turn.sent_at,
+        heads.head(_turn.raw, 4 * PREVIEW).label("head"),
         *columns,
     )
     home = sa.and_(_home_parse.c.turn_id == _turn.id, _home_parse.c.profile == _home)
@@ -217,8 +220,7 @@ def _failed(where: sa.ColumnElement[bool]) -> sa.Select[int]:
 
 
 _timeline = _lines(
-    *(_turn[name] for name in ("model", "attempt", "sent_at", "tokens_in", "tokens_out", "cost", "recorded_failure")),
-    heads.head(_turn.raw, 4 * PREVIEW).label("head"),
+    *(_turn[name] for name in ("model", "attempt", "tokens_in", "tokens_out", "cost", "recorded_failure")),
     heads.Length(_turn.raw).label("length"),
 )
 _rail = _lines()
