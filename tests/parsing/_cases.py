@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from webapp import jsontext
+from webapp.parsing import Trace
+from webapp.parsing.edit import Edit
 
 FOLDER = Path(__file__).resolve().parents[1] / "cases"
 
@@ -17,7 +19,12 @@ class Case:
     name: str
     raw: str
     values: list[Any]
-    done: list[str]
+    made: list[str]
+
+    @property
+    def done(self) -> list[str]:
+        """What was made, without what each edit puts in."""
+        return [word.partition("=")[0] for word in self.made]
 
 
 def read(path: Path) -> list[Case]:
@@ -33,6 +40,21 @@ def read(path: Path) -> list[Case]:
         values = [jsontext.unmarked(json.loads(line)) for line in lines[second + 1 : third]]
         cases.append(Case(f"{path.stem}-{number + 1}", raw, values, lines[third + 1].split()))
     return cases
+
+
+def edits_of(trace: Trace) -> list[str]:
+    """The edits of the chosen attempts as cases state them: `repair@start-end=new`."""
+    return [_made(edit) for index in trace.chosen for edit in trace.attempts[index].edits]
+
+
+def _made(edit: Edit) -> str:
+    place = f"{edit.repair}@{edit.span.start}-{edit.span.end}"
+    return f"{place}={_shown(edit.new)}" if edit.new else place
+
+
+def _shown(new: str) -> str:
+    """A text as one word: as JSON escapes it, but for quotes, and with its spaces escaped too."""
+    return json.dumps(new, ensure_ascii=False)[1:-1].replace('\\"', '"').replace(" ", "\\u0020")
 
 
 def every(pattern: str = "*.md") -> list[Case]:

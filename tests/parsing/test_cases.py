@@ -24,18 +24,11 @@ RESPONSES = _cases.read(_cases.FOLDER / "responses.md")
 REPAIRS = [case for case in _cases.every() if not case.name.startswith("responses-")]
 
 
-def _edits(raw: str) -> list[str]:
-    trace = parse(raw)
-    return [
-        f"{edit.repair}@{edit.span.start}-{edit.span.end}" for at in trace.chosen for edit in trace.attempts[at].edits
-    ]
-
-
 @pytest.mark.parametrize("case", REPAIRS, ids=lambda case: case.name)
 def test_a_repair_is_made_at_the_exact_place(case) -> None:
     trace = parse(case.raw)
     assert list(trace.values) == case.values
-    assert _edits(case.raw) + ["truncated"] * trace.truncated == case.done
+    assert _cases.edits_of(trace) + ["truncated"] * trace.truncated == case.made
     assert any(done.startswith(case.name.rpartition("-")[0] + "@") for done in case.done)
 
 

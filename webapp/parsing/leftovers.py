@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import islice
 
-from webapp.parsing.edit import Edit, apply, to_raw
+from webapp.parsing.doubts import doubts
 from webapp.parsing.engine import Tracer
 from webapp.parsing.multi_search import MultiSearch, Target
-from webapp.parsing.one_character import closed_twice, opened_twice
 from webapp.parsing.patterns import KEY_END, later
 from webapp.parsing.span import Span
-from webapp.parsing.trace import Attempt, Flag
+from webapp.parsing.trace import Flag
 
 _call_tag = (
     r"/?(?:[a-z]{1,30}:)?(?:tool_calls?|function(?:_calls)?|invoke|parameter|arg_key|arg_value)\b[^<>\n{}\[\]]{0,80}>"
@@ -23,6 +21,9 @@ _key = r'"[^"\n]{1,100}+"\s{0,20}+:'
 _tag = r"\[/?[A-Z][A-Z_]{2,30}\]"
 _begun_by = (Target("<", re.compile(f"<(?:{_call_tag})")), Target('"', re.compile(_key), re.compile(KEY_END)))
 _key_end = later(KEY_END)
+_any_tag = later(r"<[^<>\n]{1,100}>|```\w*")
+_between_tags = later(r"\s*[\w.:/-]{0,80}\s*")
+_named_tag = later(r"<(?:[a-z]{1,30}:)?(?:parameter|arg_key|arg_value|(?:function|invoke)[= ])")
 _no_bracket = later(r"[^{}\[\]]++")
 _DEEP = 8
 """levels of brackets in prose that are looked at together"""
@@ -107,113 +108,6 @@ def _all_closed(raw: str, values: list[Span]) -> bool:
     return "}" not in brackets and "]" not in brackets
 
 
-_MOVED = {"missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
-_DOUBTFUL = _MOVED | {"stray_text"}
-_QUOTES = {"unescaped_quote", "missing_quote"}
-_REQUOTED = _QUOTES | {"single_quotes"}
-_key_in_string = later(
-    r""",\s{0,20}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+(?::|=>)"""
-    r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"\s{1,20}+(?:\\"|"(?=\w))"""
-)
-_key_behind = later(r'"\s{0,20}+:')
-_beside_key = later(r',|"\s{0,20}+:')
-
-
-def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
-    """Where the text has another reading: a bracket moved or added, a quote escaped or added that could end a key."""
-    if not attempt.edits:
-        return
-    if attempt.strategy == "called" and attempt.edits[0].repair == "missing_opener":
-        yield Flag("closed_by_guess", attempt.edits[0].span)
-    names = {edit.repair for edit in attempt.edits}
-    if {"missing_value", "comment"} <= names:
-        yield next(Flag("left_over", edit.span) for edit in attempt.edits if edit.repair == "comment")
-    if names & _QUOTES:
-        yield from _quotes(raw, attempt, names)
-    if names & _REQUOTED and (at := _swallowed(apply(raw, attempt.span, attempt.edits))) >= 0:
-        place = to_raw(attempt.span, attempt.edits, at)
-        yield Flag("swallowed_keys", Span(place, place))
-    if names & _DOUBTFUL:
-        yield from _brackets(raw, attempt, cut)
-
-
-def _swallowed(text: str) -> int:
-    """Where a string of the mended text holds what looks like a key or another string, and no code; else -1."""
-    for match in islice(_key_in_string.finditer(text), 20):
-        at = match.start()
-        begin = text.rfind('"', max(0, at - 300), at)
-        if "{" not in text[max(begin, at - 300, 0) : at]:
-            return at
-    return -1
-
-
-def _quotes(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
-    """Quotes at which a string may have swallowed a key."""
-    single, may_end_keys = False, _may_end_keys(raw, attempt)
-    both = {"unescaped_quote", "missing_quote"} <= names and "single_quotes" not in names
-    for edit in attempt.edits:
-        at = edit.span.start
-        single ^= edit.repair == "single_quotes"
-        is_swallowed = edit.repair == "missing_quote" and (both or raw[at - 1] in "'`,;")
-        if edit.repair == "unescaped_quote" and may_end_keys and not single:
-            is_swallowed = _may_end_a_key(raw, at)
-        if is_swallowed:
-            yield Flag("swallowed_keys", edit.span)
-            return
-
-
-def _brackets(raw: str, attempt: Attempt, cut: bool) -> Iterator[Flag]:
-    """Brackets that were moved in the midst of a value, or put at its end; and text that was taken out."""
-    core = _core(raw, attempt)
-    for edit in attempt.edits:
-        at = edit.span.start
-        if edit.repair == "stray_text":
-            yield Flag("left_over", edit.span)
-        elif edit.repair in _MOVED and (attempt.span.start < at < core or _is_guess(raw, attempt, edit, cut)):
-            yield Flag("closed_by_guess", edit.span)
-            return
-
-
-def _is_guess(raw: str, attempt: Attempt, edit: Edit, cut: bool) -> bool:
-    """Whether a bracket at a value's end could as well stand elsewhere, or nothing of the text closes the value."""
-    behind = raw[edit.span.end : attempt.span.end].strip()
-    if edit.repair == "missing_closer":
-        return (not behind and not cut) or opened_twice(raw, attempt.span)
-    if edit.repair != "extra_closer":
-        return False
-    return bool(behind or closed_twice(raw, attempt.span.start, edit.span.start, attempt.span.end))
-
-
-def _may_end_keys(raw: str, attempt: Attempt) -> bool:
-    """Whether any quote between the first and the last that was escaped may end a key: one search instead of many."""
-    quotes = [edit.span.start for edit in attempt.edits if edit.repair == "unescaped_quote"]
-    return bool(quotes) and _beside_key.search(raw, max(0, quotes[0] - 20), quotes[-1] + 25) is not None
-
-
-def _may_end_a_key(raw: str, at: int) -> bool:
-    """Whether a colon follows the quote at `at`, or a comma stands before it."""
-    if raw[at - 1] == "," or (raw[at - 1].isspace() and raw[max(0, at - 20) : at].rstrip()[-1:] == ","):
-        return True
-    return _key_behind.match(raw, at) is not None
-
-
-def _core(raw: str, attempt: Attempt) -> int:
-    """Where what a value holds ends: before its last closing brackets, and before what was taken off its end."""
-    start, core = attempt.span.start, attempt.span.end
-    for edit in reversed(attempt.edits):
-        core = _stripped(raw, start, core)
-        if edit.new or edit.span.end < core:
-            break
-        core = min(core, edit.span.start)
-    return _stripped(raw, start, core)
-
-
-def _stripped(raw: str, start: int, end: int) -> int:
-    while end > start and raw[end - 1] in "}] \t\r\n":
-        end -= 1
-    return end
-
-
 def _runs(
     raw: str, covered: list[Span], values: list[Span], thoughts: list[tuple[int, int]]
 ) -> Iterator[tuple[str, int, int]]:
@@ -250,9 +144,24 @@ def _leftovers(raw: str, values: list[Span]) -> Iterator[tuple[str, int, int]]:
             elif kind == "closer" and open_brackets and open_brackets[-1] == raw[place[0]]:
                 open_brackets.pop()
                 continue
-            if (kind == "closer" and not start) or (kind == "call" and values):
+            if (kind == "closer" and not start) or (kind == "call" and values and _wraps(raw, *place, start, end)):
+                if kind == "call" and (inner := _key_end.search(raw, *place)):
+                    yield "key", raw.rfind('"', place[0], inner.start()), inner.end()
                 continue
             yield kind, *place
+
+
+def _wraps(raw: str, start: int, end: int, low: int, high: int) -> bool:
+    """Whether only tags, a fence and a name stand between a call's tag and a value, which ends at `low` or begins at
+    `high`; or whether the tag is spoken of in a sentence, or is a token of a model's template."""
+    if raw[start + 1] in "|｜" or raw[end - 2] in "|｜":
+        return True
+    closes = raw[start + 1] == "/"
+    if (closes and not low) or (not closes and high == len(raw)):
+        return not closes and bool(raw[end:].strip()) and not _named_tag.match(raw, start)
+    gap = raw[low:start] if closes else raw[end:high]
+    spoken_of = not (closes or _named_tag.match(raw, start))
+    return spoken_of or _between_tags.fullmatch(_any_tag.sub("", gap[:400])) is not None
 
 
 def _kind(raw: str, start: int, end: int) -> str:

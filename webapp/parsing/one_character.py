@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from webapp.parsing.decode import scan
 from webapp.parsing.edit import Edit
-from webapp.parsing.machine import quotes_inside
+from webapp.parsing.machine import lost_quotes, quotes_inside
 from webapp.parsing.machine.tokens import SCALAR
 from webapp.parsing.patterns import later
 from webapp.parsing.span import Span
@@ -207,6 +207,8 @@ def _places(text: str, pair: str, low: int, failed: int) -> Iterator[int]:
 def _inserted(raw: str, start: int, text: str, failed: int) -> Mended | None:
     """Put one character in where its lack would explain the failure; only a text that is sound to its end counts."""
     for at, char in dict.fromkeys(_lost(text, failed)):
+        if char == '"' and text[at - 1] in "”’'`»":
+            continue
         longer = text[:at] + char + text[at:]
         stop, value, failure = _decoded(longer)
         if failure < 0 and stop > failed and not _goes_on.match(longer, stop):
@@ -232,7 +234,8 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         return
     if char == "\n":
         yield failed - (text[failed - 1] == ","), '"'
-    if char == '"' and not text.rstrip().endswith('"') and text.find('"', failed + 1) < 0:
+    is_last = char == '"' and text.find('"', failed + 1) < 0 and not text.rstrip().endswith('"')
+    if is_last and not lost_quotes.single_key.search(text, failed):
         first = len(text.rstrip("}] \t\r\n"))
         if not any(
             text.count(opener, failed, first) > text.count(closer, failed, first) for opener, closer in ("{}", "[]")
@@ -274,7 +277,7 @@ def _closing_quotes(text: str, low: int, failed: int) -> Iterator[tuple[int, str
     """The string before `failed` swallowed what follows it: it may end before each comma, colon or closer in it."""
     opening = text.rfind('"', low, failed - 1)
     for match in list(_delimiter.finditer(text, opening + 1, failed - 1))[:6]:
-        if text[match.start() - 1] not in "”’'`»" and text[match.start() - 2 : match.start()] != '\\"':
+        if text[match.start() - 2 : match.start()] != '\\"':
             yield match.start(), '"'
 
 

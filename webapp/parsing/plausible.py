@@ -126,7 +126,7 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     return context.code(before, lenient)
 
 
-_quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|"\s{0,20}+:""")
+_quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|["']\s{0,20}+:""")
 _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
 
 

@@ -21,7 +21,8 @@ from webapp.parsing.patterns import later
 
 ANY_KEY = (
     rf"""(?:{KEY_AHEAD}|'[^'\n]{{1,80}}+'{SPACE}(?:[{COLON}]|{ARROW})|“[^”\n]{{1,80}}+”{SPACE}[{COLON}]"""
-    rf"""|[A-Za-z_$][\w$-]*+"?+{SPACE}:(?!/)|-?\d++(?:\.\d++)?+"?+{SPACE}:)"""
+    rf"""|"[^"'\n]{{1,80}}+'{SPACE}:|'[^"'\n]{{1,80}}+"{SPACE}:"""
+    rf"""|[A-Za-z_$][\w$-]*+["']?+{SPACE}:(?!/)|-?\d++(?:\.\d++)?+"?+{SPACE}:)"""
 )
 """A key and its colon, however it is quoted."""
 _more_members = later(
@@ -59,12 +60,16 @@ def _close_top(machine: Machine) -> None:
         machine.patch("extra_closer", at, at + 1)
         machine.at += 1
         return
+    is_round = frame.kind == "(" and frame.count == 1 and machine.comma < 0 and len(machine.frames) > 1
     settle(machine)
     width = 1
-    if frame.doubled and raw.startswith("}", at + 1):
+    if is_round and raw[at] == ")" and machine.patches[frame.patch][:2] == (frame.start, frame.start + 1):
+        machine.patches[frame.patch] = machine.patches[frame.patch]._replace(new="")
+        machine.patch("tuple", at, at + 1)
+    elif frame.doubled and raw.startswith("}", at + 1):
         machine.patch("doubled_brace", at + 1, at + 2)
         width = 2
-    if raw[at] != OPENERS[frame.as_kind]:
+    elif raw[at] != OPENERS[frame.as_kind]:
         repair = "full_width" if raw[at] in ASCII else "tuple" if frame.kind == "(" else "set"
         machine.patch(repair, at, at + 1, OPENERS[frame.as_kind])
     machine.frames.pop()

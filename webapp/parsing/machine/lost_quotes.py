@@ -7,24 +7,52 @@ from webapp.parsing.machine.state import Machine, Reading
 from webapp.parsing.machine.tokens import OPENERS
 from webapp.parsing.patterns import later
 
-_rest_of_key = later(r"""[^"\\\n{}\[\]:,]{1,60}+["”]\s{0,50}+:""")
-_rest_of_items = later(r'[^"\\\n\[\]]{1,60}+"(?:\s{0,50}+,\s{0,50}+"[^"\\\n]{0,60}+"){0,20}+\s{0,50}+\]')
-_key_text = later(r"""[^:"',{}\[\]\n]{1,60}+(?=:)""")
+_rest_of_key = later(r"""[^"'\\\n{}\[\]:,]{1,60}+["'”]\s{0,50}+:""")
+_rest_of_items = later(
+    r"""[^"'\\\n\[\]]{1,60}+["'](?:\s{0,50}+,\s{0,50}+(?:"[^"\\\n]{0,60}+"|'[^'\\\n]{0,60}+')){0,20}+\s{0,50}+\]"""
+)
+_key_text = later(r"""[^:"',{}\[\]\n]{1,60}+['’`]?(?=\s{0,20}+:)""")
+single_key = later(r"""(?:['’`]\s{0,20}+(?:[}\]]\s{0,60}+){0,4})?,\s{0,60}+'[^'"\\\n{}\[\]:,]{1,60}+'\s{0,20}+:""")
 _next_line_key = later(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
-_next_line_item = later(r"""\n\s{0,200}+"[^"\n]{0,300}+"\s{0,50}+[,\]\n]""")
+_next_line_item = later(r"""\n\s{0,200}+(["'])[^"'\n]{0,300}+\1\s{0,50}+[,\]\n]""")
 _last_fence = later(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
 _tag_name = later(r"</([\w|]{1,40})>")
+_other_closer = later(r"""['’`]\s{0,20}+(?:[}\]]\s{0,60}+){1,4},\s{0,60}\Z""")
+_other_quotes = later(r"(?<!\w)['’`]|['’`](?!\w)")
 _spaced_comma = later(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
 _spaced_colon = later(r":\s")
 
 
 def opens_next(machine: Machine, reading: Reading, at: int) -> int:
     """Where the string should have ended if the quote at `at` opens what comes next: `"a": "b, "c": 1`; else -1."""
+    if reading.where != "k" and not reading.inner and machine.raw[reading.start] != "'":
+        if (stop := swallowed_key(machine, reading, at)) >= 0:
+            return stop
+        closer = _other_closer.search(machine.raw, max(reading.open_end, at - 200), at)
+        if closer and closed_by_another(machine.raw, reading, closer.start() + 1):
+            return closer.start() + 1 if _rest_of_key.match(machine.raw, at + 1, machine.end) else -1
     if reading.where == "v":
         return _opens_next_key(machine, reading, at)
     if reading.where == "i":
         return _opens_next_item(machine, reading, at)
     return _key_without_quote(machine, reading, at)
+
+
+def closed_by_another(raw: str, reading: Reading, at: int) -> bool:
+    """Whether a quote of another kind, of which none is open in the string, stands right before `at`."""
+    if at - 1 <= reading.open_end or raw[at - 1] not in "'’`":
+        return False
+    return len(_other_quotes.findall(raw, reading.open_end, at)) % 2 == 1
+
+
+def swallowed_key(machine: Machine, reading: Reading, at: int) -> int:
+    """Where the string should have ended if a key in single quotes stands in it before `at`, and no brace; else -1."""
+    raw, low = machine.raw, reading.open_end if at == machine.end else max(reading.open_end, at - 2_000)
+    match = single_key.search(raw, low, at) if reading.where != "k" and machine.frames else None
+    machine.look -= at - low
+    if not match or raw.find("{", reading.open_end, match.start()) >= 0:
+        return -1
+    return match.start() + (raw[match.start()] in "'’`")
 
 
 def _opens_next_key(machine: Machine, reading: Reading, at: int) -> int:

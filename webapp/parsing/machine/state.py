@@ -11,13 +11,17 @@ from webapp.parsing.patch import Patch, as_patch, in_order
 
 @dataclass(slots=True)
 class Frame:
-    """An open container: its bracket, where it stands, how many members it has, and whether it was doubled."""
+    """An open container: its bracket, where it stands, how many members it has, and whether it was doubled.
+
+    `patch` is the index of the patch that made another bracket of it.
+    """
 
     kind: str
     start: int
     count: int = 0
     doubled: bool = False
     as_kind: str = ""
+    patch: int = -1
 
 
 @dataclass(slots=True)
@@ -90,7 +94,7 @@ class Machine:
     def push(self, kind: str, width: int = 1, *, as_kind: str = "") -> None:
         """Open a container that stands at `at`."""
         as_kind = as_kind or kind
-        self.frames.append(Frame(kind, self.at, 0, False, as_kind))
+        self.frames.append(Frame(kind, self.at, 0, False, as_kind, len(self.patches) - 1))
         self.at += width
         self.comma = -1
         self.state = "k" if as_kind == "{" else "v"

@@ -8,7 +8,7 @@ from webapp.parsing.machine import tokens
 from webapp.parsing.machine.closers import ANY_KEY
 from webapp.parsing.machine.repair import fits
 from webapp.parsing.machine.state import Machine, Reading
-from webapp.parsing.machine.tokens import CLOSE, COLON, COLON_LIKE, COMMA, LITERAL, MARK, NOTE, SCALAR, SPACE
+from webapp.parsing.machine.tokens import CLOSE, COLON, COLON_LIKE, COMMA, JOINED, LITERAL, MARK, NOTE, SCALAR, SPACE
 from webapp.parsing.patterns import later
 
 CERTAIN = 3
@@ -22,13 +22,13 @@ _after_value = later(
     | [{COMMA};]\s{{0,1000}}+(?:
         (?P<key>{ANY_KEY}|["'](?!(?<=[,;]["'])[}}\]])[^"'\n]{{0,80}}+["']?+\Z)|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,)
       | (?P<near>"[^"\n]{{1,60}}+"\s++(?:{SCALAR}\s{{0,50}}+[,}}]|[\[{{])
-        |"\w[\w\ -]{{0,40}}+:\s{{0,3}}+(?:["\d\[{{-]|{LITERAL}))
+        |["']\w[\w\ -]{{0,40}}+:\s{{0,3}}+(?:["'\d\[{{-]|{LITERAL}))
       | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_][\w\ ]{{0,40}}+(?:"[^"\n]{{1,80}}+"\s*+:)))
-    | (?P<glued>(?<=[^\s]["”'])[A-Za-z_]\w{{0,40}}+"\s{{0,20}}+:\s{{0,20}}+(?:["\d\[{{-]|{LITERAL}))
+    | (?P<glued>(?<=[^\s,]["”'])[A-Za-z_]\w{{0,40}}+"\s{{0,20}}+:\s{{0,20}}+(?:["\d\[{{-]|{LITERAL}))
     | (?P<unit>(?<=[\s])[A-Za-z%$€][\w%./-]{{0,20}}+(?:[ ][\w./-]{{1,20}}+){{0,2}}+\s{{0,20}}+
         (?:,\s{{0,60}}+{ANY_KEY}|\}}\s*+\Z))
     | (?P<nocomma>"[^"\\\n:]{{1,80}}+"{SPACE}:|'[\w -]{{1,60}}+'{SPACE}:)
-    | (?P<joined>"[^"\n]{{0,300}}+"\s{{0,99}}+[,}}])
+    | (?:\\\n\s{{0,99}}+)?(?<=\s)(?P<joined>{JOINED})
     | (?P<comment>{_LINE_NOTE})
     | (?P<plus>\+\s*+["'`])
     | (?P<word>\n\s*+[A-Za-z_]\w*+\s*+:)
@@ -43,7 +43,7 @@ _after_item = later(
     | (?P<close>[{CLOSE})])
     | (?P<mark>{MARK}\s{{0,20}}+[,\]]|[{COMMA}]\s{{0,100}}+{MARK}\s{{0,20}}+"[^"\n]{{0,300}}+"\s{{0,20}}+[,\]])
     | [{COMMA};]\s{{0,1000}}+(?:
-        (?P<string>["'“])|(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_]\w*+"?+\s*+[,\]])
+        (?P<string>["'“])|(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_]\w*+["']?+\s*+[,\]])
       | (?P<trail>[\]}}])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,))
     | (?P<colon>:)
     | (?P<next>["']|[\d\[{{]|-\d|{LITERAL})
@@ -63,7 +63,7 @@ after_key = later(
     )""",
     re.VERBOSE,
 )
-_closed_string = later(r"""(["'])[^"'\\\n]{0,300}+\1\s{0,200}+(?:[,\]"'\d]|\Z)""")
+_closed_string = later(r"""(["'])[^"'\\\n]{0,300}+\1\s{0,200}+(?:[,\])"'\d]|\Z)""")
 _closed_number = later(r"(?:-?[\d.]++|[A-Za-z]++)\s{0,50}+(?:[,\]\"]|\Z|(?<=\s)(?:-?\d|true\b|false\b|null\b))")
 _one_word = later(r"\w++\Z")
 _last_closers = later(r"""\s{0,1000}+(?:[}\]]\s{0,200}+)*+(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z""")
@@ -80,7 +80,7 @@ def score(machine: Machine, reading: Reading, after: int) -> int:
     if reading.where == "k":
         match = after_key.match(raw, after, machine.end)
         return _score_key(match, reading) if match else _score_repaired(machine, reading, after)
-    if raw[after - 1] == "'" and _apostrophe(raw, reading, after):
+    if raw[after - 1] == "'" and is_apostrophe(raw, reading, after):
         return 0
     if reading.where == "v" or (reading.where == "i" and machine.inside == "{"):
         match = _after_value.match(raw, after, machine.end)
@@ -89,7 +89,7 @@ def score(machine: Machine, reading: Reading, after: int) -> int:
     return _score_item(machine, reading, match) if match else _score_repaired(machine, reading, after)
 
 
-def _apostrophe(raw: str, reading: Reading, after: int) -> bool:
+def is_apostrophe(raw: str, reading: Reading, after: int) -> bool:
     """Whether the single quote just before `after` stands between two letters."""
     at = after - 1
     return at - 1 > reading.open_end and raw[at - 1].isalnum() and raw[after : after + 1].isalpha()
@@ -121,7 +121,7 @@ def _score_value(machine: Machine, reading: Reading, match: re.Match[str]) -> in
     if kind in ("close", "trail"):
         return _score_close(machine, reading, match)
     if kind == "joined":
-        return CERTAIN if not reading.inner and "\n" in match[0][: match.start(kind) - match.start()] else 0
+        return CERTAIN if not reading.inner else 0
     if kind in ("plus", "comment", "note", "comma", "dots"):
         return CERTAIN if not reading.inner else 2
     if kind in ("unit", "glued") and machine.raw[match.start() - 1] != machine.raw[reading.start]:

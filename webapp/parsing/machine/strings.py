@@ -99,7 +99,7 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
         else:
             if char == '"':
                 reading.patches.append(as_patch((at, at, "\\", "unescaped_quote")))
-            reading.inner += 1
+            reading.inner += char not in "'’" or not string_end.is_apostrophe(raw, reading, at + 1)
             at += 1
 
 
@@ -137,10 +137,9 @@ def _closes(machine: Machine, reading: Reading, at: int) -> bool:
     if (stop := lost_quotes.opens_next(machine, reading, at)) >= 0:
         close_before(machine, reading, stop)
         return True
-    opener = machine.raw[reading.start]
-    if opener == "'" and machine.raw[at] == '"' and _single_ahead.match(machine.raw, at, machine.end):
-        return False
     score = string_end.score(machine, reading, at + 1)
+    if machine.raw[reading.start] == "'" and machine.raw[at] == '"' and _is_inside_single(machine, reading, at, score):
+        return False
     if score >= string_end.CERTAIN or (score and machine.look < 0):
         machine.exhausted = machine.exhausted or score < string_end.CERTAIN
         close(machine, reading, at)
@@ -148,6 +147,13 @@ def _closes(machine: Machine, reading: Reading, at: int) -> bool:
     if score:
         _remember(reading, at, score)
     return False
+
+
+def _is_inside_single(machine: Machine, reading: Reading, at: int, score: int) -> bool:
+    """Whether the double quote at `at` stands in a string in single quotes: another one opens or closes there."""
+    if not _single_ahead.match(machine.raw, at, machine.end):
+        return False
+    return score < string_end.CERTAIN or machine.raw.count('"', reading.open_end, at) % 2 == 1
 
 
 def _remember(reading: Reading, at: int, score: int, *patches: Patch) -> None:
@@ -180,7 +186,10 @@ def close_before(machine: Machine, reading: Reading, at: int, dropped: int = 0) 
     _open(machine, reading)
     machine.patches.extend(patch for patch in reading.patches if patch.end <= at)
     end = max(at, dropped)
-    machine.patch("missing_quote", end, end, '"')
+    if end == at and lost_quotes.closed_by_another(machine.raw, reading, at):
+        machine.patch(_name(machine.raw[at - 1]), at - 1, at, '"')
+    else:
+        machine.patch("missing_quote", end, end, '"')
     finish(machine, reading, end)
 
 
@@ -206,6 +215,9 @@ def finish(machine: Machine, reading: Reading, end: int) -> None:
 
 def _ran_out(machine: Machine, reading: Reading) -> None:
     """No quote closed the string for certain before the region's end."""
+    if (stop := lost_quotes.swallowed_key(machine, reading, machine.end)) >= 0:
+        close_before(machine, reading, stop)
+        return
     alone = reading.best_score and reading.inner <= 1
     if reading.best_score > 1 or (alone and lost_quotes.end_of_unclosed(machine, reading) < machine.end):
         machine.look -= machine.end - reading.best

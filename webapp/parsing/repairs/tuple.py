@@ -1,4 +1,4 @@
-"""A Python tuple becomes an array."""
+"""A Python tuple becomes an array; round brackets that hold one value go."""
 
 from __future__ import annotations
 

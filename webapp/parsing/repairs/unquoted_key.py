@@ -13,6 +13,8 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     start, end = match.span()
     if match["quote"]:
         machine.patch("missing_quote", start, start, '"')
+        if match["quote"] == "'":
+            machine.patch("single_quotes", end - 1, end, '"')
     else:
         machine.patch(plugin.name, start, start, '"')
         machine.patch(plugin.name, end, end, '"')
@@ -21,7 +23,7 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
 
 plugin = Repair(
     "unquoted_key",
-    r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>\")?(?=\s*+(?:["
+    r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>[\"'])?(?=\s*+(?:["
     + COLON
     + r"]|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
     "k",

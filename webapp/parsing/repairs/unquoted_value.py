@@ -65,6 +65,12 @@ def _quote(machine: Machine, start: int, end: int) -> None:
         machine.patch("stray_text", end, end + 1)
         machine.value_done(end + 1)
         return
+    if raw.find("'", start, end) == end - 1:
+        machine.patch("single_quotes", end - 1, end, '"')
+        machine.patch("missing_quote", start, start, '"')
+        _escape(machine, start, end)
+        machine.value_done(end)
+        return
     closed = closed and not _key.match(raw, end, machine.end)
     machine.patch("missing_quote" if closed else plugin.name, start, start, '"')
     _escape(machine, start, end)

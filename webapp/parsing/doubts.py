@@ -1,0 +1,134 @@
+"""Where a mended value has another reading: brackets that were moved, strings that may have swallowed keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webapp.parsing.edit import Edit, apply, to_raw
+from webapp.parsing.machine.tokens import OPENERS, STRING
+from webapp.parsing.one_character import closed_twice, opened_twice
+from webapp.parsing.patterns import later
+from webapp.parsing.span import Span
+from webapp.parsing.trace import Attempt, Flag
+
+_MOVED = {"missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
+_DOUBTFUL = _MOVED | {"stray_text"}
+_QUOTES = {"unescaped_quote", "missing_quote"}
+_REQUOTED = _QUOTES | {"single_quotes"}
+_key_in_string = later(
+    r""",(?:\s|\\n){0,60}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+(?::|=>)"""
+    r"""|(?:'|\\")\s{0,9}+,(?:\s|\\n){0,60}+(?:(?:'|\\")?\w[\w -]{0,40}+(?:'|\\")?\s{0,9}+:|'[^'"\\]|\\"\w)"""
+    r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"\s{1,20}+(?:\\"|"(?=\w))"""
+)
+_string = later(STRING)
+_closing = later(r"""(?<=[^\s,"'\\])(?:'|\\")\s{0,9}+,""")
+_single = later(r"(?<!\w)'|'(?!\w)")
+_key_behind = later(r'"\s{0,20}+:')
+_beside_key = later(r',|"\s{0,20}+:')
+
+
+def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
+    """Where the text has another reading: a bracket moved or added, a quote escaped or added that could end a key."""
+    if not attempt.edits:
+        return
+    if attempt.strategy == "called" and attempt.edits[0].repair == "missing_opener":
+        yield Flag("closed_by_guess", attempt.edits[0].span)
+    names = {edit.repair for edit in attempt.edits}
+    if {"missing_value", "comment"} <= names:
+        yield next(Flag("left_over", edit.span) for edit in attempt.edits if edit.repair == "comment")
+    if names & _QUOTES:
+        yield from _quotes(raw, attempt, names)
+    if names & _REQUOTED and (at := _swallowed(apply(raw, attempt.span, attempt.edits))) >= 0:
+        place = to_raw(attempt.span, attempt.edits, at)
+        yield Flag("swallowed_keys", Span(place, place))
+    if names & _DOUBTFUL:
+        yield from _brackets(raw, attempt, cut)
+
+
+def _swallowed(text: str) -> int:
+    """Where a string of the mended text holds what looks like a key or another string, and no code; else -1."""
+    for string in _string.finditer(text):
+        start, end = string.span()
+        match = _key_in_string.search(text, start + 1, end - 1)
+        if not match and (odd := _closing.search(text, start + 1, end - 1)) and _is_odd(string[0], odd[0][0]):
+            match = odd
+        before = text[start : match.start()] if match else ""
+        if match and not any(before.count(opener) > before.count(closer) for opener, closer in OPENERS.items()):
+            return match.start()
+    return -1
+
+
+def _is_odd(string: str, quote: str) -> bool:
+    """Whether one of the quotes in a string has no other, apostrophes left alone."""
+    quotes = string.count('\\"') if quote == "\\" else len(_single.findall(string))
+    return quotes % 2 == 1
+
+
+def _quotes(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
+    """Quotes at which a string may have swallowed a key."""
+    single, may_end_keys = False, _may_end_keys(raw, attempt)
+    both = {"unescaped_quote", "missing_quote"} <= names and "single_quotes" not in names
+    before = ""
+    for edit in attempt.edits:
+        at = edit.span.start
+        single ^= edit.repair == "single_quotes"
+        is_bare = before == "unquoted_value"
+        is_swallowed = edit.repair == "missing_quote" and (both or is_bare or raw[at - 1] in "'`,;")
+        before = edit.repair
+        if edit.repair == "unescaped_quote" and may_end_keys and not single:
+            is_swallowed = _may_end_a_key(raw, at)
+        if is_swallowed:
+            yield Flag("swallowed_keys", edit.span)
+            return
+
+
+def _brackets(raw: str, attempt: Attempt, cut: bool) -> Iterator[Flag]:
+    """Brackets that were moved in the midst of a value, or put at its end; and text that was taken out."""
+    core = _core(raw, attempt)
+    for edit in attempt.edits:
+        at = edit.span.start
+        if edit.repair == "stray_text":
+            yield Flag("left_over", edit.span)
+        elif edit.repair in _MOVED and (attempt.span.start < at < core or _is_guess(raw, attempt, edit, cut)):
+            yield Flag("closed_by_guess", edit.span)
+            return
+
+
+def _is_guess(raw: str, attempt: Attempt, edit: Edit, cut: bool) -> bool:
+    """Whether a bracket at a value's end could as well stand elsewhere, or nothing of the text closes the value."""
+    behind = raw[edit.span.end : attempt.span.end].strip()
+    if edit.repair == "missing_closer":
+        return (not behind and not cut) or opened_twice(raw, attempt.span)
+    if edit.repair != "extra_closer":
+        return False
+    return bool(behind or closed_twice(raw, attempt.span.start, edit.span.start, attempt.span.end))
+
+
+def _may_end_keys(raw: str, attempt: Attempt) -> bool:
+    """Whether any quote between the first and the last that was escaped may end a key: one search instead of many."""
+    quotes = [edit.span.start for edit in attempt.edits if edit.repair == "unescaped_quote"]
+    return bool(quotes) and _beside_key.search(raw, max(0, quotes[0] - 20), quotes[-1] + 25) is not None
+
+
+def _may_end_a_key(raw: str, at: int) -> bool:
+    """Whether a colon follows the quote at `at`, or a comma stands before it."""
+    if raw[at - 1] == "," or (raw[at - 1].isspace() and raw[max(0, at - 20) : at].rstrip()[-1:] == ","):
+        return True
+    return _key_behind.match(raw, at) is not None
+
+
+def _core(raw: str, attempt: Attempt) -> int:
+    """Where what a value holds ends: before its last closing brackets, and before what was taken off its end."""
+    start, core = attempt.span.start, attempt.span.end
+    for edit in reversed(attempt.edits):
+        core = _stripped(raw, start, core)
+        if edit.new or edit.span.end < core:
+            break
+        core = min(core, edit.span.start)
+    return _stripped(raw, start, core)
+
+
+def _stripped(raw: str, start: int, end: int) -> int:
+    while end > start and raw[end - 1] in "}] \t\r\n":
+        end -= 1
+    return end
