@@ -11,8 +11,8 @@ from webapp.cli import main
 
 def test_it_prints_the_cut_and_says_how_on_standard_error() -> None:
     result = CliRunner().invoke(main, ["minimal"], input='{"tool": "run", "list": [1, 2,]}')
-    assert (result.exit_code, result.stdout) == (0, "[,]\n")
-    assert "3 of 32 characters" in result.stderr and "no character can be left out" in result.stderr
+    assert (result.exit_code, result.stdout) == (0, "[1,]\n")
+    assert "4 of 32 characters" in result.stderr and "no character can be left out" in result.stderr
 
 
 def test_as_json_and_what_does_not_fail() -> None:

@@ -149,8 +149,8 @@ def test_a_queue_reads_its_order_from_an_index(tmp_path: Path) -> None:
     with orm.Session(engine) as db:
         queue._stretch(db, Spec("disagree"), {"at": [True, "2020-01-01T00:00:00+00:00", 1]})
     engine.dispose()
-    assert "USING COVERING INDEX ix_session_failing ((failed,happened_at" in plans[0]
-    assert not any("TEMP B-TREE" in step or "SCAN" in step for step in plans)
+    assert "INDEX ix_session_failing ((failed,happened_at" in plans[0]
+    assert not any("TEMP B-TREE" in step or step == "SCAN session" for step in plans)
 
 
 def test_the_database_is_its_owners_alone(tmp_path: Path) -> None:
