@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 from waitress import create_server
 
 from webapp.dumps import otlp_protobuf
-from webapp.dumps.amount import Allowance
+from webapp.dumps.budget import Allowance
 
 ROOT = Path(__file__).resolve().parents[1]
 PROSE = " ".join("\n".join(topics.values()).encode("ascii", "replace").decode().split())

@@ -8,22 +8,20 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, Any
 
+from webapp.dumps.budget import PIECE, Budget, current
+from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.packing import ZstdError, zipfile
 from webapp.dumps.records import BadDump, Problem, TooLarge
-from webapp.dumps.spool import PIECE, RATIO, RATIO_FROM
+from webapp.dumps.source import Source
+from webapp.dumps.window import MAX_ITEM
 
 MOST_MEMBERS = 10_000
 """An archive of this many members, or more, is refused."""
-MEMBER_RATIO = 1000
-MEMBER_RATIO_FROM = PIECE
-MOST_BYTES = 16 * 1024**3
-"""The most that is taken out of one archive."""
-
 _DAMAGE = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -44,45 +42,38 @@ class ArchiveMember:
     name: str
     path: Path
 
-
-@dataclass(slots=True)
-class _Budget:
-    """How much came out of an archive of `packed` bytes."""
-
-    packed: int
-    most: int | None = None
-    """bytes after which it is enough"""
-    size: int = 0
-
-    @property
-    def is_spent(self) -> bool:
-        return self.most is not None and self.size >= self.most
-
-    def take(self, count: int, name: str) -> None:
-        self.size += count
-        if self.size > MOST_BYTES:
-            raise TooLarge(f"the archive holds more than {MOST_BYTES // 1024**3} GB, the maximum", name)
-        if self.size > RATIO_FROM and self.size > RATIO * self.packed:
-            raise TooLarge(f"a decompression bomb: {self.packed} bytes became more than {self.size // PIECE} MB", name)
+    def value(self, most: int = MAX_ITEM) -> Iterator[Any]:
+        """What its JSON says, and problems; a problem alone where it is none, or longer than `most` bytes."""
+        decoder, most = Decoder(), current().characters(most)
+        if self.path.stat().st_size > most:
+            yield Problem(self.name, f"longer than {most // PIECE} MB{current().where_more_may}; skipped")
+            return
+        try:
+            yield decoder.loads(self.path.read_bytes().decode("utf-8", "surrogateescape"))
+        except Damage as damage:
+            yield Problem(self.name, f"{damage.reason} (character {damage.at}); skipped")
+        else:
+            yield from decoder.repeats(self.name)
 
 
-def of_zip(file: BinaryIO, folder: Path, most: int | None = None) -> Iterator[ArchiveMember | Problem]:
+def of_zip(source: Source, folder: Path, most: int | None = None) -> Iterator[ArchiveMember | Problem]:
     """The members of a zip, one after the other in `folder`; no more than about `most` bytes of them.
 
     Raises `BadDump` where it is damaged as a whole, `TooLarge` for bombs.
     """
     try:
-        archive = zipfile.ZipFile(file)
+        archive = zipfile.ZipFile(source.file)
     except (*_DAMAGE, ValueError) as error:
         raise BadDump(f"the zip archive is damaged ({error})", "byte 0") from error
     with archive:
         infos = archive.infolist()
         _refuse_many(len(infos))
-        budget = _Budget(file.seek(0, 2), most)
-        for info in infos:  # what a bomb's own directory conceals is found while it is read
-            _refuse_bomb(info.compress_size, info.file_size, info.filename, "become")
+        budget = source.budget.anew()
+        if most is None:  # what a bomb's own directory conceals is found while it is read
+            largest = max(infos, key=lambda info: info.file_size, default=None)
+            replace(budget).take(sum(info.file_size for info in infos), largest.filename if largest else "")
         for info in infos:
-            if budget.is_spent:
+            if most is not None and budget.out >= most:
                 return
             is_folder = info.filename.endswith("/")  # what `is_dir` says, which fails for a member without a name
             if is_folder or _is_of_system(info.filename):
@@ -92,20 +83,20 @@ def of_zip(file: BinaryIO, folder: Path, most: int | None = None) -> Iterator[Ar
             elif info.flag_bits & 1:
                 yield Problem(info.filename, "this member is encrypted; skipped")
             else:
-                yield from _copied(info.filename, info.compress_size, partial(archive.open, info), folder, budget)
+                yield from _copied(info.filename, partial(archive.open, info), folder, budget, most)
 
 
-def of_tar(file: BinaryIO, folder: Path, most: int | None = None) -> Iterator[ArchiveMember | Problem]:
+def of_tar(source: Source, folder: Path, most: int | None = None) -> Iterator[ArchiveMember | Problem]:
     """The members of a tar (gzip and zstd around it were taken off before). Raises as `of_zip`."""
     try:
-        file.seek(0)
-        archive = tarfile.TarFile(fileobj=file)
+        source.file.seek(0)
+        archive = tarfile.TarFile(fileobj=source.file)
     except (*_DAMAGE, ValueError) as error:
         raise BadDump(f"the tar archive is damaged ({error})", "byte 0") from error
     with archive:
-        budget, count = _Budget(max(file.seek(0, 2), 1), most), 0
+        budget, count = source.budget.anew(), 0
         for info in _entries(archive):
-            if budget.is_spent:
+            if most is not None and budget.out >= most:
                 return
             if isinstance(info, Problem):
                 yield info
@@ -118,7 +109,7 @@ def of_tar(file: BinaryIO, folder: Path, most: int | None = None) -> Iterator[Ar
             if (reason := _unsafe(info.name, not info.isreg())) is not None:
                 yield Problem(info.name, reason)
             else:
-                yield from _copied(info.name, info.size, partial(archive.extractfile, info), folder, budget)
+                yield from _copied(info.name, partial(archive.extractfile, info), folder, budget, most)
 
 
 def _entries(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo | Problem]:
@@ -154,25 +145,18 @@ def _unsafe(name: str, special: bool) -> str | None:
     return "a link, or no file at all; skipped" if special else None
 
 
-def _refuse_bomb(packed: int, size: int, name: str, became: str = "became more than") -> None:
-    if size > MEMBER_RATIO_FROM and size > MEMBER_RATIO * max(packed, 1):
-        raise TooLarge(f"a decompression bomb: {packed} bytes {became} {size // PIECE} MB", name)
-
-
 def _copied(
-    name: str, packed: int, opener: Callable[[], IO[bytes] | None], folder: Path, budget: _Budget
+    name: str, opener: Callable[[], IO[bytes] | None], folder: Path, budget: Budget, most: int | None
 ) -> Iterator[ArchiveMember | Problem]:
     """A member as far as it can be read, behind what is wrong with it."""
     handle, copy_name = tempfile.mkstemp(prefix="member-", dir=folder)
-    path, size = Path(copy_name), 0
+    path, enough = Path(copy_name), budget.most if most is None else most
     try:
         try:
             with os.fdopen(handle, "wb") as out:
                 stream = opener()
-                while stream is not None and not budget.is_spent and (piece := stream.read(PIECE)):
-                    size += len(piece)
+                while stream is not None and budget.out < enough and (piece := stream.read(PIECE)):
                     budget.take(len(piece), name)
-                    _refuse_bomb(packed, size, name)
                     out.write(piece)
         except NotImplementedError as error:
             yield Problem(name, f"this member is compressed in a way that is not read here ({error}); it was left out")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.records import Problem
+from webapp.dumps.budget import Allowance, check_json, current
+from webapp.dumps.records import Problem, TooLarge
 
 MAX_DEPTH = 400
 """What is nested deeper cannot safely be written again by the standard library from within a deep call stack."""
@@ -54,7 +56,12 @@ class Decoder:
         return value, end
 
     def loads(self, text: str) -> Any:
-        """One value and nothing else but space. Raises `Damage`."""
+        """One value and nothing else but space. Raises `Damage`, also for more values than fit a packed upload."""
+        if 4 * len(text) > (most := current().values(sys.maxsize)):
+            try:
+                check_json(text, Allowance(most))
+            except TooLarge as large:
+                raise Damage(f"{large.reason}{current().where_more_may}", 0) from None
         value, end = self.value(text, skip_space(text, 0))
         if (end := skip_space(text, end)) < len(text):
             raise Damage("something follows the value", end)

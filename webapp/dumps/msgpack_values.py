@@ -7,7 +7,9 @@ from typing import Any
 
 import msgpack
 
+from webapp.dumps.budget import Allowance, current
 from webapp.dumps.decoding import depth
+from webapp.dumps.window import MOST_MARKS
 
 _DEEPEST = 60
 _BY_FIELDS = (2, 4, 5)
@@ -18,14 +20,16 @@ class BadMsgpack(ValueError):
     """The bytes are no msgpack, or nested too deeply."""
 
 
-def decoded(data: bytes, level: int = 0) -> Any:
+def decoded(data: bytes, level: int = 0, allowance: Allowance | None = None) -> Any:
     """The value that the bytes hold. An object is `{"type": "constructor", "id": [module …, class], "kwargs"}`.
 
-    Raises `BadMsgpack`.
+    Raises `BadMsgpack`, also for more values than an item may hold.
     """
     if level > _DEEPEST:
         raise BadMsgpack("nested too deeply")
-    hooks = {"ext_hook": partial(_extension, level), "object_pairs_hook": _object, "list_hook": _list}
+    allowance = allowance or Allowance(current().values(MOST_MARKS))
+    made = {"object_pairs_hook": partial(_object, allowance), "list_hook": partial(_list, allowance)}
+    hooks = {"ext_hook": partial(_extension, level, allowance), **made}
     try:
         value = _text(msgpack.unpackb(data, strict_map_key=False, unicode_errors="surrogatepass", **hooks))
     except (ValueError, TypeError, msgpack.UnpackException) as error:
@@ -39,17 +43,19 @@ def _text(value: Any) -> Any:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 
-def _list(values: list[Any]) -> list[Any]:
+def _list(allowance: Allowance, values: list[Any]) -> list[Any]:
+    allowance.take(4 + len(values), "a list")
     return [_text(value) for value in values]
 
 
-def _object(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+def _object(allowance: Allowance, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    allowance.take(4 + len(pairs), "an object")
     return {str(_text(key)): _text(value) for key, value in pairs}
 
 
-def _extension(level: int, code: int, data: bytes) -> Any:
+def _extension(level: int, allowance: Allowance, code: int, data: bytes) -> Any:
     try:
-        inner = decoded(data, level + 1)
+        inner = decoded(data, level + 1, allowance)
     except BadMsgpack:
         return None
     if not isinstance(inner, list) or len(inner) < 3:

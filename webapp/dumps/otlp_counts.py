@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps import protobuf
-from webapp.dumps.amount import Allowance
+from webapp.dumps.budget import Allowance
 
 _KINDS = {5: "gauge", 7: "sum", 9: "histogram", 10: "exponentialHistogram", 11: "summary"}
 _DATA_POINTS = ({1}, {2}, {2}, set(_KINDS), {1})

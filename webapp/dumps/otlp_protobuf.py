@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from webapp.dumps import protobuf
-from webapp.dumps.amount import Allowance, most_characters, most_values, where_more_may
+from webapp.dumps.budget import Allowance, current
 from webapp.dumps.protobuf import Malformed
 from webapp.dumps.records import Problem, TooLarge
 
@@ -133,15 +133,16 @@ def request_of(data: bytes, allowance: Allowance, name: str = "resourceSpans") -
 
 
 def _group(file: BinaryIO, at: int, size: int, place: str) -> dict[str, Any] | Problem:
-    if size > (most := most_characters(MAX_GROUP)):
-        return Problem(place, f"longer than {most // 2**20} MB, the most{where_more_may()}; skipped")
+    if size > (most := current().characters(MAX_GROUP)):
+        return Problem(place, f"longer than {most // 2**20} MB, the most{current().where_more_may}; skipped")
     file.seek(at)
     try:
-        return _message(file.read(size), 0, size, _REQUESTS["resourceSpans"], 0, Allowance(most_values(MOST_MESSAGES)))
+        allowance = Allowance(current().values(MOST_MESSAGES))
+        return _message(file.read(size), 0, size, _REQUESTS["resourceSpans"], 0, allowance)
     except Malformed as bad:
         return Problem(place, f"{bad}; skipped")
     except TooLarge as large:
-        return Problem(place, f"{large.reason}{where_more_may()}; skipped")
+        return Problem(place, f"{large.reason}{current().where_more_may}; skipped")
 
 
 def _message(

@@ -26,9 +26,13 @@ PACKED: dict[bytes, tuple[str, Callable[[BinaryIO], Any]]] = {
     b"BZh": ("bzip2", bz2.BZ2File),
 }
 """the beginning of a compressed stream, what it is called, and what reads it"""
-LONGEST_MARK = max(map(len, PACKED))
+COMPUTED = (b"SQLite", b"PAR1")
+"""how files begin of which a library makes rows, in the process that may die over them"""
+HOLDING_MORE = (*PACKED, b"PK", *COMPUTED)
+"""how files begin of which more comes out than was sent"""
+LONGEST_MARK = max(map(len, HOLDING_MORE))
 DAMAGE = (gzip.BadGzipFile, zlib.error, zstd.ZstdError, lzma.LZMAError, OSError, ValueError)
-__all__ = ["DAMAGE", "LONGEST_MARK", "PACKED", "ZstdError", "zipfile", "zstd"]
+__all__ = ["COMPUTED", "DAMAGE", "HOLDING_MORE", "LONGEST_MARK", "PACKED", "ZstdError", "zipfile", "zstd"]
 
 
 def packed_as(beginning: bytes) -> bytes | None:

@@ -8,16 +8,19 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from webapp.dumps.records import BadDump
-from webapp.dumps.source import Source
+from webapp.dumps.budget import PIECE
+from webapp.dumps.records import BadDump, TooLarge
+from webapp.dumps.source import LONGEST_LINE, Source
 from webapp.extras import install_extra
 
 MARK = b"PAR1"
 _BATCH = 256
+_VALUE = 60
+"""bytes of a value in Python, beside its text"""
 
 
 def rows(source: Source) -> Iterator[dict[str, Any]]:
-    """Every row in order. Raises `BadDump` where the file is damaged, or nothing here reads Parquet."""
+    """Every row in order. Raises `BadDump` where the file is damaged, too large, or nothing here reads Parquet."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -26,13 +29,58 @@ def rows(source: Source) -> Iterator[dict[str, Any]]:
             f"this is Parquet, which needs the library pyarrow: {install_extra('parquet')}", "byte 0"
         ) from error
     source.file.seek(source.start)
+    budget, number = source.budget.anew(), 0
     try:
         file = parquet.ParquetFile(source.file)
-        for batch in file.iter_batches(batch_size=_BATCH):
-            for row in batch.to_pylist():
-                yield {str(key): plain(value) for key, value in row.items()}
+        groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
+        most_held = budget.characters(LONGEST_LINE)
+        if max((_unpacked(group) for group in groups), default=0) > max(most_held, budget.free):
+            budget.anew().take(sum(map(_unpacked, groups)), "the row groups")
+        texts = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]
+        file = parquet.ParquetFile(source.file, read_dictionary=texts)  # a text that many rows have is held once
+        for batch in budget.timed(file.iter_batches(batch_size=_BATCH), "a batch of rows"):
+            for part in _parts(batch, most_held // 8):
+                if (size := _size(part)) > most_held:
+                    raise TooLarge(f"a row of {size // PIECE} MB, more than one item may hold", f"row {number}")
+                budget.take(size // 4, f"row {number}")
+                for row in part.to_pylist():
+                    yield {str(key): plain(value) for key, value in row.items()}
+                number += part.num_rows
     except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, BadDump):
+            raise
         raise BadDump(f"the Parquet file is damaged ({str(error)[:200]})", "byte 0") from error
+
+
+def _unpacked(group: Any) -> int:
+    return sum(int(group.column(index).total_uncompressed_size) for index in range(group.num_columns))
+
+
+def _parts(batch: Any, most: int) -> Iterator[Any]:
+    """A batch as it is, or row by row where its values would be more than `most` bytes."""
+    alone = _size(batch) > most
+    return (batch.slice(index, 1) for index in range(batch.num_rows)) if alone else iter([batch])
+
+
+def _size(columns: Any) -> int:
+    """Bytes of all values, each text as often as it stands there, before they become Python's."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if isinstance(columns, pa.RecordBatch):
+        return sum(map(_size, columns.columns))
+    kind, size = columns.type, _VALUE * len(columns)
+    if pa.types.is_dictionary(kind):
+        lengths = compute.take(compute.binary_length(columns.dictionary), columns.indices)
+        return size + (compute.sum(lengths).as_py() or 0)
+    if pa.types.is_struct(kind):
+        return size + sum(map(_size, columns.flatten()))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return size + _size(columns.flatten())
+    if pa.types.is_map(kind):
+        held = columns.cast(pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)])))
+        return size + _size(held.flatten())
+    return size + int(columns.nbytes)
 
 
 def plain(value: Any) -> Any:

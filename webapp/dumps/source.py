@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from webapp.dumps.amount import most_characters, where_more_may
+from webapp.dumps.budget import Budget, current
 from webapp.dumps.records import BadDump, Problem
 
 CHUNK = 1024 * 1024
@@ -44,7 +44,8 @@ class Cut(bytes):
 
 def too_long(at: int) -> str:
     """What is wrong with a line that is cut, which begins at byte `at`."""
-    most = f"{most_characters(LONGEST_LINE) // 2**20} MB, the most that one line may hold{where_more_may()}"
+    budget = current()
+    most = f"{budget.characters(LONGEST_LINE) // 2**20} MB, the most that one line may hold{budget.where_more_may}"
     return f"longer than {most} (it begins at byte {at}); skipped"
 
 
@@ -60,6 +61,7 @@ class Source:
     filename: str
     start: int = 0
     problem: Problem | None = None
+    budget: Budget = field(default_factory=current)
     aside: bool = False
     """whether `file` is no more than a copy, in which nothing is where it was"""
     _problem_taken: bool = field(default=False, repr=False)
@@ -82,8 +84,8 @@ class Source:
 
     def plain_text(self) -> str:
         """All of a plain text. Raises `BadDump` where it is longer than is held in memory."""
-        if self.file.seek(0, 2) > (most := most_characters(MOST_PLAIN_TEXT)):
-            words = f"a plain text of more than {most // 2**20} MB, the most that is read{where_more_may()}"
+        if self.file.seek(0, 2) > (most := self.budget.characters(MOST_PLAIN_TEXT)):
+            words = f"a plain text of more than {most // 2**20} MB, the most that is read{self.budget.where_more_may}"
             raise BadDump(words, f"byte {most}")
         return "".join(self.text())
 
@@ -118,7 +120,7 @@ class Source:
             end += len(piece)
             if piece.endswith(b"\n"):
                 break
-        if end - at > most_characters(LONGEST_LINE):
+        if end - at > self.budget.characters(LONGEST_LINE):
             return Cut(line), end
         self.file.seek(at)
         return self.file.read(end - at), end
@@ -179,16 +181,17 @@ def opened(path: Path, filename: str, on_progress: Callable[[int], None] | None 
 
     `on_progress` gets the count of each piece read from disk, what is read twice included; what it raises comes out.
     """
+    budget = current(path.stat().st_size)
     counted = None if on_progress is None else io.BufferedReader(_CountedFile(path, on_progress), 128 * 1024)
     with counted or path.open("rb") as file:
         mark, encoding = _encoding(file.read(BLOCK))
         file.seek(mark)
         if encoding == "utf-8":
-            yield from _as_it_is_read(Source(file, filename, start=mark))
+            yield from _as_it_is_read(Source(file, filename, start=mark, budget=budget))
             return
         with tempfile.TemporaryFile() as recoded:
             problem = _recode(file, recoded, encoding)
-            yield from _as_it_is_read(Source(recoded, filename, problem=problem, aside=True))
+            yield from _as_it_is_read(Source(recoded, filename, problem=problem, budget=budget, aside=True))
 
 
 def _as_it_is_read(source: Source) -> Iterator[Source]:
@@ -199,7 +202,7 @@ def _as_it_is_read(source: Source) -> Iterator[Source]:
         yield source
         return
     with lines:
-        yield Source(lines, source.filename, problem=source.problem, aside=True)
+        yield Source(lines, source.filename, problem=source.problem, budget=source.budget, aside=True)
 
 
 def _placed(filename: str) -> tuple[str, str]:

@@ -13,15 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from webapp.dumps.packing import DAMAGE, LONGEST_MARK, PACKED, packed_as
+from webapp.dumps.budget import PIECE, Budget
+from webapp.dumps.packing import DAMAGE, HOLDING_MORE, LONGEST_MARK, PACKED, packed_as
 from webapp.dumps.records import BadDump, Problem, TooLarge
-from webapp.dumps.source import ZIPS
-
-PIECE = 1024 * 1024
-RATIO = 200
-"""Logs of real agents shrink 5 to 40 times; what shrinks more than this is a bomb …"""
-RATIO_FROM = 64 * PIECE
-"""… but only once this much has come out, so that a small repetitive file is no bomb."""
 
 MOST_UNPACKED = 16 * PIECE
 """of a request that is read in memory: as objects it is some twenty times as much"""
@@ -35,7 +29,7 @@ class Spooled:
     """A dump on disk: `path` holds the decompressed content, whose hash and size `sha256` and `bytes` are.
 
     `problem` says that the compressed stream was cut or damaged; what came before that place is in `path`. `packed` is
-    its size as it came, where it was compressed or is a ZIP archive.
+    its size as it came, where it holds more than was sent.
     """
 
     path: Path
@@ -52,8 +46,8 @@ class _Damaged(Exception):
 def spool(stream: BinaryIO, folder: Path, *, max_bytes: int) -> Spooled:
     """Write `stream`, decompressed where it is packed (see `packing`), to a new file in `folder`.
 
-    Raises `TooLarge` (a `BadDump`) beyond `max_bytes` of content and for a decompression bomb: more than `RATIO`
-    times its compressed size once past `RATIO_FROM`. Raises `BadDump` where a compressed stream gives nothing.
+    Raises `TooLarge` (a `BadDump`) beyond `max_bytes` of content and for a decompression bomb (see `budget`).
+    Raises `BadDump` where a compressed stream gives nothing.
     No file is left behind then. The caller removes `path` when done.
     """
     handle, name = tempfile.mkstemp(prefix="spool-", dir=folder)
@@ -74,7 +68,7 @@ def spool_beginning(stream: BinaryIO, folder: Path, *, most: int) -> Path:
     handle, name = tempfile.mkstemp(prefix="beginning-", dir=folder)
     source, size = _Counted(stream), 0
     with os.fdopen(handle, "wb") as out, suppress(_Damaged, TooLarge):
-        for piece in _content(source, sys.maxsize):
+        for piece in _content(source, Budget(most=sys.maxsize)):
             size += out.write(piece[: most - size])
             if size >= most:
                 break
@@ -84,12 +78,12 @@ def spool_beginning(stream: BinaryIO, folder: Path, *, most: int) -> Path:
 def in_memory(stream: BinaryIO, *, max_bytes: int) -> bytes:
     """The content of `stream`, decompressed as `spool` does. Raises `BadDump` where it is damaged, and `TooLarge`:
 
-    of what is compressed no more than `MOST_UNPACKED` comes out, and from the first megabyte no more than `RATIO`.
+    of what is compressed no more than `MOST_UNPACKED` comes out, and from the first megabyte no bomb.
     """
     source = _Counted(stream)
     most = min(max_bytes, MOST_UNPACKED) if source.compression else max_bytes
     try:
-        return b"".join(_content(source, most, PIECE))
+        return b"".join(_content(source, Budget(most=most, free=PIECE)))
     except _Damaged as damage:
         raise BadDump(str(damage), f"byte {source.count} of the compressed body") from damage
 
@@ -99,7 +93,7 @@ def _copy(stream: BinaryIO, out: BinaryIO, path: Path, max_bytes: int) -> Spoole
     digest, size = hashlib.sha256(), 0
     problem = None
     try:
-        for piece in _content(source, max_bytes):
+        for piece in _content(source, Budget(most=max_bytes)):
             digest.update(piece)
             size += out.write(piece)
     except _Damaged as damage:
@@ -120,7 +114,7 @@ class _Counted:
         while len(self._head) < LONGEST_MARK and (piece := stream.read(PIECE)):
             self._head += piece
         self.compression = packed_as(self._head)
-        self.is_packed = self.compression is not None or self._head.startswith(ZIPS)
+        self.is_packed = self.compression is not None or self._head.startswith(HOLDING_MORE)
 
     def read(self, size: int) -> bytes:
         piece = self._head[:size] or self._stream.read(size)
@@ -129,16 +123,11 @@ class _Counted:
         return piece
 
 
-def _content(source: _Counted, max_bytes: int, ratio_from: int = RATIO_FROM) -> Iterator[bytes]:
-    size = 0
+def _content(source: _Counted, budget: Budget) -> Iterator[bytes]:
     for piece in _decompressed(source) if source.compression else iter(partial(source.read, PIECE), b""):
-        size += len(piece)
-        if size > max_bytes:
-            limit = f"{max_bytes // PIECE} MB" if max_bytes >= PIECE else f"{max_bytes} bytes"
-            raise TooLarge(f"the dump is larger than {limit}, the most that is taken", f"byte {max_bytes}")
-        if source.compression and size > ratio_from and size > RATIO * source.count:
-            reason = f"a decompression bomb: {source.count} bytes became more than {size // PIECE} MB"
-            raise TooLarge(reason, f"byte {source.count} of the compressed file")
+        budget.came = source.count
+        place = f"byte {source.count} of the compressed file" if source.compression else f"byte {budget.most}"
+        budget.take(len(piece), place)
         yield piece
 
 

@@ -1,4 +1,8 @@
-"""The tables of a SQLite file, read only: from a private copy, without its views, triggers, extensions or functions."""
+"""The tables of a SQLite file, read only, from a private copy: no view, trigger, function or computed column runs.
+
+What its pages make us compute is of the file's budget: no cell is larger than an item, no table larger than the file
+(pages can lead to each other), and who reads it stops when its processor time is used up.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from webapp.dumps.budget import PIECE, Budget
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.records import BadDump, Problem
-from webapp.dumps.source import Source
+from webapp.dumps.records import BadDump, Problem, TooLarge
+from webapp.dumps.source import LONGEST_LINE, Source
 
 _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name"
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
@@ -22,6 +27,10 @@ _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
 
 _MOST_TABLES = 60
 _MOST_FILLED = 4 * 1024**3
+_STEPS = 10_000
+"""of SQLite's machine, after each of which it is asked whether there is time"""
+_STORED = 0
+"""what `table_xinfo` says of a column that is no computed one"""
 
 
 def look(source: Source, samples: int) -> tuple[list[str], dict[str, list[Any]]]:
@@ -40,15 +49,20 @@ class Tables:
 
     def __init__(self, connection: sqlite3.Connection, source: Source) -> None:
         self._connection, self._source = connection, source
+        self._measured = set[str]()
         rows = connection.execute(_TABLES).fetchall()
         self.names = [name for name, sql in rows if not str(sql).upper().startswith("CREATE VIRTUAL")]
 
     def columns(self, table: str) -> list[str]:
-        """The columns of a table; none where there is no such table."""
+        """The stored columns of a table; none where there is no such table. Computed ones become a problem."""
         if table not in self.names:
             return []
-        query = f"SELECT * FROM {_quoted(table)} LIMIT 0"  # noqa: S608 - a name of this database, quoted
-        return [item[0] for item in self._connection.execute(query).description]
+        query = f"PRAGMA table_xinfo({_quoted(table)})"
+        kinds = {name: hidden for _, name, _, _, _, _, hidden in self._connection.execute(query)}
+        if computed := [name for name, hidden in kinds.items() if hidden != _STORED]:
+            reason = f"computed by the file itself, and left out: {', '.join(computed)[:200]}"
+            self._source.problem = self._source.problem or Problem(f"table {table}", reason)
+        return [name for name, hidden in kinds.items() if hidden == _STORED]
 
     def rows(self, table: str, *order: str, **values: str) -> Iterator[dict[str, Any]]:
         """The rows of a table in the order of these columns, with these values in others; none where it lacks one.
@@ -60,19 +74,44 @@ class Tables:
             return
         where = " AND ".join(f"{_quoted(column)} = ?" for column in values) or "1"
         by = ", ".join(_quoted(column) for column in order if column in columns) or "1"
-        query = f"SELECT * FROM {_quoted(table)} WHERE {where}"  # noqa: S608 - names of this database
+        stored = ", ".join(map(_quoted, columns))
+        query = f"SELECT {stored} FROM {_quoted(table)} WHERE {where}"  # noqa: S608 - names of this database
+        self._measure(table, stored)
         count, reason = 0, ""
         for ordered in (f"{query} ORDER BY {by}", query):  # of a damaged table the rows as they lie: to sort needs all
             try:
-                for row in self._connection.execute(ordered, tuple(values.values())):
+                for row in self._rows(ordered, table, *values.values()):
                     count += 1
                     yield dict(zip(columns, row, strict=True))
             except sqlite3.DatabaseError as error:
+                self._source.budget.check_time(f"table {table}")
                 reason = f"the SQLite file is damaged behind row {count:,} ({error}); what came before was read"
             if count or not reason:
                 break
         if reason:
             self._source.problem = self._source.problem or Problem(f"table {table}", reason)
+
+    def _rows(self, query: str, table: str, *values: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query. Raises `TooLarge` where there is no time, `sqlite3.DatabaseError` for damage."""
+        return self._source.budget.timed(self._executed(query, values), f"table {table}")
+
+    def _executed(self, query: str, values: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+        cursor = self._connection.execute(query, values)
+        while (row := cursor.fetchone()) is not None:
+            yield row
+
+    def _measure(self, table: str, stored: str) -> None:
+        """Pass over a table once, before it is sorted. Raises `TooLarge` where it holds more than its file can."""
+        if table in self._measured:
+            return
+        self._measured.add(table)
+        size, most = 0, PIECE + 2 * self._source.file.seek(0, 2)
+        with suppress(sqlite3.DatabaseError):  # damage is said when it is read
+            for row in self._rows(f"SELECT {stored} FROM {_quoted(table)}", table):  # noqa: S608
+                size += sum(len(cell) if isinstance(cell, str | bytes) else 1 for cell in row)
+                if size > most:
+                    raise TooLarge("a decompression bomb: its rows are more than the file", f"table {table}")
+        self._source.budget.check_time(f"table {table}")
 
 
 @contextmanager
@@ -86,7 +125,7 @@ def opened_tables(source: Source) -> Iterator[Tables]:
             _fill(source, copy)
         try:
             with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
-                _restrict(connection)
+                _restrict(connection, source.budget)
                 yield Tables(connection, source)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise BadDump(f"the SQLite file is damaged ({error})", "byte 0") from error
@@ -104,12 +143,19 @@ def _fill(source: Source, copy: BinaryIO) -> None:
         source.problem = source.problem or Problem(f"byte {size}", reason)
 
 
-def _restrict(connection: sqlite3.Connection) -> None:
-    """Nothing but reading: what the file's own schema would run is refused."""
+def _restrict(connection: sqlite3.Connection, budget: Budget) -> None:
+    """Nothing but reading: what the file's own schema would run is refused, and what takes too long."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, budget.characters(LONGEST_LINE))
+    connection.set_progress_handler(budget.is_late, _STEPS)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA query_only = ON")
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY)
+    connection.set_authorizer(_authorized)
+
+
+def _authorized(action: int, first: str | None, *_: str | None) -> int:
+    is_allowed = action in _ALLOWED or (action == sqlite3.SQLITE_PRAGMA and first == "table_xinfo")
+    return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
 
 def _quoted(name: str) -> str:

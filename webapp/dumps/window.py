@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import IO, Any
 
-from webapp.dumps.amount import Allowance, check_json, most_characters, most_values, where_more_may
+from webapp.dumps.budget import Allowance, check_json, current
 from webapp.dumps.decoding import Damage, Decoder, skip_space
 from webapp.dumps.item_skipper import ItemSkipper
 from webapp.dumps.records import TooLarge
@@ -36,8 +36,8 @@ class TooLong(Damage):
     """An item is longer than `MAX_ITEM`, or has more values than `MOST_MARKS` lets it; less where it came packed."""
 
     def __init__(self, at: int, most: str | None = None) -> None:
-        most = most or f"longer than {most_characters(MAX_ITEM) // 2**20} million characters"
-        super().__init__(f"{most}, the most that one item may hold{where_more_may()}", at)
+        most = most or f"longer than {current().characters(MAX_ITEM) // 2**20} million characters"
+        super().__init__(f"{most}, the most that one item may hold{current().where_more_may}", at)
 
 
 class Window:
@@ -108,13 +108,13 @@ class Window:
 
     def _wider(self) -> None:
         size = len(self.text) - self.at
-        if size > most_characters(MAX_ITEM):
+        if size > current().characters(MAX_ITEM):
             raise TooLong(self.base + self.at)
         if size < NEAR:
             self.more()
         else:
             self._gather(size)
-        most = most_values(MOST_MARKS)
+        most = current().values(MOST_MARKS)
         if len(self.text) - self.at > most // 10:
             try:
                 check_json(self.text, Allowance(most), self.at)
@@ -123,7 +123,7 @@ class Window:
 
     def _gather(self, size: int) -> None:
         """Read on to where the item seems to end, at least as much as is held; one that is too long stays aside."""
-        skipper, got, most = ItemSkipper(), 0, most_characters(MAX_ITEM)
+        skipper, got, most = ItemSkipper(), 0, current().characters(MAX_ITEM)
         ends = skipper.end(self.text[self.at :]) is not None
         aside = tempfile.TemporaryFile()  # noqa: SIM115 - what is too long is read from it later
         while (not ends or got < size) and size + got <= most:
@@ -170,8 +170,16 @@ class Resync:
     def skip(self, window: Window) -> None:
         """Leave `window` at the comma or bracket behind the damaged item it stands at, or at the end.
 
-        Farther away than `CAREFUL` the brackets alone are trusted, since each of these marks costs a step.
+        Farther away than `CAREFUL`, or where the file's time is used up, the brackets alone are trusted, since each of
+        these marks costs a step.
         """
+        with current().spending() as budget:
+            if budget.is_late():
+                window.pass_over(ItemSkipper())
+            else:
+                self._skip(window)
+
+    def _skip(self, window: Window) -> None:
         anchor = self._anchor(window)
         level, quoted, until = 0, False, window.base + window.at + CAREFUL
         while True:

@@ -8,7 +8,7 @@ from typing import Any
 from flask import Response, abort, jsonify, request
 
 from webapp import jsontext
-from webapp.dumps.amount import Allowance, check_json
+from webapp.dumps.budget import Allowance, check_json
 from webapp.dumps.decoding import MAX_DEPTH, depth
 from webapp.dumps.records import TooLarge
 

@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from webapp import jsontext
 from webapp.dumps import otlp_counts, otlp_protobuf
-from webapp.dumps.amount import Allowance, check_json
+from webapp.dumps.budget import Allowance, check_json
 from webapp.dumps.decoding import MAX_DEPTH, depth
 from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.spool import in_memory

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from webapp.dumps import reading
-from webapp.dumps.archive_members import MOST_BYTES, ArchiveMember, of_tar, of_zip
+from webapp.dumps.archive_members import ArchiveMember, of_tar, of_zip
 from webapp.dumps.base import Context, DumpHead, Entry, Format, SessionKeys, Source
+from webapp.dumps.budget import MOST_BYTES
 from webapp.dumps.head import look
 from webapp.dumps.packing import LONGEST_MARK, packed_as
 from webapp.dumps.records import BadDump, Problem, Record, TooLarge, Turn, UnknownFormat
@@ -121,7 +122,7 @@ def _members(
     """One after the other in `folder`, until about `most` bytes came out. Raises `BadDump` where it is no archive."""
     if head.shape not in ("zip", "tar"):
         raise BadDump("neither a zip nor a tar archive", "byte 0")
-    return (of_zip if head.shape == "zip" else of_tar)(source.file, folder, most)
+    return (of_zip if head.shape == "zip" else of_tar)(source, folder, most)
 
 
 plugin = Archive()

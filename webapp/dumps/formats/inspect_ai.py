@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from webapp.dumps.archive_members import ArchiveMember, of_zip
+from webapp.dumps.archive_members import of_zip
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.decoding import Damage, Decoder, kind_of
+from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import members
 from webapp.dumps.entries import entry_or_problem, nested, objects
 from webapp.dumps.messages.turns import each_with, error_turns, message_turns, spent
@@ -75,29 +74,15 @@ def _archive(source: Source) -> Sessions:
     log: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="eval-") as folder:
         for header in (True, False):
-            for member in of_zip(source.file, Path(folder)):
+            for member in of_zip(source, Path(folder)):
                 if isinstance(member, Problem):
                     yield from () if header else (member,)
                 elif header and member.name in _HEADERS and (member.name == _HEADERS[0] or not log):
-                    log = next((value for value in _value(member) if isinstance(value, dict)), log)
+                    log = next((value for value in member.value(MOST_BYTES) if isinstance(value, dict)), log)
                 elif not header and _SAMPLE.search(member.name):
-                    for value in _value(member):
+                    for value in member.value(MOST_BYTES):
                         entry = value if isinstance(value, Problem) else entry_or_problem(member.name, value)
                         yield entry if isinstance(entry, Problem) else _sample(log, *entry)
-
-
-def _value(member: ArchiveMember) -> Iterator[Any]:
-    """What a member's JSON says, or a problem."""
-    if member.path.stat().st_size > MOST_BYTES:
-        yield Problem(member.name, f"longer than {MOST_BYTES // 2**20} MB; skipped")
-        return
-    decoder = Decoder()
-    try:
-        yield decoder.loads(member.path.read_bytes().decode("utf-8", "surrogateescape"))
-    except Damage as damage:
-        yield Problem(member.name, f"{damage.reason} (character {damage.at}); skipped")
-    else:
-        yield from decoder.repeats(member.name)
 
 
 def _sample(log: dict[str, Any], at: str, value: dict[str, Any]) -> SessionEntries | Problem:

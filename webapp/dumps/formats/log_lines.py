@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.amount import most_characters
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.named_answers import named_turns
@@ -205,8 +204,9 @@ def _entries(source: Source, by_words: bool) -> Entries:
 def _records(source: Source) -> Iterator[_Record | Problem]:
     """Each record with the lines that go on with it."""
     record: _Record | None = None
+    most = source.budget.characters(LONGEST_LINE)
     for number, (at, data) in enumerate(source.lines(), start=1):
-        if isinstance(data, Cut) or (record is not None and record.size + len(data) > most_characters(LONGEST_LINE)):
+        if isinstance(data, Cut) or (record is not None and record.size + len(data) > most):
             yield Problem(f"line {number}", too_long(at))
             continue
         line = _uncoloured(source.decode(data, at))

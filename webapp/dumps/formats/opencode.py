@@ -158,14 +158,16 @@ def _stored(source: Source) -> Sessions:
     """The sessions of a storage folder: messages by their files' names, parts under the messages that they name."""
     with tempfile.TemporaryDirectory(prefix="storage-") as folder, spilled() as messages, spilled() as parts:
         infos: dict[str, dict[str, Any]] = {}
-        for member in of_zip(source.file, Path(folder)):
+        for member in of_zip(source, Path(folder)):
             if isinstance(member, Problem):
                 yield member
             elif match := _STORED.search(member.name):
-                value = json_or_none(member.path.read_bytes().decode("utf-8", "surrogateescape"))
+                value, *problems = member.value()
                 if not isinstance(value, dict):
-                    yield Problem(member.name, "expected a JSON object; skipped")
+                    reason = "expected a JSON object; skipped"
+                    yield value if isinstance(value, Problem) else Problem(member.name, reason)
                     continue
+                yield from problems
                 holder = member.name.split("/")[-2]
                 if match[1] == "session":
                     infos[id_text(value.get("id")) or holder] = value

@@ -12,7 +12,6 @@ from typing import Any
 
 from webapp.dumps.archive_members import of_zip
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.pieces import Piece, as_json, content, joined, text_or_json
@@ -196,15 +195,17 @@ def _without_thought(entry: dict[str, Any]) -> Iterator[str]:
 def _event_files(source: Source) -> Sessions:
     """A session for each folder with files of events."""
     with tempfile.TemporaryDirectory(prefix="events-") as folder, spilled() as events:
-        for member in of_zip(source.file, Path(folder)):
+        for member in of_zip(source, Path(folder)):
             if isinstance(member, Problem):
                 yield member
                 continue
             match = _EVENT_FILE.search(member.name)
-            value = json_or_none(member.path.read_bytes().decode("utf-8", "surrogateescape")) if match else None
+            value, *problems = member.value() if match else (None,)
             if match is None or not isinstance(value, dict):
-                yield Problem(member.name, "not an event; it was left out")
+                reason = "not an event; it was left out"
+                yield value if isinstance(value, Problem) else Problem(member.name, reason)
                 continue
+            yield from problems
             parents = [part for part in member.name.split("/")[:-1] if part != "events"]
             events.put(parents[-1] if parents else source.stem, int(match[1]), member.name, value)
         yield from (SessionEntries(name, entries) for name, entries in events.sessions())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from webapp.dumps.amount import most_characters
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.budget import current
 from webapp.dumps.messages.turns import event_turns, text_turns
 from webapp.dumps.records import Problem
 from webapp.dumps.source import LONGEST_LINE, Cut, too_long
@@ -48,7 +48,7 @@ def _texts(source: Source, mark: re.Pattern[str]) -> Entries:
     """What stands between the marks, without empty lines around it."""
     heading, first, section, size = "", 1, list[str](), 0
     for number, (at, data) in enumerate(source.lines(), start=1):
-        if isinstance(data, Cut) or size + len(data) > most_characters(LONGEST_LINE):
+        if isinstance(data, Cut) or size + len(data) > current().characters(LONGEST_LINE):
             yield Problem(f"line {number}", too_long(at))
             continue
         line = source.decode(data, at)

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from webapp import jsontext
+from webapp.dumps.budget import PIECE, Budget, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import Entries
 from webapp.dumps.messages.bodies import exchange, is_answer
@@ -111,7 +112,10 @@ def _unpacked(data: bytes) -> str | None:
         return data.decode("latin-1")  # Amazon's frames, whose JSON is ASCII
     for unpacker in (zstd.ZstdDecompressor(), zlib.decompressobj(_GZIP_OR_ZLIB), zlib.decompressobj(_BARE)):
         with suppress(zstd.ZstdError, zlib.error, UnicodeDecodeError):
-            return unpacker.decompress(data, _MOST_BODY).decode("utf-8")
+            unpacked = unpacker.decompress(data, _MOST_BODY + 1)
+            budget = Budget(len(data), most=current().characters(_MOST_BODY), free=PIECE)
+            budget.take(len(unpacked), "a compressed body")
+            return unpacked.decode("utf-8")
     return None
 
 

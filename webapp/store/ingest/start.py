@@ -12,7 +12,8 @@ from sqlalchemy import orm
 from webapp import dumps as readers
 from webapp import paths
 from webapp.config import Settings
-from webapp.dumps.amount import of_packed
+from webapp.dumps import budget
+from webapp.dumps.budget import Budget
 from webapp.dumps.formats.mapped import plugin as _mapped
 from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.dumps.session_keys import told_key
@@ -65,7 +66,7 @@ def ingest(
             ingest_slots.slot(engine, watch.moved),
             dump_locks.reading(engine, settings, spooled.sha256, watch.moved),
             disk_full.in_words(),
-            of_packed(spooled.packed if by_request else None),
+            budget.reading(_budget_of(spooled, by_request)),
         ):
             reread_dump = _read_otherwise(engine, spooled.sha256, mapping)
             if reread_dump is None and (result := _already(engine, spooled.sha256)) is not None:
@@ -76,6 +77,10 @@ def ingest(
             return _with_home(engine, _replacing(engine, reread_dump, reading.run()), home)
     finally:
         spooled.path.unlink(missing_ok=True)
+
+
+def _budget_of(spooled: Spooled, by_request: bool) -> Budget:
+    return Budget(spooled.packed or spooled.bytes, is_strict=by_request and spooled.packed is not None)
 
 
 def ingest_again(

@@ -15,8 +15,8 @@ from flask import current_app
 from werkzeug.exceptions import BadRequest, ClientDisconnected
 
 from webapp import dumps as readers
-from webapp.dumps.amount import of_packed
-from webapp.dumps.packing import PACKED
+from webapp.dumps.budget import Budget, reading
+from webapp.dumps.packing import COMPUTED, HOLDING_MORE, LONGEST_MARK
 from webapp.dumps.records import BadDump, TooLarge, Turn, UnknownFormat
 from webapp.dumps.session_keys import OPTION, SessionKeys
 from webapp.dumps.source import ZIPS
@@ -35,7 +35,6 @@ AT_ONCE = 2 * 1024 * 1024
 """bytes up to which a file is read within its request …"""
 AT_ONCE_PACKED = 128 * 1024
 """… and where it is compressed or an archive, of which more comes out"""
-_PACKED = (*PACKED, b"PK")
 LOOKED_AT = 16 * 1024 * 1024
 """bytes of a file in which the keys of its sessions are counted"""
 PREVIEWED, MOST_SHOWN, MOST_LOOKED_THROUGH = 3, 300, 1000
@@ -148,10 +147,10 @@ def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> di
         return None
     incoming = dump_files.incoming(current_app.config["SETTINGS"].data)
     size, start = _size_and_start(stream)
-    is_zip, is_packed = start in ZIPS, start.startswith(_PACKED)  # a ZIP's list of members stands at its end
+    is_zip = start.startswith(ZIPS)  # its list of members stands at its end
     path = spool_beginning(stream, incoming, most=sys.maxsize if is_zip else LOOKED_AT)
     try:
-        with of_packed(size if is_packed else None):
+        with reading(Budget(size, is_strict=start.startswith(HOLDING_MORE))):
             keys = readers.session_keys(path, filename, format=how.format, most=LOOKED_AT)
             asks = how.ask or (keys is not None and not keys.is_sure)
             return asdict(keys or _NO_KEYS) | {"preview": _first_turns(path, filename, how)} if asks else None
@@ -170,16 +169,17 @@ def _first_turns(path: Path, filename: str, how: UploadOptions) -> list[dict[str
 
 
 def is_small(stream: IO[bytes]) -> bool:
-    """Whether a spooled file is read so fast that its sender can wait for it."""
+    """Whether a spooled file is read so fast, and by our own code, that its sender can wait for it."""
     size, start = _size_and_start(stream)
-    return size <= (AT_ONCE_PACKED if start.startswith(_PACKED) else AT_ONCE)
+    most = AT_ONCE_PACKED if start.startswith(HOLDING_MORE) else AT_ONCE
+    return size <= most and not start.startswith(COMPUTED)
 
 
 def _size_and_start(stream: IO[bytes]) -> tuple[int, bytes]:
-    """Its bytes, and the first four of them; it is read from its beginning afterwards."""
+    """Its bytes, and the first of them; it is read from its beginning afterwards."""
     size = stream.seek(0, 2)
     stream.seek(0)
-    start = stream.read(4)
+    start = stream.read(LONGEST_MARK)
     stream.seek(0)
     return size, start
 

@@ -1,0 +1,157 @@
+"""What reading one file may take, one object for all of it: bytes that come out, the size of an item, processor time.
+
+Two bytes can be an object of two hundred in memory, a kilobyte a gigabyte, and a column an endless sum. Whatever makes
+more of a file than was sent asks the budget: what unpacks with `take`, what computes with `timed`, and what holds one
+item whole with `characters` and `values`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from time import thread_time
+from typing import TypeVar
+
+from webapp.dumps.records import TooLarge
+
+PIECE = 1024 * 1024
+RATIO = 200
+"""Logs of real agents shrink 5 to 40 times; what shrinks more than this is a bomb …"""
+FREE = 64 * PIECE
+"""… but only once this much has come out, so that a small repetitive file is no bomb."""
+MOST_BYTES = 16 * 1024 * PIECE
+"""that come out of one file, whatever its size"""
+STRICT_CHARACTERS = 8 * PIECE
+STRICT_VALUES = 400_000
+"""of one item of a packed upload: some 300 MB in memory at most"""
+MOST_SECONDS = 3
+"""of processor time for what a file makes us compute, and one more for each megabyte of it"""
+_T = TypeVar("_T")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_QUOTED_BYTES = re.compile(_QUOTED.pattern.encode(), re.DOTALL)
+
+
+@dataclass(slots=True)
+class Budget:
+    """Of a file of which `came` bytes were sent so far. `take` and `timed` raise `TooLarge` where it is used up."""
+
+    came: int = 0
+    most: int = MOST_BYTES
+    free: int = FREE
+    is_strict: bool = False
+    """whether a request brought it packed: a kilobyte may be an item of 64 million characters, a gigabyte in memory"""
+    out: int = 0
+    spent: float = 0.0
+    """seconds of processor time"""
+    _since: float | None = None
+
+    def take(self, count: int, at: str) -> None:
+        """So many bytes more came out."""
+        self.out += count
+        if self.out > self.most:
+            size = f"{self.most // PIECE:,} MB" if self.most >= PIECE else f"{self.most} bytes"
+            raise TooLarge(f"it is larger than {size}, the most that is taken", at)
+        if self.out > max(self.free, RATIO * self.came):
+            raise TooLarge(f"a decompression bomb: {self.came} bytes became more than {self.out // PIECE} MB", at)
+
+    def timed(self, items: Iterable[_T], at: str) -> Iterator[_T]:
+        """The items; making them takes time, what is done with them does not count."""
+        made = iter(items)
+        while True:
+            with self.spending():
+                try:
+                    item = next(made)
+                except StopIteration:
+                    return
+            self.check_time(at)
+            yield item
+
+    @contextmanager
+    def spending(self) -> Iterator[Budget]:
+        """What is done until the end takes time of the file."""
+        self._since = thread_time()
+        try:
+            yield self
+        finally:
+            self.spent, self._since = self.spent + thread_time() - self._since, None
+
+    def check_time(self, at: str) -> None:
+        if self.is_late():
+            raise TooLarge(f"reading it took more than {self.most_seconds} seconds of processor time", at)
+
+    @property
+    def most_seconds(self) -> int:
+        return MOST_SECONDS + self.came // PIECE
+
+    def is_late(self) -> bool:
+        """Whether the time is used up, also while the next item is being made."""
+        return self.spent + (0 if self._since is None else thread_time() - self._since) > self.most_seconds
+
+    def characters(self, most: int) -> int:
+        """Of one item: `most`, or less where the upload is packed."""
+        return min(most, max(STRICT_CHARACTERS, 2 * self.came)) if self.is_strict else most
+
+    def values(self, most: int) -> int:
+        """Values of one item: `most`, or fewer where the upload is packed."""
+        return min(most, max(STRICT_VALUES, self.came // 8)) if self.is_strict else most
+
+    @property
+    def where_more_may(self) -> str:
+        """What to add to the words about what is too large."""
+        larger = " in what is packed; sent as plain text, or read by `fencepost ingest`, it may be larger"
+        return larger if self.is_strict else ""
+
+    def anew(self) -> Budget:
+        """The same for one more pass over the file."""
+        return replace(self, out=0)
+
+
+_CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def reading(budget: Budget) -> Iterator[Budget]:
+    """Until the end, all that is read is of this budget."""
+    token = _CURRENT.set(budget)
+    try:
+        yield budget
+    finally:
+        _CURRENT.reset(token)
+
+
+def current(came: int = 0) -> Budget:
+    """The budget of the file that is being read; one of its own for `came` bytes that nobody set one for."""
+    return _CURRENT.get() or Budget(came)
+
+
+class Allowance:
+    """Values that one request or one item may still become. Raises `TooLarge` where they are used up."""
+
+    def __init__(self, values: int) -> None:
+        self.values = self.left = values
+
+    def take(self, count: int, at: str) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise TooLarge(f"it holds more than {self.values:,} values, the maximum", at)
+
+
+def check_json(text: str | bytes, allowance: Allowance, at: int = 0) -> None:
+    """Take from `allowance` what the JSON `text` would become: its commas, and four for each bracket that opens.
+
+    A list, an object and its first key take the room of four numbers. Marks in strings are left out where they matter.
+    """
+    count = _marks(text, at)
+    if count > allowance.left:
+        bare = _QUOTED.sub("", text[at:]) if isinstance(text, str) else _QUOTED_BYTES.sub(b"", text[at:])
+        count = _marks(bare, 0)
+    allowance.take(count, f"character {at}")
+
+
+def _marks(text: str | bytes, at: int) -> int:
+    if isinstance(text, str):
+        return text.count(",", at) + 4 * (text.count("[", at) + text.count("{", at))
+    return text.count(b",", at) + 4 * (text.count(b"[", at) + text.count(b"{", at))
