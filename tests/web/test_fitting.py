@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,8 @@ from flask.testing import FlaskClient
 
 from webapp.capture.pyproject import BadSpec, schemas
 from webapp.cli import main
-from webapp.parsing.fitting import is_held, misfits
+from webapp.contracts.fitting import is_held, misfits
 
-if importlib.util.find_spec("jsonschema") is None:  # asked, not imported: that takes seconds of every worker
-    pytest.skip("needs the library jsonschema", allow_module_level=True)
 SCHEMA = {
     "type": "object",
     "properties": {"steps": {"type": "array", "items": {"type": "integer"}}},
@@ -38,7 +35,7 @@ def schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_value_that_does_not_fit_is_said_with_its_path(schema: Path) -> None:
     (misfit,) = misfits([{"steps": [1, "two"]}], "direct")
     assert (misfit.value, misfit.path, misfit.schema) == (0, "$.steps[1]", "plan.json")
-    assert misfit.sentence == "does not fit plan.json at $.steps[1]: 'two' is not of type 'integer'"
+    assert misfit.sentence == 'does not fit plan.json at $.steps[1]: `steps[1]` must be an integer, and is "two"'
     assert misfits([{"steps": [1]}], "direct") == []
     assert [each.value for each in misfits([{"steps": []}, {}], "fencepost", "plan")] == [1]
     assert not is_held("fencepost", "other") and misfits([{}], "fencepost", "other") == []
@@ -47,7 +44,7 @@ def test_a_value_that_does_not_fit_is_said_with_its_path(schema: Path) -> None:
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ({"type": "no type"}, "it is not a JSON Schema"),
+        ({"type": "no type"}, "the schema does not compile"),
         ({"$ref": "http://127.0.0.1:1/other.json"}, "nothing is fetched"),
     ],
 )
@@ -56,6 +53,22 @@ def test_a_schema_that_cannot_be_used_is_said_to_be_one(schema: Path, document: 
     (misfit,) = misfits([{}], "direct")
     assert misfit.path == "" and words in misfit.sentence
     assert misfit.sentence.startswith("was not held against plan.json: ")
+
+
+def test_what_takes_too_long_is_said_not_to_be_checked(schema: Path) -> None:
+    """Patterns are linear or have a count of steps, items that are compared have a bound; so it takes no time."""
+    schema.write_text('{"pattern": "^(a+)+$"}')
+    assert misfits(["a" * 5_000], "direct") == []
+    assert [each.path for each in misfits(["a" * 5_000 + "!"], "direct")] == ["$"]
+    schema.write_text(json.dumps({"pattern": r"^(?:(a|aa)+)(?!x)\1c$"}))
+    (slow,) = misfits(["a" * 400], "direct")
+    assert slow.sentence == "was not held against plan.json: pattern: it took too many steps"
+    schema.write_text('{"uniqueItems": true}')
+    (many,) = misfits([[{"a": number} for number in range(4_000)]], "direct")
+    assert many.sentence == "was not held against plan.json: the schema would be asked too many times"
+    schema.write_text('{"properties": {"children": {"items": {"$ref": "#"}}}, "required": ["name"]}')
+    (inner,) = misfits([{"name": "a", "children": [{}]}], "direct")
+    assert inner.path == "$.children[0]"
 
 
 def test_a_schema_that_cannot_be_read_stops_the_start(schema: Path, tmp_path: Path) -> None:

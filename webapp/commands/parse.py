@@ -14,7 +14,8 @@ from webapp import jsontext
 from webapp.commands import _progress, _verdict
 from webapp.commands._input import open_bytes, size_of, to_text
 from webapp.commands._profiles import PROFILE, own_options, runnable
-from webapp.parsing import Profile, Trace, fitting, installing, parse, profiles
+from webapp.contracts import fitting
+from webapp.parsing import Profile, Trace, installing, parse, profiles
 from webapp.visible import visible
 
 ALL = "all"

@@ -53,7 +53,7 @@ def held_call(raw: str | None, tool: str | None, declaration: Declaration | None
         return _unknown(tool, declaration)
     if is_free:
         return Contract("kept", tool, source)
-    return min((_fitted(raw or "", value, schema, tool, source, within) for schema in schemas), key=_worse)
+    return min((fitted(raw or "", value, schema, tool, source, within) for schema in schemas), key=_worse)
 
 
 def _inner_arguments(call: dict[str, Any]) -> tuple[list[str | int], Any]:
@@ -98,7 +98,7 @@ def held_answer(
     if broken is not None:
         return Contract("invalid_json", None, source, None, (broken,))
     schema = declaration.answer_schema if declaration.answer == "json_schema" else '{"type": "object"}'
-    return _fitted(raw, value, schema, None, source)
+    return fitted(raw, value, schema, None, source)
 
 
 def _read(raw: str) -> tuple[Any, Mismatch | None]:
@@ -144,7 +144,7 @@ def _unknown(tool: str | None, declaration: Declaration) -> Contract:
     return Contract("unknown_name", tool, declaration.source, None, (Mismatch("$", "name", message),))
 
 
-def _fitted(
+def fitted(
     raw: str,
     value: Any,
     schema: str | None,

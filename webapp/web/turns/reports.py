@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any
 
 from webapp import jsontext
+from webapp.contracts.fitting import Misfit
 from webapp.markdown import escaped, fenced
 from webapp.parsing import Trace, words
-from webapp.parsing.fitting import Misfit
 from webapp.parsing.span import place
 from webapp.visible import SPECIAL, glyph, with_signs
 

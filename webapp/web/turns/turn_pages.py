@@ -10,9 +10,10 @@ from urllib.parse import urlencode
 from flask import Blueprint, Response, jsonify, request, url_for
 from werkzeug.exceptions import Conflict, NotFound
 
+from webapp.contracts import fitting
 from webapp.exports import labelled
 from webapp.extensions import db
-from webapp.parsing import Trace, fitting, installing, profile, profiles, stored_trace
+from webapp.parsing import Trace, installing, profile, profiles, stored_trace
 from webapp.parsing.edit import apply
 from webapp.parsing.span import Span
 from webapp.store.exports.filenames import safe_name

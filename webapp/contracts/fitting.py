@@ -1,21 +1,18 @@
-"""Whether values fit the JSON Schema of their profile or phase: a detail of the verdict, with the path."""
+"""Whether values fit the JSON Schema of their profile or phase, within the bounds that strangers' schemas have."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from webapp import jsontext
 from webapp.capture import pyproject
-from webapp.capture.pyproject import BadSpec
-from webapp.visible import clipped
+from webapp.contracts.held import fitted
 
 MOST = 20
 """misfits of a response that are told"""
-_LONGEST = 300
 PHASE = "phase:"
 
 
@@ -57,32 +54,14 @@ def is_held(profile: str, phase: str | None = None) -> bool:
 
 
 def _misfits(index: int, value: Any, path: Path) -> Iterator[Misfit]:
+    """Against the file as it is now: what was compiled of it is kept by its text."""
     try:
-        from referencing.exceptions import Unresolvable
-
-        validator = _validator(path, path.stat().st_mtime_ns)
-    except (BadSpec, ImportError, OSError, ValueError) as reason:
+        schema, raw = path.read_text("utf-8"), jsontext.dumps(value)
+    except (OSError, ValueError, RecursionError) as reason:
         yield Misfit(index, "", str(reason), path.name)
         return
-    try:
-        for error in validator.iter_errors(value):
-            yield Misfit(index, error.json_path, clipped(error.message, _LONGEST), path.name)
-    except Unresolvable as reference:
-        yield Misfit(index, "", f"it refers to {reference.ref}, which is not in it, and nothing is fetched", path.name)
-    except RecursionError:
-        yield Misfit(index, "", "nested too deep", path.name)
-
-
-@lru_cache(maxsize=64)
-def _validator(path: Path, changed: int) -> Any:
-    """The validator of a schema file. Raises `BadSpec`, `ImportError`, `OSError`, `ValueError`."""
-    from jsonschema import SchemaError, validators
-    from referencing import Registry
-
-    schema = json.loads(path.read_text("utf-8"))
-    kind = validators.validator_for(schema, default=validators.Draft202012Validator)
-    try:
-        kind.check_schema(schema)
-    except SchemaError as error:
-        raise BadSpec(f"it is not a JSON Schema: {error.message} at {error.json_path}") from None
-    return kind(schema, registry=Registry())
+    contract = fitted(raw, value, schema, None, path.name)
+    if contract.state == "not_checked":
+        yield Misfit(index, "", contract.reason or "", path.name)
+    for mismatch in contract.mismatches:
+        yield Misfit(index, mismatch.path, mismatch.message, path.name)
