@@ -116,6 +116,11 @@ def visible(text: str | None) -> str:
     return "".join(pieces).replace("\n", "↵").replace("\t", "⇥")
 
 
+def is_seen(name: str) -> bool:
+    """Whether a name is on one line, and every character of it is seen as it is: what people type in is."""
+    return name.isprintable() and not SPECIAL.search(name)
+
+
 def with_signs(text: str) -> str:
     """`text` on its lines, with signs for what cannot be seen or moves other characters; tabs stay."""
     return "".join(run.text if run.code is None else sign(chr(run.code)) for run in runs(text))

@@ -21,6 +21,8 @@ TOKEN = "a token that is long enough"
 PASSWORD = "correct horse battery"
 SECRET = "Do it."
 """what a stored turn says"""
+OTHERS = pages.SESSION.replace(b'"s"', b'"s2"').replace(SECRET.encode(), b"canary-text")
+"""what somebody sent under another name, byte for byte"""
 READING_POSTS = {
     "guide.end",
     "homes.ask",
@@ -186,6 +188,9 @@ def test_a_token_that_may_only_write_sees_nothing_that_others_wrote(stored: Flas
         for body in ({}, {"json": {"mapping": {"raw": "$.x"}, "dry_run": True}}, {"data": {"ids": "s", "at": "s.1"}}):
             answer = client.open(address, method=method, headers=headers, buffered=True, **body)
             assert not [word for word in canaries if word in answer.text], (endpoint, method, body)
+    again = client.post("/api/dumps?filename=mine.json", data=OTHERS, headers=headers)
+    assert again.status_code == (200 if scope == "ingest" else 403)
+    assert not [word for word in canaries if word in again.text]
     fields = {"judgement": "wrong", "cause": "mine"}
     answer = client.put("/api/session/s/turns/1/label", json=fields, headers=headers)
     assert answer.status_code == (200 if scope == "label" else 403)
@@ -197,8 +202,7 @@ def planted(app: Flask) -> tuple[str, ...]:
     words = ("canary-text", "canary-file", "canary-cause", "canary-note", "canary-view")
     bearer = {"Authorization": f"Bearer {TOKEN}"}
     client = app.test_client()
-    body = pages.SESSION.replace(b'"s"', b'"s2"').replace(SECRET.encode(), b"canary-text")
-    assert client.post("/api/dumps?filename=canary-file.json", data=body, headers=bearer).status_code == 201
+    assert client.post("/api/dumps?filename=canary-file.json", data=OTHERS, headers=bearer).status_code == 201
     assert client.post("/api/dumps?filename=canary-file.x", data=b"canary-text", headers=bearer).status_code < 500
     label = {"judgement": "wrong", "cause": words[2], "note": words[3], "author": "Ada"}
     assert client.put("/api/session/s/turns/1/label", json=label, headers=bearer).status_code == 200

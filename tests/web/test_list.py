@@ -228,7 +228,11 @@ def test_a_view_is_saved_under_a_name_and_removed(client: FlaskClient) -> None:
     assert "Saved as worst" in page and f'href="/?{query.replace("&", "&amp;")}" aria-current="true">worst' in page
     found = re.search(r"/views/(\d+)/remove", page)
     assert found
-    assert "View removed" in client.post(f"/views/{found[1]}/remove", follow_redirects=True).text
+    again = client.post("/views", data={"name": "worst", "query": query}, follow_redirects=True).text
+    assert "Saved as worst, in place of the one that" in again
+    assert "Removed the view worst, which" in client.post(f"/views/{found[1]}/remove", follow_redirects=True).text
+    unseen = client.post("/views", data={"name": "wor\u3164st", "query": ""}, follow_redirects=True)
+    assert "Not saved" in unseen.text
     refused = client.post("/views", data={"name": "\n", "query": ""}, follow_redirects=True)
     assert "Not saved" in refused.text
 

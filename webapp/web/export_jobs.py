@@ -129,6 +129,7 @@ def remove(number: int) -> AnyResponse:
 def _removed(job: JobLine) -> JobLine:
     """Remove the file of an export that is done."""
     db.session.rollback()
+    audit_trail.about(export=job.id, sessions=export_views.words_of(job.selection or {})[:_AUDITED])
     store.remove(db.engine, current_app.config["SETTINGS"], job)
     return _find(job.id)
 

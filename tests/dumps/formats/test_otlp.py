@@ -369,3 +369,9 @@ def test_values_that_are_wrapped_otherwise_are_named(got, value):
 def test_fields_that_no_span_has_are_named(got):
     odd = span({"gen_ai.completion.0.content": "B"}, x_attributes=listed({"gen_ai.output.messages": MESSAGES}))
     assert ["'x_attributes' is not a field" in problem.reason for problem in got(trace(odd)).problems] == [True]
+
+
+def test_a_whole_number_that_is_none_says_nothing(got):
+    odd = span({"gen_ai.completion.0.content": "A", "gen_ai.usage.input_tokens": 1})
+    found = got(trace(odd).replace('{"intValue": "1"}', '{"intValue": Infinity}'))
+    assert [(turn.raw, turn.tokens_in) for turn in found.only] == [("A", None)]

@@ -344,3 +344,10 @@ def test_arguments_of_a_providers_own_calls_are_turns_and_merged_like_their_resp
     ]
     assert found.only[1].agent == "run"
     assert found.entries() == entries
+
+
+def test_whole_sessions_one_a_line(got):
+    sessions = [{"session_id": name, "entries": [AGENT | {"session_id": name}]} for name in ("a", "b")]
+    found = got("\n".join(map(json.dumps, sessions)))
+    assert found.ids == ["a", "b"] and {start.source_format for start in found.starts} == {"windlass"}
+    assert [turn.raw for turns in found.turns for turn in turns] == [AGENT["content"]] * 2

@@ -13,7 +13,7 @@ from webapp.dumps.entries import id_problem
 from webapp.dumps.formats import _windlass
 from webapp.dumps.logged_twice import Twins
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import grouped
+from webapp.dumps.sessions import each_list, grouped
 from webapp.dumps.turn_reader import SidedTurns, TurnReader
 from webapp.dumps.values import id_text, text
 
@@ -31,13 +31,16 @@ class Windlass(Format):
             return _sniff_object(head)
         if head.shape not in ("lines", "array", "parquet"):
             return 0
-        return 80 if head.any_has(*_FIELDS) or (head.objects and all(map(_is_early, head.objects))) else 0
+        each = head.objects and (all(map(_is_early, head.objects)) or all(map(_is_session, head.objects)))
+        return 80 if each or head.any_has(*_FIELDS) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and ("node_type" not in head.members or "entries" in head.keys):
             yield _document(source, head)
             return
-        for session in grouped(source, head, self.session_of):
+        whole = any(map(_is_session, head.objects))
+        each = each_list(source, head, "entries", ids=("session_id",)) if whole else None
+        for session in each or grouped(source, head, self.session_of):
             yield session if isinstance(session, Problem) else replace(session, home=HOME)
 
     def reader(self, context: Context) -> TurnReader:
@@ -54,6 +57,12 @@ plugin = Windlass()
 def _is_early(value: dict[str, Any]) -> bool:
     """An entry of the first logs, which had five fields and no `node_type`."""
     return value.keys() >= _FIRST_FIELDS and isinstance(value["timestamp"], int | float)
+
+
+def _is_session(value: dict[str, Any]) -> bool:
+    """A whole session, as it stands alone in a file of its own."""
+    entries = value.get("entries")
+    return isinstance(entries, list) and any(isinstance(entry, dict) and "node_type" in entry for entry in entries)
 
 
 def _sniff_object(head: DumpHead) -> int:

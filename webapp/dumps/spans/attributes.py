@@ -81,7 +81,7 @@ def plain(value: Any) -> Any:
     if "intValue" in value:
         try:
             return int(value["intValue"])
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
     for key in SCALARS:
         if key in value:

@@ -21,6 +21,7 @@ from webapp.store.db.short_text import short
 from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.ingest.start import mapped
 from webapp.store.models import Mapping as Row
+from webapp.visible import is_seen
 
 LONGEST_NAME = 128
 LONGEST_PATH = 1000
@@ -47,7 +48,7 @@ class Saved:
 def save(engine: sa.Engine, name: str, fields: Mapping[str, str]) -> Saved:
     """Save `fields` under `name`, over what was saved under it before. Raises `BadMapping`, for a bad name too."""
     name = name.strip()
-    if not name or len(name) > LONGEST_NAME or "=" in name or not name.isprintable():
+    if not name or len(name) > LONGEST_NAME or "=" in name or not is_seen(name):
         raise BadMapping(f"a mapping's name is one line of 1 to {LONGEST_NAME} characters without =")
     if any(len(path) > LONGEST_PATH for path in fields.values()):
         raise BadMapping(f"a path is at most {LONGEST_PATH} characters long")

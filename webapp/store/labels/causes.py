@@ -13,6 +13,7 @@ from sqlalchemy import orm
 
 from webapp.store.labels import history
 from webapp.store.models import Cause, FinalLabel, Label
+from webapp.visible import is_seen
 
 TREE = {
     "braces": ("extra-closing", "missing-closing", "double-braces", "string-with-braces", "nested-braces"),
@@ -143,7 +144,7 @@ def split(db: orm.Session, name: str, author: str) -> int:
 def checked(name: str) -> str:
     """A cause's name without white space round it; raises `BadCause`."""
     name = name.strip()
-    if not name or len(name) > 128 or not name.isprintable():
+    if not name or len(name) > 128 or not is_seen(name):
         raise BadCause("a cause is a word or a few on one line, of at most 128 characters")
     return name
 

@@ -9,6 +9,7 @@ from webapp import jsontext
 from webapp.dumps.decoding import depth
 from webapp.store.labels import causes
 from webapp.store.labels.values import EXPECTS
+from webapp.visible import is_seen
 
 JUDGEMENTS = {
     "right": "the value is what the model meant",
@@ -70,7 +71,7 @@ def checked(content: LabelContent) -> LabelContent:
 def checked_author(author: str) -> str:
     """The name as it is kept; raises `BadLabel`."""
     author = author.strip()
-    if not author or len(author) > LONGEST_AUTHOR or not author.isprintable():
+    if not author or len(author) > LONGEST_AUTHOR or not is_seen(author):
         raise BadLabel(f"an author is a name of 1 to {LONGEST_AUTHOR} characters that can be seen, on one line")
     return author
 
@@ -91,7 +92,7 @@ def _refuse_contradiction(content: LabelContent) -> None:
 
 def _cause(cause: str | None) -> str | None:
     cause = (cause or "").strip()
-    if len(cause) > LONGEST_CAUSE or not cause.isprintable():
+    if len(cause) > LONGEST_CAUSE or not is_seen(cause):
         raise BadLabel(f"a cause is a word or a few on one line, of at most {LONGEST_CAUSE} characters")
     return cause or None
 

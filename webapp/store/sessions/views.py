@@ -9,6 +9,7 @@ from sqlalchemy import orm
 
 from webapp.store.db.dialect import upsert
 from webapp.store.models import SavedView
+from webapp.visible import is_seen
 
 LONGEST_NAME = 128
 LONGEST_QUERY = 4000
@@ -22,7 +23,7 @@ class BadView(ValueError):
 def save(db: orm.Session, name: str, query: str, *, author: str) -> SavedView:
     """Keep `query` under `name`, in place of what had that name, and commit. Raises `BadView`."""
     name = name.strip()
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+    if not name or len(name) > LONGEST_NAME or not is_seen(name):
         raise BadView(f"a view's name is one line of 1 to {LONGEST_NAME} characters")
     if len(query) > LONGEST_QUERY:
         raise BadView(f"a view's query has at most {LONGEST_QUERY} characters; this one has {len(query)}")
@@ -41,8 +42,14 @@ def views(db: orm.Session) -> list[SavedView]:
     return sorted(saved, key=lambda view: (view.name.casefold(), view.name))
 
 
-def remove(db: orm.Session, view_id: int) -> bool:
-    """Take a view away and commit; False where there is none."""
-    removed = db.scalar(sa.delete(SavedView).where(SavedView.id == view_id).returning(SavedView.id))
+def named(db: orm.Session, name: str) -> SavedView | None:
+    """The view of that name, if there is one."""
+    return db.scalar(sa.select(SavedView).where(SavedView.name == name.strip()))
+
+
+def remove(db: orm.Session, view_id: int) -> tuple[str, str] | None:
+    """Take a view away and commit; its name and who saved it, None where there is none."""
+    gone = sa.delete(SavedView).where(SavedView.id == view_id).returning(SavedView.name, SavedView.author)
+    removed = db.execute(gone).one_or_none()
     db.commit()
-    return removed is not None
+    return None if removed is None else (removed.name, removed.author)

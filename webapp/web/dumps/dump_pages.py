@@ -15,6 +15,7 @@ from webapp.dumps.session_keys import NAMES, OPTION
 from webapp.extensions import db
 from webapp.parsing import profiles
 from webapp.parsing.words import counted
+from webapp.store.accounts import roles
 from webapp.store.exports.filenames import safe_name
 from webapp.store.files import StoreUnreachable
 from webapp.store.ingest import kept_dumps
@@ -22,7 +23,7 @@ from webapp.store.ingest.result import IngestResult
 from webapp.store.jobs import export_jobs, jobs, mappings
 from webapp.store.sessions import dumps as store
 from webapp.store.write import arrival
-from webapp.web import export_views
+from webapp.web import export_views, identity
 from webapp.web.accounts import audit_trail
 from webapp.web.api.operation import Parameter, json, operation
 from webapp.web.api.parameters import SWITCH
@@ -224,6 +225,9 @@ def upload_api() -> tuple[Response, int]:
     if request.args.get("format") == "recorder":
         keys = [key for result in results if isinstance(result, IngestResult) for key in result.keys]
         arrival.mark_watched(db.engine, keys, before)
+    if (who := identity.current()) is None or roles.READ not in who.rights:
+        told = zip(results, (name for _, name in files), strict=True)
+        results = [upload_answers.as_sent(one, name) if isinstance(one, IngestResult) else one for one, name in told]
     return upload_answers.answer(results)
 
 

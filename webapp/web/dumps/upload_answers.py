@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from flask import Response, jsonify, url_for
@@ -17,6 +18,12 @@ def queued(numbers: list[int]) -> tuple[Response, int]:
     response = jsonify(job=job_links[0], **({"jobs": job_links} if len(job_links) > 1 else {}))
     response.headers["Location"] = job_links[0]["url"]
     return response, 202
+
+
+def as_sent(result: IngestResult, filename: str) -> IngestResult:
+    """What who may only write is told of a file: of one that was there before, nothing that its first sender said."""
+    dump = replace(result.dump, filename=filename)
+    return replace(result, dump=dump) if result.created else replace(result, dump=dump, sessions=[], problems=[])
 
 
 def answer(results: list[IngestResult | RefusedUpload]) -> tuple[Response, int]:

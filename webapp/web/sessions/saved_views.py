@@ -7,6 +7,8 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
 from webapp.store.sessions import views as store
+from webapp.visible import visible
+from webapp.web.accounts import audit_trail
 from webapp.web.links import in_header
 from webapp.web.people import author
 
@@ -17,8 +19,10 @@ blueprint = Blueprint("views", __name__)
 def save() -> AnyResponse:
     query = request.form.get("query", "")
     try:
+        before = store.named(db.session, request.form.get("name", ""))
+        instead = f", in place of the one that {before.author or 'nobody'} saved" if before else ""
         view = store.save(db.session, request.form.get("name", ""), query, author=author())
-        flash(f"Saved as {view.name}.")
+        flash(f"Saved as {visible(view.name)}{visible(instead)}.")
     except store.BadView as error:
         flash(f"Not saved: {error}.")
     return _back(query)
@@ -26,7 +30,13 @@ def save() -> AnyResponse:
 
 @blueprint.post("/views/<int:view_id>/remove")
 def remove(view_id: int) -> AnyResponse:
-    flash("View removed." if store.remove(db.session, view_id) else "That view was already removed.")
+    removed = store.remove(db.session, view_id)
+    if removed is None:
+        flash("That view was already removed.")
+    else:
+        name, by = removed
+        audit_trail.about(view=name, saved_by=by)
+        flash(f"Removed the view {visible(name)}, which {visible(by) or 'somebody without a name'} saved.")
     return _back(request.form.get("here", ""))
 
 
