@@ -493,6 +493,7 @@ def upgrade() -> None:
         sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("tokens_in", sa.BigInteger(), nullable=True),
         sa.Column("tokens_out", sa.BigInteger(), nullable=True),
+        sa.Column("tokens_reasoning", sa.BigInteger(), nullable=True),
         sa.Column("cost", sa.Double(), nullable=True),
         sa.Column("source", sa.LargeBinary(), nullable=True),
         sa.Column("raw_at", sa.LargeBinary(), nullable=True),
@@ -501,6 +502,9 @@ def upgrade() -> None:
         sa.Column("stop", sa.String(length=16), nullable=True),
         sa.Column("stop_said", sa.String(length=255), nullable=True),
         sa.Column("arguments", sa.String(length=16), nullable=True),
+        sa.Column("host", sa.String(length=255), nullable=True),
+        sa.Column("is_error", sa.Boolean(), nullable=True),
+        sa.Column("most_rounds", sa.BigInteger(), nullable=True),
         sa.ForeignKeyConstraint(
             ["duplicate_of"], ["turn.id"], name=op.f("fk_turn_duplicate_of_turn"), ondelete="CASCADE"
         ),

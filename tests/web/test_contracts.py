@@ -18,6 +18,7 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 def broken(post: Callable[..., Any]) -> str:
     lines = [chat([("count", SCHEMA)], "count", {"n": value}) for value in ("two", 2)]
     lines[1]["response"]["choices"][0]["finish_reason"] = "length"
+    lines[0]["response"]["provider"] = "DeepInfra"
     body = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
     (name,) = post(body, "log.jsonl").get_json()["sessions"]
     return str(name)
@@ -34,7 +35,8 @@ def test_the_page_marks_what_does_not_fit(client: FlaskClient, broken: str) -> N
 
 def test_the_api_tells_the_contract(client: FlaskClient, broken: str) -> None:
     turn = client.get(f"/api/session/{broken}/turns/1").get_json()
-    assert (turn["tool"], turn["arguments"]) == ("count", "written")
+    assert (turn["tool"], turn["arguments"], turn["host"]) == ("count", "written", "DeepInfra")
+    assert turn["tokens"] == {"in": None, "out": None, "reasoning": None, "cap": None}
     assert turn["contract"] == {
         "state": "schema_mismatch",
         "tool": "count",
@@ -63,6 +65,18 @@ def test_the_lists_are_filtered_by_state(client: FlaskClient, broken: str, state
     assert [one["position"] for one in responses["responses"]] == positions
     sessions = client.get(f"/api/sessions?contract={state}").get_json()
     assert sessions["total"] == bool(positions)
+
+
+def test_the_lists_are_filtered_by_host(client: FlaskClient, broken: str) -> None:
+    responses = client.get("/api/responses?host=DeepInfra").get_json()["responses"]
+    assert [(one["position"], one["contract"], one["failed"], one["rescued"]) for one in responses] == [
+        (1, "schema_mismatch", True, False)
+    ]
+    assert client.get("/api/sessions?host=DeepInfra").get_json()["facets"]["host"] == {"DeepInfra": 1}
+    assert client.get("/api/sessions?host=other").get_json()["total"] == 0
+    assert all(client.get(f"{page}?host=DeepInfra").status_code == 200 for page in ("/", "/responses", "/statistics"))
+    (group,) = client.get("/api/failures").get_json()["failures"]
+    assert group["title"] == "broken contract: count: type at $.n" and group["tools"] == [{"tool": "count", "count": 1}]
 
 
 def test_the_states_are_a_facet_and_others_are_refused(client: FlaskClient, broken: str) -> None:

@@ -23,6 +23,7 @@ HELP = {
     "repair": "A repair that was needed.",
     "error": "The kind of error.",
     "model": "A model that wrote a response.",
+    "host": "Who served a model: a provider, an address or a fingerprint.",
     "agent": "An agent that took part.",
     "phase": "A phase of the session.",
     "tool": "A tool that was called.",

@@ -35,6 +35,7 @@ from webapp.dumps.keyed_sessions import keyed, session_keys
 from webapp.dumps.logged_twice import Twins
 from webapp.dumps.messages.beside import told_beside
 from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.hosts import hosts_of
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turns import event_turns, numbered
@@ -132,7 +133,9 @@ class Format:
 
     def conversation(self, context: Context) -> Conversation:
         """What the reading of a session starts with."""
-        return self.conversation_type(text(context.get("model")), declared_always=declared_in(context))
+        return self.conversation_type(
+            text(context.get("model")), declared_always=declared_in(context), hosts_always=hosts_of(context)
+        )
 
     def read_entry(self, entry: dict[str, Any], conversation: Any) -> list[PlacedTurn]:
         """The turns of one entry, each with the place of its text; none for an event. Raises `BadEntry`.

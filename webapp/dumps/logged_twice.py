@@ -14,7 +14,10 @@ from webapp.dumps.records import Problem, Turn, changed
 from webapp.dumps.turn_window import Side, Slot, TurnWindow
 
 _PLACE = ("sounding", "phase", "round", "model", "answers")
-_TAKEN_OVER = (*_PLACE[:4], "agent", "attempt", "sent_at", "tokens_in", "tokens_out", "cost", "tool_calls")
+_TAKEN_OVER = (
+    *(*_PLACE[:4], "agent", "attempt", "sent_at", "tokens_in", "tokens_out", "tokens_reasoning", "cost"),
+    *("tool_calls", "host"),
+)
 
 LAST_RESPONSE = -1
 """Stands in `Turn.answers` for the last response of the same sounding, else of all, until `Twins` knows which it is."""

@@ -77,7 +77,10 @@ class Turn:
     Of what a model wrote, `declared` is what its own request declares (`messages.declarations`), one object for turns
     that declare the same, and `stop` says why the model stopped; None where the dump does not say. `arguments` says of
     a native call whether `raw` is what the model wrote, was decoded by the log and written anew, is no JSON, or is of a
-    tool that the provider runs.
+    tool that the provider runs. `host` is who served the model: a provider, else an address, else a fingerprint.
+    `tokens_reasoning` are those of `tokens_out` that were thought.
+
+    `is_error` says of a tool's result that the log calls it one; `most_rounds` of an event how many rounds may follow.
     """
 
     entry: int
@@ -98,12 +101,16 @@ class Turn:
     sent_at: datetime | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
+    tokens_reasoning: int | None = None
     cost: float | None = None
     source: Any = None
     raw_at: tuple[str | int, ...] | None = None
     declared: dict[str, Any] | None = None
     stop: Stop | None = None
     arguments: Literal["written", "decoded", "free", "provider"] | None = None
+    host: str | None = None
+    is_error: bool | None = None
+    most_rounds: int | None = None
 
     @property
     def written_by_model(self) -> bool:

@@ -18,7 +18,7 @@ from webapp.store.statistics.report import statistics
 from webapp.store.write.tally import VERDICTS
 
 _UNDER = {"verdict": "verdicts", "strategy": "won", "repair": "repairs"}
-_LISTS = {"agent": "agents", "phase": "phases", "tool": "tools"}
+_LISTS = {"agent": "agents", "phase": "phases", "tool": "tools", "host": "hosts"}
 _COUNTS = {"error": "errors", "finding": "finding", "model": "models"}
 
 

@@ -93,6 +93,7 @@ def _turn(count: int, entry: dict[str, Any], node: str, role: str, parquet: bool
         tokens_out=whole(entry.get("tokens_out")),
         cost=number(entry.get("cost")),
         source=entry,
+        most_rounds=whole(metadata.get("max_turns")) if kind == "event" else None,
     )
 
 

@@ -1,9 +1,10 @@
-"""What an entry, or its session, says beside its messages: what was declared, and why the model stopped."""
+"""What an entry, or its session, says beside its messages: what was declared, who served, and why the model stopped."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from webapp.dumps.messages.hosts import hosts_of, says_error
 from webapp.dumps.messages.stops import stop_of
 from webapp.dumps.messages.turn_values import PlacedTurn
 from webapp.dumps.messages.turns import Conversation
@@ -34,17 +35,24 @@ def told_beside(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Co
     declares holds for all of it.
     """
     turns = _capped(turns)
+    hosts, conversation.hosts = [*conversation.hosts, *hosts_of(entry)], []
+    host = min(hosts or conversation.hosts_always, default=(0, None))[1]
+    is_error = says_error(entry) if any(turn.kind == "tool_result" for turn, _ in turns) else None
     why = None if any(turn.stop for turn, _ in turns) else stop_of(entry)
     is_declared = any(turn.declared for turn, _ in turns)
     declared = None if is_declared else conversation.declared_beside
     everywhere = None if is_declared else conversation.declared_always
-    if why is None and declared is None and everywhere is None:
+    if why is None and declared is None and everywhere is None and host is None and is_error is None:
         return turns
     asked = max((place for place, (turn, _) in enumerate(turns) if turn.kind in _ASKING), default=-1)
     told: list[PlacedTurn] = []
     for place, (turn, path) in enumerate(turns):
         is_answer = place > asked
-        values = {"declared": declared if is_answer and declared else everywhere, "stop": why if is_answer else None}
+        values: dict[str, Any] = {"declared": everywhere}
+        if is_answer:
+            values = {"declared": declared or everywhere, "stop": why, "host": turn.host or host}
+        if turn.kind == "tool_result" and turn.is_error is None:
+            turn = changed(turn, is_error=is_error)
         new = {name: value for name, value in values.items() if value is not None} if turn.written_by_model else {}
         told.append((changed(turn, **new) if new else turn, path))
     return told

@@ -8,6 +8,7 @@ from typing import Any
 
 from webapp.dumps.json_texts import long_texts
 from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.hosts import hosts_of
 from webapp.dumps.messages.langchain import generations_body, is_message, unwrapped
 from webapp.dumps.messages.pieces import Path, Piece, block, content, pieces, text_or_json
 from webapp.dumps.messages.printed import is_printed, unprinted
@@ -56,6 +57,7 @@ def exchange(
     conversation.model = first_text(response, *_MODELS) or first_text(request, *_MODELS) or conversation.model
     if isinstance(request, dict) and request:
         conversation.declares(conversation.declared_beside or declared_in(request))
+    conversation.hosts = [*hosts_of(response), *hosts_of(request)]
     prompts = new_prompts(request, request_at, conversation)
     answers = noted_answers(answer(response, response_at, conversation), conversation)
     is_asked = bool(prompts) or (isinstance(request, dict) and bool(request.keys() & _TALKING))

@@ -17,6 +17,7 @@ from webapp.dumps.budget import PIECE, Budget, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import Entries
 from webapp.dumps.messages.bodies import exchange, is_answer
+from webapp.dumps.messages.hosts import asked_at
 from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.streams import assembled, ends_early, is_event, put_together, stream_faults
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_with
@@ -185,6 +186,7 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTur
     request_at = http.request_at if request is http.request else None
     response_at = http.response_at if response is http.response else None
     turns = exchange(request, response, ("request",), ("response",), conversation)
+    conversation.hosts += asked_at(http.url)
     refused = isinstance(http.status, int) and not 200 <= http.status < 300
     if response is None and not (refused and http.response == "") and _asks(request):
         size = len(text(http.response) or "")

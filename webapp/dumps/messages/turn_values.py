@@ -17,19 +17,40 @@ _OUT = (
     *("candidatesTokenCount", "candidates_token_count", "output"),
 )
 
+_THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count", "thoughts")
+_REASONING = ("reasoning_tokens", "reasoningTokens", "thinking_tokens", "reasoning_output_tokens", "reasoning")
+_DETAILS = (
+    *("completion_tokens_details", "output_tokens_details", "outputTokenDetails", "output_token_details"),
+    *("completionTokensDetails", "outputTokensDetails"),
+)
+
 PlacedTurn = tuple[Turn, Path | None]
 """A turn, not yet numbered, and where its text stands in the entry word for word."""
 
 
 def spent(usage: Any, cost: Any = None) -> dict[str, Any]:
-    """`tokens_in`, `tokens_out` and `cost` of a provider's usage object, those that it names."""
+    """`tokens_in`, `tokens_out`, `tokens_reasoning` and `cost` of a provider's usage object, those that it names."""
     usage = usage if isinstance(usage, dict) else {}
     amounts = {
         "tokens_in": next((whole(usage[key]) for key in _IN if usage.get(key) is not None), None),
-        "tokens_out": next((whole(usage[key]) for key in _OUT if usage.get(key) is not None), None),
+        "tokens_out": _tokens_out(usage),
+        "tokens_reasoning": _reasoning(usage),
         "cost": number(cost),
     }
     return {key: amount for key, amount in amounts.items() if amount is not None}
+
+
+def _tokens_out(usage: dict[str, Any]) -> int | None:
+    """All tokens of the answer; Google counts those that were thought beside it."""
+    out = next((whole(usage[key]) for key in _OUT if usage.get(key) is not None), None)
+    beside = next((whole(usage[key]) for key in _THOUGHTS if usage.get(key) is not None), None)
+    return out if beside is None else (out or 0) + beside
+
+
+def _reasoning(usage: dict[str, Any]) -> int | None:
+    holders = [usage, *(usage[key] for key in _DETAILS if isinstance(usage.get(key), dict))]
+    counts = [whole(holder[key]) for holder in holders for key in (*_REASONING, *_THOUGHTS) if key in holder]
+    return next((count for count in counts if count is not None), None)
 
 
 def with_once(turns: list[PlacedTurn], once: dict[str, Any] | None) -> list[PlacedTurn]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from webapp.dumps.messages.histories import Histories
+from webapp.dumps.messages.hosts import Host
 from webapp.dumps.messages.pieces import Path, Piece, joined, pieces, text_or_json
 from webapp.dumps.messages.turn_values import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turn_values import each_filled as each_filled
@@ -60,6 +61,10 @@ class Conversation:
     """what the entry that is being read declares anywhere"""
     declared_always: dict[str, Any] | None = None
     """what is declared for all of the session"""
+    hosts: list[Host] = field(default_factory=list)
+    """who may have served the answers of the entry that is being read, as its bodies say"""
+    hosts_always: list[Host] = field(default_factory=list)
+    """… and those of all of the session"""
     orphaned: bool = False
     """whether it was noted that a result answers a call that was not read"""
     shortened: bool = False

@@ -9,11 +9,11 @@ from typing import Any
 from webapp.dumps.messages.bodies import answer, exchange, is_answer
 from webapp.dumps.messages.pieces import Piece, content, joined, pieces, speaks, text_or_json
 from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.turn_values import PlacedTurn, each_filled, filled, spent, unplaced
+from webapp.dumps.messages.turn_values import PlacedTurn, each_filled, each_with, filled, spent, unplaced
 from webapp.dumps.messages.turns import Conversation, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.spans.attributes import Attributes, id_hex, parsed
-from webapp.dumps.spans.declarations import span_declares, span_stop
+from webapp.dumps.spans.declarations import span_declares, span_host, span_stop
 from webapp.dumps.spans.requests import EntrySpan, blocks, flat_message, requested
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, text
@@ -35,6 +35,15 @@ _TOKENS_OUT = (
     "llm.usage.completion_tokens",
     "ai.usage.completionTokens",
     "ai.usage.outputTokens",
+)
+_REASONING = (
+    "gen_ai.usage.reasoning.output_tokens",
+    "gen_ai.usage.reasoning_tokens",
+    "gen_ai.usage.output_tokens_details.reasoning",
+    "gen_ai.usage.details.reasoning_tokens",
+    "llm.token_count.completion_details.reasoning",
+    "llm.usage.reasoning_tokens",
+    "ai.usage.reasoningTokens",
 )
 _OF_MODELS = ("gen_ai.", "llm.", "ai.", "openinference.span.kind")
 _COSTS = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost")
@@ -88,10 +97,12 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
     conversation.model = attributes.text(*_MODELS)
     agent = attributes.text(*_AGENTS)
     answers = [(changed(turn, stop=turn.stop or span_stop(span)), path) for turn, path in _answers(span, conversation)]
+    answers = each_with(answers, host=span_host(span)) if answers else answers
     if is_outer(span):  # it names the model as it was asked for, the inner one as it answered
         answers = [(changed(turn, model=None), path) for turn, path in answers]
     error = _error(value, about)
     usage = {"input": attributes.first(*_TOKENS_IN), "output": attributes.first(*_TOKENS_OUT)}
+    usage |= {"reasoning_tokens": attributes.first(*_REASONING)}
     once = spent(usage, attributes.first(*_COSTS))
     if not answers and _names_answer(attributes, error is not None):
         conversation.notes.append("its attributes name an answer, and nothing that it says is known")

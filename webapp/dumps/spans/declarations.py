@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.hosts import hosts_of
 from webapp.dumps.messages.stops import stop, stop_of
 from webapp.dumps.records import Stop
 from webapp.dumps.spans.attributes import Attributes, parsed
@@ -46,6 +47,14 @@ def span_declares(span: EntrySpan) -> dict[str, Any] | None:
     for key in _BODIES:
         declared = {**(declared_in(parsed(attributes.first(key))) or {}), **declared}
     return declared or None
+
+
+def span_host(span: EntrySpan) -> str | None:
+    """Who served the model of a span."""
+    hosts = hosts_of(span.attributes.values)
+    for key in _BODIES:
+        hosts += hosts_of(parsed(span.attributes.first(key)))
+    return min(hosts, default=(0, None))[1]
 
 
 def _listed(attributes: Attributes) -> list[Any]:

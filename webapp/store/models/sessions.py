@@ -178,6 +178,7 @@ class Turn(Base):
     sent_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
     tokens_in: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
     tokens_out: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    tokens_reasoning: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
     cost: orm.Mapped[float | None]
     source: orm.Mapped[Any | None] = orm.mapped_column(PackedJson)
     raw_at: orm.Mapped[list[Any] | None] = orm.mapped_column(ExactJson)
@@ -191,6 +192,10 @@ class Turn(Base):
     """… and by the log's own"""
     arguments: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
     """of a call: whether `raw` is written, decoded, free or its provider's, see `dumps.records.Turn`"""
+    host: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
+    """who served the model: a provider, else an address, else a fingerprint"""
+    is_error: orm.Mapped[bool | None]
+    most_rounds: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
 
 
 is_response = sa.and_(Turn.kind.in_(MODEL_KINDS), Turn.raw.is_not(None), Turn.duplicate_of.is_(None))

@@ -42,6 +42,7 @@ class Filters:
     repair: str | None = None
     error: str | None = None
     model: str | None = None
+    host: str | None = None
     agent: str | None = None
     phase: str | None = None
     tool: str | None = None

@@ -31,7 +31,7 @@ from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 from webapp.store.write.tally import READABLE
 
 OF_RESPONSE = (
-    *("failed", "rescued", "verdict", "strategy", "repair", "error", "model", "agent", "phase", "tool"),
+    *("failed", "rescued", "verdict", "strategy", "repair", "error", "model", "host", "agent", "phase", "tool"),
     *("finding", "label", "contract", "q"),
 )
 """Filters that hold for the one response; the others are of its session."""
@@ -89,7 +89,7 @@ def conditions(filters: Filters) -> Iterable[sa.ColumnElement[bool]]:
     if filters.rescued:
         yield sa.and_(ours.verdict.in_(READABLE), sa.func.coalesce(contract_state(Turn), "").not_in(MISFITS))
     equal = {read_verdict(filters.under): filters.verdict, under.strategy: filters.strategy}
-    equal |= {Turn.model: filters.model, Turn.agent: filters.agent, Turn.phase: filters.phase}
+    equal |= {Turn.host: filters.host, Turn.model: filters.model, Turn.agent: filters.agent, Turn.phase: filters.phase}
     yield from (column == value for column, value in equal.items() if value is not None)
     if filters.repair is not None:
         needed = sa.and_(ParseRepair.turn_id == Turn.id, ParseRepair.profile == under.profile)

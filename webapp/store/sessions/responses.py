@@ -155,7 +155,7 @@ def _from_counters(db: orm.Session, view: View) -> int | None:
         return _sum(db, rescued_count if filters.rescued else failed_count, *view.where())
     if chosen == {"model", "verdict"} and filters.under in (HOME, OURS):
         return facets.total(db, view.ids(), [f"model {filters.under} {filters.verdict}"], filters.model)
-    if len(chosen) > 1 or chosen & {"agent", "phase", "tool", "finding", "label", "contract", "q"}:
+    if len(chosen) > 1 or chosen & {"host", "agent", "phase", "tool", "finding", "label", "contract", "q"}:
         return None
     (name,) = chosen
     names = [stored_name(name, filters.under)]

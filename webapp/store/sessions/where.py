@@ -16,7 +16,7 @@ from webapp.store.sessions.filters import LABELS, NARROWING, Filters
 from webapp.store.write.home import UNKNOWN
 
 FACETS = (
-    *("verdict", "strategy", "repair", "error", "finding", "model", "agent", "phase", "tool"),
+    *("verdict", "strategy", "repair", "error", "finding", "model", "host", "agent", "phase", "tool"),
     *("home", "label", "service", "format", "contract"),
 )
 """in the order that a page shows them"""

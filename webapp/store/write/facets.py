@@ -5,8 +5,8 @@
     {"profiles": {"windlass-strict": {"verdicts": [clean, extracted, repaired, failed, none], "repairs": {name: n},
                   "won": {strategy or "": [parses, microseconds, {exponent: parses}]}, "tried": {strategy: attempts}}},
      "models": {model: [5 verdicts under a known home profile, 5 under fencepost]},
-     "errors": {kind: n}, "agents": [names], "phases": [names], "tools": [names], "finding": {rule: n},
-     "contracts": {state of a response, or "broken": n}}
+     "errors": {kind: n}, "agents": [names], "phases": [names], "tools": [names], "hosts": [names],
+     "finding": {rule: n}, "contracts": {state of a response, or "broken": n}}
 
 Each number counts responses but `tried`; empty parts are left out. Whoever stores findings sets their part in the same
 transaction (`finding_runner.set_counts`); growth keeps it until then.
@@ -137,6 +137,7 @@ class Facets:
     agents: dict[str, None] = field(default_factory=dict)
     phases: dict[str, None] = field(default_factory=dict)
     tools: dict[str, None] = field(default_factory=dict)
+    hosts: dict[str, None] = field(default_factory=dict)
     finding: dict[str, int] = field(default_factory=dict)
     contracts: dict[str, int] = field(default_factory=dict)
 
@@ -162,6 +163,8 @@ class Facets:
         """Note who takes part in a turn, whose names are as they are stored."""
         if turn.phase is not None:
             _note(self.phases, turn.phase)
+        if turn.host is not None:
+            _note(self.hosts, turn.host)
         if turn.kind not in ("tool_call", "tool_result") and turn.agent is not None:
             _note(self.agents, turn.agent)
         if turn.tool_calls or turn.kind == "tool_call":
@@ -195,6 +198,7 @@ class Facets:
         }
         parts: dict[str, Any] = {"profiles": profiles, "models": self.models, "errors": self.errors}
         parts |= {"agents": list(self.agents), "phases": list(self.phases), "tools": list(self.tools)}
+        parts["hosts"] = list(self.hosts)
         parts |= {"finding": self.finding, "contracts": self.contracts}
         return {name: part for name, part in parts.items() if part}
 
@@ -209,6 +213,7 @@ class Facets:
             dict.fromkeys(facets.get("agents", ())),
             dict.fromkeys(facets.get("phases", ())),
             dict.fromkeys(facets.get("tools", ())),
+            dict.fromkeys(facets.get("hosts", ())),
             facets.get("finding", {}),
             facets.get("contracts", {}),
         )

@@ -15,7 +15,7 @@ from webapp.store.write.tally import Tally
 _EXACT = ("kind", "role", "parent", "raw_sha256", "raw_at")
 _GATHERED = (
     *("agent", "model", "phase", "sounding", "round", "attempt"),
-    *("tool_calls", "sent_at", "tokens_in", "tokens_out", "cost"),
+    *("tool_calls", "sent_at", "tokens_in", "tokens_out", "tokens_reasoning", "cost", "host"),
 )
 """What a turn may have from its later twin: a shorter dump of the same session lacks it, and is no other reading."""
 _columns = rows.turns.c

@@ -71,6 +71,7 @@ def turn_row(turn: Turn, raw: bytes | None, *, first: bool = False) -> Row:
         "sent_at": utc(turn.sent_at),
         "tokens_in": _whole(turn.tokens_in),
         "tokens_out": _whole(turn.tokens_out),
+        "tokens_reasoning": _whole(turn.tokens_reasoning),
         "cost": turn.cost,
         "source": source,
         "raw_at": None if turn.raw_at is None else _path(turn.raw_at),
@@ -79,6 +80,9 @@ def turn_row(turn: Turn, raw: bytes | None, *, first: bool = False) -> Row:
         "stop": None if turn.stop is None else turn.stop.reason,
         "stop_said": None if turn.stop is None else _name(turn.stop.said),
         "arguments": turn.arguments,
+        "host": _name(turn.host),
+        "is_error": turn.is_error,
+        "most_rounds": _whole(turn.most_rounds),
     }
 
 

@@ -2,10 +2,9 @@
 
 A row says that a session has a value of a name, `count` times. The names that the list filters by are `verdict P`,
 `strategy P` and `repair P` of each profile P that was run, and of `home`, each session's own, `json.loads` where it is
-unknown; and
-error, finding, model, agent, phase, tool, home, service, format and contract. Those that only statistics add up are
-`tried P`, `took P` (microseconds by strategy), `parses P` (by exponent and strategy), and `model home V` and
-`model fencepost V` (responses by model with the verdict V). A session that is deleted has no rows.
+unknown; and error, finding, model, host, agent, phase, tool, home, service, format and contract. Those that only
+statistics add up are `tried P`, `took P` (microseconds by strategy), `parses P` (by exponent and strategy), and `model
+home V` and `model fencepost V` (responses by model with the verdict V). A session that is deleted has no rows.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ def rows_of(facets: Mapping[str, Any], home: str) -> Iterator[Row]:
     """Name, value and count of what `session.facets` keeps."""
     for part, name in (("errors", "error"), ("finding", "finding"), ("contracts", "contract")):
         yield from ((name, value, count) for value, count in facets.get(part, {}).items() if count)
-    for part, name in (("agents", "agent"), ("phases", "phase"), ("tools", "tool")):
+    for part, name in (("agents", "agent"), ("phases", "phase"), ("tools", "tool"), ("hosts", "host")):
         yield from ((name, value, 1) for value in facets.get(part, ()))
     for model, verdicts in facets.get("models", {}).items():
         yield "model", model, 1

@@ -31,14 +31,14 @@ READY = "ready\n"
 """what the program says before anything else"""
 DONE = ".done"
 """how the file with an answer ends"""
-_STORED = ("role", "agent", "model", "phase", "sounding", "round", "sent_at")
+_STORED = ("role", "agent", "model", "host", "phase", "sounding", "round", "sent_at")
 """what a turn may have in another form in its row: names are shortened, numbers cut out, times in UTC"""
 _KNOWN_LATER = (
     *("agent", "model", "phase", "sounding", "round", "attempt"),
-    *("sent_at", "tokens_in", "tokens_out", "cost", "tool_calls"),
+    *("sent_at", "tokens_in", "tokens_out", "tokens_reasoning", "cost", "tool_calls", "host"),
 )
 """what a turn may take over from its later twin …"""
-_ITS_OWN = {"attempt", "tokens_in", "tokens_out", "cost"}
+_ITS_OWN = {"attempt", "tokens_in", "tokens_out", "tokens_reasoning", "cost"}
 """… and what of that says nothing of the session"""
 
 

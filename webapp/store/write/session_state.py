@@ -16,7 +16,6 @@ from webapp import parsing
 from webapp.contracts import Contract
 from webapp.dumps.records import Turn
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
-from webapp.findings.entry_facts import most_rounds, reasoning_tokens, says_error
 from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db.ids import TURNS_A_SESSION
@@ -165,7 +164,6 @@ def finding_counts(findings: Sequence[RuleFinding]) -> dict[str, int]:
 def turn_view(placed: PlacedTurn, is_home_known: bool, contract: Contract | None) -> TurnView:
     """A turn as the rules see it; under an unknown home it has `fencepost`'s trace alone."""
     turn, again = placed.turn, placed.original is not None
-    source = turn.source if isinstance(turn.source, dict) else None
     return TurnView(
         placed.position,
         turn.entry,
@@ -184,11 +182,11 @@ def turn_view(placed: PlacedTurn, is_home_known: bool, contract: Contract | None
         placed.traces[0] if placed.traces and is_home_known else None,
         placed.traces[-1] if placed.traces else None,
         None if turn.stop is None else turn.stop.reason,
-        most_rounds(source) if source is not None and turn.kind == "event" else None,
+        turn.most_rounds,
         turn.tokens_in,
         turn.tokens_out,
         turn.cost,
-        reasoning_tokens(source) if source is not None else None,
-        says_error(source) if source is not None and turn.kind == "tool_result" else None,
+        turn.tokens_reasoning,
+        turn.is_error,
         contract,
     )

@@ -50,7 +50,7 @@ _PLACE = (
     (StoredTurn.duplicate_of - (StoredTurn.id - StoredTurn.ordinal)).label("original"),
 )
 _NAMES = ("role", "agent", "phase", "sounding", "round", "raw", "tool_calls", "source", "arguments")
-_SPENT = ("tokens_in", "tokens_out", "cost")
+_SPENT = ("tokens_in", "tokens_out", "tokens_reasoning", "cost", "host", "is_error", "most_rounds")
 _SAME = ("entry", "kind", "model", "sent_at", *_NAMES, *_SPENT)
 _OTHERS = ("recorded_failure", "stop", "stop_said", "declaration_id")
 """columns that a turn has under the same name"""

@@ -25,6 +25,7 @@ FILTERS = (
     Parameter("repair", TEXT, "with a response that needed this repair"),
     Parameter("error", TEXT, "with this kind of error"),
     Parameter("model", TEXT, "with this model"),
+    Parameter("host", TEXT, "served by this provider, address or fingerprint"),
     Parameter("agent", TEXT, "with this agent"),
     Parameter("phase", TEXT, "with this phase"),
     Parameter("tool", TEXT, "with a call of this tool"),

@@ -140,6 +140,8 @@ TURN = record(
     profile=TEXT,
     trace=maybe(ref("Trace")),
     stop=maybe(record(reason=one_of((*REASONS, "other")), said=TEXT)),
+    host=maybe(TEXT),
+    tokens=record(**dict.fromkeys(("in", "out", "reasoning", "cap"), maybe(COUNT))),
     arguments=maybe(one_of(("written", "decoded", "free", "provider"))),
     tool=maybe(TEXT),
     contract=maybe(CONTRACT),

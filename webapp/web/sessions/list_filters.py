@@ -28,6 +28,7 @@ TITLES = {
     "model": "Model",
     "repair": "Repair needed",
     "strategy": "Strategy that won",
+    "host": "Host",
     "agent": "Agent",
     "phase": "Phase",
     "tool": "Tool",

@@ -247,6 +247,8 @@ def show_api(ident: str, position: int) -> Response:
         duplicates=[twin.source for twin in detail.duplicates],
         stop=None if turn.stop is None else {"reason": turn.stop, "said": turn.stop_said},
         arguments=turn.arguments,
+        host=turn.host,
+        tokens=_tokens(turn),
         tool=turn.agent if turn.kind == "tool_call" else None,
         contract=turn_contract.of_turn(db.session, turn),
         profile=name,
@@ -255,3 +257,9 @@ def show_api(ident: str, position: int) -> Response:
         **({"not_run": missing} if missing else {}),
         **({"unfit": f"{name} {unfit}"} if unfit else {}),
     )
+
+
+def _tokens(turn: Turn) -> dict[str, int | None]:
+    """What was spent, of the output for reasoning, and the most that the request allows for the output."""
+    cap = (turn_contract.declared_of(db.session, turn) or {}).get("max_tokens")
+    return {"in": turn.tokens_in, "out": turn.tokens_out, "reasoning": turn.tokens_reasoning, "cap": cap}
