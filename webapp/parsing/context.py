@@ -12,7 +12,13 @@ _assigned = later(
     r"[A-Za-z_$][\w$.]*+(?:\[[^\]]{0,40}\])?(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?"
     r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:\w+\()?\Z"
 )
-_assigned_in_prose = later(r"\s[A-Za-z_]\w{0,40} = \Z")
+_assigned_in_prose = later(r"[\s`][A-Za-z_][\w.]{0,40} :?= \Z")
+_selector = later(
+    r"(?:^|[\s,>+~{};`'\"(])(?:html|body|div|span|p|a|[uo]l|li|h[1-6]|table|t[rdh]|thead|tbody|img|input|button|form|nav|header"
+    r"|footer|section|main|article|label|select|svg|code|pre|em|strong|[bi]|\*|:root|from|to|\d++%|[.#][A-Za-z_][\w-]*+)(?:[.#:\[][\w\]=()-]*+)*+\s*\Z"
+)
+"""What stands before the declarations of a style sheet."""
+_second_member = later(r"""[,\n]\s*["']?\w+["']?\s*:""")
 _statement = later(
     r"(?:.{0,100}[{;)])?[ \t]*+(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\"]{0,60}\Z"
 )
@@ -54,6 +60,15 @@ def code(before: str, lenient: bool) -> str | None:
     if is_expression or _statement.match(before):
         return "an expression in program code"
     return None
+
+
+def styled(raw: str, at: int) -> bool:
+    """Whether the brace at `at` holds the declarations of a style sheet: a selector stands before it."""
+    before = line_before(raw, at)
+    if before.rstrip()[-1:] in ("", ":", "=", "(") or not _selector.search(before, max(0, len(before) - 80)):
+        return False
+    held = raw[at : at + 300].partition("}")[0]
+    return ";" in held or not _second_member.search(held)
 
 
 def subscript(raw: str, at: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from webapp.parsing.edit import Edit, apply, to_raw
 from webapp.parsing.machine.tokens import OPENERS, STRING
@@ -36,6 +37,8 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     names = {edit.repair for edit in attempt.edits}
     if {"missing_value", "comment"} <= names:
         yield next(Flag("left_over", edit.span) for edit in attempt.edits if edit.repair == "comment")
+    if {"missing_value", "missing_comma"} <= names:
+        yield from _values_left_out(attempt)
     if names & _QUOTES:
         yield from _quotes(raw, attempt, names)
     if names & _REQUOTED and (at := _swallowed(apply(raw, attempt.span, attempt.edits))) >= 0:
@@ -43,6 +46,13 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
         yield Flag("swallowed_keys", Span(place, place))
     if names & _DOUBTFUL:
         yield from _brackets(raw, attempt, cut)
+
+
+def _values_left_out(attempt: Attempt) -> Iterator[Flag]:
+    """Null was put before a key, which may as well begin an object."""
+    for edit, following in pairwise(attempt.edits):
+        if edit.repair == "missing_value" and following.repair == "missing_comma" and edit.span == following.span:
+            yield Flag("closed_by_guess", edit.span)
 
 
 def _swallowed(text: str) -> int:

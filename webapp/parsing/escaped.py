@@ -106,7 +106,11 @@ def _peeled(layer: Layer, match: re.Match[str], inside: bool, after_slash: bool)
 
 _gap = later(r'"(?:[^"\\]|\\[\s\S])*+"?+|(?P<part>(?:\\[nrt])++)')
 _behind_string = later(r"""(?:\\[nrt]|\s){1,1000}+(?:[}\],:]|\Z|"[^"\\\n]{1,80}+"\s*+:)""")
-_mark = later(r"\n[ \t]{0,20}+(?P<part>>[ ]?)")
+_head = later(
+    r"[ \t]{0,6}+(?:(?P<mark>[>+|-]|//|\#)|(?P<letter>L?)(?P<number>\d{1,6}+)(?P<sep>[ ]?[:.|)→\t]|(?=[ ])))[ \t]{0,8}+"
+)
+"""What may stand before the first line of JSON that is quoted, commented, of a diff, or numbered."""
+HEAD = 24
 _entity = later(r"(?P<part>&(?:quot|apos|lt|gt|amp|#34|#39|#x27|#x22);)")
 _heavy = later(r'(?P<part>\\\\+)(?=")')
 _ENTITIES = {
@@ -128,11 +132,27 @@ def layer_at(raw: str, start: int, limit: int, failed: int) -> Layer | None:
         if raw[failed - 1] == '"' and not _behind_string.match(raw, failed, limit):
             return None  # the quote before it is of a string's text, and so is this
         return _without(raw, start, limit, _gap, "escaped_space")
-    if failing[:1] == ">" and raw[max(0, raw.rfind("\n", 0, start)) : start].strip()[:1] == ">":
-        return _without(raw, start, limit, _mark, "quotation_mark")
     if failing[:1] == "&" and _entity.match(raw, failed):
         return _without(raw, start, limit, _entity, "html_entity")
     return _without(raw, start, limit, _heavy, NAME) if failing == "\\\\" else None
+
+
+def listed(raw: str, start: int, limit: int) -> Layer | None:
+    """The layer of marks, or of numbers in order, at the beginnings of the lines of a value that begins at `start`."""
+    low = raw.rfind("\n", max(0, start - HEAD), start) + 1
+    head = _head.fullmatch(raw, low, start) if low or start < HEAD else None
+    if not head:
+        return None
+    counted = rf"{head['letter']}(?P<number>\d++){re.escape(head['sep'])}" if head["number"] else ""
+    pattern = re.compile(rf"\n(?P<part>[ \t]{{0,6}}+{counted or re.escape(head['mark'])}[ ]?)")
+    at, number = start, int(head["number"] or 0)
+    while (feed := raw.find("\n", at, limit)) >= 0:
+        line = pattern.match(raw, feed, limit)
+        if not line or (counted and int(line["number"]) != number + 1):
+            break
+        at, number = line.end(), number + 1
+    feed = feed if feed >= 0 else limit
+    return _without(raw, start, feed, pattern, "quotation_mark") if at > start else None
 
 
 def _without(raw: str, start: int, limit: int, pattern: re.Pattern[str], repair: str) -> Layer:

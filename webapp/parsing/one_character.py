@@ -251,7 +251,7 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield failed, "[" if char == "]" else "]"
     if char == ":" and text[failed - 1] == '"':
         key = text.rfind('"', low, failed - 1)
-        if key > 0 and text[:key].rstrip()[-1:] == ":":
+        if key > 0 and text[low:key].rstrip()[-1:] in (":", ","):
             yield key, "{"
     if char == '"' or bare:
         values = [match.end() for match in _before_value.finditer(text, low, failed)][-3:][::-1]

@@ -15,7 +15,7 @@ _QUOTED = (
     r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'"""
     r"""|[“”„«][^“”„«»\n]{0,200}+[“”»]|`[^`´\n]{0,200}+[`´]|‘[^’\n]{0,200}+’"""
 )
-_VALUE = r"""["'“‘`\[{\d+.-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b|[A-Za-z_]"""
+_VALUE = r"""["'“‘`\[{\d+.#-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b|[A-Za-z_]"""
 _object = later(
     rf"""[{{｛﹛]{_S}(?:
       (?P<empty>\}})
@@ -76,6 +76,10 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
 
 def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
     look = _object.match(raw, at, end)
+    if raw[at - 1 : at].isalpha() and _in_latex.match(raw, at, end) and _latex.search(raw, max(0, at - 20), at):
+        return "the braces of a command of LaTeX"
+    if _template.match(raw, at, end):
+        return "a placeholder of a template"
     if not look and lenient and _crossed.match(raw, at, end):
         return None
     if not look:
@@ -106,6 +110,8 @@ def _worth(raw: str, at: int, end: int) -> bool:
 def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) -> str | None:
     """A brace and a name: an unquoted key, a placeholder, a format or a piece of program."""
     word = look["word"]
+    if raw[at - 1 : at] not in ("", "{", "[", ",", ":") and context.styled(raw, at):
+        return "a rule of a style sheet, which is program code"
     if not look["colon"]:
         if lenient and (_quote_next.match(raw, look.end("word"), end) or end - look.end("word") < 2):
             return None
@@ -136,6 +142,9 @@ def _is_comprehension(raw: str, at: int, end: int) -> bool:
 
 
 def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
+    year = not lenient and _wiki_year.match(raw, at, end) and raw[max(0, at - 9) : at].rstrip()[-1:].isalpha()
+    if year or _wiki_link.match(raw, at, end):
+        return "a link of a wiki in brackets"
     if context.subscript(raw, at):
         return "a subscript, not an array"
     if not lenient and context.called(raw, at):
@@ -168,7 +177,12 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
 _lenient_array = later(
     r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+(?:[,\"\n]|\]\s{0,200}+\Z)|https?://|[(+.}-]|\d)"
 )
-_header = later(r'\[[A-Z]\w{1,30} "[^"\n]{0,200}+"\][ \t]*+(?:\n|\Z)')
+_header = later(r'\[[A-Z]\w{1,30} "[^"\n]{0,200}+"\][ \t]*+(?:\n|\Z|\d++\.|\[[A-Z])')
+_wiki_link = later(r"\[\[(?:[ ]?:?[A-Za-z_][^\[\]{}\"'\n,|]{0,200}+|[^\[\]{}\"'\n|]{1,100}+\|[^\[\]{}\n]{0,200}+)\]\]")
+_wiki_year = later(r"\[\[\d{1,4}\]\]")
+_latex = later(r"\\[A-Za-z]{2,16}\Z")
+_in_latex = later(r"\{\s{0,50}+[{\[]")
+_template = later(r"""\{\{\s{0,20}+(?:[#/^>!&](?![/*])|[^{}:"'\n]{0,100}+\||"[^"\n]{0,100}+"\s{0,20}+\|)""")
 _lone_number = later(r"\[\s{0,50}+-?[\d.]++\s{0,50}+\]")
 _rest_of_line = later(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{#]|//|/\*)")
 

@@ -76,7 +76,7 @@ def _step(reading: _Reading, token: re.Match[str]) -> str | None:
     if kind == "word":
         reading.put(start, end, _WORDS[token[kind]])
     elif kind == "string":
-        reading.put(start, end, _json_string(token[kind]))
+        reading.put(start, end, as_json_string(token[kind]))
     else:
         number = float(token[kind]) if re.search("[.eE]", token[kind]) else int(token[kind].replace("_", ""))
         reading.put(start, end, token[kind] if _PLAIN.fullmatch(token[kind]) else json.dumps(number))
@@ -109,7 +109,7 @@ def _mark(reading: _Reading, mark: str, at: int) -> str | None:
     return None
 
 
-def _json_string(text: str) -> str:
+def as_json_string(text: str) -> str:
     """A Python string as JSON: itself where it is one already."""
     try:
         if text[0] == '"' and not text.startswith('"""') and isinstance(json.loads(text), str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import NamedTuple
 
 from webapp.parsing.edit import Edit
@@ -35,6 +36,7 @@ _value_end = later(
     rf"</{_PREFIX}(?:parameter|param|arg)>|</arg_value>|<{_PREFIX}(?:parameter|param)[=\s]|</{_PREFIX}(?:function|invoke|tool)>"
     r"|</tool_call>|<arg_key>"
 )
+_behind_value = later(rf"\s*(?:\Z|</|<[|｜]|<arg_key>|<{_PREFIX}(?:parameter|param|arg|function|invoke)[=\s])")
 _call_end = later(rf"\s*(?:</parameters>\s*)?</{_PREFIX}(?:function|invoke|tool|tool_call)>")
 _cut_argument = later(r"\s*<arg_key>[^<]{0,80}(?:</arg_key>)?\s*(?:<[^<>]*)?\Z")
 _tool_line = later(r"(?:\A|\n|>)[ \t]*(?P<name>[A-Za-z_][\w.:/-]{0,80}+)\s*\Z")
@@ -108,13 +110,27 @@ def _value(raw: str, argument: re.Match[str], end: int) -> tuple[Span, int, bool
     """The span of an argument's value, where its closing tag ends, and whether it was cut off."""
     start = argument.end()
     old = argument["old"]
-    closing = re.compile(f"</{re.escape(old)}>").search(raw, start, end) if old else _value_end.search(raw, start, end)
+    closing = re.compile(f"</{re.escape(old)}>").search(raw, start, end) if old else _closing_tag(raw, start, end)
     stop = closing.start() if closing else end
     is_own = closing and raw.startswith("</", stop) and not _end_of_call.search(closing[0])
     after = closing.end() if closing and is_own else stop
     begin = start + (raw[start : start + 1] == "\n" and start < stop)
     last = stop - (stop > begin and raw[stop - 1] == "\n")
     return Span(begin, last), after, closing is None
+
+
+def _closing_tag(raw: str, start: int, end: int) -> re.Match[str] | None:
+    """The tag that ends a value: a closing one that text follows is of the value where another one ends it."""
+    first = None
+    for passed, closing in enumerate(islice(_value_end.finditer(raw, start, end), 100)):
+        first = first or closing
+        if raw.count("<parameter>", start, closing.start()) > passed:
+            continue
+        if not closing[0].startswith("</") or "arg_" in closing[0] or _end_of_call.search(closing[0]):
+            return first
+        if _behind_value.match(raw, closing.end(), end):
+            return closing
+    return first
 
 
 def _is_text(raw: str, value: Span, argument: re.Match[str]) -> bool:

@@ -27,6 +27,7 @@ ANY_KEY = (
 """A key and its colon, however it is quoted."""
 _more_members = later(
     rf"""{SPACE}[{COMMA}]{SPACE}{ANY_KEY}"""
+    rf"""|"(?:[^"\n{{}}\[\]]{{1,40}}+")?{SPACE},{SPACE}{ANY_KEY}"""
     rf"""|[ \t]{{0,20}}+\n?+[ \t]{{0,40}}+"[^"\n]{{1,60}}+"[ ]?+:[ \t\n]{{0,20}}+(?:["'\[{{\d-]|{LITERAL})"""
 )
 _more_items = later(rf"{SPACE},{SPACE}(?:{SCALAR}{SPACE},{SPACE})*+{SCALAR}{SPACE}\]")
@@ -70,10 +71,14 @@ def _close_top(machine: Machine) -> None:
         machine.patch("doubled_brace", at + 1, at + 2)
         width = 2
     elif raw[at] != OPENERS[frame.as_kind]:
-        repair = "full_width" if raw[at] in ASCII else "tuple" if frame.kind == "(" else "set"
+        repair = "full_width" if raw[at] in ASCII else _BRACKETS[frame.kind]
         machine.patch(repair, at, at + 1, OPENERS[frame.as_kind])
     machine.frames.pop()
     machine.value_done(at + width)
+
+
+_BRACKETS = {"(": "tuple", "{": "set", "[": "square_object"}
+"""What made another bracket of each kind."""
 
 
 def settle(machine: Machine) -> None:
@@ -148,6 +153,18 @@ def _closers_ahead(machine: Machine) -> int:
         char = token[0][0]
         count += (char in "}]") - (char in "{[")
     return count
+
+
+def first_to_close(machine: Machine) -> str:
+    """The first bracket behind `machine.at` that closes what was open before it, as far as is looked; else nothing."""
+    depth, end = 0, min(machine.end, machine.at + 2_000)
+    machine.look -= 1_000
+    for token in bracket.finditer(machine.raw, machine.at, end if machine.look > 0 else machine.at):
+        char = token[0][0]
+        if char in "}]" and not depth:
+            return char
+        depth += (char in "{[") - (char in "}]")
+    return ""
 
 
 def _replace(machine: Machine) -> None:

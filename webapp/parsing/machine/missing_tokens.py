@@ -107,6 +107,13 @@ def no_value(machine: Machine, char: str) -> None:
         raise NotJson(at, f"{_shown(machine.raw, at)} stands where a value belongs")
 
 
+def value_left_out(machine: Machine) -> None:
+    """Where a value belongs begins the next member."""
+    closers.no_value(machine)
+    machine.value_done(machine.last)
+    _insert_comma(machine)
+
+
 def drop_commas(machine: Machine) -> None:
     """A run of commas with nothing before each is removed as one."""
     match = _commas.match(machine.raw, machine.at, machine.end)
@@ -140,8 +147,11 @@ def item_is_key(machine: Machine, start: int, end: int) -> None:
     """An array's item has a colon: the array should have been closed, or the object before it closed too early."""
     frames = machine.frames
     machine.key_start, machine.key_end, machine.at = start, end, end
-    raw, last = machine.raw, machine.last
-    if raw[last - 1] == "}" and machine.comma >= 0 and (raw[last - 2] == "}" or len(frames) == 1):
+    raw, last, top = machine.raw, machine.last, frames[-1]
+    if not top.count and top.kind == top.as_kind == "[" and closers.first_to_close(machine) == "]":
+        machine.patch("square_object", top.start, top.start + 1, "{")
+        top.as_kind = "{"
+    elif raw[last - 1] == "}" and machine.comma >= 0 and (raw[last - 2] == "}" or len(frames) == 1):
         machine.patch("extra_closer", last - 1, last)
         machine.push("{", 0)
         machine.frames[-1].count = 1

@@ -91,6 +91,9 @@ def _value(machine: Machine, char: str) -> None:
     if item and machine.frames and (run := tokens.items.match(raw, at, end)):
         _eat(machine, run.end())
         return
+    if char in "\"'" and not item and _member_next.match(raw, at, end):
+        missing_tokens.value_left_out(machine)
+        return
     if char == '"':
         clean = (tokens.settled_item if item else tokens.settled).match(raw, at, end)
     else:
@@ -108,7 +111,7 @@ def _container(machine: Machine, char: str) -> None:
     """A container that the C decoder reads is eaten whole, as long as failures stay within the budget."""
     if machine.frames and machine.tries > 0:
         stop, _, cost, _ = read(machine.raw, machine.at)
-        if -1 < stop <= machine.end:
+        if -1 < stop <= machine.end and not machine.raw.startswith('"', stop):
             machine.value_done(stop)
             return
         machine.tries -= cost
@@ -127,5 +130,9 @@ def _after(machine: Machine, char: str) -> None:
         missing_tokens.no_comma(machine, char)
 
 
+_member_next = later(
+    rf"""(["'])[^"'\\\n]{{1,60}}+\1{tokens.SPACE}:{tokens.SPACE}(?:(?:{tokens.SCALAR}|'[^'\n]{{0,99}}+'){tokens.SPACE}[,}}]|[\[{{])"""
+)
+"""A key and its value where a value belongs."""
 _thousands = later(r",\d{3}(?!\d)")
 _STEPS = {"k": _key, "c": _colon, "v": _value, "a": _after}

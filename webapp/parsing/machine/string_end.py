@@ -45,7 +45,7 @@ _after_item = later(
     | [{COMMA};]\s{{0,1000}}+(?:
         (?P<string>["'“])|(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_]\w*+["']?+\s*+[,\]])
       | (?P<trail>[\]}}])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,))
-    | (?P<colon>:)
+    | (?P<colon>:|=>)
     | (?P<next>["']|[\d\[{{]|-\d|{LITERAL})
     | (?P<comment>{_LINE_NOTE})
     | (?P<plus>\+\s*+["'`])
@@ -68,7 +68,7 @@ _closed_number = later(r"(?:-?[\d.]++|[A-Za-z]++)\s{0,50}+(?:[,\]\"]|\Z|(?<=\s)(
 _one_word = later(r"\w++\Z")
 _last_closers = later(r"""\s{0,1000}+(?:[}\]]\s{0,200}+)*+(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z""")
 _value_ahead = later(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{LITERAL})""")
-_colon = later(r"\s{0,200}+:(?!/)")
+_colon = later(r"\s{0,200}+(?::(?!/)|=>)")
 
 
 def score(machine: Machine, reading: Reading, after: int) -> int:

@@ -43,13 +43,15 @@ KEY_AHEAD = r'"(?:[^"\\\x00-\x1f]|\\.){0,200}+"' + SPACE + f"(?:[{COLON}]|{ARROW
 space = later(SPACE)
 """White space as JSON knows it."""
 plain = later(
-    rf"(?:{NUMBER}|true|false|null)(?={SPACE}(?:[{COMMA}{CLOSE})]|;{SPACE}[\"'}}\]]|\Z|//|/\*|[\[{{]|{KEY_AHEAD})"
+    rf"(?:{NUMBER}|true|false|null)(?={SPACE}(?:[{COMMA}{CLOSE})]|;{SPACE}[\"'}}\]\d\[{{-]|\Z|//|/\*|[\[{{]|{KEY_AHEAD})"
     rf"|[ \t\r]*+\n|[ \t]++(?:[\"'“]|-?\d|\#|true\b|false\b|null\b|[A-Za-z_]\w*+[ ]?+:))"
 )
 """A number or literal that a delimiter follows, or another value that a comma should part from it."""
-settled = later(rf"{STRING}(?={SPACE}(?:[}}\]]|,{SPACE}{KEY_AHEAD}))")
+settled = later(rf"{STRING}(?={SPACE}(?:[}}\]](?!\")|,{SPACE}{KEY_AHEAD}))")
 """A string as an object's value, its closing quote beyond doubt."""
-settled_item = later(rf"{STRING}(?={SPACE}(?:\]|,{SPACE}(?:{STRING}{SPACE}[,\]]|[-0-9\[{{]|true\b|false\b|null\b)))")
+settled_item = later(
+    rf"{STRING}(?={SPACE}(?:\](?!\")|,{SPACE}(?:{STRING}{SPACE}[,\]]|[-0-9\[{{]|true\b|false\b|null\b)))"
+)
 """A string as an array's item, its closing quote beyond doubt."""
 key = later(rf"{STRING}(?={SPACE}:)")
 members = later(rf"(?:{STRING}{SPACE}:{SPACE}{SCALAR}{SPACE},{SPACE}(?={KEY_AHEAD}))++")

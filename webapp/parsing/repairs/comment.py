@@ -13,6 +13,8 @@ LONGEST = 20_000
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
+    if machine.state == "v" and match[0] == "#" and _word.match(machine.raw, machine.at, machine.end):
+        return False
     end = _end(machine.raw, match, machine.end)
     if end < 0:
         return False
@@ -38,6 +40,8 @@ def _end(raw: str, match: re.Match[str], limit: int) -> int:
     return end + 3 if end >= 0 else -1
 
 
+_word = later(r"""#[\w-]{2,40}+(?=[ \t]*+(?:[}\]]|,[ \t]*+(?:["'}\]\n#]|\Z)))|#[\da-fA-F]{3,8}+\s*+[,}\]]""")
+"""A colour or a tag, which is a value: `#ff8800`."""
 _closer = later(r"\s{0,100}+[}\]]")
 
 

@@ -16,4 +16,11 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
 
 
 _closer = later(r"\s*+[\]},]")
-plugin = Repair("fence_inside", r"```[A-Za-z]{0,12}+(?=\s*+[\[{}\],\"])", "kva", "`", order=10, mend=_mend)
+plugin = Repair(
+    "fence_inside",
+    r"```[A-Za-z]{0,12}+(?:\s*+(?:[^`\n{}\[\]\"]{1,80}+\n\s*+)?```[A-Za-z]{0,12}+)?(?=\s*+[\[{}\],\"])",
+    "kva",
+    "`",
+    order=10,
+    mend=_mend,
+)

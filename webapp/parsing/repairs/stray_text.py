@@ -14,10 +14,13 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     return machine.replace(plugin.name, match)
 
 
+_QUOTES = r"\"{2,4}(?=\s{1,20}+\"[^\"\n]{1,80}+\"\s{0,20}+:)"
+_KEY = r"""(["'])[^"'\n]{1,80}+\1\s{0,20}+:"""
 plugin = Repair(
     "stray_text",
-    r"""[A-Za-z_][\w ]{0,60}+(?<=\s)(?="[^"\n]{1,80}+"\s{0,20}+:)|"{2,4}(?=\s{1,20}+"[^"\n]{1,80}+"\s{0,20}+:)""",
+    rf"[A-Za-z_(][\w .,()'-]{{0,60}}+(?:(?<=\s)|\n\s*+)(?={_KEY})|{_QUOTES}",
     "k",
+    '(_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"',
     order=40,
     mend=_mend,
 )

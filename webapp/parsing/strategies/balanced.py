@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing import decode, plausible
+from webapp.parsing import decode, escaped, plausible
+from webapp.parsing.calls import braces
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, WEAK, Finder
 from webapp.parsing.patterns import later
-from webapp.parsing.strategies import lines
+from webapp.parsing.strategies import called, lines
 from webapp.parsing.strategy import Strategy
 
 _observation = later(r"(?:\A|\n)[ \t>*]*+(?:Observation|Tool (?:output|result))\**\s*+:\**\s*+\Z")
@@ -17,6 +18,11 @@ _empty = later(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
 def _take(finder: Finder, match: re.Match[str]) -> int:
     raw, at = finder.tracer.raw, match.start()
     tier = MARKED if finder.meant else PROSE
+    if (listing := escaped.listed(raw, at, finder.end)) and decode.read(raw, at)[0] < 0 and finder.skips > 0:
+        finder.skips -= listing.end - at
+        return finder.unescaped(at, listing, tier)
+    if raw[at] == "{" and (opening := braces.opening_before(raw, at)):
+        return called.take_braces(finder, opening)
     if finder.mark.kind:
         tier = finder.tier(at, tier)
     reason = plausible.why_not(raw, at, finder.end, lenient=finder.lenient(at, tier))
@@ -69,7 +75,7 @@ def _reject(finder: Finder, at: int, reason: str) -> int:
         if end > at:
             return finder.reject("balanced", at, end, reason)
     end = at + 1
-    while end < finder.end and raw[end] == raw[at]:
+    while end < finder.end and raw[end] == raw[at] and "LaTeX" not in reason:
         end += 1
     return finder.reject("balanced", at, end, reason)
 

@@ -9,6 +9,7 @@ from webapp.parsing.calls import braces, pythonic, xml
 from webapp.parsing.calls.xml import Call
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
 from webapp.parsing.patterns import later
+from webapp.parsing.span import Span
 from webapp.parsing.strategy import Strategy
 
 _begin = later(r"\s*+\[?\s*+(?:print\(\s*+)?(?=[A-Za-z_][\w.]{0,80}+\()")
@@ -29,6 +30,15 @@ def take_call(finder: Finder, call: Call, tier: int) -> int:
         finder.cut.add(finder.tracer.index(attempt))
     finder.accept(attempt, QUOTED if finder.tier(call.span.start) == QUOTED else tier)
     return call.span.end
+
+
+def take_braces(finder: Finder, match: re.Match[str]) -> int:
+    """Take the call in Gemma's notation whose name `match` holds; one that cannot be read is passed over as a whole."""
+    call = braces.read_braces(finder.tracer.raw, match, finder.end)
+    if call.problem:
+        until = finder.skip(match.end("braced"), finder.end)
+        call = call._replace(span=Span(call.span.start, max(call.span.end, until)))
+    return take_call(finder, call, MARKED)
 
 
 def _take(finder: Finder, match: re.Match[str]) -> int:
@@ -66,7 +76,7 @@ def take_calls(finder: Finder, at: int) -> int:
     """Take the calls in Python's notation, or the one in Gemma's, that begin at `at`; where they end, or 0."""
     raw, end = finder.tracer.raw, 0
     if match := _braces.match(raw, at, finder.end):
-        return take_call(finder, braces.read_braces(raw, match, finder.end), MARKED)
+        return take_braces(finder, match)
     while begin := _begin.match(raw, at, finder.end):
         call = pythonic.read_call(raw, begin.end(), finder.end)
         end = take_call(finder, call, MARKED)

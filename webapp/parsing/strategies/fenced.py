@@ -19,6 +19,7 @@ _COMMENTS = {"//": "\n", "/*": "*/"}
 _label = later(r"[ \t]*+(?P<label>[A-Za-z_][\w+.#-]*+)?(?P<rest>[^\n`{\[]*+)")
 _space = later(r"\s*+")
 _call = later(r"<(?:[\w]+:)?(?:tool_calls?|function|function_calls|invoke|tool_use|tools?)\b")
+_second_half = later(r'\s*+(?:[^`\n{}\[\]"]{1,80}+\n\s*+)?```[A-Za-z]{0,12}+\s*+(?P<begins>["{\[])')
 _close = later(r"\s*+(?:`{3,}|~{3,})")
 
 
@@ -67,8 +68,17 @@ def _note(label: str) -> str | None:
 def _limits(finder: Finder, at: int, ticks: str) -> list[int]:
     """Where the fence's content may end: the first closing fences, since some may stand inside a string."""
     closing = re.compile(rf"\n[ \t>]*+{ticks[0]}{{{len(ticks)},}}[ \t]*+(?=\n|\Z)|{ticks[0]}{{{len(ticks)},}}")
-    ends = (match.start() for match in closing.finditer(finder.tracer.raw, at, finder.end))
-    return list(islice(ends, 4)) or [finder.end]
+    raw, ends, goes_on = finder.tracer.raw, [], False
+    for match in islice(closing.finditer(raw, at, finder.end), 8):
+        if goes_on:  # this one opens the second half of a value that was parted
+            goes_on = False
+            continue
+        half = _second_half.match(raw, match.end(), finder.end)
+        is_open = raw[max(at, match.start() - 20) : match.start()].rstrip()[-1:] == ","
+        goes_on = is_open and half is not None and (raw[at] == "[" or half["begins"] == '"')
+        if not goes_on:
+            ends.append(match.start())
+    return ends[:4] or [finder.end]
 
 
 def _code(finder: Finder, start: int, begin: int, ticks: str, label: str) -> int:
