@@ -15,7 +15,10 @@ LINE = json.dumps({"role": "user", "content": "q"}) + "\n" + json.dumps({"role":
 def test_every_format_with_its_shape_and_those_of_a_tool(run: Run) -> None:
     listed = json.loads(run("formats", "--json").stdout)["formats"]
     assert {each["name"]: each["shapes"] for each in listed} == {n: kind.shapes for n, kind in known_formats().items()}
-    assert [line.partition(":")[0] for line in run("formats", "google", "adk").stdout.splitlines()] == ["adk"]
+    assert [line.partition(":")[0] for line in run("formats", "google", "adk").stdout.splitlines()] == [
+        "adk",
+        "adk_eval",
+    ]
     assert run("formats", "cuneiform").exit_code == 1
 
 

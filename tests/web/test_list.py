@@ -266,3 +266,11 @@ def test_the_address_above_those_of_sessions_leads_to_the_list(
     assert (answer.status_code, answer.headers["Location"]) == (308, f"/tools/{query}")
     assert client.get(f"/sessions{query}", follow_redirects=True).status_code == 200
     assert client.post("/sessions").status_code == 405
+
+
+def test_answers_read_by_names_are_said_to_be(client: FlaskClient) -> None:
+    body = json.dumps({"llm_output": "This is what it said.", "bot_reply": "And this is more of it."})
+    problems = client.post("/api/dumps?filename=a.json", data=body).json["problems"]
+    said = "no known shape: answers are read by the names `llm_output` (1), `bot_reply` (1); else use --map raw=…"
+    assert said in [problem["reason"] for problem in problems]
+    assert "2 read by name" in client.get("/").text

@@ -33,6 +33,7 @@ _SPOKEN = re.compile(
 _TOLD = re.compile(
     r'"(?:role|messages?|content|prompt|completion|responses?|answer|output|conversations?|sender|text)"\s*:'
 )
+_HARBOR = ("task_name", "trial_name", "agent_info")
 _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("Chainlit's data layer", {"threads", "steps", "elements"}, ()),
     ("n8n's database", {"execution_entity", "execution_data"}, ()),
@@ -45,12 +46,16 @@ _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("Google ADK's session service", {"events", "sessions"}, ()),
     ("Letta's agent file", set(), ("agents", "blocks", "tools")),
     ("LlamaIndex' chat store", set(), ("store", "class_name")),
-    ("Google ADK's eval set", set(), ("eval_set_id", "eval_cases")),
     ("Haystack's pipeline", set(), ("components", "connections")),
     ("a JSON schema", set(), ("$schema", "properties")),
     ("HumanEval's problems", set(), ("canonical_solution", "entry_point")),
 )
 """tools whose files are known by their tables, or by their keys, and that none of the formats reads"""
+_ANSWERLESS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
+    ("Harbor's result of a trial, which holds no answer: read its agent/trajectory.json", set(), _HARBOR),
+    ("Terminal-Bench's results, which hold no answer: read its agent-logs", set(), ("n_resolved", "pass_at_k")),
+    ("Google ADK's tests, which hold what is expected and no answer", set(), ("query", "expected_tool_use")),
+)
 _LONGEST_SHOWN = 60
 
 
@@ -62,7 +67,9 @@ class _Tried(NamedTuple):
 
 def refused(head: DumpHead) -> UnknownFormat:
     """The error for a dump that no format recognises."""
-    lines = [_what_it_is(head), *_what_to_do(head)]
+    keys = {str(key) for sample in head.objects for key in sample}
+    bare = next((tool for tool, _, names in _ANSWERLESS if set(names) <= keys), None)
+    lines = [_what_it_is(head), *([f"This looks like {bare}."] if bare else _what_to_do(head))]
     return UnknownFormat("\n".join(lines), speaks=_speaks(head))
 
 

@@ -39,7 +39,7 @@ from webapp.dumps.messages.turns import (
     with_usage,
 )
 from webapp.dumps.records import Problem, changed
-from webapp.dumps.sessions import document_session, entries_of
+from webapp.dumps.sessions import document_session, page_entries
 from webapp.dumps.spilled_entries import spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.values import as_list, as_object, id_text, short_title, text, whole
@@ -100,12 +100,14 @@ class Declared(Format):
 
     def _listed(self, source: Source, head: DumpHead) -> Sessions:
         """A session of each entry: of the list that it holds, else of itself."""
-        entries: Entries = entries_of(source, head)
+        pages = self.spec.get("pages", ())
+        entries: Entries = page_entries(source, head, *pages)
+        alone = head.shape == "object" and not any(key in head.items for key in pages)
         for number, one in enumerate(entries, start=self.spec.get("number_from", 1)):
             if isinstance(one, Problem):
                 yield one
             else:
-                yield self._session(source.stem if head.shape == "object" else f"{source.stem}-{number}", *one)
+                yield self._session(source.stem if alone else f"{source.stem}-{number}", *one)
 
     def _session(self, fallback: str, place: str, value: dict[str, Any]) -> SessionEntries | Problem:
         parts = [id_text(at(value, path)[0]) for path in self.spec.get("id", "id").split("/")]

@@ -42,3 +42,9 @@ def test_an_id_that_stands_twice_is_a_problem_and_both_are_kept(got):
         ("line 3", "the id '1' occurs twice in the session; both are kept")
     ]
     assert [turn.raw for turn in found.only] == ["a", "b", "c"]
+
+
+def test_the_answers_of_terminus_are_read_as_they_are(got):
+    """Terminal-Bench and Harbor keep a file for each answer of Terminus, JSON or not."""
+    for text in ('{"analysis": "a", "commands": [],}', "<response>\n<plan>p</plan>\n</response>"):
+        assert [turn.raw for turn in got(text, "task/agent-logs/episode-3/response.txt").only] == [text]

@@ -6,6 +6,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.langchain import plain_messages
 from webapp.dumps.messages.pieces import as_json, text_or_json
 from webapp.dumps.messages.requests import as_request
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, result_turns, text_turns, with_usage
@@ -60,14 +61,16 @@ def _call(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]
     question, output = entry.get("input"), entry.get("output")
     metadata, counts = as_object(entry.get("metadata")), as_object(entry.get("metrics"))
     conversation.model = first_text(metadata, "model") or conversation.model
-    request = as_request(question)
+    request = as_request(plain_messages(question))
     path: tuple[str, ...] = ("output",)
     if isinstance(output, list) and any("message" in as_object(choice) for choice in output):
         output, path = {"choices": output}, ()
+    elif isinstance(output, list) and output and all(isinstance(item, list) for item in output):  # LangChain's
+        output, path = {"generations": output}, ()
     elif isinstance(output, list) and any("type" in as_object(item) for item in output):
         output, path = {"output": output}, ()
     turns = exchange(request, output, ("input",), path, conversation)
-    turns = [(turn, None if not place or place[0] == "choices" else place) for turn, place in turns]
+    turns = [(turn, None if not place or place[0] in ("choices", "generations") else place) for turn, place in turns]
     if output is not None and not any(turn.written_by_model for turn, _ in turns):
         answered = output if isinstance(output, str) else as_json(entry["output"])
         turns += text_turns(answered, path or None, "assistant", conversation)

@@ -24,8 +24,9 @@ class _Guessed(Conversation):
     """those under which answers were found, each named once, and how many"""
 
     def unfinished(self) -> str | None:
-        listed = ", ".join(f"{count:,} by the name {key!r}" for key, count in self.keys.most_common(5))
-        return f"no known shape: of the answers {listed} were read; else use --map raw=…" if listed else None
+        listed = ", ".join(f"`{key}` ({count:,})" for key, count in self.keys.most_common(5))
+        name = "name" if len(self.keys) == 1 else "names"
+        return f"no known shape: answers are read by the {name} {listed}; else use --map raw=…" if listed else None
 
 
 class NamedAnswers(Format):

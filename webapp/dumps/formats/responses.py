@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,8 @@ from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _PROMPT_HISTORY = {"session_id", "ts", "text"}
 """the keys of Codex' history.jsonl, in which no model speaks"""
+_EPISODE = re.compile(r"(?:^|/)episode-\d+/response\.txt$")
+"""what Terminal-Bench's and Harbor's Terminus keeps of each answer"""
 _ASKED_FOR = "stdin"
 """what standard input is called"""
 
@@ -27,6 +30,8 @@ class Responses(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape in ("lines", "object") and head.objects and all(map(_is_pair, head.objects)):
             return 50
+        if _EPISODE.search(head.filename):
+            return 96
         return 10 if head.shape != "empty" and head.filename == _ASKED_FOR else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
