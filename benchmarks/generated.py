@@ -20,12 +20,11 @@ import sqlalchemy as sa
 from benchmarks.copied import Copy, Original, copy, written
 from webapp.config import Settings
 from webapp.dumps.records import SessionStart, Turn
-from webapp.store import search
+from webapp.store import append, search
 from webapp.store.db import database
 from webapp.store.models import Dump, DumpSession
-from webapp.store.write import writing
 from webapp.store.write.home import Home
-from webapp.store.write.session_rows import SessionInput
+from webapp.store.write.session_input import SessionInput
 
 TURNS = 20
 RARE = "zanzibarite"
@@ -83,18 +82,14 @@ def _dump(connection: sa.Connection, numbers: range) -> int:
 
 
 def _write(connection: sa.Connection, made: _Made, numbers: range) -> list[Original]:
-    pending, dump_id = search.Pending(), _dump(connection, numbers)
-    originals = []
+    dump_id, originals = _dump(connection, numbers), list[Original]()
     for number in numbers:
         start, turns = made.session(number)
         session = SessionInput(start, turns, Home(start.home or "fencepost", "told"))
-        outcome = writing.write(
-            connection, session, dump_id=lambda _: dump_id, on_problem=lambda _: None, index=pending
-        )
+        (outcome,) = append.write(connection, [session], dump_id=lambda _: dump_id, on_problem=lambda _: None)
         originals.append(written(connection, outcome.id, start, turns))
         link = {"dump_id": dump_id, "session_id": outcome.id, "new_turns": outcome.new_turns}
         connection.execute(sa.insert(DumpSession), link)
-    pending.flush(connection)
     return originals
 
 

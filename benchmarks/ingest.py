@@ -37,7 +37,6 @@ import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.store.db import database, packing
-from webapp.store.ingest import unfinished
 from webapp.store.ingest.start import ingest
 
 MEGABYTE = 1024 * 1024
@@ -134,7 +133,7 @@ def _long(folder: Path, turns: int) -> dict[str, Any]:
             entry["content"] = f"{number} {entry['content'][:260]}"
             out.write(json.dumps(entry) + "\n")
     locked: list[float] = []
-    transaction = database.writing
+    transaction = database.writing_long
 
     @contextmanager
     def timed(engine: sa.Engine) -> Iterator[sa.Connection]:
@@ -143,11 +142,11 @@ def _long(folder: Path, turns: int) -> dict[str, Any]:
             yield connection
         locked.append(time.perf_counter() - started)
 
-    unfinished.database.writing = timed  # type: ignore[attr-defined]
+    database.writing_long = timed
     try:
         seconds, store = _ingest(path, folder / "store")
     finally:
-        unfinished.database.writing = transaction  # type: ignore[attr-defined]
+        database.writing_long = transaction
     load = [round(one, 1) for one in os.getloadavg()]
     return {
         "turns": _count(store),

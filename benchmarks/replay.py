@@ -27,7 +27,6 @@ from webapp.store.db import database
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import runs
 from webapp.store.models import Parse, ParseRepair, Turn
-from webapp.store.write import relaxed_gc
 
 SESSION_RESPONSES = 20
 PROSE = "I looked at the table of results per day and will now plot what I found in it. " * 12
@@ -85,9 +84,8 @@ def bare_loop(engine: sa.Engine, profile: str) -> tuple[float, float]:
         texts = connection.scalars(sa.select(Turn.raw).where(Turn.kind == "response")).all()
     chosen = parsing.profile(profile)
     started, cpu_before = time.perf_counter(), time.process_time()
-    with relaxed_gc.seldom():  # as a run does
-        for text in texts:
-            parsing.parse(text or "", chosen)
+    for text in texts:
+        parsing.parse(text or "", chosen)
     return time.perf_counter() - started, time.process_time() - cpu_before
 
 

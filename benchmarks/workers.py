@@ -28,11 +28,11 @@ import sqlalchemy as sa
 
 from benchmarks.replay import dump, forget
 from webapp.config import Settings
+from webapp.store import derive
 from webapp.store.db import clock, database
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import claims, run_queue
 from webapp.store.models import Parse, Run, RunChunk, Session
-from webapp.store.write import derived
 
 WORKER = """
 import sys
@@ -169,7 +169,7 @@ def wait_for_end(engine: sa.Engine) -> None:
 def refold_all(engine: sa.Engine) -> None:
     with engine.begin() as connection:
         for number in connection.scalars(sa.select(Session.id)).all():
-            derived.refold(connection, number)
+            derive.derive(connection, [number])
 
 
 def is_exact(engine: sa.Engine, options: argparse.Namespace) -> bool:

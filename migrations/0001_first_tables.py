@@ -316,6 +316,7 @@ def upgrade() -> None:
         sa.Column("facets", sa.LargeBinary(), nullable=True),
         sa.Column("changed", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("grown_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("stale", sa.Boolean(), nullable=False),
         sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["dump_id"], ["dump.id"], name=op.f("fk_session_dump_id_dump")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_session")),
@@ -352,6 +353,14 @@ def upgrade() -> None:
     op.create_index("ix_session_failures", "session", ["failed_count", "happened_at", "id", "deleted_at"], unique=False)
     op.create_index(op.f("ix_session_home_source"), "session", ["home_source"], unique=False)
     op.create_index("ix_session_length", "session", ["response_count", "happened_at", "id", "deleted_at"], unique=False)
+    op.create_index(
+        "ix_session_stale",
+        "session",
+        ["id"],
+        unique=False,
+        sqlite_where=sa.text("stale"),
+        postgresql_where=sa.text("stale"),
+    )
     op.create_index("ix_session_time", "session", ["happened_at", "id", "deleted_at"], unique=False)
     op.create_table(
         "dump_session",

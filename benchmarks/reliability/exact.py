@@ -15,6 +15,7 @@ from sqlalchemy import orm
 from benchmarks.reliability.ledger import Ledger
 from benchmarks.reliability.world import World
 from tests.store.failures.recount import recount
+from webapp.store import derive
 from webapp.store.db import database
 from webapp.store.ingest import kept_dumps
 from webapp.store.models import (
@@ -35,7 +36,6 @@ from webapp.store.models import (
 )
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
-from webapp.store.write import derived
 
 _SEARCHED = 12
 _UNTOUCHED = ("changed", "tried", "tried_key")
@@ -148,7 +148,7 @@ def recounted(world: World) -> Iterator[str]:
     with world.engine.connect() as connection, connection.begin() as transaction:
         before = _derived(connection)
         for number in before:
-            derived.refold(connection, number)
+            derive.derive(connection, [number])
         after = _derived(connection)
         transaction.rollback()
     for number, columns in before.items():

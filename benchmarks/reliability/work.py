@@ -16,8 +16,8 @@ import sqlalchemy as sa
 from benchmarks.reliability.ledger import LabelPlace, Ledger, Maker, Upload
 from benchmarks.reliability.world import PROFILE, World
 from benchmarks.replay import forget
+from webapp.store import derive
 from webapp.store.models import Dump, DumpSession, Session
-from webapp.store.write import derived
 
 UPLOADERS = 3
 MOST_NEW = 8
@@ -54,7 +54,7 @@ class Work:
             forget(self.world.engine, PROFILE)
             with self.world.engine.begin() as connection:
                 for number in connection.scalars(sa.select(Session.id)).all():
-                    derived.refold(connection, number)
+                    derive.derive(connection, [number])
         if self.kind == "prune":
             names = sorted(self.ledger.sessions)
             self.ledger.old = set(self._random.sample(names, 2 * len(names) // 3))

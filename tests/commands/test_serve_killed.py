@@ -23,7 +23,6 @@ from tests.store.made import CALL, entry
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
-from webapp.store.ingest import pipeline
 from webapp.store.models import Dump, Parse, Session, Turn
 from webapp.web.dumps import worker_process
 
@@ -32,17 +31,16 @@ SESSIONS, ENTRIES = 400, 20
 STANDS_STILL = """
 import sys
 from webapp.cli import main
-from webapp.store.ingest import batches, dump_ingest
+from webapp.store.ingest import dump_ingest
 
-on_commit = dump_ingest.DumpIngest._on_commit
+on_commit = dump_ingest.DumpIngest._committed
 
 def wait(*about):
     on_commit(*about)
     print("stored", flush=True)
     sys.stdin.read()
 
-batches.MOST_SECONDS = 0.0
-dump_ingest.DumpIngest._on_commit = wait
+dump_ingest.DumpIngest._committed = wait
 main(prog_name="fencepost")
 """
 """The program, which stops within a dump, once the first sessions of it are stored."""
@@ -136,10 +134,9 @@ def test_a_file_that_was_taken_for_later_is_read_by_the_next_server(server: Serv
 
 
 def test_a_file_that_was_being_read_is_read_on(tmp_path: Path) -> None:
-    """Its sender had no answer yet; what is there is whole, and the rest comes too, though a helper dies with it."""
+    """Its sender had no answer yet; what is there is whole, and the rest comes too."""
     server = Server(tmp_path, "-c", STANDS_STILL)
     body = lines(" and so on" * 50)
-    assert len(body) > pipeline.HELPED
 
     def send() -> None:
         with suppress(OSError, HTTPException):

@@ -8,8 +8,7 @@ from pathlib import Path
 from tests.findings.session_cases import real_findings
 from webapp.dumps import SessionStart, Turn, read
 from webapp.findings import RuleFinding
-from webapp.store.write.home import Home
-from webapp.store.write.session_rows import SessionInput, new_session
+from webapp.scan.scanning import OpenSession
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CASE_FILES = sorted((Path(__file__).parent / "cases").glob("*.md"))
@@ -36,7 +35,11 @@ def findings_in(path: Path) -> Iterator[tuple[str, list[RuleFinding]]]:
 
 
 def findings(start: SessionStart, turns: list[Turn]) -> list[RuleFinding]:
-    return new_session(SessionInput(start, turns, Home(start.home or "fencepost", "told"))).findings
+    session = OpenSession(start, start.home or "fencepost")
+    for turn in turns:
+        session.see(turn)
+    session.state.settle()
+    return session.state.findings
 
 
 def test_the_examples_have_these_findings_and_no_others() -> None:

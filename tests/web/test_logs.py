@@ -63,7 +63,7 @@ def traced(*spans: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def app(make: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch) -> Iterator[Flask]:
-    monkeypatch.setattr("webapp.store.live.findings_worker.QUIET", 0.1)
+    monkeypatch.setattr("webapp.store.derive.SHARE", 0.0)
     yield make()
 
 

@@ -37,7 +37,7 @@ def numbered(number: int, talk: str = "talk", **more: Any) -> dict[str, Any]:
 @pytest.fixture
 def app(request: pytest.FixtureRequest, make: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch) -> Iterator[Flask]:
     """An app on SQLite; on PostgreSQL where a test says so, whose rows are gone afterwards."""
-    monkeypatch.setattr("webapp.store.live.findings_worker.QUIET", 0.1)
+    monkeypatch.setattr("webapp.store.derive.SHARE", 0.0)
     if getattr(request, "param", "sqlite") == "sqlite":
         yield make()
         return

@@ -16,8 +16,8 @@ from webapp import logs
 from webapp.commands import _start, _store
 from webapp.commands._start import stopped_by_signals
 from webapp.config import Settings
-from webapp.store.ingest.helper_process import processors
 from webapp.store.jobs import worker
+from webapp.store.jobs.processors import processors
 
 _NICER = 10
 _log = logging.getLogger(__name__)

@@ -92,7 +92,7 @@ def scan_file(file: LogFile, since: float | None, home: str | None = None) -> Sc
                     scanned.problems.append(f"{record.at}: {record.reason}")
             elif isinstance(record, SessionStart):
                 _keep(scanned, session, since)
-                session = _OpenSession(record, home or record.home or UNKNOWN)
+                session = OpenSession(record, home or record.home or UNKNOWN)
             elif session is not None:
                 session.see(record)
     except (dumps.BadDump, dumps.UnknownFormat, OSError) as error:
@@ -101,7 +101,7 @@ def scan_file(file: LogFile, since: float | None, home: str | None = None) -> Sc
     return scanned
 
 
-def _keep(scanned: ScannedFile, session: _OpenSession | None, since: float | None) -> None:
+def _keep(scanned: ScannedFile, session: OpenSession | None, since: float | None) -> None:
     if session is None:
         return
     ended = session.state.tally.ended_at
@@ -111,7 +111,7 @@ def _keep(scanned: ScannedFile, session: _OpenSession | None, since: float | Non
     scanned.sessions.append(session.end(scanned.file.path))
 
 
-class _OpenSession:
+class OpenSession:
     """A session while its turns come: the fold of ingest, what the checks ask for, and texts that may be shown."""
 
     MOST_TEXTS, LONGEST_TEXT = 2000, 100_000

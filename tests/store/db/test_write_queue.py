@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
+from webapp.store.ingest.batches import Batch
 
 from webapp.dumps.records import SessionStart
+from webapp.store.append import SessionOutcome
 from webapp.store.db import database, write_queue
-from webapp.store.ingest.batches import Batch
 from webapp.store.models import DatabaseSecret
-from webapp.store.write.writing import SessionOutcome
 
 PATIENCE = 60.0
 

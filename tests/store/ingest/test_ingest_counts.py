@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from webapp.dumps.records import Problem, SessionStart
+from webapp.store.append import SessionOutcome
 from webapp.store.ingest import ingest_counts
 from webapp.store.ingest.ingest_counts import IngestCounts
 from webapp.store.ingest.progress import Progress
-from webapp.store.write.writing import SessionOutcome
 
 
 def test_all_problems_are_counted_and_the_first_kept(monkeypatch: pytest.MonkeyPatch) -> None:

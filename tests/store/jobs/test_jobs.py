@@ -24,16 +24,14 @@ from tests.store.jobs.workers import silent
 from tests.store.made import CALL, entry
 from webapp.config import Settings
 from webapp.store.ingest import dump_files, dump_locks, kept_dumps
-from webapp.store.ingest.pipeline import Pipeline
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import jobs, worker
 from webapp.store.jobs.heartbeat import Heartbeat
 from webapp.store.models import Dump, Job, Session, Turn
 from webapp.store.sessions import dumps
-from webapp.store.write import writing
+from webapp.store.write import turn_rows
 
-ready, new_sessions = Pipeline._ready, writing.write_new
 ROOT = Path(__file__).resolve().parents[3]
 SESSIONS, ENTRIES = 8, 150
 
@@ -42,12 +40,12 @@ import sys
 from pathlib import Path
 from webapp.config import Settings
 from webapp.store.db import database
-from webapp.store.ingest import start, dump_ingest, dump_files, ingest_counts, pipeline
+from webapp.store.ingest import start, dump_ingest, dump_files, ingest_counts
 from webapp.store.jobs import worker
-from webapp.store.write import writing
+from webapp.store import derive
 
 data, url, where = sys.argv[1:]
-pipeline.MOST_SESSIONS = 1
+dump_ingest.MOST_SESSIONS = 1
 
 def wait(*_, **__):
     print("waiting", flush=True)
@@ -74,7 +72,7 @@ elif where == "reading":
 elif where == "between":
     before(dump_ingest.DumpIngest, "_take", 4)
 elif where == "inside":
-    before(writing, "_insert", 4)
+    before(derive, "derive", 4)
 elif where == "finish":
     before(dump_ingest.DumpIngest, "_finish")
 elif where == "end":
@@ -190,48 +188,36 @@ def test_how_far_it_is_is_told_and_it_can_be_stopped(
     assert all_whole(db) == SESSIONS
 
 
-def test_what_is_read_and_waits_to_be_written_can_be_stopped(
-    engine: sa.Engine, settings: Settings, db: orm.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A reader is several batches ahead of what is written: no byte of the dump is left to be read then."""
-    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
-    monkeypatch.setattr("webapp.store.ingest.pipeline.MOST_SESSIONS", 1)
-    monkeypatch.setattr(Pipeline, "_ready", lambda pipeline, behind: () if behind else ready(pipeline, behind))
-    turns_when_told: list[int] = []
-    written: list[int] = []
-
-    def write_new(*args: Any, **kwargs: Any) -> Any:
-        written.append(turns_when_told[-1])
-        return new_sessions(*args, **kwargs)
-
-    def tell(progress: Progress) -> None:
-        turns_when_told.append(progress.turns)
-        if written:
-            raise Stopped(True)
-
-    monkeypatch.setattr("webapp.store.write.writing.write_new", write_new)
-    with pytest.raises(Stopped):
-        ingest(engine, settings, io.BytesIO(lines(20, 3)), filename="x.jsonl", watch=Progress(tell))
-    assert written[0] == 20 * 3
-    assert 0 < len(db.scalars(sa.select(Session.id)).all()) < 20
-    assert db.scalars(sa.select(Dump.state)).all() == ["failed"]
-
-
 def test_a_long_session_can_be_stopped_within(
     engine: sa.Engine, settings: Settings, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing of it is there then."""
+    """What was read of it by then is a session, and the dump says so; read again, it is whole."""
     monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
-    monkeypatch.setattr("webapp.store.ingest.dump_ingest._MOST_PREPARED", 0)  # every session is long
+    monkeypatch.setattr("webapp.store.ingest.dump_ingest.MOST_TEXT", 0)  # every session is long
+    monkeypatch.setattr("webapp.store.write.turn_rows.MOST_TURNS", 10)
+    pieces: list[int] = []
+    written = turn_rows.TurnBatch.write
+
+    def write(batch: turn_rows.TurnBatch, connection: sa.Connection) -> None:
+        pieces.append(len(batch.turns))
+        written(batch, connection)
 
     def tell(progress: Progress) -> None:
-        if progress.turns == ENTRIES and progress.sessions == 0:
+        if sum(pieces) >= 20:
             raise Stopped(True)
 
+    monkeypatch.setattr(turn_rows.TurnBatch, "write", write)
     with pytest.raises(Stopped):
         ingest(engine, settings, io.BytesIO(lines(1)), filename="x.jsonl", watch=Progress(tell))
-    assert db.scalar(sa.select(sa.func.count()).select_from(Turn)) == 0
-    assert db.scalars(sa.select(Dump.state)).all() == ["failed"]
+    session = db.scalars(sa.select(Session)).one()
+    assert 20 <= session.turn_count == db.scalar(sa.select(sa.func.count()).select_from(Turn)) < ENTRIES
+    assert not session.stale and len(session.strip) == session.turn_count
+    (error,) = db.scalars(sa.select(Dump.error)).all()
+    assert error is not None and "one session of it is stored in part" in error["message"]
+    monkeypatch.undo()
+    db.rollback()
+    assert ingest(engine, settings, io.BytesIO(lines(1)), filename="x.jsonl").grown == 1
+    assert all_whole(db, 1) == 1
 
 
 def test_a_job_that_waits_is_cancelled_before_it_begins(

@@ -18,11 +18,11 @@ from webapp.config import Settings
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
 from webapp.parsing.span import Span
+from webapp.store import derive
 from webapp.store.jobs import response_chunks, run_queue, runs, worker
 from webapp.store.models import Parse, ParseRepair, Run, Session
 from webapp.store.sessions import debugger_queries, sessions, turns
 from webapp.store.sessions.filters import Filters
-from webapp.store.write import derived, facets
 
 
 @pytest.fixture(autouse=True)
@@ -159,9 +159,10 @@ def test_what_a_killed_replay_stored_is_counted(
     killed: None, engine: sa.Engine, settings: Settings, db: orm.Session
 ) -> None:
     assert db.scalars(sa.select(Run.state)).all() == ["running"]
-    assert counted(db) == {"s1": 3, "s2": 1, "long": 20} and parsed(db) == 24
+    assert counted(db) == {"s1": 3, "s2": 1, "long": 0} and parsed(db) == 24
     db.rollback()
     assert runs.end_killed(engine, settings) == 1
+    assert counted(db) == {"s1": 3, "s2": 1, "long": 20}
     run = db.scalars(sa.select(Run).execution_options(populate_existing=True)).one()
     assert (run.state, run.scope, run.finished_at is not None) == ("interrupted", {}, True)
     db.rollback()
@@ -194,14 +195,15 @@ def test_what_a_session_grows_by_meanwhile_is_counted(
     responses = [entry(str(number)) for number in range(20)]
     bring(windlass("grows", responses[:10]))
     growth = threading.Thread(target=bring, args=[windlass("grows", responses)])
-    recounted = facets.recounted
+    derived = derive.derive
 
-    def grow_meanwhile(*given: Any) -> dict[str, Any]:
+    def grow_meanwhile(*given: Any) -> None:
+        monkeypatch.undo()
         growth.start()
         growth.join(1)
-        return recounted(*given)
+        derived(*given)
 
-    monkeypatch.setattr(facets, "recounted", grow_meanwhile)
+    monkeypatch.setattr(derive, "derive", grow_meanwhile)
     runs.replay(engine, settings, "direct", session="grows")
     growth.join()
     assert counted(db, "windlass-strict")["grows"] == sessions.find(db, "grows").response_count == 20
@@ -251,7 +253,7 @@ def test_what_is_counted_is_what_a_fold_counts(
     assert all(row[1]["profiles"]["windlass-balanced"]["won"] for row in counted["counted"])
     with engine.begin() as connection:
         for number in connection.scalars(sa.select(Session.id)).all():
-            derived.refold(connection, number)
+            derive.derive(connection, [number])
     assert all_rows(engine) == counted
 
 
@@ -265,7 +267,7 @@ def test_a_new_version_replaces_what_the_last_one_counted(
     counted = all_rows(engine)
     with engine.begin() as connection:
         for number in connection.scalars(sa.select(Session.id)).all():
-            derived.refold(connection, number)
+            derive.derive(connection, [number])
     assert all_rows(engine) == counted
     assert "windlass-balanced" not in {row[1] for row in counted["repairs"]}
 
@@ -281,7 +283,7 @@ def test_several_processes_store_what_one_does(
         connection.execute(sa.delete(Parse).where(Parse.profile == "windlass-balanced"))
         connection.execute(sa.delete(ParseRepair).where(ParseRepair.profile == "windlass-balanced"))
         for number in connection.scalars(sa.select(Session.id)).all():
-            derived.refold(connection, number)
+            derive.derive(connection, [number])
     assert runs.replay(engine, settings, "windlass-balanced", processes=1).counts == several.counts
     for part, values in all_rows(engine).items():
         assert part == "counted" or values == rows[part]

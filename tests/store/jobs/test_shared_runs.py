@@ -18,9 +18,9 @@ from tests.store.jobs.test_runs import all_rows
 from tests.store.jobs.workers import ending, silent, until
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
+from webapp.store import derive
 from webapp.store.jobs import chunk_writing, response_chunks, run_chunks, run_queue, runs
 from webapp.store.models import Parse, Run, RunChunk, Session
-from webapp.store.write import derived
 
 SESSIONS, LONG, AT_ONCE = 12, 60, 10
 TOTAL = SESSIONS * AT_ONCE + LONG
@@ -81,7 +81,7 @@ def assert_exact(engine: sa.Engine, profile: str) -> None:
     counted = all_rows(engine)
     with engine.begin() as connection:
         for number in connection.scalars(sa.select(Session.id)).all():
-            derived.refold(connection, number)
+            derive.derive(connection, [number])
     assert all_rows(engine) == counted
 
 

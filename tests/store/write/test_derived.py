@@ -8,12 +8,12 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
+from webapp.store import derive
 from webapp.store.db.database import writing
 from webapp.store.jobs import runs
 from webapp.store.models import Session
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
-from webapp.store.write import derived
 
 ENTRIES = [
     entry(BROKEN, model="m1", phase_name="plan"),
@@ -46,7 +46,7 @@ def test_folded_anew_it_is_what_it_was(two: None, engine: sa.Engine, db: orm.Ses
     db.rollback()
     for number in numbers:
         with writing(engine) as connection:
-            assert derived.refold(connection, number)
+            derive.derive(connection, [number])
     assert derived_state(db) == before
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pytest
-import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp import parsing
 from webapp.dumps.records import Turn
-from webapp.store.db import database
 from webapp.store.sessions import sessions
-from webapp.store.write import facets, finding_runner
+from webapp.store.write import facets
 from webapp.store.write.facets import Facets, digest, kind_of
 
 FIRST = [
@@ -56,27 +54,6 @@ def _timeless(found: dict | None) -> dict:  # type: ignore[type-arg]
         for name, one in found["profiles"].items()
     }
     return {**found, "profiles": profiles}
-
-
-def test_facets_survive_being_stored(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s", FIRST + MORE))
-    stored = sessions.find(db, "s").facets
-    assert Facets.of(stored).as_dict() == stored
-
-
-def test_findings_are_set(bring: Bring, engine: sa.Engine, db: orm.Session) -> None:
-    bring(windlass("s", FIRST))
-    session = sessions.find(db, "s")
-    before = session.changed
-    with database.writing(engine) as connection:
-        finding_runner.set_counts(connection, session.id, {"lost_tool_call": 2})
-    db.refresh(session)
-    assert session.facets is not None and session.facets["finding"] == {"lost_tool_call": 2}
-    assert session.changed > before
-    with database.writing(engine) as connection:
-        finding_runner.set_counts(connection, session.id, {})
-    db.refresh(session)
-    assert "finding" not in session.facets
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from webapp.store.labels import label_list, labels
 from webapp.store.models import Dump, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import sessions, turns
-from webapp.store.write import finding_runner
+from webapp.store.write import finding_rows
 
 FIRST = [entry("do it", "turn_input"), entry(CALL, model="m1", timestamp=100.0)]
 MORE = [entry(BROKEN, model="m2", timestamp=200.0), entry(BROKEN, "turn_output", model="m2")]
@@ -31,7 +31,7 @@ def facts(session: Session) -> dict[str, object]:
 
 def findings(db: orm.Session, name: str) -> list[dict[str, Any]]:
     """What the rules found in a session."""
-    return [finding_runner.as_dict(finding) for finding in finding_runner.findings_of(db, sessions.find(db, name).id)]
+    return [finding_rows.as_dict(finding) for finding in finding_rows.findings_of(db, sessions.find(db, name).id)]
 
 
 def timeless(facets: dict[str, Any]) -> dict[str, Any]:

@@ -11,16 +11,15 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.live.test_live import came, settled, talk_of
+from tests.store.live.test_live import came, talk_of
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
-from webapp.store import search
+from webapp.store import derive, search
 from webapp.store.db import database
 from webapp.store.jobs import runs
 from webapp.store.jobs.reindex import reindex
-from webapp.store.live import Gate, findings_worker
+from webapp.store.live import Gate
 from webapp.store.models import TURNS_A_SESSION, Finding, Parse, Session, SessionModel
-from webapp.store.write import derived, stored_turns
 from webapp.store.write.session_state import SessionState
 
 SIZE = 300_000
@@ -33,17 +32,21 @@ def check(engine: sa.Engine, count: int | None = None) -> None:
         stored = connection.execute(sa.select(Session.__table__)).all()
         assert stored and count in (None, len(stored))
         for row in stored:
-            index = search.Pending()
-            index.note(*search.session_notes(row.id, row.external_id, row.title))
-            state = stored_turns.fold(connection, row.id, row.home_profile, index)
-            state.settle()
+            found = connection.execute(derive._find, {"first": row.id, "last": row.id}).all()
+            (state,) = derive._made(connection, found, nothing_lacks_a_parse)
+            assert state.index is not None and not row.stale
+            made_notes = [*search.session_notes(row.id, row.external_id, row.title), *state.index.notes]
             assert {name: getattr(row, name) for name in state.columns()} == state.columns()
             assert findings(connection, row.id) == [
                 (finding.rule, finding.severity, list(finding.turns), finding.detail) for finding in state.findings
             ]
             models = sa.select(SessionModel.model).where(SessionModel.session_id == row.id)
             assert set(connection.scalars(models)) == set(state.tally.models)
-            assert notes(connection, row.id) == {note.key: note.text for note in index.notes}
+            assert notes(connection, row.id) == {note.key: note.text for note in made_notes}
+
+
+def nothing_lacks_a_parse(new: object) -> None:
+    raise AssertionError(new)
 
 
 def findings(connection: sa.Connection, session_id: int) -> list[tuple[Any, ...]]:
@@ -81,8 +84,8 @@ def test_made_sessions(
     chance = random.Random(seed)
     bring(windlass("whole", entries))
     with monkeypatch.context() as patch:
-        patch.setattr("webapp.store.ingest.dump_ingest._MOST_PREPARED", 0)
-        patch.setattr("webapp.store.write.session_writer.MOST_TURNS", 7)
+        patch.setattr("webapp.store.ingest.dump_ingest.MOST_TEXT", 0)
+        patch.setattr("webapp.store.write.turn_rows.MOST_TURNS", 7)
         bring(windlass("long", entries))
     for count in sorted(chance.sample(range(1, len(entries) + 1), min(3, len(entries)))):
         bring(windlass("grows", entries[:count]))
@@ -97,15 +100,14 @@ def test_made_sessions(
 
 @pytest.mark.parametrize("order", ["in order", "any order"])
 def test_live_spans(engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
+    monkeypatch.setattr(derive, "SHARE", 0.0)
     spans = talk_of("talk")
     if order == "any order":
         random.Random(5).shuffle(spans)
-    monkeypatch.setattr(findings_worker, "QUIET", 0.02)
-    monkeypatch.setattr(findings_worker, "PAUSE", 0.0)
     gate = Gate(engine, settings)
     for at in range(0, len(spans), 3):
         gate.take(came(*spans[at : at + 3]), 1)
-    settled()
+    derive.catch_up(engine)
     check(engine, 1)
 
 
@@ -133,7 +135,7 @@ def test_a_replay_renews_findings(bring: Bring, engine: sa.Engine, settings: Set
     db.execute(sa.update(Parse).where(Parse.profile == "windlass-strict", Parse.verdict == "failed").values(older))
     db.commit()
     with database.writing(engine) as connection:
-        derived.refold(connection, connection.scalars(sa.select(Session.id)).one())
+        derive.derive(connection, [connection.scalars(sa.select(Session.id)).one()])
     assert _rules(db) != expected
     runs.replay(engine, settings, "windlass-strict")
     assert _rules(db) == expected

@@ -34,7 +34,7 @@ from webapp.store.models import Finding, Label, Parse, Session, Turn, TurnContra
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import turns
 from webapp.store.sessions.filters import Filters
-from webapp.store.write import finding_runner
+from webapp.store.write import finding_rows
 from webapp.store.write.parser import OURS
 
 _AT_ONCE = 100
@@ -122,7 +122,7 @@ def session(
 
 def view_of(db: orm.Session, stored_session: Session) -> SessionView:
     """The session as the session formats get it; its turns are read a hundred at a time."""
-    noticed = finding_runner.findings_of(db, stored_session.id)
+    noticed = finding_rows.findings_of(db, stored_session.id)
     figures = (stored_session.response_count, stored_session.failed_count, stored_session.rescued_count)
     names = ("revision", "turn_count", "response_count", "failed_count", "rescued_count", "strip")
     return SessionView(

@@ -16,7 +16,7 @@ from webapp.exports.session_dump import document, whole_entry
 from webapp.store.exports.filenames import path_in
 from webapp.store.files import draft, file_store
 from webapp.store.models import Session, Turn
-from webapp.store.write import finding_runner
+from webapp.store.write import finding_rows
 from webapp.store.write.row_values import bare_entry
 
 _FOLDER = "logs/session_dumps"
@@ -49,7 +49,7 @@ def fencepost_block(session: Session) -> dict[str, Any]:
 
 def stream(db: orm.Session, session: Session, now: datetime | None = None) -> Iterator[bytes]:
     """The session as one JSON document, made `now`, in pieces; entries that came in are in it unchanged."""
-    noticed = [finding_runner.as_dict(finding) for finding in finding_runner.findings_of(db, session.id)]
+    noticed = [finding_rows.as_dict(finding) for finding in finding_rows.findings_of(db, session.id)]
     block = fencepost_block(session) | {"findings": noticed}
     return document(session.external_id, now or datetime.now(UTC), session.entry_count, _entries(db, session), block)
 

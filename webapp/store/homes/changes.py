@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from webapp.parsing import UnknownProfile
 from webapp.parsing import profile as find_profile
+from webapp.store import derive
 from webapp.store.db.database import writing, writing_long
 from webapp.store.homes.changing import change_home
 from webapp.store.models import HomeChange, HomeChangeSession, Session
@@ -98,8 +99,10 @@ def work(
             change = find(connection, number)
             if change.state != "running":
                 return True
-            if not _step(connection, change):
+            session_id = _step(connection, change)
+            if session_id is None:
                 return _end(connection, number, "done", ~_is_waiting)
+        derive.settle(engine, session_id)
         on_progress(change.finished + 1, change.total)
     return False
 
@@ -173,15 +176,15 @@ def _insert(
     return number
 
 
-def _step(connection: sa.Connection, change: ChangeLine) -> bool:
-    """Change the next session; False where none is left that nobody else is at."""
+def _step(connection: sa.Connection, change: ChangeLine) -> int | None:
+    """Change the next session, and give its number; None where none is left that nobody else is at."""
     line = HomeChangeSession
     waiting = sa.select(line.session_id, line.profile, line.source)
     waiting = waiting.where(line.change_id == change.id, line.state == "waiting").order_by(line.session_id).limit(1)
     row = connection.execute(waiting.with_for_update(skip_locked=True)).first()
     if row is None:
-        return False
-    session_id = row.session_id
+        return None
+    session_id: int = row.session_id
     values: dict[str, Any] = {"state": "left"}
     current = sa.select(Session.home_profile).where(Session.id == session_id)
     if change.undoes is None or connection.scalar(current) == change.profile:  # nobody gave it another home since
@@ -192,7 +195,7 @@ def _step(connection: sa.Connection, change: ChangeLine) -> bool:
     connection.execute(sa.update(line).where(here).values(values))
     finished = sa.update(HomeChange).where(HomeChange.id == change.id)
     connection.execute(finished.values(finished=HomeChange.finished + 1))
-    return True
+    return session_id
 
 
 _is_waiting = sa.exists().where(HomeChangeSession.change_id == HomeChange.id, HomeChangeSession.state == "waiting")

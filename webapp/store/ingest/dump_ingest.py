@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,26 +15,25 @@ from webapp import dumps as readers
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, SessionStart, UnknownFormat
 from webapp.dumps.spool import Spooled
-from webapp.store import search
+from webapp.store import append
+from webapp.store.append import SessionOutcome
 from webapp.store.db import database, disk_full
 from webapp.store.homes import rules
-from webapp.store.ingest import dump_files, dump_links, kept_dumps, superseded, unfinished, written_batch
-from webapp.store.ingest.batches import Batch
-from webapp.store.ingest.beside import Outcomes
-from webapp.store.ingest.ingest_counts import IngestCounts
-from webapp.store.ingest.pipeline import MOST_BYTES, MOST_BYTES_A_COMMIT, Known, Pipeline, ReadyBatch
+from webapp.store.ingest import dump_links, kept_dumps, superseded
+from webapp.store.ingest.ingest_counts import IngestCounts, Outcomes
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.result import IngestResult, describe, problem_dict
 from webapp.store.ingest.turn_spool import Spill, sessions
-from webapp.store.ingest.written_batch import NewBatch, WrittenBatch
 from webapp.store.models import Dump, Session
 from webapp.store.sessions.dumps import DumpLine, line
-from webapp.store.write import relaxed_gc, writing
-from webapp.store.write.session_rows import SessionInput
+from webapp.store.write.session_input import SessionInput
 
 OWN_FORMAT = "fencepost"
-_MOST_PREPARED = 1024 * 1024
-"""characters of a session whose rows are made before it is written; a longer one goes by `store.ingest.unfinished`"""
+MOST_TEXT = 96 * 1024
+"""characters of sessions that are written in one transaction; a longer one is appended piece by piece"""
+MOST_SESSIONS = 16
+MOST_SECONDS = 0.25
+"""how long a session waits at most for others"""
 _NOTED_EVERY = 0.5
 """seconds between two notes in the database of how far the reading is"""
 
@@ -58,29 +56,23 @@ class DumpIngest:
     """the hash of the shorter dump of the same recording, whose place this one takes"""
     noted_at: float = 0.0
     counts: IngestCounts = field(init=False)
-    batch: Batch[WrittenBatch] = field(init=False)
-    pipeline: Pipeline = field(init=False)
+    _gathered: list[SessionInput] = field(default_factory=list)
+    """sessions that wait to be written together"""
+    _size: int = 0
+    _since: float = 0.0
     _homes: rules.HomeChooser = field(init=False)
-    _known: Known = field(init=False)
     _find_dump: sa.Select[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.counts = IngestCounts(self.watch)
-        self.batch = Batch(self.engine, self._on_commit)
         self.dump_id = self.watch.dump = self.again.id if self.again else None
         self._find_dump = sa.select(Dump.id).where(Dump.sha256 == self.spooled.sha256)
 
     def run(self) -> IngestResult:
         """Raises `BadDump` and `UnknownFormat` once what could be read is stored, `Stopped` and `DiskFull` sooner."""
-        helped = 0 if self.again else self.spooled.bytes
-        beside = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        with relaxed_gc.seldom(), beside as looking:
-            self._known = partial(writing.known, looking)
-            self._homes = rules.HomeChooser(rules.read(looking), self.settings.home, self.home)
-            most_bytes = MOST_BYTES if self.engine.dialect.name == "sqlite" else MOST_BYTES_A_COMMIT
-            folder = dump_files.incoming(self.settings.data)
-            with Pipeline(folder, helped, self._known, most_bytes) as self.pipeline:
-                return self._run()
+        with self.engine.connect() as connection:
+            self._homes = rules.HomeChooser(rules.read(connection), self.settings.home, self.home)
+        return self._run()
 
     def _run(self) -> IngestResult:
         self.watch.begin("keeping", self.spooled.bytes)
@@ -119,60 +111,48 @@ class DumpIngest:
             with database.writing(self.engine) as connection:
                 self.dump_id = self.watch.dump = self._dump(connection)
         how: dict[str, Any] = {"format": self.format, "mapping": self.mapping}
-        records = readers.read(path, self.filename, **how, on_progress=self._read_on)
+        records = readers.read(path, self.filename, **how, on_progress=self.watch.advance)
         try:
             for start, turns in sessions(records, self.counts.problem, self.counts.turn):
                 self._take(start, turns)
         finally:
-            try:
-                self._write_rest()
-            finally:
-                self.batch.commit()
-
-    def _read_on(self, count: int) -> None:
-        """`count` bytes more were read, which may take long where the next session is large."""
-        self.watch.advance(count)
-        self.batch.yield_lock()
+            self._write()
 
     def _take(self, start: SessionStart, turns: Spill) -> None:
-        """Have a short new session prepared; any other is written by itself, behind those before it."""
-        home, short_turns = self._homes.choose(start, self.counts.problem), turns.held(_MOST_PREPARED)
-        if self.again is None and short_turns is not None:
-            self._write_ready(self.pipeline.put(SessionInput(start, short_turns, home)))
+        """Gather short sessions; a long one is written by itself, behind those before it."""
+        home, held = self._homes.choose(start, self.counts.problem), turns.held(MOST_TEXT)
+        if held is None:
+            self._write()
+            self._write_long(SessionInput(start, self.watch.each(turns), home))
         else:
-            self._write_rest()
-            if self.again is not None or self._known([start.external_id]):
-                self._store(SessionInput(start, turns, home))
-            else:
-                self._store_long(SessionInput(start, self.watch.each(turns), home))
+            self._since = self._since if self._gathered else time.monotonic()
+            self._gathered.append(SessionInput(start, held, home))
+            self._size += turns.size
+            late = time.monotonic() - self._since > MOST_SECONDS
+            if late or self._size >= MOST_TEXT or len(self._gathered) >= MOST_SESSIONS:
+                self._write()
         self.watch.moved()
 
-    def _write_ready(self, batches: Iterable[ReadyBatch]) -> None:
-        for batch in batches:
-            new = [(session_input, rows) for session_input, rows in batch if rows is not None]
-            if new:
-                self._go_on(self.batch.put(partial(self._write_new, new)))
-                if self.dump_id is None:  # or the next batch would make the dump's row as well
-                    self._go_on(self.batch.drain())
-            else:
-                self._go_on(self.batch.drain())
-                for session, _ in batch:
-                    self._store(session)
-            self.watch.moved()  # what waits to be written may take seconds, behind the last byte that is read
+    def _write(self) -> None:
+        """Write what was gathered, all of it or nothing."""
+        gathered, self._gathered, self._size = self._gathered, [], 0
+        if gathered:
+            how: dict[str, Any] = {"on_problem": self.counts.problem, "anew": self.again is not None}
+            with database.writing_long(self.engine) as connection:
+                written = append.write(connection, gathered, dump_id=self._dump, **how)
+                outcomes = [(one.start, outcome) for one, outcome in zip(gathered, written, strict=True)]
+                self._link(connection, outcomes)
+            self._committed(outcomes)
 
-    def _write_rest(self) -> None:
-        """Write all that was put into the pipeline, and wait for its end."""
-        self._write_ready(self.pipeline.rest())
-        self._go_on(self.batch.drain())
+    def _write_long(self, session: SessionInput) -> None:
+        def linked(connection: sa.Connection, outcome: SessionOutcome) -> None:
+            self._link(connection, [(session.start, outcome)])
+            self.counts.in_part = True
 
-    def _go_on(self, batches: list[WrittenBatch]) -> None:
-        """Note the problems of new sessions that are stored now, and store those of them that others brought."""
-        batches = batches + self.batch.drain() if any(batch.known for batch in batches) else batches
-        for batch in batches:
-            for problem in batch.problems:
-                self.counts.problem(problem)
-            for session_input in batch.known:
-                self._store(session_input)
+        how: dict[str, Any] = {"on_problem": self.counts.problem, "anew": self.again is not None}
+        outcome = append.write_long(self.engine, session, dump_id=self._dump, on_piece=linked, **how)
+        self.counts.in_part = False
+        self._committed([(session.start, outcome)])
 
     def _only_repeats(self) -> bool:
         """Whether this is a dump that Fencepost wrote, and everything in it is still here."""
@@ -181,44 +161,8 @@ class DumpIngest:
         with self.engine.connect() as connection:
             return connection.scalar(self._find_dump) is None
 
-    def _write_new(
-        self, batch: NewBatch, connection: sa.Connection, index: search.Pending
-    ) -> tuple[Outcomes, WrittenBatch]:
-        """Write new sessions together."""
-        written = writing.write_new(connection, [rows for _, rows in batch], dump_id=self._dump, index=index)
-        result = written_batch.split(batch, written)
-        self._link(connection, result[0])
-        return result
-
-    def _store(self, session: SessionInput) -> None:
-        with self.batch.session() as connection:
-            outcome = writing.write(
-                connection,
-                session._replace(turns=self.watch.each(session.turns)),
-                dump_id=self._dump,
-                on_problem=self.counts.problem,
-                anew=self.again is not None,
-                index=self.batch.index,
-            )
-            self._link(connection, [(session.start, outcome)])
-            self.batch.outcomes.append((session.start, outcome))
-
-    def _store_long(self, session_input: SessionInput) -> None:
-        """Write a long session that seems to be new, which others see once all its turns are there."""
-        self.batch.commit()
-        with unfinished.written(self.engine, session_input, self._dump) as session:
-            with self.batch.session() as connection:
-                outcome = session.show(connection)
-                if outcome is not None:
-                    self._link(connection, [(session_input.start, outcome)])
-                    self.batch.outcomes.append((session_input.start, outcome))
-            self.batch.commit()
-        for problem in session.problems if outcome else ():
-            self.counts.problem(problem)
-        if outcome is None:
-            self._store(session_input)
-
-    def _on_commit(self, outcomes: Outcomes) -> None:
+    def _committed(self, outcomes: Outcomes) -> None:
+        """Count what became of sessions, now that it is sure."""
         self.counts.stored(outcomes)
         if self.dump_id is None and any(outcome.what != "found" for _, outcome in outcomes):
             with self.engine.connect() as connection:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from webapp.dumps.answer_alarm import MissingAnswers
-from webapp.dumps.records import Problem
-from webapp.store.ingest.beside import Outcomes
+from webapp.dumps.records import Problem, SessionStart
+from webapp.store.append import SessionOutcome
 from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.result import MOST_PROBLEMS, IngestResult
 from webapp.store.sessions.dumps import DumpLine
 
+Outcomes = Sequence[tuple[SessionStart, SessionOutcome]]
 _PROGRESS_EVERY = 200
 
 
@@ -30,6 +32,8 @@ class IngestCounts:
     turn_count: int = 0
     new_turns: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
+    in_part: bool = False
+    """whether a long session is stored as far as it was read"""
 
     def problem(self, problem: Problem) -> None:
         """Something is wrong with the dump, at a place in it."""
@@ -76,4 +80,6 @@ class IngestCounts:
         """What a person reads who had the reading end early."""
         count = len(self.sessions)
         sentence = f"{count:,} session{'' if count == 1 else 's'} of it {'is' if count == 1 else 'are'} stored whole"
-        return f"Cancelled: {sentence if count else 'nothing was stored'}. Read it again to go on."
+        rest = ", and one in part" if self.in_part and count else ""
+        nothing = "one session of it is stored in part" if self.in_part else "nothing was stored"
+        return f"Cancelled: {sentence + rest if count else nothing}. Read it again to go on."

@@ -41,6 +41,11 @@ class Spill:
         if len(self._held) >= MOST_TURNS or self._text >= MOST_TEXT:
             self._write()
 
+    @property
+    def size(self) -> int:
+        """Characters of the turns that are held in memory, about."""
+        return self._text
+
     def held(self, most: int) -> list[Turn] | None:
         """The turns, where all of them are in memory and have no more than `most` characters; they stay as they are."""
         return self._held if self._text <= most and not self._file.tell() else None

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 import sqlalchemy as sa
 
 from webapp.parsing import stored_trace
-from webapp.store import search
+from webapp.store import derive, search
 from webapp.store.db import database
-from webapp.store.models import Label, Parse, Session, Turn, is_unfinished, turns_of
-from webapp.store.write import derived
+from webapp.store.models import Parse, Session, Turn, is_unfinished, turns_of
 
 OnProgress = Callable[[int, int], None]
 _AT_ONCE = 200
+_find_session = sa.select(Session.id, Session.external_id, Session.title).where(Session.id == sa.bindparam("session"))
 _parses = (
     sa.select(Parse.id, Parse.profile, Parse.trace, Turn.raw)
     .join(Turn, Turn.id == Parse.turn_id)
@@ -38,7 +38,7 @@ def refold_all(engine: sa.Engine, on_progress: OnProgress = lambda _count, _of: 
 
     That is how what is stored gets the findings of a new rule. `on_progress` hears how many are finished, of how many.
     """
-    return _each(engine, _newest_first(engine), derived.refold, on_progress)
+    return _each(engine, _newest_first(engine), derive.settle, on_progress)
 
 
 def mark_unfit(engine: sa.Engine, on_progress: OnProgress = lambda _count, _of: None) -> dict[str, int]:
@@ -71,11 +71,10 @@ def _newest_first(engine: sa.Engine) -> Sequence[int]:
 
 
 def _each(
-    engine: sa.Engine, ids: Sequence[int], derive: Callable[[sa.Connection, int], object], on_progress: OnProgress
+    engine: sa.Engine, ids: Sequence[int], mend: Callable[[sa.Engine, int], object], on_progress: OnProgress
 ) -> int:
     for count, session_id in enumerate(ids, 1):
-        with database.writing(engine) as connection:
-            derive(connection, session_id)
+        mend(engine, session_id)
         on_progress(count, len(ids))
     return len(ids)
 
@@ -83,13 +82,15 @@ def _each(
 def lacking(engine: sa.Engine) -> list[int]:
     """The sessions that are not in the index or have no facets, the newest first."""
     with engine.connect() as connection:
-        indexed = search.indexed(connection)
-        rows = connection.execute(sa.select(Session.id, Session.facets.is_(None).label("bare")).where(~is_unfinished))
+        indexed = search.all_indexed(connection)
+        bare = sa.or_(Session.facets.is_(None), Session.stale).label("bare")
+        rows = connection.execute(sa.select(Session.id, bare).where(~is_unfinished))
         return sorted((row.id for row in rows if row.bare or row.id not in indexed), reverse=True)
 
 
-def _fill_in(connection: sa.Connection, session_id: int) -> None:
-    index = not search.is_indexed(connection, session_id)
-    if derived.refold(connection, session_id, index=index) and index:
-        labelled = sa.select(Label.turn_id).where(turns_of(Label.turn_id, session_id))
-        search.noted(connection, connection.scalars(labelled).all())
+def _fill_in(engine: sa.Engine, session_id: int) -> None:
+    with database.writing(engine) as connection:
+        session = connection.execute(_find_session, {"session": session_id}).one_or_none()
+        if session is not None and not search.indexed(connection, [session_id]):
+            search.index_session(connection, session)
+    derive.settle(engine, session_id)

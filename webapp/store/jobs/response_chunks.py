@@ -22,10 +22,9 @@ from sqlalchemy import orm
 from webapp import parsing
 from webapp.parsing import Profile, Trace
 from webapp.store.db import database
-from webapp.store.db.types import PackedJson, PackedText
+from webapp.store.db.types import PackedText
 from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn, is_response, is_unfinished
-from webapp.store.write import regrouping, relaxed_gc, row_values
-from webapp.store.write.facets import Digest, digest
+from webapp.store.write import regrouping, row_values
 from webapp.store.write.tally import READABLE
 
 AT_ONCE = 500
@@ -42,7 +41,6 @@ responses = (
     sa.select(
         *(Turn.id, _mine.version, _mine.verdict),
         sa.type_coerce(sa.case((_is_new, Turn.raw), else_=sa.null()), PackedText).label("raw"),
-        sa.type_coerce(sa.case((_is_new, _mine.trace), else_=sa.null()), PackedJson).label("old"),
         sa.or_(_home.verdict == "failed", Turn.recorded_failure.is_not(None)).label("failed"),
     )
     .join(Session, Session.id == Turn.session_id)
@@ -77,18 +75,14 @@ class Chunk:
 
 @dataclass(slots=True)
 class ParsedChunk:
-    """What came of a chunk: `counts` of all its responses, and rows and digests of those that were parsed anew.
-
-    `versions` has the version of each row that is replaced, by turn; `removed` the digests of those rows.
-    """
+    """What came of a chunk: `counts` of all its responses, and the rows of those that were parsed anew."""
 
     chunk: Chunk
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
     parses: list[row_values.Values] = field(default_factory=list)
     repairs: list[row_values.Values] = field(default_factory=list)
-    added: dict[int, list[Digest]] = field(default_factory=dict)
-    removed: dict[int, list[Digest]] = field(default_factory=dict)
-    versions: dict[int, str] = field(default_factory=dict)
+    sessions: set[int] = field(default_factory=set)
+    """of these"""
 
     def count(self, verdict: str, failed: bool) -> None:
         self.counts["responses"] += 1
@@ -101,11 +95,7 @@ class ParsedChunk:
         for turn_id, trace, _, _ in batch:
             if trace.verdict == "repaired":
                 self.repairs += row_values.values(row_values.REPAIR, row_values.repair_rows(turn_id, trace))
-            self.added.setdefault(turn_id // TURNS_A_SESSION, []).append(digest(trace))
-
-    def remove(self, turn_id: int, version: str, trace: Trace) -> None:
-        self.versions[turn_id] = version
-        self.removed.setdefault(turn_id // TURNS_A_SESSION, []).append(digest(trace))
+            self.sessions.add(turn_id // TURNS_A_SESSION)
 
 
 Chunks = Generator[ParsedChunk, None, None]
@@ -152,7 +142,7 @@ def _parts(connection: sa.Connection, session_id: int) -> list[Chunk]:
 
 
 def batches(
-    connection: sa.Connection, parser: Profile, chunk: Chunk, select: sa.Select[Any]
+    connection: sa.Connection, parser: Profile, chunk: Chunk, select: sa.Select[*tuple[Any, ...]]
 ) -> Iterator[Sequence[Any]]:
     """The rows of a chunk, some at a time."""
     known = "" if chunk.again else parser.version
@@ -167,13 +157,11 @@ def parse_chunk(connection: sa.Connection, parser: Profile, chunk: Chunk) -> Par
     parsed = ParsedChunk(chunk)
     for batch in batches(connection, parser, chunk, responses):
         new: list[tuple[int, str, Trace]] = []
-        for turn_id, version, verdict, raw, old, failed in batch:
+        for turn_id, version, verdict, raw, failed in batch:
             if chunk.again or version != parser.version:
                 trace = parsing.parse(raw, parser)
                 verdict = trace.verdict
                 new.append((turn_id, raw, trace))
-                if version is not None:
-                    parsed.remove(turn_id, version, Trace.from_dict(old))
             parsed.count(verdict, bool(failed))
         parsed.add(regrouping.with_ours(connection, new))
     return parsed
@@ -181,12 +169,11 @@ def parse_chunk(connection: sa.Connection, parser: Profile, chunk: Chunk) -> Par
 
 def parsed_chunks(engine: sa.Engine, parser: Profile, chunks: Iterator[Chunk], processes: int) -> Chunks:
     """All chunks in order, parsed by so many processes, this one among them; `chunks` is read on as needed."""
-    with relaxed_gc.seldom():
-        if processes > 1:
-            yield from _in_processes(engine, parser, chunks, processes - 1)
-            return
-        for chunk in chunks:
-            yield _parse(engine, parser, chunk)
+    if processes > 1:
+        yield from _in_processes(engine, parser, chunks, processes - 1)
+        return
+    for chunk in chunks:
+        yield _parse(engine, parser, chunk)
 
 
 def _parse(engine: sa.Engine, parser: Profile, chunk: Chunk) -> ParsedChunk:
@@ -230,7 +217,6 @@ _here: dict[str, Any] = {}
 def _begin_worker(url: str, profile: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
-    relaxed_gc.seldom().__enter__()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _here.update(engine=database.connect(url), parser=parsing.profile(profile))
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import sqlalchemy as sa
 
+from webapp.store import derive
 from webapp.store.db.database import writing
 from webapp.store.jobs import claims
 from webapp.store.jobs.response_chunks import Chunk
 from webapp.store.models import TURNS_A_SESSION, RunChunk, turns_of
-from webapp.store.write import derived
 
 MOST_TRIES = 3
 """How many workers may die over a chunk before its run is given up."""
@@ -106,5 +106,5 @@ def settle(connection: sa.Connection, run_id: int) -> None:
     here = RunChunk.run_id == run_id
     lows = connection.scalars(sa.select(RunChunk.low).where(here, RunChunk.uncounted))
     for session_id in sorted({low // TURNS_A_SESSION for low in lows}):
-        derived.refold(connection, session_id)
+        derive.derive(connection, [session_id])
     connection.execute(sa.delete(RunChunk).where(here))

@@ -18,14 +18,13 @@ from webapp.parsing.installing import refuse_absent
 from webapp.store.db import clock
 from webapp.store.db.database import writing
 from webapp.store.ingest import dump_files
-from webapp.store.ingest.helper_process import processors
 from webapp.store.jobs import chunk_writing, claims, heartbeat, response_chunks, run_chunks
 from webapp.store.jobs.chunk_writing import Cancelled
+from webapp.store.jobs.processors import processors
 from webapp.store.jobs.response_chunks import COUNTED, Chunk, ParsedChunk
 from webapp.store.jobs.run_queue import QUEUED, filters_scope, session_ids, session_scope
 from webapp.store.models import Run, RunChunk
 from webapp.store.sessions.filters import Filters
-from webapp.store.write import relaxed_gc
 
 OnProgress = Callable[[int, int], None]
 _log = logging.getLogger(__name__)
@@ -135,7 +134,7 @@ def replay_chunk(engine: sa.Engine, number: int, low: int, owner: str, settings:
         chunk = run_chunks.claim(engine, number, owner, low)
         if chunk is None:
             return False
-        with heartbeat.of_run(engine, number, owner), relaxed_gc.seldom(), engine.connect() as connection:
+        with heartbeat.of_run(engine, number, owner), engine.connect() as connection:
             parsed = response_chunks.parse_chunk(connection, parsing.profile(run.profile), chunk)
             connection.rollback()
             chunk_writing.store(engine, number, run.profile, owner, parsed)

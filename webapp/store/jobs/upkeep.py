@@ -1,5 +1,6 @@
 """What a server does beside its requests: removes what was deleted long ago and
-exports whose time is over, counts what killed replays left, and shows log records whose span never came."""
+exports whose time is over, counts what killed replays left, shows log records whose span never came, and derives
+sessions that grew."""
 
 from __future__ import annotations
 
@@ -11,11 +12,12 @@ from collections.abc import Callable
 import sqlalchemy as sa
 
 from webapp.config import Settings
+from webapp.store import derive
 from webapp.store.jobs import export_jobs, failure_webhook, runs
 from webapp.store.live import Gate
 from webapp.store.sessions import deletion
 
-_EVERY, _OVERDUE, _ALERTS = 600.0, 20.0, 60.0
+_EVERY, _OVERDUE, _ALERTS, _GROWN = 600.0, 20.0, 60.0, 1.0
 """seconds"""
 _log = logging.getLogger(__name__)
 
@@ -27,6 +29,7 @@ def start(engine: sa.Engine, settings: Settings) -> None:
     _begin(runs.end_killed, engine, settings)
     _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
     _begin(Gate(engine, settings).show_overdue, every=_OVERDUE)
+    _begin(derive.catch_up, engine, every=_GROWN)
 
 
 def _begin(task: Callable[..., object], *about: object, every: float | None = None) -> None:

@@ -15,13 +15,13 @@ from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.store.db import database, disk_full, locks
 from webapp.store.homes import changes, trials
 from webapp.store.ingest import dump_files, dump_locks, kept_dumps
-from webapp.store.ingest.helper_process import processors
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
 from webapp.store.jobs import claims, export_writing, jobs, run_queue, runs, uploads
 from webapp.store.jobs.heartbeat import Heartbeat
 from webapp.store.jobs.heartbeat import of_job as heartbeat_of_job
 from webapp.store.jobs.jobs import JobFailed
+from webapp.store.jobs.processors import processors
 from webapp.store.models import Dump
 from webapp.store.sessions.dumps import NoSuchDump
 

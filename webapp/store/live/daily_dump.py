@@ -18,17 +18,11 @@ from webapp.store.models import Dump
 
 
 class Count(NamedTuple):
-    """What a request brought to one session, whose `changed` was `before` and is `changed`.
-
-    `moved` says whether stored turns have other positions now, or other failures.
-    """
+    """What a request brought to one session."""
 
     session_id: int
     new: bool
     turns: int
-    before: int = 0
-    changed: int = 0
-    moved: bool = False
 
 
 def today(connection: sa.Connection) -> int:

@@ -10,11 +10,9 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store import search
+from webapp.store import derive
 from webapp.store.db import database
-from webapp.store.live import daily_dump, logs
-from webapp.store.live.findings_worker import FindingsWorker
-from webapp.store.live.growth import Growing
+from webapp.store.live import daily_dump, growth, logs
 from webapp.store.live.logs import ArrivedLog
 from webapp.store.live.routing import routed
 from webapp.store.live.spans import Arrived
@@ -42,11 +40,10 @@ class Gate:
 
     def __init__(self, engine: sa.Engine, settings: Settings) -> None:
         self._engine = engine
-        self._growing = Growing(settings)
+        self._home = settings.home
         self._waiting: list[_Ticket] = []
         self._lock = threading.Lock()
         self._writing = threading.Lock()
-        self._quiet = FindingsWorker(engine, self._writing, self._growing.renewed)
 
     def take(self, spans: list[Arrived], size: int, logged: Sequence[ArrivedLog] = ()) -> None:
         """Store `spans` and what was `logged` in a request of `size` bytes, and note on each what became of it.
@@ -99,18 +96,14 @@ class Gate:
         spans = [span for ticket in tickets for span in ticket.spans]
         for span in spans:
             span.refused, span.repeated = None, False
-        with self._growing.transaction(), database.writing(self._engine) as connection:
+        with database.writing(self._engine) as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LIVE)))
             dump_id = daily_dump.today(connection)
-            index = search.Pending()
             logged = [log for ticket in tickets for log in ticket.logs]
             late = logs.kept(connection, logged)
             logs.attach(connection, spans)
             late += logs.overdue(connection, datetime.now(UTC) - logs.WAIT)
-            counts = self._growing.grow(connection, routed(connection, [*spans, *late]), dump_id, index)
-            index.flush(connection)
+            counts = growth.grow(connection, routed(connection, [*spans, *late]), dump_id, self._home)
             daily_dump.count(connection, dump_id, [*spans, *logged], counts, sum(ticket.size for ticket in tickets))
-        for count in counts:
-            if count.turns and not count.new:
-                self._quiet.grew(count)
+        derive.grown(self._engine, [count.session_id for count in counts if not count.new])

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from functools import cache
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from webapp.config import Settings
-from webapp.dumps.records import Problem
+from webapp.dumps.formats.otlp import plugin as otlp
+from webapp.dumps.records import Problem, SessionStart
 from webapp.exports.session_dump import whole_entry
-from webapp.store import search
+from webapp.store import append, derive, search
 from webapp.store.db.dialect import change
+from webapp.store.homes import rules
 from webapp.store.live import lookup, places, reading
 from webapp.store.live.daily_dump import Count
-from webapp.store.live.new_sessions import Beginning, ignore
 from webapp.store.live.spans import Arrived, arrived
 from webapp.store.models import LiveSpan, Session
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.write import arrival, list_rows, row_values, rows, stored_turns
-from webapp.store.write.parser import SessionParser
-from webapp.store.write.session_rows import SessionRows
-from webapp.store.write.session_writer import SessionWriter
-from webapp.store.write.state_cache import StateCache, find_changed
+from webapp.store.write import arrival, row_values, rows, stored_turns
+from webapp.store.write.session_input import SessionInput
+from webapp.store.write.turn_rows import TurnBatch, TurnRows
 
 _AT_ONCE = 500
+"""spans of new sessions that are written together, and turns that are read together"""
 _find_span = sa.select(LiveSpan.entry).where(LiveSpan.session_id == sa.bindparam("session")).limit(1)
 _find_entries = (
     sa.select(StoredTurn.entry, StoredTurn.ordinal, StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at)
@@ -37,85 +34,87 @@ _find_entries = (
 _bring_back = sa.update(Session).where(Session.id == sa.bindparam("session")).values(deleted_at=None, changed=change())
 
 
-class Growing:
-    """Writes spans to their sessions, and holds the state of those that grew last."""
+class _New(NamedTuple):
+    """A new session, read but not written."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._held: StateCache[reading.LiveState] = StateCache()
-        self._next: dict[int, reading.LiveState] = {}
-        self._parser = cache(SessionParser)
-        """one for all sessions of a home profile: what it remembers is for all the same"""
+    given: SessionInput
+    spans: list[Arrived]
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Around a transaction: what is known of sessions that it wrote is held once it is committed."""
-        self._next = {}
-        yield
-        for state in self._next.values():
-            self._held.put(state)
 
-    def grow(
-        self, connection: sa.Connection, sessions: dict[str, list[Arrived]], dump_id: int, index: search.Pending
-    ) -> list[Count]:
-        """Add those spans that the sessions lack, all or none; each of the others says why. The caller commits."""
-        by_name = lookup.stored(connection, list(sessions))
-        for session in by_name.values():
-            if self._held.get(session.id) is None and connection.scalar(_find_span, {"session": session.id}) is None:
-                _adopt(connection, session.id)
-        spans = lookup.unknown(connection, {name: session.id for name, session in by_name.items()}, sessions)
-        counts = [self._append(connection, by_name[name], new, index) for name, new in spans.items() if name in by_name]
-        beginning = Beginning(connection, dump_id, index, self._settings.home)
-        for name, new in spans.items():
-            if name not in by_name:
-                beginning.add(name, _numbered(new, 0))
-        beginning.write()
-        self._next |= beginning.states
-        counts += beginning.counts
-        arrival.mark_live(connection, [count.session_id for count in counts if count.turns])
-        return counts
+def grow(connection: sa.Connection, sessions: dict[str, list[Arrived]], dump_id: int, home: str) -> list[Count]:
+    """Add those spans that the sessions lack, all or none; each of the others says why. The caller commits.
 
-    def renewed(self, session_id: int, before: int, after: int, rules: dict[str, int]) -> None:
-        """The session's findings were renewed, which changed nothing else: what is held of it stays good."""
-        state = self._held.get(session_id)
-        if state is not None and state.changed == before:
-            state.changed = after
-            state.session.facets.finding = rules
+    New sessions are derived; those that grew are marked, for who called to derive.
+    """
+    by_name = lookup.stored(connection, list(sessions))
+    for session in by_name.values():
+        if connection.scalar(_find_span, {"session": session.id}) is None:
+            _adopt(connection, session.id)
+    spans = lookup.unknown(connection, {name: session.id for name, session in by_name.items()}, sessions)
+    counts = [_append(connection, by_name[name], new) for name, new in spans.items() if name in by_name and new]
+    derive.mark_stale(connection, [count.session_id for count in counts])
+    counts += _begin(connection, {name: new for name, new in spans.items() if name not in by_name}, dump_id, home)
+    arrival.mark_live(connection, [count.session_id for count in counts if count.turns])
+    return counts
 
-    def _append(
-        self, connection: sa.Connection, stored_session: lookup.LiveSession, spans: list[Arrived], index: search.Pending
-    ) -> Count:
-        if not spans:
-            return Count(stored_session.id, False, 0)
-        state = self._state(connection, stored_session)
-        session, before = state.session, state.changed
-        first = len(session.tally.positions)
-        new = _numbered(spans, len(session.tally.firsts))
-        follow = state.tail is not None and state.tail.precedes(new)
-        spans_read = reading.read(connection, stored_session.id, new, first, state.tail)
-        state.tail, session.index = spans_read.tail, index if state.searched else None
-        session_rows = SessionRows(session, self._parser(stored_session.home), ignore, spans_read.twins)
-        writer = SessionWriter(lambda: nullcontext(connection), session_rows)
-        failed = [session_rows.fail_earlier(ordinal, text) for ordinal, text in spans_read.failures]
-        count = writer.write(spans_read.turns)
-        session.index = None
-        reading.note(connection, stored_session.id, new, first, spans_read.turns)
-        moved = not follow and places.settle(connection, stored_session.id, session.tally, new)
-        if stored_session.deleted:
-            connection.execute(_bring_back, {"session": stored_session.id})
-            list_rows.renew(connection, [stored_session.id])
-        state.changed = connection.scalars(find_changed, {"session": stored_session.id}).one()
-        return Count(stored_session.id, False, count, before, state.changed, moved or any(failed))
 
-    def _state(self, connection: sa.Connection, stored_session: lookup.LiveSession) -> reading.LiveState:
-        """What is known of the session; it is taken out of what is held until its new spans are committed."""
-        state = self._held.take(stored_session.id, stored_session.changed)
-        if state is None:
-            session = stored_turns.restored(connection, stored_session.id, stored_session.home)
-            state = reading.LiveState(stored_session.changed, session, searched=False)
-        state.searched = state.searched or search.is_indexed(connection, stored_session.id)
-        self._next[stored_session.id] = state
-        return state
+def _append(connection: sa.Connection, stored_session: lookup.LiveSession, spans: list[Arrived]) -> Count:
+    session_id, batch = stored_session.id, TurnBatch()
+    is_indexed = bool(search.indexed(connection, [session_id]))
+    tally = stored_turns.places(connection, session_id)
+    first = len(tally.positions)
+    new = _numbered(spans, len(tally.firsts))
+    spans_read = reading.read(connection, session_id, new, first)
+    turn_rows = TurnRows(session_id, tally, batch, ignore, spans_read.twins, is_indexed)
+    for ordinal, text in spans_read.failures:
+        turn_rows.fail(ordinal, text)
+    for turn in spans_read.turns:
+        if not turn_rows.add(turn):
+            break
+    batch.write(connection)
+    reading.note(connection, session_id, new, first, spans_read.turns)
+    places.settle(connection, session_id, tally, new)
+    if stored_session.deleted:
+        connection.execute(_bring_back, {"session": session_id})
+    return Count(session_id, False, turn_rows.count - first)
+
+
+def _begin(connection: sa.Connection, spans: dict[str, list[Arrived]], dump_id: int, home: str) -> list[Count]:
+    """Write sessions that begin with spans, short ones many at a time."""
+    homes, counts = rules.HomeChooser(rules.read(connection), home), list[Count]()
+    waiting, size = list[_New](), 0
+    for name, new in spans.items():
+        waiting.append(_read(connection, name, _numbered(new, 0), homes))
+        size += len(new)
+        if size >= _AT_ONCE:
+            counts += _written(connection, waiting, dump_id)
+            waiting, size = [], 0
+    return [*counts, *_written(connection, waiting, dump_id)]
+
+
+def _read(connection: sa.Connection, name: str, spans: list[Arrived], homes: rules.HomeChooser) -> _New:
+    told_home, service = (_resource_text(spans, key) for key in (otlp.HOME, otlp.SERVICE))
+    start = SessionStart(name, otlp.name, told_home, service=service)
+    turns = reading.read(connection, 0, spans, 0).turns
+    return _New(SessionInput(start, turns, homes.choose(start, ignore)), spans)
+
+
+def _written(connection: sa.Connection, waiting: list[_New], dump_id: int) -> Iterator[Count]:
+    given = [new.given for new in waiting]
+    outcomes = append.write(connection, given, dump_id=lambda _: dump_id, on_problem=ignore)
+    for new, outcome in zip(waiting, outcomes, strict=True):
+        reading.note(connection, outcome.id, new.spans, 0, list(new.given.turns))
+        yield Count(outcome.id, True, outcome.new_turns)
+
+
+def _resource_text(spans: list[Arrived], key: str) -> str | None:
+    """What the first resource that says so says as `key`."""
+    values = (reading.resource_value(span.entry, key) for span in spans)
+    return next((value for value in values if isinstance(value, str) and value), None)
+
+
+def ignore(_problem: Problem) -> None:
+    """Places in a request say nothing once it is gone; what matters is said of each span."""
 
 
 def _numbered(spans: list[Arrived], first: int) -> list[Arrived]:

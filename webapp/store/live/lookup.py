@@ -18,8 +18,6 @@ _find = (
     sa.select(
         Session.external_id,
         Session.id,
-        Session.home_profile,
-        Session.changed,
         Session.source_format,
         Session.deleted_at.is_not(None).label("deleted"),
     )
@@ -42,19 +40,13 @@ class LiveSession(NamedTuple):
     """The newest revision of a session that spans can be added to."""
 
     id: int
-    home: str
-    changed: int
     deleted: bool
 
 
 def stored(connection: sa.Connection, names: Sequence[str]) -> dict[str, LiveSession]:
     """Those of the sessions `names` whose newest revision came as spans."""
     newest = {row.external_id: row for part in _parts(names) for row in connection.execute(_find, {"names": part})}
-    return {
-        name: LiveSession(row.id, row.home_profile, row.changed, row.deleted)
-        for name, row in newest.items()
-        if row.source_format == otlp.name
-    }
+    return {name: LiveSession(row.id, row.deleted) for name, row in newest.items() if row.source_format == otlp.name}
 
 
 def unknown(

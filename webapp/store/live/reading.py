@@ -12,17 +12,15 @@ import sqlalchemy as sa
 
 from webapp import jsontext
 from webapp.dumps.formats import otlp
-from webapp.dumps.records import Problem, Turn, changed
+from webapp.dumps.records import Problem, Turn
 from webapp.exports.session_dump import whole_entry
 from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveSpan
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.write import row_values, rows, state_cache
+from webapp.store.write import row_values, rows
 
 BEFORE, AFTER = 32, 4
 """How many stored spans before each new one, and after a late one, are read along."""
-MOST_TAIL = 512 * 1024
-"""characters that are kept of a session to read on from; where it takes more, stored spans are read again"""
 _AT_ONCE = 500
 SPANS = rows.plain(LiveSpan)
 _of_session = sa.select(LiveSpan.entry, LiveSpan.ordinal, LiveSpan.turns, LiveSpan.started).where(
@@ -40,64 +38,23 @@ _find_entries = sa.select(StoredTurn.ordinal, StoredTurn.source, StoredTurn.raw,
 )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Step:
-    """A span in the order of time: a new one, or a stored one with the ordinals of its turns.
-
-    `said` is what the span says by itself, once it was read.
-    """
+    """A span in the order of time: a new one, or a stored one with the ordinals of its turns."""
 
     number: int
     new: Arrived | None
     ordinal: int = 0
     turns: int = 0
-    said: list[otlp.Read] | None = None
-
-
-@dataclass(slots=True)
-class Tail:
-    """A session's last spans as they were read, so that those that follow them need nothing of the database."""
-
-    reader: otlp.Reader
-    steps: list[_Step]
-    started: int
-    """of the last, in nanoseconds"""
-    size: int
-    """characters that it holds, about"""
-
-    @classmethod
-    def of_nothing(cls) -> Tail:
-        """That of a session that has no spans yet."""
-        return cls(otlp.Reader(), [], otlp.NO_TIME, 0)
-
-    def precedes(self, new: list[Arrived]) -> bool:
-        """Whether `new`, which is in the order of time, all stand behind the last span."""
-        return new[0].started >= self.started
-
-
-@dataclass(slots=True)
-class LiveState(state_cache.GrownState):
-    """A session's state with the `tail` that its last spans left; `searched`: its texts are in the index."""
-
-    searched: bool
-    tail: Tail | None = None
-
-    @property
-    def size(self) -> int:
-        return state_cache.size_of(self.session) + (self.tail.size if self.tail else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What new spans say: `twins` maps ordinals of new turns to stored ones, `failures` are of stored turns.
-
-    `tail` is what to read on from, if the new spans are the session's last.
-    """
+    """What new spans say: `twins` maps ordinals of new turns to stored ones, `failures` are of stored turns."""
 
     turns: list[Turn]
     twins: dict[int, int]
     failures: list[tuple[int, str]]
-    tail: Tail | None
 
 
 def digest(entry: dict[str, Any]) -> bytes:
@@ -115,53 +72,29 @@ def resource_value(entry: dict[str, Any], key: str) -> Any:
     return None
 
 
-def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: int, tail: Tail | None = None) -> Read:
-    """The turns of `new` (in the order of time) as entries of the session; `first` is their first turn's ordinal.
-
-    With the session's `tail`, which it then takes over, spans that follow are read without the database.
-    """
-    stored_entries: dict[int, dict[str, Any]] = {}
-    if tail is not None and tail.precedes(new):
-        reader, steps = tail.reader, [*tail.steps, *(_Step(span.number, span) for span in new)]
-    else:
-        reader, steps = otlp.Reader(), _steps(connection, session_id, new)
-        stored_entries = entries(connection, session_id, [step.ordinal for step in steps if step.new is None])
-    for step in steps:
-        if step.said is None:
-            step.said = reader.turns(step.number, step.new.entry if step.new else stored_entries.get(step.ordinal, {}))
-    turns_by_step = _linked(steps)
+def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: int) -> Read:
+    """The turns of `new` (in the order of time) as entries of the session; `first` is their first turn's ordinal."""
+    reader, steps = otlp.Reader(), _steps(connection, session_id, new)
+    stored_entries = entries(connection, session_id, [step.ordinal for step in steps if step.new is None])
+    said = {
+        step.number: reader.turns(step.number, step.new.entry if step.new else stored_entries.get(step.ordinal, {}))
+        for step in steps
+    }
+    turns_by_step = _linked(said)
     turns = [turn for step in steps if step.new for turn in turns_by_step[step.number]]
     first_new = next(index for index, step in enumerate(steps) if step.new)
     late = [step for step in steps[first_new:] if not step.new]  # the stored spans that new ones stand before
     twins = _twins(connection, session_id, late, turns_by_step, turns, first) if late else {}
-    failures = list(_failures(connection, session_id, steps, turns_by_step))
-    return Read(turns, twins, failures, None if late else _tail(reader, steps, turns_by_step, first))
+    return Read(turns, twins, list(_failures(connection, session_id, steps, turns_by_step)))
 
 
-def _linked(steps: list[_Step]) -> dict[int, list[Turn]]:
+def _linked(said: dict[int, list[otlp.Read]]) -> dict[int, list[Turn]]:
     """The turns of each step, by its number."""
-    turns: dict[int, list[Turn]] = {step.number: [] for step in steps}
-    for turn in otlp.linked(pair for step in steps for pair in step.said or ()):
+    turns: dict[int, list[Turn]] = {number: [] for number in said}
+    for turn in otlp.linked(pair for pairs in said.values() for pair in pairs):
         if not isinstance(turn, Problem):
             turns[turn.entry].append(turn)
     return turns
-
-
-def _tail(reader: otlp.Reader, steps: list[_Step], turns: dict[int, list[Turn]], first: int) -> Tail | None:
-    """What to read on from, now that the new spans' turns are stored from `first` on; None where that is too much."""
-    last = steps[-1].new
-    assert last is not None
-    for step in steps:
-        if step.new is not None:
-            step.ordinal, step.turns, step.new = first, len(turns[step.number]), None
-            first += step.turns
-    last_steps = steps[-BEFORE:]
-    for step in last_steps:
-        step.said = [
-            (changed(turn, source=None) if turn.source is not None else turn, side) for turn, side in step.said or ()
-        ]
-    size = reader.size + sum(len(turn.raw or "") + 500 for step in last_steps for turn, _ in step.said or ())
-    return Tail(reader, last_steps, last.started, size) if size <= MOST_TAIL else None
 
 
 def note(connection: sa.Connection, session_id: int, new: list[Arrived], first: int, turns: Iterable[Turn]) -> None:

@@ -35,6 +35,7 @@ class Session(Numbered):
         sa.Index("ix_session_failures", "failed_count", "happened_at", "id", "deleted_at"),
         sa.Index("ix_session_length", "response_count", "happened_at", "id", "deleted_at"),
         sa.Index("ix_session_ended_at", "ended_at", "happened_at", "id"),
+        partial_index("ix_session_stale", "id", where="stale"),
         partial_index("ix_session_deleted_at", "deleted_at", "changed", where="deleted_at IS NOT NULL"),
     )
 
@@ -90,6 +91,8 @@ class Session(Numbered):
     """grows with every change to the session: whoever keeps an index reads on from the last one; `dialect.change`"""
     grown_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
     """when spans or a watched file last brought turns; the page of such a session looks for more for a while"""
+    stale: orm.Mapped[bool] = orm.mapped_column(default=False)
+    """whether turns came of which nothing is made yet: see `store.derive`"""
     deleted_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
     """hidden everywhere, and gone for good after a while"""
 

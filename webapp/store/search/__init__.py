@@ -4,9 +4,12 @@
 
 from webapp.store.search.finding import Found, FoundSessions, Match, find, matches, sessions
 from webapp.store.search.index import (
+    all_indexed,
     clear,
     forget_errors,
     index_notes,
+    index_session,
+    index_turns,
     indexed,
     is_indexed,
     lacking,

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
 from webapp.store.db import packing
-from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn, is_unfinished
-from webapp.store.search.pending import KINDS, SLOTS, Note, Text, key
+from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn, turns_of
+from webapp.store.search.pending import KINDS, SLOTS, Note, Text, key, session_notes
 from webapp.store.search.words import folded
 
 _AT_ONCE = 16
 """texts, each of any size"""
+_SIZE = TURNS_A_SESSION * SLOTS
+_find_ids = sa.text("SELECT rowid FROM search_note WHERE rowid IN :keys").bindparams(
+    sa.bindparam("keys", expanding=True)
+)
 
 
 def index_turns(connection: sa.Connection, texts: Sequence[Text]) -> None:
@@ -76,11 +81,16 @@ def clear(connection: sa.Connection) -> None:
     connection.exec_driver_sql("DELETE FROM search_note")
 
 
-def indexed(connection: sa.Connection) -> set[int]:
+def all_indexed(connection: sa.Connection) -> set[int]:
     """The sessions that are in the index."""
-    size = TURNS_A_SESSION * SLOTS
-    query = f"SELECT rowid / {size} FROM search_note WHERE rowid = rowid / {size} * {size}"  # noqa: S608
+    query = f"SELECT rowid / {_SIZE} FROM search_note WHERE rowid = rowid / {_SIZE} * {_SIZE}"  # noqa: S608
     return {int(row[0]) for row in connection.exec_driver_sql(query)}
+
+
+def indexed(connection: sa.Connection, session_ids: Iterable[int]) -> set[int]:
+    """Those of these sessions that are in the index: their id was written there."""
+    keys = [number * _SIZE for number in session_ids]
+    return {row[0] // _SIZE for row in connection.execute(_find_ids, {"keys": keys})}
 
 
 def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
@@ -94,15 +104,23 @@ def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
     _delete_notes(connection, low * SLOTS, high * SLOTS)
 
 
-def forget_errors(connection: sa.Connection, session_id: int) -> None:
-    """Take out what is said of a session's failed parses."""
-    low, high = session_id * TURNS_A_SESSION * SLOTS, (session_id + 1) * TURNS_A_SESSION * SLOTS
-    _delete_notes(connection, low, high, f"AND rowid % {SLOTS} = {KINDS.index('error')}")
+def forget_errors(connection: sa.Connection, first: int, last: int) -> None:
+    """Take out what is said of failed parses of the sessions from the number `first` to `last`."""
+    _delete_notes(connection, first * _SIZE, (last + 1) * _SIZE, f"AND rowid % {SLOTS} = {KINDS.index('error')}")
+
+
+def index_session(connection: sa.Connection, session: Any) -> None:
+    """Add a session that is not in the index: its id, its title, its turns' texts and what labels say of them."""
+    index_notes(connection, session_notes(session.id, session.external_id, session.title))
+    low, high = session.id * TURNS_A_SESSION, (session.id + 1) * TURNS_A_SESSION
+    for texts in _texts(connection, low, high):
+        index_turns(connection, texts)
+    noted(connection, connection.scalars(sa.select(Label.turn_id).where(turns_of(Label.turn_id, session.id))))
 
 
 def lacking(connection: sa.Connection) -> bool:
     """Whether sessions from before there was an index are not in it yet: the oldest is the last to come in."""
-    oldest = connection.scalar(sa.select(sa.func.min(Session.id)).where(~is_unfinished))
+    oldest = connection.scalar(sa.select(sa.func.min(Session.id)))
     return oldest is not None and not is_indexed(connection, oldest)
 
 
@@ -114,12 +132,17 @@ def is_indexed(connection: sa.Connection, session_id: int) -> bool:
 
 def _remove_raw(connection: sa.Connection, low: int, high: int) -> None:
     """Give the index, which holds no texts, each text that it is to forget."""
+    for texts in _texts(connection, low, high):
+        connection.exec_driver_sql("INSERT INTO search_raw(search_raw, rowid, raw) VALUES ('delete', ?, ?)", texts)
+
+
+def _texts(connection: sa.Connection, low: int, high: int) -> Iterator[list[Text]]:
+    """The texts of the turns from the number `low` up to `high`, a few at a time."""
     text = sa.type_coerce(Turn.raw, sa.LargeBinary()).label("text")
     here = (Turn.id >= low, Turn.id < high, Turn.raw.is_not(None), Turn.duplicate_of.is_(None))
     query = sa.select(Turn.id, text).where(*here).execution_options(yield_per=_AT_ONCE)
     for rows in connection.execute(query).partitions():
-        texts = [(row.id, packing.unpack_text(bytes(row.text))) for row in rows]
-        connection.exec_driver_sql("INSERT INTO search_raw(search_raw, rowid, raw) VALUES ('delete', ?, ?)", texts)
+        yield [(row.id, packing.unpack_text(bytes(row.text))) for row in rows]
 
 
 def _delete_notes(connection: sa.Connection, low: int, high: int, more: str = "") -> None:

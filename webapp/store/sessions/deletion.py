@@ -22,7 +22,6 @@ from webapp.store.models import (
     LabelEvent,
     Session,
     Turn,
-    is_unfinished,
     turns_of,
 )
 from webapp.store.write import list_rows
@@ -35,7 +34,6 @@ _last = sa.select(sa.func.max(Turn.ordinal)).where(Turn.session_id == sa.bindpar
 _changed_if_deleted = sa.select(Session.changed).where(
     Session.id == sa.bindparam("session"), Session.deleted_at < sa.bindparam("before")
 )
-_find_unfinished = sa.select(Session.id).where(Session.id == sa.bindparam("session"), is_unfinished)
 _find_row = sa.select(
     *(Session.id, Session.dump_id, Session.source_format, Session.home_profile),
     *(Session.ingested_at, Session.happened_at),
@@ -166,16 +164,6 @@ def _purge(engine: sa.Engine, session_id: int, before: datetime, *, leaves_row: 
         connection.execute(sa.update(Session).where(Session.id == session_id).values(**_no_names()))
         connection.execute(sa.delete(DumpSession).where(DumpSession.session_id == session_id))
     return _remove_in_parts(engine, session_id, last, leaves_row=leaves_row)
-
-
-def discard(engine: sa.Engine, session_id: int) -> None:
-    """Remove a session that nobody has seen, if it still is one: see `store.ingest.unfinished`."""
-    parameters = {"session": session_id}
-    with engine.connect() as connection:
-        if connection.scalar(_find_unfinished, parameters) is None:
-            return
-        last: int = connection.scalar(_last, parameters) or 0
-    _remove_in_parts(engine, session_id, last)
 
 
 def _remove_in_parts(engine: sa.Engine, session_id: int, last: int, *, leaves_row: bool = False) -> bool:

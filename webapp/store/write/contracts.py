@@ -29,7 +29,7 @@ class Placed(Protocol):
 
 
 class Row(NamedTuple):
-    """A row of `TurnContract`; its turn's id is its ordinal while the session has no number."""
+    """A row of `TurnContract`."""
 
     turn_id: int
     state: str
@@ -66,15 +66,9 @@ class Answers(Generic[P]):
             yield placed, contracts.get(id(placed))
 
 
-def store(connection: sa.Connection, session_id: int, first: int, rows: Sequence[Row]) -> None:
-    """Store the contracts of a session from the ordinal `first` on in place of those that it had."""
-    start = session_id * TURNS_A_SESSION
-    of_these = TurnContract.turn_id.between(start + first, start + TURNS_A_SESSION - 1)
+def replace(connection: sa.Connection, first: int, last: int, rows: Sequence[Row]) -> None:
+    """Store the contracts of the sessions from the number `first` to `last` in place of those that they had."""
+    of_these = TurnContract.turn_id.between(first * TURNS_A_SESSION, (last + 1) * TURNS_A_SESSION - 1)
     connection.execute(sa.delete(TurnContract).where(of_these))
-    insert(connection, rows)
-
-
-def insert(connection: sa.Connection, rows: Sequence[Row]) -> None:
-    """Store the contracts of turns that have none."""
     for at in range(0, len(rows), _AT_ONCE):
         connection.execute(sa.insert(TurnContract), [row._asdict() for row in rows[at : at + _AT_ONCE]])

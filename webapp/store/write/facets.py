@@ -8,14 +8,13 @@
      "errors": {kind: n}, "agents": [names], "phases": [names], "tools": [names], "hosts": [names],
      "finding": {rule: n}, "contracts": {state of a response, or "broken": n}}
 
-Each number counts responses but `tried`; empty parts are left out. Whoever stores findings sets their part in the same
-transaction (`finding_runner.set_counts`); growth keeps it until then.
+Each number counts responses but `tried`; empty parts are left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -101,35 +100,25 @@ class OfProfile:
     tried: dict[str, int] = field(default_factory=dict)
     repairs: dict[str, int] = field(default_factory=dict)
 
-    def count(self, parse_digest: Digest, by: int = 1) -> None:
-        """Count one parse; with -1 take away one that was counted before."""
-        self.verdicts[parse_digest.verdict] += by
+    def count(self, parse_digest: Digest) -> None:
+        """Count one parse."""
+        self.verdicts[parse_digest.verdict] += 1
         won = self.won.get(parse_digest.strategy)
         if won is None:
             won = self.won[parse_digest.strategy] = ([0, 0], {})
-        won[0][0] += by
-        won[0][1] += by * parse_digest.microseconds
+        won[0][0] += 1
+        won[0][1] += parse_digest.microseconds
         exponent = str(parse_digest.microseconds.bit_length())
-        won[1][exponent] = won[1].get(exponent, 0) + by
+        won[1][exponent] = won[1].get(exponent, 0) + 1
         for strategy in parse_digest.tried:
-            self.tried[strategy] = self.tried.get(strategy, 0) + by
+            self.tried[strategy] = self.tried.get(strategy, 0) + 1
         for repair in parse_digest.repairs:
-            self.repairs[repair] = self.repairs.get(repair, 0) + by
-
-    def without_zeros(self) -> OfProfile:
-        """These counters as if what was taken away had never been counted."""
-        won = {
-            strategy: (numbers, {exponent: count for exponent, count in exponents.items() if count})
-            for strategy, (numbers, exponents) in self.won.items()
-            if numbers[0]
-        }
-        tried, repairs = ({name: count for name, count in part.items() if count} for part in (self.tried, self.repairs))
-        return OfProfile(self.verdicts, won, tried, repairs)
+            self.repairs[repair] = self.repairs.get(repair, 0) + 1
 
 
 @dataclass(slots=True)
 class Facets:
-    """A session's counters while it is written; `of` and `as_dict` read and write `session.facets`."""
+    """A session's counters while it is written; `as_dict` is what `session.facets` keeps."""
 
     profiles: dict[str, OfProfile] = field(default_factory=dict)
     models: dict[str, list[int]] = field(default_factory=dict)
@@ -201,45 +190,6 @@ class Facets:
         parts["hosts"] = list(self.hosts)
         parts |= {"finding": self.finding, "contracts": self.contracts}
         return {name: part for name, part in parts.items() if part}
-
-    @classmethod
-    def of(cls, facets: Mapping[str, Any] | None) -> Facets:
-        """The counters as `session.facets` keeps them."""
-        facets = facets or {}
-        return cls(
-            {name: _of_profile(counters) for name, counters in facets.get("profiles", {}).items()},
-            facets.get("models", {}),
-            facets.get("errors", {}),
-            dict.fromkeys(facets.get("agents", ())),
-            dict.fromkeys(facets.get("phases", ())),
-            dict.fromkeys(facets.get("tools", ())),
-            dict.fromkeys(facets.get("hosts", ())),
-            facets.get("finding", {}),
-            facets.get("contracts", {}),
-        )
-
-
-def recounted(
-    facets: Mapping[str, Any], profile: str, removed: Sequence[Digest], added: Sequence[Digest]
-) -> dict[str, Any]:
-    """`facets` once parses of a profile came and others, which they replace, are gone.
-
-    The profile is neither the session's home profile nor `fencepost`: on those more depends, which a fold makes.
-    """
-    counted = Facets.of(facets)
-    of_profile = counted.profiles.pop(profile, None) or OfProfile()
-    for parse_digest in removed:
-        of_profile.count(parse_digest, -1)
-    for parse_digest in added:
-        of_profile.count(parse_digest)
-    if any(of_profile.verdicts):
-        counted.profiles[profile] = of_profile.without_zeros()
-    return counted.as_dict()
-
-
-def _of_profile(counters: Mapping[str, Any]) -> OfProfile:
-    won = {strategy: ([count, took], exponents) for strategy, (count, took, exponents) in counters["won"].items()}
-    return OfProfile(counters["verdicts"], won, counters.get("tried", {}), counters.get("repairs", {}))
 
 
 def _note(names: dict[str, None], name: str) -> None:

@@ -22,18 +22,21 @@ def is_known(name: str) -> bool:
 
 
 class SessionParser:
-    """Runs the profiles of one session; texts that come again soon are not parsed again."""
+    """Runs the profiles of one session, of the `names`; texts that come again soon are not parsed again."""
 
     def __init__(self, home: str) -> None:
-        self.home = home
-        names = dict.fromkeys((OURS,) if home == UNKNOWN else (home, OURS))
-        profiles = [engine.profile(name) for name in names]
+        profiles = {name: engine.profile(name) for name in ((OURS,) if home == UNKNOWN else (home, OURS))}
 
-        def parsed(raw: str) -> tuple[Trace, ...]:
-            return tuple(engine.parse(raw, profile) for profile in profiles)
+        def parsed(raw: str, name: str) -> Trace:
+            return engine.parse(raw, profiles[name])
 
-        self._parsed, self._remembered = parsed, lru_cache(maxsize=_MOST_KEPT)(parsed)
+        self.names = tuple(profiles)
+        self._parsed, self._remembered = parsed, lru_cache(maxsize=2 * _MOST_KEPT)(parsed)
+
+    def trace(self, raw: str, name: str) -> Trace:
+        """What one of the profiles makes of a text."""
+        return self._remembered(raw, name) if len(raw) <= _LONGEST_KEPT else self._parsed(raw, name)
 
     def traces(self, raw: str) -> tuple[Trace, ...]:
         """The trace of the home profile if it is known, then `fencepost`'s where that is another."""
-        return self._remembered(raw) if len(raw) <= _LONGEST_KEPT else self._parsed(raw)
+        return tuple(self.trace(raw, name) for name in self.names)

@@ -1,14 +1,10 @@
-"""A session's derived state as a fold: it sees each turn with its traces once, and owns all that follows from them.
-
-Ingest, growth, live spans, replays and `db reindex` all are this fold; `store.write.stored_turns` gives it what is
-stored.
-"""
+"""A session's derived state as a fold: it sees each turn with its traces once, and owns all that follows from them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -45,10 +41,7 @@ class PlacedTurn(NamedTuple):
 
 @dataclass(slots=True)
 class SessionState:
-    """Counters, strip, facets, findings and search texts of a session, as of the turns that were seen.
-
-    A session that has no number yet has the number 0: its turns' ids are their ordinals (see `session_rows`).
-    """
+    """Counters, strip, facets, findings and search texts of a session, as of the turns that were seen."""
 
     session_id: int
     home: str
@@ -56,20 +49,22 @@ class SessionState:
     tally: Tally = field(default_factory=Tally)
     facets: Facets = field(default_factory=Facets)
     raw_bytes: int = 0
-    rules: RuleRunner | None = None
-    """None where the rules look at the session later"""
+    rules: RuleRunner = field(kw_only=True)
     index: search.Pending | None = None
     """takes what is searched; None where the session is not in the index, or these turns are already"""
     findings: list[RuleFinding] = field(default_factory=list)
+    ingested_at: datetime | None = None
+    """when it came in: the time of a session whose turns have none"""
     answers: contracts.Answers[PlacedTurn] = field(default_factory=contracts.Answers)
     contracts: list[contracts.Row] = field(default_factory=list)
-    """of the turns from the ordinal `first_contract` on, but for those of which the log says nothing"""
-    first_contract: int = 0
+    """of its turns, but for those of which the log says nothing"""
 
     @classmethod
-    def of_nothing(cls, session_id: int, home: str, index: search.Pending | None = None) -> SessionState:
+    def of_nothing(
+        cls, session_id: int, home: str, index: search.Pending | None = None, ingested_at: datetime | None = None
+    ) -> SessionState:
         """That of a session before its first turn, whose program used the profile `home`."""
-        return cls(session_id, home, rules=rules_for(home), index=index)
+        return cls(session_id, home, rules=RuleRunner(RuleContext(home, readers)), index=index, ingested_at=ingested_at)
 
     def see(self, placed: PlacedTurn) -> None:
         """Take the next turn in, once it has its place in the tally."""
@@ -89,22 +84,20 @@ class SessionState:
         self._note("failure", original, text)
         return True
 
-    def settle(self, *, more_may_come: bool = False) -> None:
-        """All turns have come, at least for now: let the rules speak."""
+    def settle(self) -> None:
+        """All turns have come: let the rules speak."""
         for placed, contract in self.answers.rest():
             self._hold(placed, contract)
-        if self.rules is not None:
-            self.findings = self.rules.so_far() if more_may_come else self.rules.findings()
-            self.facets.finding = finding_counts(self.findings)
+        self.findings = self.rules.findings()
+        self.facets.finding = dict(Counter(finding.rule for finding in self.findings))
 
     def columns(self) -> dict[str, Any]:
         """The derived columns of `session`."""
         tally = self.tally
         values: dict[str, Any] = {**tally.counters(), "models": list(tally.models)}
         values |= {"facets": self.facets.as_dict(), "raw_bytes": self.raw_bytes}
-        if tally.started_at is not None:
-            values |= {"started_at": tally.started_at, "ended_at": tally.ended_at, "happened_at": tally.started_at}
-        return values
+        values |= {"started_at": tally.started_at, "ended_at": tally.ended_at}
+        return values | {"happened_at": tally.started_at or self.ingested_at}
 
     def turn_id(self, ordinal: int) -> int:
         return self.session_id * TURNS_A_SESSION + ordinal
@@ -137,28 +130,17 @@ class SessionState:
                 self.contracts.append(contracts.Row.of(self.turn_id(placed.ordinal), contract))
             if contract.is_broken:
                 self.tally.break_contract(placed.ordinal, contract.state)
-        if self.rules is not None:
-            self.rules.see(turn_view(placed, self.is_home_known, contract))
+        self.rules.see(turn_view(placed, self.is_home_known, contract))
 
     def _note(self, kind: search.Kind, ordinal: int, text: str) -> None:
         if self.index is not None:
             self.index.note(search.Note(kind, self.turn_id(ordinal), text))
 
 
-def rules_for(home: str) -> RuleRunner:
-    """The rules over a session whose program used the profile `home`."""
-    return RuleRunner(RuleContext(home, readers))
-
-
 @lru_cache(maxsize=128)
 def readers(raw: str) -> list[str]:
     """The profiles that read a value from `raw`; remembered, since a session is folded again and again."""
     return [name for name in parsing.profiles() if parsing.parse(raw, name).verdict in READABLE]
-
-
-def finding_counts(findings: Sequence[RuleFinding]) -> dict[str, int]:
-    """How many findings of each rule there are."""
-    return dict(Counter(finding.rule for finding in findings))
 
 
 def turn_view(placed: PlacedTurn, is_home_known: bool, contract: Contract | None) -> TurnView:

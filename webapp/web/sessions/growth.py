@@ -9,7 +9,7 @@ from flask import Blueprint, Response, make_response, render_template, request
 
 from webapp.extensions import db
 from webapp.store.sessions import sessions as store
-from webapp.store.write import finding_runner
+from webapp.store.write import finding_rows
 from webapp.web.sessions import timeline_window
 
 blueprint = Blueprint("growing", __name__)
@@ -25,7 +25,7 @@ def head(ident: str) -> Response:
     if request.args.get("changed", type=int) == session.changed:
         response = Response(status=204)
     else:
-        context = timeline_window.head(db.session, session, finding_runner.findings_of(db.session, session.id))
+        context = timeline_window.head(db.session, session, finding_rows.findings_of(db.session, session.id))
         first, last = 0, min(session.turn_count, timeline_window.STEP) - 1
         response = make_response(
             render_template("sessions/_head.html", session=session, first=first, last=last, **context)

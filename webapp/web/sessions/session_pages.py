@@ -21,7 +21,7 @@ from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.columns import NUMBERS
 from webapp.store.sessions.failure_steps import FailedPlace
-from webapp.store.write import finding_runner
+from webapp.store.write import finding_rows
 from webapp.store.write.tally import VERDICTS
 from webapp.web import links
 from webapp.web.api import sessions as api
@@ -67,7 +67,7 @@ def show(ident: str) -> Response:
     """The page; for htmx and session.js the window of the timeline that `from` names."""
     session = store.find(db.session, ident)
     query = timeline_window.timeline_query(request.args, session)
-    findings = finding_runner.findings_of(db.session, session.id)
+    findings = finding_rows.findings_of(db.session, session.id)
     context = timeline_window.window(db.session, session, query, findings)
     if not wants_partial():
         context |= timeline_window.head(db.session, session, findings) | timeline_window.hits(
@@ -193,7 +193,7 @@ def show_api(ident: str) -> Response:
     turns = [asdict(line) for line in lines]
     for turn in turns:
         turn["sent_at"] = turn["sent_at"] and turn["sent_at"].isoformat()
-    findings = [finding_runner.as_dict(finding) for finding in finding_runner.findings_of(db.session, session.id)]
+    findings = [finding_rows.as_dict(finding) for finding in finding_rows.findings_of(db.session, session.id)]
     return jsonify(session=session_dict(session), findings=findings, turns=turns)
 
 

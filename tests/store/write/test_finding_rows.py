@@ -9,12 +9,13 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp import jsontext
+from webapp.store import derive
 from webapp.store.db import database
 from webapp.store.exports import session_dump
 from webapp.store.jobs import reindex
 from webapp.store.models import Finding, Session
 from webapp.store.sessions import sessions
-from webapp.store.write import derived, finding_runner
+from webapp.store.write import finding_rows
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 LOST = [entry("go", "turn_input"), entry(BROKEN), entry("The script ran successfully.")]
@@ -22,7 +23,7 @@ LOST = [entry("go", "turn_input"), entry(BROKEN), entry("The script ran successf
 
 def kept(db: orm.Session, name: str) -> dict[str, list[int]]:
     db.expire_all()
-    return {finding.rule: finding.turns for finding in finding_runner.findings_of(db, sessions.find(db, name).id)}
+    return {finding.rule: finding.turns for finding in finding_rows.findings_of(db, sessions.find(db, name).id)}
 
 
 def everything(db: orm.Session) -> list[object]:
@@ -78,7 +79,7 @@ def test_found_anew_they_are_the_same(bring: Bring, db: orm.Session, engine: sa.
     assert len(before) > 10
     with database.writing(engine) as connection:
         for number in connection.scalars(sa.select(Session.id)).all():
-            derived.refold(connection, number)
+            derive.derive(connection, [number])
     assert everything(db) == before
 
 

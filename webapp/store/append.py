@@ -1,0 +1,266 @@
+"""Appends sessions as they came, and has them derived: whole in one transaction, or a long one piece by piece."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import sqlalchemy as sa
+
+from webapp.dumps.records import Turn
+from webapp.dumps.turn_window import LOOKAHEAD
+from webapp.store import derive, search
+from webapp.store.db import database, ids
+from webapp.store.db.dialect import change
+from webapp.store.models import Session
+from webapp.store.write import growth, list_rows, rows, stored_turns
+from webapp.store.write.session_input import SessionInput, columns
+from webapp.store.write.tally import Tally
+from webapp.store.write.turn_rows import OnProblem, TurnBatch, TurnRows
+
+_sessions: sa.Table = Session.__table__  # type: ignore[assignment]
+_bring_back = (
+    sa.update(_sessions)
+    .where(_sessions.c.id == sa.bindparam("session"), _sessions.c.deleted_at.is_not(None))
+    .values(deleted_at=None, changed=change())
+)
+_has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
+_taken = sa.select(Session.external_id, Session.key).where(
+    Session.external_id.in_(sa.bindparam("ids", expanding=True)) | Session.key.in_(sa.bindparam("keys", expanding=True))
+)
+_next_change = sa.select(change())
+_take_locks = sa.text("SELECT count(pg_advisory_xact_lock(number)) FROM unnest(CAST(:numbers AS bigint[])) AS number")
+"""in the order of the array"""
+
+DumpId = Callable[[sa.Connection], int]
+"""gives the dump that sessions come from, which is asked for only where something is to be written"""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOutcome:
+    """What became of one session of a dump: `new`, `grown`, or `found` where all of it was there."""
+
+    what: Literal["new", "grown", "found"]
+    id: int
+    key: str
+    new_turns: int
+
+
+OnPiece = Callable[[sa.Connection, SessionOutcome], None]
+
+
+class _Target(NamedTuple):
+    """The stored session that turns go to: of those that come, `skip` entries are there, and `tally` has them."""
+
+    what: Literal["new", "grown", "found"]
+    id: int
+    key: str
+    skip: int
+    tally: Tally
+    indexed: bool
+
+    def outcome(self, new_turns: int) -> SessionOutcome:
+        return SessionOutcome(self.what, self.id, self.key, new_turns)
+
+
+def write(
+    connection: sa.Connection,
+    sessions: Sequence[SessionInput],
+    *,
+    dump_id: DumpId,
+    on_problem: OnProblem,
+    anew: bool = False,
+) -> list[SessionOutcome]:
+    """Append sessions, each whole, and derive those that are new or grew; the caller commits.
+
+    With `anew` a session that today's format reads otherwise than it is stored becomes a new revision.
+    """
+    lock(connection, *(session.start.external_id for session in sessions))
+    targets = _begun(connection, sessions, dump_id)
+    batch, outcomes = TurnBatch(), list[SessionOutcome]()
+    for number, session in enumerate(sessions):
+        target = targets.get(number) or _target(connection, session, dump_id, batch, anew=anew)
+        new = _rows(target, batch, on_problem)
+        before, appended = new.count, _appended(target, session.turns, new)
+        while _fill(batch, appended) and batch.is_full:
+            batch.write(connection)
+        outcomes.append(target.outcome(new.count - before))
+    batch.write(connection)
+    derive.derive(connection, [one.id for one in outcomes if one.what != "found"])
+    return outcomes
+
+
+def write_long(
+    engine: sa.Engine,
+    session: SessionInput,
+    *,
+    dump_id: DumpId,
+    on_problem: OnProblem,
+    on_piece: OnPiece,
+    anew: bool = False,
+) -> SessionOutcome:
+    """Append a session of any length, some turns a transaction, and derive it now and then, and in the end.
+
+    `on_piece` hears of each piece in its transaction. Where somebody else grows the session meanwhile, what came is
+    compared with it again. What was appended before something is raised stays, and is derived.
+    """
+    with database.writing_long(engine) as connection:
+        lock(connection, session.start.external_id)
+        target = _target(connection, session, dump_id, TurnBatch(), anew=anew)
+        new = _rows(target, TurnBatch(), on_problem)
+        first, appended = new.count, _appended(target, session.turns, new)
+        _fill(new.batch, appended)
+        new.batch.write(connection)
+        on_piece(connection, target.outcome(new.count - first))
+    if target.what == "found":
+        return target.outcome(0)
+    pieces = _Pieces(engine, session.start.external_id, target, new, on_piece, new.count)
+    try:
+        while pieces.is_derived_where_due() and _fill(new.batch, appended):
+            pieces.write()
+    except _Grown:
+        how: dict[str, Any] = {"dump_id": dump_id, "on_problem": on_problem, "on_piece": on_piece, "anew": anew}
+        again = write_long(engine, session, **how)
+        return SessionOutcome(target.what, again.id, again.key, again.new_turns + pieces.stored - first)
+    finally:
+        derive.settle(engine, target.id)
+    return target.outcome(pieces.stored - first)
+
+
+def _fill(batch: TurnBatch, appended: Iterator[None]) -> bool:
+    """Take turns until a piece is full; whether there were any."""
+    for _ in appended:
+        if batch.is_full:
+            break
+    return bool(batch.turns)
+
+
+class _Grown(Exception):
+    """Somebody else wrote turns of the session meanwhile."""
+
+
+@dataclass(slots=True)
+class _Pieces:
+    """Writes the turns of one session, which has `stored` turns by now, a transaction for each piece."""
+
+    engine: sa.Engine
+    external_id: str
+    target: _Target
+    rows: TurnRows
+    on_piece: OnPiece
+    stored: int
+    not_before: float = 0.0
+
+    def write(self) -> None:
+        with database.writing_long(self.engine) as connection:
+            lock(connection, self.external_id)
+            if stored_turns.count(connection, self.target.id) != self.stored:
+                raise _Grown
+            self.rows.batch.write(connection)
+            derive.mark_stale(connection, [self.target.id])
+            self.on_piece(connection, self.target.outcome(self.rows.count - self.stored))
+        self.stored = self.rows.count
+
+    def is_derived_where_due(self) -> Literal[True]:
+        """A session that grows is derived again at most every ten times as long as that took."""
+        if (began := time.monotonic()) >= self.not_before:
+            derive.settle(self.engine, self.target.id)
+            self.not_before = time.monotonic() + derive.SHARE * (time.monotonic() - began)
+        return True
+
+
+def _rows(target: _Target, batch: TurnBatch, on_problem: OnProblem) -> TurnRows:
+    return TurnRows(target.id, target.tally, batch, on_problem, indexed=target.indexed)
+
+
+def _begun(connection: sa.Connection, sessions: Sequence[SessionInput], dump_id: DumpId) -> dict[int, _Target]:
+    """The rows of those of `sessions` that are new, by their places: their ids and keys are there nowhere."""
+    first: dict[str, int] = {}
+    for number, session in enumerate(sessions):
+        first.setdefault(ids.shortened(session.start.external_id), number)
+    keys = {ids.key(external_id, 1): external_id for external_id in first}
+    for row in connection.execute(_taken, {"ids": list(first), "keys": list(keys)}):
+        first.pop(row.external_id, None)
+        first.pop(keys.get(row.key, row.external_id), None)
+    new = {first[external_id]: (external_id, key) for key, external_id in keys.items() if external_id in first}
+    if not new:
+        return {}
+    dump, changed = dump_id(connection), connection.execute(_next_change).scalar_one()
+    values = [
+        columns(sessions[number], name, 1, key, dump) | {"changed": changed} for number, (name, key) in new.items()
+    ]
+    numbers = rows.insert_sessions(connection, values)
+    notes = [
+        note
+        for number, row in zip(numbers, values, strict=True)
+        for note in search.session_notes(number, row["external_id"], row["title"])
+    ]
+    search.index_notes(connection, notes)
+    return {
+        at: _Target("new", number, key, 0, Tally(), True)
+        for number, (at, (_, key)) in zip(numbers, new.items(), strict=True)
+    }
+
+
+def _target(
+    connection: sa.Connection, session: SessionInput, dump_id: DumpId, batch: TurnBatch, *, anew: bool
+) -> _Target:
+    """Where the turns of a session go that may be there: those that `batch` holds come before them."""
+    batch.write(connection)
+    external_id = ids.shortened(session.start.external_id)
+    plan = growth.plan(connection, external_id, session.turns, anew=anew)
+    if plan.stored is None:
+        key = _free_key(connection, external_id, plan.next_revision)
+        values = columns(session, external_id, plan.next_revision, key, dump_id(connection))
+        (number,) = rows.insert_sessions(connection, [values | {"changed": connection.scalar(_next_change)}])
+        search.index_notes(connection, search.session_notes(number, external_id, session.start.title))
+        return _Target("new", number, key, 0, Tally(), True)
+    stored = plan.stored
+    if connection.execute(_bring_back, {"session": stored.id}).rowcount and not plan.grows:
+        list_rows.renew(connection, [stored.id])
+    if not plan.grows:
+        return _Target("found", stored.id, stored.key, plan.skip, Tally(), False)
+    dump_id(connection)
+    is_indexed = bool(search.indexed(connection, [stored.id]))
+    tally = stored_turns.places(connection, stored.id)
+    return _Target("grown", stored.id, stored.key, plan.skip, tally, is_indexed)
+
+
+def _appended(target: _Target, turns: Iterable[Turn], new: TurnRows) -> Iterator[None]:
+    """Append the turns after those that are stored, and put to these what is known of them only now."""
+    if target.what == "found":
+        return
+    entries, last = 0, None
+    near: deque[tuple[int, Turn]] = deque(maxlen=2 * LOOKAHEAD)
+    for ordinal, turn in enumerate(turns):
+        if turn.entry != last:
+            entries, last = entries + 1, turn.entry
+        if entries <= target.skip:
+            if turn.failure is not None:
+                new.learn(ordinal, turn)
+            near.append((ordinal, turn))
+            continue
+        while near:
+            new.learn(*near.popleft())
+        if not new.add(turn):
+            return
+        yield
+
+
+def lock(connection: sa.Connection, *external_ids: str) -> None:
+    """Let no other transaction write a revision of these ids before this one ends (SQLite has but one writer).
+
+    Who takes several takes them in the order of their numbers, and no more of them in the same transaction.
+    """
+    if connection.dialect.name == "postgresql":
+        numbers = sorted({ids.lock_number(ids.shortened(external_id)) for external_id in external_ids})
+        connection.execute(_take_locks, {"numbers": numbers})
+
+
+def _free_key(connection: sa.Connection, external_id: str, revision: int) -> str:
+    keys = (ids.key(external_id, revision, attempt) for attempt in itertools.count())
+    return next(key for key in keys if connection.scalar(_has_key, {"key": key}) is None)

@@ -1,0 +1,211 @@
+"""Makes all that follows from a session's facts, in place of what was made of them before: the one function that does.
+
+Facts are the turns as they came, and the home profile. Made of them are verdicts, counters, strip, facets, findings,
+failure groups, contract states and what search says of errors. Whoever appends facts derives afterwards.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from webapp.parsing import Trace
+from webapp.store import search
+from webapp.store.db import database
+from webapp.store.db.dialect import change
+from webapp.store.models import MODEL_KINDS, Finding, Parse, Session, SessionModel
+from webapp.store.write import contracts, finding_rows, list_rows, row_values, rows
+from webapp.store.write.home import UNKNOWN
+from webapp.store.write.parser import OURS, SessionParser, is_known
+from webapp.store.write.session_state import SessionState
+from webapp.store.write.stored_turns import Declared, TurnOrder, other_traces, pages, stored_traces
+
+SHARE = 10
+"""a session that grows is derived again no sooner than after so many times as long as that took"""
+_TRIES, _MOST_AT_ONCE = 5, 100
+_sessions: sa.Table = Session.__table__  # type: ignore[assignment]
+_find = sa.select(
+    *(Session.id, Session.home_profile, Session.external_id, Session.title, Session.ingested_at, Session.changed)
+).where(Session.id.between(sa.bindparam("first"), sa.bindparam("last")))
+_lock = _find.order_by(Session.id).with_for_update(key_share=True)
+_update = sa.update(_sessions).where(_sessions.c.id == sa.bindparam("session")).values(changed=change(), stale=False)
+_find_stale = sa.select(Session.id).where(Session.stale).order_by(Session.id).limit(1000)
+_mark = sa.update(_sessions).where(_sessions.c.id.in_(sa.bindparam("sessions", expanding=True)))
+
+
+@dataclass(slots=True)
+class _NewParses:
+    """Rows of parses that were made while turns were read."""
+
+    parses: list[row_values.Row]
+    repairs: list[row_values.Row]
+
+    def write(self, connection: sa.Connection) -> None:
+        rows.insert(connection, rows.parses, self.parses)
+        rows.insert(connection, rows.repairs, self.repairs)
+
+
+Keep = Callable[[_NewParses], None]
+
+
+def derive(connection: sa.Connection, session_ids: Iterable[int]) -> None:
+    """Derive sessions; those that are gone are left out. Nobody else writes them until the caller commits."""
+    for first, last in _runs(session_ids):
+        found = connection.execute(_lock, {"first": first, "last": last}).all()
+        _write(connection, _made(connection, found, lambda new: new.write(connection)))
+
+
+def settle(engine: sa.Engine, session_id: int) -> None:
+    """Derive one session in transactions of its own, none of which is long, however long the session is.
+
+    What lacks a parse is parsed first, and written some at a time. The rest is made outside of a transaction and
+    written in one, if nobody wrote the session meanwhile.
+    """
+
+    def keep(new: _NewParses) -> None:
+        with database.writing_long(engine) as connection:
+            if connection.execute(_lock, about).first() is not None:
+                _without_known(connection, new).write(connection)
+
+    about = {"first": session_id, "last": session_id}
+    for _ in range(_TRIES):
+        with engine.connect() as connection:
+            found = connection.execute(_find, about).all()
+            made = _made(connection, found, keep)
+        with database.writing_long(engine) as connection:
+            if connection.execute(_lock, about).all() == found:
+                _write(connection, made)
+                return
+    with database.writing_long(engine) as connection:
+        derive(connection, [session_id])
+
+
+def mark_stale(connection: sa.Connection, session_ids: Collection[int]) -> None:
+    """Say that facts were appended of which nothing is made yet, so that somebody does who comes by."""
+    if session_ids:
+        connection.execute(_mark.values(stale=True, changed=change()), {"sessions": list(session_ids)})
+
+
+class _Rests:
+    """When sessions that grow may be derived again, in seconds of the clock that only goes forward."""
+
+    def __init__(self) -> None:
+        self.until: dict[int, float] = {}
+
+    def settle(self, engine: sa.Engine, session_id: int) -> None:
+        if (began := time.monotonic()) < self.until.get(session_id, began):
+            return
+        settle(engine, session_id)
+        ended = time.monotonic()
+        self.until = {number: until for number, until in self.until.items() if until > ended}
+        self.until[session_id] = ended + SHARE * (ended - began)
+
+
+_rests = database.PerEngine(_Rests)
+
+
+def grown(engine: sa.Engine, session_ids: Iterable[int]) -> None:
+    """Derive sessions that grew, but for those of which that was done a moment ago: `catch_up` does these later."""
+    for session_id in session_ids:
+        _rests(engine).settle(engine, session_id)
+
+
+def catch_up(engine: sa.Engine) -> None:
+    """Derive what grew and was left, also by a process that was killed, but for what rests."""
+    with engine.connect() as connection:
+        stale = connection.scalars(_find_stale).all()
+    grown(engine, stale)
+
+
+def _runs(session_ids: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Neighbouring numbers as first and last: their turns are read together."""
+    run: list[int] = []
+    for number in sorted(set(session_ids)):
+        if run and (number != run[-1] + 1 or len(run) == _MOST_AT_ONCE):
+            yield run[0], run[-1]
+            run.clear()
+        run.append(number)
+    if run:
+        yield run[0], run[-1]
+
+
+def _made(connection: sa.Connection, found: Iterable[Any], keep: Keep) -> list[SessionState]:
+    """The state of each session, from all of its stored turns."""
+    indexed = search.indexed(connection, [row.id for row in found])
+    states = {row.id: _begun(row, row.id in indexed) for row in found}
+    parsers, orders, declared = cache(_parser), {number: TurnOrder() for number in states}, Declared(connection)
+    for page in pages(connection, min(states), max(states)) if states else ():
+        others, new = other_traces(connection, page), _NewParses([], [])
+        for row in page:
+            state = states[row.session_id]
+            own, more = _traces(row, state.home, parsers(state.home), new)
+            state.tally.put(row.entry, row.kind, row.raw is not None, row.original, row.position)
+            declaration = declared.get(row.declaration_id)
+            state.see(orders[row.session_id].placed(row, declaration, own, (*more, *others.get(row.id, ()))))
+            if row.recorded_failure is not None:
+                state.fail(row.ordinal, row.recorded_failure)
+        if new.parses:
+            keep(new)
+    for state in states.values():
+        state.settle()
+    return list(states.values())
+
+
+def _begun(row: Any, is_indexed: bool) -> SessionState:
+    index = search.Pending(has_raw=False) if is_indexed else None
+    return SessionState.of_nothing(row.id, row.home_profile, index, row.ingested_at)
+
+
+def _parser(home: str) -> SessionParser:
+    """A profile of one's own may be gone: then `fencepost` alone parses."""
+    return SessionParser(home if home == UNKNOWN or is_known(home) else UNKNOWN)
+
+
+def _traces(row: Any, home: str, parser: SessionParser, new: _NewParses) -> tuple[tuple[Trace, ...], tuple[Trace, ...]]:
+    """The traces of a turn under home and `fencepost`, parsed now where they are missing; and those that do not count,
+    where home cannot be run."""
+    if row.original is not None or row.raw is None or row.kind not in MODEL_KINDS:
+        return (), ()
+    traces = stored_traces(row, home)
+    for name in reversed(parser.names):
+        if name not in traces:
+            traces[name] = parser.trace(row.raw, name)
+            new.parses.append(row_values.parse_row(row.id, traces[name], row.raw, traces[OURS]))
+            new.repairs.extend(row_values.repair_rows(row.id, traces[name]))
+    counted = tuple(traces[name] for name in dict.fromkeys((home, OURS)) if name in traces)
+    return ((), counted) if home != UNKNOWN and home not in traces else (counted, ())
+
+
+def _without_known(connection: sa.Connection, new: _NewParses) -> _NewParses:
+    """Those that nobody else made meanwhile."""
+    ids = [row["turn_id"] for row in new.parses]
+    query = sa.select(Parse.turn_id, Parse.profile).where(Parse.turn_id.between(min(ids), max(ids)))
+    known = {tuple(row) for row in connection.execute(query)}
+    parses, repairs = (
+        [row for row in rows_ if (row["turn_id"], row["profile"]) not in known] for rows_ in (new.parses, new.repairs)
+    )
+    return _NewParses(parses, repairs)
+
+
+def _write(connection: sa.Connection, states: list[SessionState]) -> None:
+    """Put what was made in place of what was made before."""
+    ids = [state.session_id for state in states]
+    if not ids:
+        return
+    connection.execute(_update, [{"session": state.session_id, **state.columns()} for state in states])
+    for table in (SessionModel, Finding):
+        connection.execute(sa.delete(table).where(table.session_id.between(ids[0], ids[-1])))
+    models = [{"session_id": one.session_id, "model": name} for one in states for name in sorted(one.tally.models)]
+    findings = [finding_rows.row(one.session_id, finding) for one in states for finding in one.findings]
+    for table, values in ((SessionModel, models), (Finding, findings)):
+        if values:
+            connection.execute(sa.insert(table), values)
+    contracts.replace(connection, ids[0], ids[-1], [row for one in states for row in one.contracts])
+    search.forget_errors(connection, ids[0], ids[-1])
+    search.index_notes(connection, [note for one in states if one.index is not None for note in one.index.notes])
+    list_rows.renew(connection, ids)
