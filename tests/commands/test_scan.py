@@ -83,7 +83,7 @@ def test_it_finds_the_logs_of_the_machine_and_names_what_is_broken(home: Path) -
     assert "Looked at 2 responses in 1 sessions of 1 files" in result.stdout
     answer = document()
     assert states(answer) == {
-        "json_read": "unknown",
+        "json_read": "kept",
         "calls_ran": "kept",
         "arguments_fit": "unknown",
         "names_declared": "unknown",

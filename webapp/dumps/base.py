@@ -54,6 +54,10 @@ Context = Mapping[str, Any]
 """What a session's entries need to know of what stood around them: `SessionStart.extra`."""
 
 
+NATIVE = "native"
+"""the home of programs that take calls from their model's API alone"""
+
+
 class BadEntry(ValueError):
     """An entry that does not say what it should; it is kept, as `turns` or as an event, with a problem."""
 
@@ -79,7 +83,7 @@ class Format:
     conversation_type: type[Conversation] = Conversation
     """what is remembered while a session's entries are read; a format that needs more derives its own"""
     home: str | None = None
-    """the profile that every program that writes this format parses with, where there is one"""
+    """the profile that every program that writes this format parses with, where there is one: `NATIVE` reads no text"""
     by_key: bool = False
     """whether a key of its entries names their session, where they have one: `keys` shows which (see `session_keys`)"""
     session_key: str | None = None
@@ -172,7 +176,8 @@ class Format:
             if isinstance(session, Problem):
                 yield session
             else:
-                yield SessionStart(session.name, self.name, session.home, session.title, session.extra, session.service)
+                home = session.home or self.home
+                yield SessionStart(session.name, self.name, home, session.title, session.extra, session.service)
                 yield from self.turns(session.entries, session.extra)
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:

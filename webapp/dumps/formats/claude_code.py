@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
+from webapp.dumps.base import NATIVE, Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.turns import each_with, error_turns, event_turns, message_turns, spent
 from webapp.dumps.records import Kind, changed
@@ -36,6 +36,7 @@ class _Transcript(Conversation):
 
 
 class ClaudeCode(Format):
+    home = NATIVE
     shapes = 'Claude Code transcripts {"type", "uuid", "sessionId", "message"} one a line'
     conversation_type = _Transcript
     id_key = id_name = "uuid"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.base import NATIVE, Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
 from webapp.dumps.messages.turns import each_with, event_turns, message_turns, spent, text_turns, turns_of
 from webapp.dumps.records import Kind, Turn
@@ -33,6 +33,7 @@ class _Stream(Conversation):
 
 
 class ClaudeStream(Format):
+    home = NATIVE
     shapes = 'Claude Code\'s stream-json {"type", "message", "session_id"} one a line'
     conversation_type = _Stream
     times = ("timestamp",)

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, RepeatedIds, SessionEntries, Sessions, Source
+from webapp.dumps.base import (
+    NATIVE,
+    Conversation,
+    DumpHead,
+    Format,
+    PlacedTurn,
+    RepeatedIds,
+    SessionEntries,
+    Sessions,
+    Source,
+)
 from webapp.dumps.documents import with_list
 from webapp.dumps.messages.pieces import Path, Piece, block
 from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, text_turns, turns_of, with_usage
@@ -29,6 +39,7 @@ class _Rollout(Conversation):
 
 
 class Codex(Format):
+    home = NATIVE
     shapes = 'Codex rollouts {"timestamp", "type", "payload"} one a line'
     conversation_type = _Rollout
     times = ("timestamp",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.base import NATIVE, Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.pieces import Path, Piece, content, joined, text_or_json
 from webapp.dumps.messages.turn_values import with_usage
 from webapp.dumps.messages.turns import error_turns, event_turns, note_unknown_kind, result_turns, text_turns, turns_of
@@ -23,6 +23,7 @@ _TEXTS: dict[str, Literal["text", "thinking"]] = {
 
 
 class CodexExec(Format):
+    home = NATIVE
     shapes = 'Codex exec --json {"type": "item.completed", "item": {…}} one a line'
 
     def sniff(self, head: DumpHead) -> int:

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import (
+    NATIVE,
+    Conversation,
+    DumpHead,
+    Entry,
+    Format,
+    PlacedTurn,
+    SessionEntries,
+    Sessions,
+    Source,
+)
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import with_list
 from webapp.dumps.messages.pieces import Path, Piece, text_or_json
@@ -20,6 +30,7 @@ _ROLES = ("user", "assistant", "tool", "system")
 
 
 class Crush(Format):
+    home = NATIVE
     shapes = 'Crush\'s database, or its sessions {"meta", "messages": [{"role", "parts": [{"type", "data"}]}]}'
     times = ("created_at", "created")
 

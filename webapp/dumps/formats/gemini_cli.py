@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import (
+    NATIVE,
+    Conversation,
+    DumpHead,
+    Entries,
+    Format,
+    PlacedTurn,
+    SessionEntries,
+    Sessions,
+    Source,
+)
 from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, content
 from webapp.dumps.messages.turns import each_with, note_unknown_kind, turns_of, with_usage
@@ -25,6 +35,7 @@ class _GeminiSession(Conversation):
 
 
 class GeminiCli(Format):
+    home = NATIVE
     shapes = 'Gemini CLI\'s sessions {"sessionId", "projectHash", "messages": […]}, or one a line'
     conversation_type = _GeminiSession
     times = ("timestamp",)

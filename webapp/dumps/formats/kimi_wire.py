@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Source
+from webapp.dumps.base import NATIVE, Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Source
 from webapp.dumps.messages.pieces import Path, Piece, call, content, joined, text_or_json
 from webapp.dumps.messages.turn_values import each_filled, unplaced, with_usage
 from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, turns_of
@@ -28,6 +28,7 @@ _INPUT = ("input_other", "input_cache_read", "input_cache_creation")
 
 
 class KimiWire(Format):
+    home = NATIVE
     shapes = 'Kimi CLI\'s wire.jsonl {"timestamp", "message": {"type": "ContentPart", "payload"}} one a line'
 
     def sniff(self, head: DumpHead) -> int:

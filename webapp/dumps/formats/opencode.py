@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from webapp.dumps.archive_members import of_zip
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import NATIVE, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import Entries, Entry, nested
@@ -26,6 +26,7 @@ _STORED = re.compile(r"(?:^|/)(session|message|part)/[^/]+/[^/]+\.json$")
 
 
 class OpenCode(Format):
+    home = NATIVE
     shapes = 'OpenCode\'s export {"info", "messages": [{"info", "parts"}]} or a zip of its storage'
 
     def sniff(self, head: DumpHead) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Format, PlacedTurn
+from webapp.dumps.base import NATIVE, DumpHead, Format, PlacedTurn
 from webapp.dumps.branches import BranchedConversation
 from webapp.dumps.messages.pieces import Path, Piece, block, joined
 from webapp.dumps.messages.pieces import content as content_pieces
@@ -19,6 +19,7 @@ _FAILED = ("error", "aborted")
 
 
 class Pi(Format):
+    home = NATIVE
     shapes = 'sessions of Pi or OpenClaw {"type": "session", "id"}, {"type": "message", "message"} one a line'
     conversation_type = BranchedConversation
 

@@ -54,7 +54,9 @@ class LostToolCalls(Observer):
 def says(detail: Detail) -> str:
     calls, ran = detail["calls"], detail["ran"]
     why = defects(detail["repairs"])
-    if not why and detail["home"] != "unknown":
+    if detail["home"] == "native":
+        why = "this program reads no calls from text"
+    elif not why and detail["home"] != "unknown":
         why = f"{code(detail['home'])} passed over {'it' if calls == 1 else 'them'}"
     why = f": {why}" if why else ""
     if ran:
