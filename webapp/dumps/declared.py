@@ -8,7 +8,6 @@ each. Of its `rules` the first whose `when` holds says what an entry is; those w
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path as File
@@ -16,15 +15,13 @@ from typing import Any
 
 from webapp.dumps.base import DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.branches import BranchedConversation
+from webapp.dumps.declared_pieces import said_pieces
 from webapp.dumps.declared_tests import at, holds
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import nested
 from webapp.dumps.formats.openai import entry_turns
 from webapp.dumps.messages.bodies import exchange, said_turns, unanswered
-from webapp.dumps.messages.calls import call as provider_call
-from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.http import is_body
-from webapp.dumps.messages.pieces import Path, Piece, as_json, block, content
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.turns import (
     each_filled,
@@ -45,7 +42,6 @@ from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.values import as_list, as_object, id_text, short_title, text, whole
 
 Rule = dict[str, Any]
-_SAYING = ("thinking", "text", "join", "content", "block", "json", "calls", "call", "result")
 
 
 @dataclass(slots=True)
@@ -214,7 +210,7 @@ class Declared(Format):
             placed = (value, steps) if isinstance(value, str) else (None, None)
             turns = event_turns(text(at(entry, rule["event"])[0]) or rule.get("called"), *placed)
         else:
-            pieces = list(_pieces(rule["say"], entry, conversation))
+            pieces = list(said_pieces(rule["say"], entry, conversation, conversation.said))
             if not pieces and (rule.get("optional") or "or_event" in rule):
                 return [] if "or_event" not in rule else event_turns(text(at(entry, rule["or_event"])[0]))
             turns = turns_of(pieces, role, conversation, **about)
@@ -255,56 +251,6 @@ def _result(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[
     answer, steps = at(entry, rule["result"])
     name, ident = (text(at(entry, rule.get(key))[0]) for key in ("name", "id"))
     return result_turns(answer, steps or (), conversation, name, ident)
-
-
-def _pieces(say: list[dict[str, str]], entry: dict[str, Any], conversation: Declaring) -> Iterator[Piece]:
-    """What an entry says, part by part: those with `unless_said` only where none came before."""
-    said = False
-    for part in say:
-        kind = next(key for key in part if key in _SAYING)
-        if ("unless_said" in part and said) or not holds(entry, part.get("when")):
-            continue
-        pieces = list(_piece(kind, part, entry, conversation))
-        said = said or bool(pieces)
-        yield from pieces
-
-
-def _piece(kind: str, part: dict[str, str], entry: dict[str, Any], conversation: Declaring) -> Iterator[Piece]:
-    value, steps = at(entry, part[kind])
-    if kind == "content":
-        yield from content(value, steps or ())
-    elif kind == "block":
-        yield from block({part[kind]: value}, ()) if "wrapped" in part else block(value, steps or ())
-    elif kind == "json" and value is not None:
-        yield Piece("text", value if isinstance(value, str) else as_json(value))
-    elif kind == "calls":
-        holder, _, key = part[kind].rpartition(".")
-        for listed in listed_calls(as_object(at(entry, holder)[0]) if holder else entry, key, conversation.notes):
-            yield provider_call(listed, ()) if "provider" in part else _call(listed, (), part, conversation)
-    elif kind == "call" and value is not None:
-        before = set(conversation.said) if "unless_called" in part else set()
-        call = _call(as_object(value), steps or (), part, conversation)
-        if call.id not in before:
-            yield call
-    elif kind == "join":
-        texts = [said for key in part[kind].split("+") if (said := text(at(entry, key)[0]))]
-        yield Piece("text", "\n".join(texts))
-    elif kind == "result" and value is not None:
-        name, ident = (text(at(entry, part.get(key))[0]) for key in ("name", "id"))
-        yield Piece.of_result(value, steps or (), name, ident)
-    elif kind in ("text", "thinking") and isinstance(value, str) and (value or "empty" in part):
-        yield Piece("text" if kind == "text" else "thinking", value, steps)
-
-
-def _call(call: dict[str, Any], steps: Path, part: dict[str, str], conversation: Declaring) -> Piece:
-    name, ident = (text(at(call, part.get(key))[0]) for key in ("name", "id"))
-    arguments, place = at(call, part.get("args", "arguments|args|input"))
-    where = () if "unplaced" in part else (*steps, *(place or ()))
-    call = {**call, "name": name} if "named" in part else dict(call)
-    piece = Piece.of_call(arguments, where, name or part.get("called"), ident, call)
-    if ident:
-        conversation.said.add(ident)
-    return piece
 
 
 @cache

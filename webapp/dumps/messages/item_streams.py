@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.dumps.values import as_object
+from webapp.dumps.values import as_list, as_object
 
 _ADDED = {
     "response.function_call_arguments.delta": ("function_call", "arguments"),
@@ -127,3 +127,15 @@ def grow(holder: dict[str, Any], delta: dict[str, Any], *keys: str) -> None:
 def or_empty(value: Any) -> str:
     """`value` where it is a text, else an empty one."""
     return value if isinstance(value, str) else ""
+
+
+def number(event: dict[str, Any], key: str = "index") -> int | str | None:
+    """Which of several choices, candidates or blocks an event is about."""
+    number = event.get(key)
+    return number if isinstance(number, int | str | None) else repr(number)
+
+
+def is_end(event: dict[str, Any]) -> bool:
+    """Whether a choice, or a candidate, of an event ends."""
+    choices = map(as_object, [*as_list(event.get("choices")), *as_list(event.get("candidates"))])
+    return any(choice.get("finish_reason") or choice.get("finishReason") for choice in choices)

@@ -52,39 +52,15 @@ _NO_WORDS = (
     *("step", "finish"),
 )
 _NO_TEXTS = (
-    "id",
-    "Id",
-    "ID",
-    "url",
-    "uri",
-    "name",
-    "ignature",
-    "data",
-    "ime",
-    "role",
-    "status",
-    "title",
-    "stamp",
-    "_at",
+    *("id", "Id", "ID", "url", "uri", "name", "ignature", "data", "ime", "role", "status", "title", "stamp", "_at"),
     "reason",
 )
 """how keys end whose texts are nothing that was said"""
 _THOUGHTS = ("thinking", "reasoning", "think", "thought")
 _TEXTS = ("text", "content", "refusal", "output_text", "input_text")
 _TEXT_KINDS = (
-    *(
-        None,
-        "text",
-        "output_text",
-        "input_text",
-        "refusal",
-        "content",
-        "markdown",
-        "message",
-        "multimodal_text",
-        "code",
-    ),
-    *("summary_text", "text_delta", "ai", "string", "paragraph", "md"),
+    *(None, "text", "output_text", "input_text", "refusal", "content", "markdown", "message", "multimodal_text"),
+    *("code", "summary_text", "text_delta", "ai", "string", "paragraph", "md"),
 )
 _ALONE = ("answer", "text", "content", "output", "response", "message", "reply", "completion", "result", "value")
 """under which the text of a content stands that is an object of nothing else"""

@@ -1,0 +1,130 @@
+"""Puts streams of blocks and parts together: Anthropic's, Amazon's, Google's and Ollama's, each as its own body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp.dumps.messages.item_streams import grow, is_end, number, or_empty
+from webapp.dumps.values import as_list, as_object
+
+BEDROCK = (
+    *("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata"),
+    *("internalServerException", "modelStreamErrorException", "throttlingException", "validationException"),
+)
+_DELTAS = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "thinking")}
+
+
+def is_ollama(event: dict[str, Any]) -> bool:
+    return isinstance(event.get("done"), bool) and ("response" in event or "message" in event)
+
+
+def ollama(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """`/api/chat` and `/api/generate`; the last event says what was spent."""
+    message: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
+    for event in events:
+        delta = as_object(event.get("message"))
+        message["content"] += or_empty(delta.get("content")) + or_empty(event.get("response"))
+        thought = or_empty(delta.get("thinking")) + or_empty(event.get("thinking"))
+        message["thinking"] = or_empty(message.get("thinking")) + thought
+        message["tool_calls"] += as_list(delta.get("tool_calls"))
+    return {**events[0], **events[-1], "message": message, "response": None}
+
+
+def anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant"}
+    blocks: dict[Any, dict[str, Any]] = {}
+    for event in events:
+        if isinstance(event.get("message"), dict):
+            message.update(event["message"])
+        if isinstance(event.get("content_block"), dict):
+            blocks[number(event)] = dict(event["content_block"])
+        delta = event.get("delta")
+        message["stop_reason"] = as_object(delta).get("stop_reason") or message.get("stop_reason")
+        if isinstance(delta, dict) and event.get("type") == "content_block_delta":
+            _grow(blocks.setdefault(number(event), {"type": "text"}), delta)
+        if isinstance(event.get("usage"), dict):
+            message["usage"] = {**(message.get("usage") or {}), **event["usage"]}
+    content = [{**block, "without_arguments": True} if block.get("input") == "" else block for block in blocks.values()]
+    return {**message, "content": content}
+
+
+def _grow(block: dict[str, Any], delta: dict[str, Any]) -> None:
+    """Add a delta to its block; the arguments of a call stay the text that the model wrote."""
+    kind = str(delta.get("type"))
+    if kind == "input_json_delta":
+        block["input"] = or_empty(block.get("input")) + or_empty(delta.get("partial_json"))
+    elif kind in _DELTAS:
+        key, part = _DELTAS[kind]
+        block[key] = or_empty(block.get(key)) + or_empty(delta.get(part))
+
+
+def is_bedrock(event: dict[str, Any]) -> bool:
+    return "contentBlockIndex" in event or event.get("event") in BEDROCK
+
+
+def bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:
+    blocks: dict[Any, dict[str, Any]] = {}
+    usage, why = None, None
+    for event in events:
+        usage, why = event.get("usage", usage), event.get("stopReason", why)
+        if "contentBlockIndex" not in event:
+            continue
+        block = blocks.setdefault(number(event, "contentBlockIndex"), {})
+        start, delta = event.get("start"), event.get("delta")
+        if isinstance(start, dict):
+            block.update({key: dict(value) for key, value in start.items() if isinstance(value, dict)})
+        if isinstance(delta, dict):
+            _grow_bedrock(block, delta)
+    message = {"role": "assistant", "content": list(blocks.values())}
+    return {"output": {"message": message}, "usage": usage, "stopReason": why}
+
+
+def _grow_bedrock(block: dict[str, Any], delta: dict[str, Any]) -> None:
+    grow(block, delta, "text")
+    use, thought, result = delta.get("toolUse"), delta.get("reasoningContent"), delta.get("toolResult")
+    if isinstance(use, dict):
+        inner = block.setdefault("toolUse", {})
+        inner["input"] = or_empty(inner.get("input")) + or_empty(use.get("input"))
+    if isinstance(thought, dict) and isinstance(thought.get("text"), str):
+        inner = block.setdefault("reasoningContent", {"reasoningText": {"text": ""}})
+        inner["reasoningText"]["text"] += thought["text"]
+    if isinstance(result, list):
+        block.setdefault("toolResult", {}).setdefault("content", []).extend(result)
+
+
+def google(events: list[dict[str, Any]]) -> dict[str, Any]:
+    parts_by_index: dict[Any, list[Any]] = {}
+    whys: dict[Any, Any] = {}
+    last: dict[str, Any] = {}
+    for event in events:
+        last = {**last, **event}
+        for candidate in map(as_object, as_list(event.get("candidates"))):
+            parts = parts_by_index.setdefault(number(candidate) or 0, [])
+            content = candidate.get("content")
+            whys[number(candidate) or 0] = candidate.get("finishReason") or whys.get(number(candidate) or 0)
+            if content is None:  # what stands in its place is a part that is not known
+                parts.extend({key: value} for key, value in candidate.items() if isinstance(value, dict) and value)
+            listed = content.get("parts") if isinstance(content, dict) else content
+            for part in listed if isinstance(listed, list) else [listed] if listed else []:
+                _grow_google(parts, {"text": part} if isinstance(part, str) else part)
+    candidates = [
+        {"content": {"role": "model", "parts": parts}, **({"finishReason": whys[index]} if whys.get(index) else {})}
+        for index, parts in parts_by_index.items()
+    ]
+    return {**last, "candidates": candidates}
+
+
+def _grow_google(parts: list[Any], part: Any) -> None:
+    if not isinstance(part, dict) or not parts or not isinstance(parts[-1], dict):
+        parts.append(dict(part) if isinstance(part, dict) else part)
+        return
+    same = isinstance(part.get("text"), str) and isinstance(parts[-1].get("text"), str)
+    if same and parts[-1].get("thought") == part.get("thought"):
+        parts[-1]["text"] += part["text"]
+    else:
+        parts.append(dict(part))
+
+
+def google_begins(event: dict[str, Any], before: list[dict[str, Any]]) -> bool:
+    """Of chunks without ids: whether the answer before it ended; older servers said so in every chunk."""
+    return len(before) > 1 and not is_end(before[0]) and is_end(before[-1])
