@@ -1,4 +1,4 @@
-"""One structural character doubled, or deleted, in sound JSON: how often the value comes back, or a flag in its place.
+"""One structural character of sound JSON doubled, deleted or replaced: how often the value comes back, else a flag.
 
 Run from the checkout: `PYTHONPATH=. python benchmarks/structure.py [count]`. `json_repair` runs beside it where it is
 installed. Characters are those outside of strings, and the quotes round them.
@@ -17,6 +17,8 @@ from typing import Any
 from webapp.parsing import Trace, parse
 
 WORDS = ("alpha", "in Oslo", "a, b", "x: y", "https://x.y/z", "it's", "", "{name}", "[1]", "9", "he said so")
+TWINS = {"{": "[", "[": "{", "}": "])", "]": "})", '"': "'`", ",": ";:.", ":": ";,="}
+"""What a character is mistaken for."""
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
 
 
@@ -49,7 +51,8 @@ def mutations(kind: str, count: int, seed: int = 11) -> list[tuple[str, Any, str
         value = document(chance)
         text = json.dumps(value, indent=chance.choice((None, None, 2)))
         at = chance.choice(marks(text))
-        broken = text[:at] + (text[at] * 2 if kind == "doubled" else "") + text[at + 1 :]
+        new = chance.choice(TWINS[text[at]]) if kind == "replaced" else text[at] * 2 * (kind == "doubled")
+        broken = text[:at] + new + text[at + 1 :]
         try:
             json.loads(broken)
         except ValueError:
@@ -78,7 +81,7 @@ def rival() -> Callable[[str], tuple[Any, bool]] | None:
 
 def main(count: int) -> None:
     for name, read in (("fencepost", fencepost), ("json_repair", rival())):
-        for kind in ("doubled", "deleted"):
+        for kind in ("doubled", "deleted", "replaced"):
             if read:
                 _report(name, kind, mutations(kind, count), read)
 

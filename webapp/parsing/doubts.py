@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from webapp.parsing.decode import decode
 from webapp.parsing.edit import Edit, apply, to_raw
-from webapp.parsing.machine.tokens import OPENERS, STRING
+from webapp.parsing.machine.tokens import OPENERS, SCALAR, STRING
 from webapp.parsing.one_character import closed_twice, opened_twice
 from webapp.parsing.patterns import later
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt, Flag
 
-_MOVED = {"missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
+_LONG, _COMMAS = 20_000, 40
+_MOVED = {"mismatched_opener", "missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
 _DOUBTFUL = _MOVED | {"stray_text"}
 _QUOTES = {"unescaped_quote", "missing_quote"}
 _REQUOTED = _QUOTES | {"single_quotes"}
+_NEXT = r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:'|\\")?\s{0,9}+:|'[^'"\\]|\\"\w|[{\[]\s{0,9}+(?:'|\\"))"""
 _key_in_string = later(
     r""",(?:\s|\\n){0,60}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+(?::|=>)"""
-    r"""|(?:'|\\")\s{0,9}+,(?:\s|\\n){0,60}+(?:(?:'|\\")?\w[\w -]{0,40}+(?:'|\\")?\s{0,9}+:|'[^'"\\]|\\"\w)"""
+    rf"""|(?:'|\\")\s{{0,9}}+,(?:\s|\\n){{0,60}}+{_NEXT}"""
     r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"\s{1,20}+(?:\\"|"(?=\w))"""
 )
+_pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+{STRING}\s*+,\s*+{SCALAR}\s*+\}}")
 _string = later(STRING)
 _closing = later(r"""(?<=[^\s,"'\\])(?:'|\\")\s{0,9}+,""")
 _single = later(r"(?<!\w)'|'(?!\w)")
@@ -35,6 +39,8 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     if attempt.strategy == "called" and attempt.edits[0].repair == "missing_opener":
         yield Flag("closed_by_guess", attempt.edits[0].span)
     names = {edit.repair for edit in attempt.edits}
+    if "set" in names and (pair := _pair.search(raw, *attempt.span)):
+        yield Flag("closed_by_guess", Span(*pair.span()))
     if {"missing_value", "comment"} <= names:
         yield next(Flag("left_over", edit.span) for edit in attempt.edits if edit.repair == "comment")
     if {"missing_value", "missing_comma"} <= names:
@@ -108,10 +114,31 @@ def _is_guess(raw: str, attempt: Attempt, edit: Edit, cut: bool) -> bool:
     """Whether a bracket at a value's end could as well stand elsewhere, or nothing of the text closes the value."""
     behind = raw[edit.span.end : attempt.span.end].strip()
     if edit.repair == "missing_closer":
-        return (not behind and not cut) or opened_twice(raw, attempt.span)
+        if not behind:
+            return not cut or opened_twice(raw, attempt.span)
+        return opened_twice(raw, attempt.span) or _closes_elsewhere(raw, attempt, edit)
+    if edit.repair == "mismatched_closer":
+        return raw[max(0, edit.span.start - 50) : edit.span.start].rstrip()[-1:] in ("{", "[")
     if edit.repair != "extra_closer":
         return False
     return bool(behind or closed_twice(raw, attempt.span.start, edit.span.start, attempt.span.end))
+
+
+def _closes_elsewhere(raw: str, attempt: Attempt, edit: Edit) -> bool:
+    """Whether the value is sound as well where the bracket is put in before an earlier comma."""
+    others = [other for other in attempt.edits if other is not edit]
+    if attempt.span.end - attempt.span.start > _LONG or len(edit.new) != 1:
+        return False
+    before = apply(raw, Span(attempt.span.start, edit.span.start), [e for e in others if e.span.end <= edit.span.start])
+    text = apply(raw, attempt.span, others)
+    at = len(before)
+    for _ in range(_COMMAS):
+        at = text.rfind(",", 0, at)
+        if at < 0:
+            return False
+        if decode(text[:at] + edit.new + text[at:]).failure is None:
+            return True
+    return False
 
 
 def _may_end_keys(raw: str, attempt: Attempt) -> bool:

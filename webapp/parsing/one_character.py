@@ -1,14 +1,16 @@
-"""One structural character too many or too few, found where the decoder stops, and proved by decoding."""
+"""One structural character too many, lost, or mistaken for another, found where decoding stops, proved by decoding."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
+from webapp.parsing import suspects
 from webapp.parsing.decode import scan
 from webapp.parsing.edit import Edit
-from webapp.parsing.machine import lost_quotes, quotes_inside
+from webapp.parsing.machine import quotes_inside
 from webapp.parsing.machine.tokens import SCALAR
 from webapp.parsing.patterns import later
 from webapp.parsing.span import Span
@@ -31,6 +33,13 @@ _REPAIRS = {
     ":": "doubled_colon",
     "{": "doubled_brace",
     "[": "doubled_brace",
+}
+_MISTAKEN = {
+    '"': "single_quotes",
+    ",": "missing_comma",
+    ":": "missing_colon",
+    **dict.fromkeys("{[", "mismatched_opener"),
+    **dict.fromkeys("}]", "mismatched_closer"),
 }
 _closes_more = later(r"\s*+[}\]]")
 _inches = later(r"\d['′]\s?\d++\"\Z")
@@ -71,14 +80,14 @@ def one_character(raw: str, start: int, end: int, gap: int = -1) -> Mended | Non
         text = text[:spot] + text[spot + 1 :]
     if removed:
         return None
-    return _bracket(raw, start, text, failed) or _inserted(raw, start, text, failed)
+    return _bracket(raw, start, text, failed) or _changed(raw, start, text, failed)
 
 
 def _is_hopeless(text: str, at: int) -> bool:
     """Whether no character of `text` before `at`, where no value begins, is one that is tried."""
     if at + 100 > len(text) or text[at] in '"]' or _spot(text, at) >= 0 or _everywhere.match(text):
         return False
-    return next(_pairs(text, at), None) is None and next(_lost(text, at), None) is None
+    return next(_pairs(text, at), None) is None and next(suspects.lost(text, at), None) is None
 
 
 def _decoded(text: str) -> tuple[int, Any, int]:
@@ -204,84 +213,24 @@ def _places(text: str, pair: str, low: int, failed: int) -> Iterator[int]:
         at = text.rfind(pair, low, at)
 
 
-def _inserted(raw: str, start: int, text: str, failed: int) -> Mended | None:
-    """Put one character in where its lack would explain the failure; only a text that is sound to its end counts."""
-    for at, char in dict.fromkeys(_lost(text, failed)):
-        if char == '"' and text[at - 1] in "”’'`»":
+def _changed(raw: str, start: int, text: str, failed: int) -> Mended | None:
+    """Replace one character, or put one in, where that explains the failure; only a text sound to its end counts."""
+    replaced = ((at, 1, char) for at, char in suspects.mistaken(text, failed))
+    inserted = ((at, 0, char) for at, char in suspects.lost(text, failed))
+    for at, width, char in dict.fromkeys(chain(replaced, inserted)):
+        if char == '"' and not width and text[at - 1] in "”’'`»":
             continue
-        longer = text[:at] + char + text[at:]
-        stop, value, failure = _decoded(longer)
-        if failure < 0 and stop > failed and not _goes_on.match(longer, stop):
-            edit = Edit(_MISSING[char], Span(start + at, start + at), "", char)
-            return Mended(start + stop - 1, value, (edit,))
+        other = text[:at] + char + text[at + width :]
+        stop, value, failure = _decoded(other)
+        if failure < 0 and stop > failed and not _goes_on.match(other, stop):
+            old = text[at : at + width]
+            name = "semicolon" if old == ";" and char == "," else (_MISTAKEN if width else _MISSING)[char]
+            edit = Edit(name, Span(start + at, start + at + width), old, char)
+            return Mended(start + stop - 1 + width, value, (edit,))
     return None
 
 
-_key_next = later(r'"[^"\\\n]{1,80}+"\s*+:')
 _goes_on = later(r"""\s*+[}\],:"']""")
-_word_quote = later(r'[A-Za-z_][\w .}\]-]{0,60}+"')
-_scalar = later(r"-?\d[\d.eE+-]*+|true|false|null")
-_before_value = later(r"[:,\[{]\s*+(?=[^\s])")
-_lone_comma = later(r"\n[ \t]*+(?=,|\n)")
-_bare_colon = later(r":[ \t]*+(?=\n)")
-
-
-def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
-    """Where a character may be lost, and which, the likeliest first."""
-    low = max(0, failed - 400)
-    char = text[failed : failed + 1]
-    if text[failed - 1 : failed] == "\\":
-        return
-    if char == "\n":
-        yield failed - (text[failed - 1] == ","), '"'
-    is_last = char == '"' and text.find('"', failed + 1) < 0 and not text.rstrip().endswith('"')
-    if is_last and not lost_quotes.single_key.search(text, failed):
-        first = len(text.rstrip("}] \t\r\n"))
-        if not any(
-            text.count(opener, failed, first) > text.count(closer, failed, first) for opener, closer in ("{}", "[]")
-        ):
-            yield from ((at, '"') for at in range(first, min(first + 8, len(text))))
-    bare = _word_quote.match(text, failed)
-    if bare:
-        yield failed, '"'
-    before = text[low:failed].rstrip() if char and char in '"{[],' else ""
-    if char and char in '"{[' and before[-1:] not in ",:[{" and not _goes_on_as_text(text, failed, before):
-        yield low + len(before), ","
-    if char and char in "]," and before[-1:] in ":[,":
-        yield failed, "[" if char == "]" else "]"
-    if char == ":" and text[failed - 1] == '"':
-        key = text.rfind('"', low, failed - 1)
-        if key > 0 and text[low:key].rstrip()[-1:] in (":", ","):
-            yield key, "{"
-    if char == '"' or bare:
-        values = [match.end() for match in _before_value.finditer(text, low, failed)][-3:][::-1]
-        yield from ((at, '"') for at in values if text[at] != '"' and not _scalar.fullmatch(text, at, failed))
-    if char and text[failed - 1] == '"' and char not in ",:}]":
-        yield from _closing_quotes(text, low, failed)
-    if text.find("\n", 0, failed + 1) < 0:
-        return
-    for match in _bare_colon.finditer(text, max(0, failed - 4_000), failed):
-        yield match.end(), "{" if text[match.end() :].lstrip()[:1] == '"' else "["
-        yield match.end(), "["
-    for match in [*_lone_comma.finditer(text, max(0, failed - 20_000), failed)][-3:][::-1]:
-        yield match.end(), "}"
-        yield match.end(), "]"
-
-
-def _goes_on_as_text(text: str, at: int, before: str) -> bool:
-    """Whether a quote before `at`, where another value begins, ends no string: `"f(" ", x)"`, `"a": 1 ," "b"`."""
-    return before[-2:] == ',"' or (before[-2:] in ('("', '["', '{"', '="') and not _key_next.match(text, at))
-
-
-def _closing_quotes(text: str, low: int, failed: int) -> Iterator[tuple[int, str]]:
-    """The string before `failed` swallowed what follows it: it may end before each comma, colon or closer in it."""
-    opening = text.rfind('"', low, failed - 1)
-    for match in list(_delimiter.finditer(text, opening + 1, failed - 1))[:6]:
-        if text[match.start() - 2 : match.start()] != '\\"':
-            yield match.start(), '"'
-
-
-_delimiter = later(r"\s*+[,:}\]]")
 
 
 def _quotes_everywhere(raw: str, start: int, text: str) -> Mended | None:

@@ -20,6 +20,7 @@ _object = later(
     rf"""[{{｛﹛]{_S}(?:
       (?P<empty>\}})
     | (?P<key>(?:{_QUOTED}){_S}[{COLON}])
+    | (?P<mixed>["'`][^"'`\\\n]{{0,200}}+["'`]{_S}:)
     | (?P<word>[A-Za-z_$][\w$-]*+)(?P<colon>{_S}:{_S}
         (?P<spec>[<>^=+\ \#.,%!-]{{0,3}}\d*+[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?\}})?(?P<value>{_VALUE})?)?
     | (?P<number>-?\d++(?:\.\d++)?+{_S}:)

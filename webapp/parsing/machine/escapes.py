@@ -49,7 +49,7 @@ def control(raw: str, at: int) -> Patch:
 
 
 def together(raw: str, start: int, end: int, patches: list[Patch]) -> list[Patch]:
-    """The patches of the string `raw[start:end]`; one for all backslashes where it is a Windows path or LaTeX.
+    """The patches of the string `raw[start:end]`, with one for each backslash where it is a Windows path or LaTeX.
 
     There a backslash that does begin an escape (`\\n` in `C:\\Users\\new`) is meant as a backslash as well.
     """
@@ -61,15 +61,8 @@ def together(raw: str, start: int, end: int, patches: list[Patch]) -> list[Patch
     sure = windows_path.match(raw, start, end)
     alone = [match.start() for match in _slash.finditer(raw, start, end) if len(match[0]) == 1]
     spots = [at for at in alone if sure or _latex_name.match(raw, at, end)]
-    spots = sorted({*spots, *(patch.start for patch in bad)})
-    if len(spots) == len(bad):
-        return patches
-    first, last = spots[0], spots[-1] + 1
-    remaining = [patch for patch in patches if patch not in bad]
-    if any(first <= patch.start < last for patch in remaining):
-        return patches
-    pieces = "".join(raw[a:b].replace("\\", "\\\\", 1) for a, b in zip(spots, [*spots[1:], last], strict=True))
-    return sorted([*remaining, Patch(first, last, pieces, NAME)], key=lambda patch: patch.start)
+    new = {*spots} - {patch.start for patch in bad}
+    return sorted([*patches, *(Patch(at, at, "\\", NAME) for at in new)], key=lambda patch: patch.start)
 
 
 def _doubled(raw: str, patch: Patch) -> Patch:

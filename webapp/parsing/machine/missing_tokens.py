@@ -5,7 +5,7 @@ from __future__ import annotations
 from webapp.parsing.machine import closers
 from webapp.parsing.machine.closers import ANY_KEY
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import SPACE
+from webapp.parsing.machine.tokens import SPACE, place_of_opener
 from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import later
 
@@ -161,6 +161,7 @@ def item_is_key(machine: Machine, start: int, end: int) -> None:
         closers.close_missing(machine, len(frames) - 1)
         machine.comma = comma
     else:
-        machine.patch("missing_opener", start, start, "{")
+        place = place_of_opener(raw, start)
+        machine.patch("missing_opener", place, place, "{")
         machine.push("{", 0)
     machine.at, machine.state = end, "c"

@@ -57,6 +57,7 @@ MADE_BETWEEN_TOKENS = {
     "extra_closer": "A closing bracket that closes nothing is removed.",
     "html_entity": "A character written as an entity of HTML (&quot;) is written as itself.",
     "mismatched_closer": "A closing bracket of the wrong kind becomes the right one.",
+    "mismatched_opener": "An opening bracket of the wrong kind becomes the right one.",
     "missing_closer": "A container that is still open where its value ends gets its closing bracket.",
     "missing_comma": "Two values or members without a comma between them get one.",
     "missing_opener": "A key in the middle of an array gets the brace that opens its object.",

@@ -65,6 +65,15 @@ CLOSERS = {closer: opener for opener, closer in OPENERS.items()}
 bracket = later(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
 
 
+def place_of_opener(raw: str, key: int) -> int:
+    """Where a brace belongs that is missing before `key`: at the end of a line with nothing or a colon, if any."""
+    feed = raw.rfind("\n", max(0, key - 200), key)
+    if feed < 0 or raw[feed:key].strip():
+        return key
+    line = raw[max(raw.rfind("\n", 0, feed), feed - 400) + 1 : feed].rstrip()
+    return feed if not line or line[-1] == ":" else key
+
+
 def balanced_end(raw: str, start: int, limit: int) -> int:
     """The offset after the bracket that closes the one at `start`, strings left alone, or -1."""
     depth = 0

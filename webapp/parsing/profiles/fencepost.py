@@ -46,8 +46,8 @@ ABOUT = """\
 searched only if nothing else was said, or the rest points at them, and their values are flagged. 3. Looks for \
 candidates at every place where JSON may begin: fences of any kind, tags, tool calls in other notations, escaped \
 strings, JSON lines, brackets in prose, keys without an opening bracket. Placeholders, f-strings, references and \
-code of other languages are rejected with the reason. 4. Decodes each candidate unchanged; else removes or inserts \
-one structural character; else reads it with a state machine \
+code of other languages are rejected with the reason. 4. Decodes each candidate unchanged; else removes, puts \
+in or replaces one structural character; else reads it with a state machine \
 that records its edits. The value is always what the edited text decodes to. 5. Chooses: a fence or a tag that marks \
 a call or an answer takes precedence over an object in prose, which takes precedence over a list of numbers in a \
 sentence and over quoted input. Several answers of the same rank are all returned. 6. Reports what no attempt \

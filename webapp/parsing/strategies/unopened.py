@@ -6,6 +6,7 @@ import re
 
 from webapp.parsing.finder import Finder
 from webapp.parsing.machine.state import Frame, Machine
+from webapp.parsing.machine.tokens import place_of_opener
 from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import KEY_END
 from webapp.parsing.strategy import Strategy
@@ -27,6 +28,7 @@ def _members(finder: Finder, start: int, key_end: int) -> int:
     from_start = start <= finder.whole.start
     if not from_start and finder.tracer.raw.find("}", key_end, finder.end) < 0:
         return finder.reject("unopened", start, key_end, _NO_BRACKET)
+    start = place_of_opener(finder.tracer.raw, start)
     machine = Machine(finder.tracer.raw, start, finder.end, look=finder.look, tries=finder.tries, final=False)
     machine.frames.append(Frame("{", start - 1, as_kind="{"))
     machine.patch("missing_opener", start, start, "{")

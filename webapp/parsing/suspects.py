@@ -1,0 +1,109 @@
+"""Which single characters of a text may be to blame where decoding fails: one that is lost, or stands for another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webapp.parsing.machine import lost_quotes
+from webapp.parsing.machine.tokens import SCALAR, STRING, bracket, place_of_opener
+from webapp.parsing.patterns import later
+
+
+def mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
+    """Where a character may stand in the place of another, and of which, the likeliest first."""
+    char = text[failed : failed + 1]
+    opener = _open_bracket(text, failed)
+    if char and char in ";:.,=|" and not _set.match(text, max(opener, 0)):
+        yield from ((failed, other) for other in (":," if char in "=," else ",:"))
+    if char and char in "}])":
+        yield from ((failed, other) for other in "}]" if other != char)
+    closing = text.find('"', failed + 1) if char and char in "'`" else -1
+    if closing > 0 and not _other_quote.search(text, failed + 1, closing):
+        yield failed, '"'
+    if opener >= 0:
+        yield opener, "[" if text[opener] == "{" else "{"
+    low = max(0, failed - 400)
+    if opening := text.rfind('"', low, max(low, failed - 1)) + 1:
+        inner = list(_other_quote.finditer(text, opening, failed))
+        yield from ((match.start(), '"') for match in inner[:4])
+        before = text.rfind('"', low, opening - 1) + 1
+        yield from ((match.start(), '"') for match in list(_other_quote.finditer(text, before or low, opening))[-4:])
+
+
+def _open_bracket(text: str, failed: int) -> int:
+    """The innermost bracket that is open at `failed`, or -1."""
+    opened: list[int] = []
+    for token in bracket.finditer(text, 0, failed):
+        if token[0] in "{[":
+            opened.append(token.start())
+        elif token[0] in "}]" and opened:
+            opened.pop()
+    return opened[-1] if opened else -1
+
+
+_set = later(rf"\{{\s*+{STRING}(?:\s*+,\s*+{SCALAR})++\s*+\}}|\[\s*+{STRING}\s*+:")
+_other_quote = later(r"""['`](?=\s{0,60}+[:,}\]])|(?<=[\s\[{:,])['`]""")
+_key_next = later(r'"[^"\\\n]{1,80}+"\s*+:')
+_word_quote = later(r'[A-Za-z_][\w .}\]-]{0,60}+"')
+_scalar = later(r"-?\d[\d.eE+-]*+|true|false|null")
+_before_value = later(r"[:,\[{]\s*+(?=[^\s])")
+_lone_comma = later(r"\n[ \t]*+(?=,|\n)")
+_bare_colon = later(r":[ \t]*+(?=\n)")
+
+
+def lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
+    """Where a character may be lost, and which, the likeliest first."""
+    low = max(0, failed - 400)
+    char = text[failed : failed + 1]
+    if text[failed - 1 : failed] == "\\":
+        return
+    if char == "\n":
+        yield failed - (text[failed - 1] == ","), '"'
+    is_last = char == '"' and text.find('"', failed + 1) < 0 and not text.rstrip().endswith('"')
+    if is_last and not lost_quotes.single_key.search(text, failed):
+        first = len(text.rstrip("}] \t\r\n"))
+        if not any(
+            text.count(opener, failed, first) > text.count(closer, failed, first) for opener, closer in ("{}", "[]")
+        ):
+            yield from ((at, '"') for at in range(first, min(first + 8, len(text))))
+    bare = _word_quote.match(text, failed)
+    if bare:
+        yield failed, '"'
+    before = text[low:failed].rstrip() if char and char in '"{[],' else ""
+    if char and char in '"{[' and before[-1:] not in ",:[{" and not _goes_on_as_text(text, failed, before):
+        yield low + len(before), ","
+    if char and char in "]," and before[-1:] in ":[,":
+        yield failed, "[" if char == "]" else "]"
+    if char == ":" and text[failed - 1] == '"':
+        key = text.rfind('"', low, failed - 1)
+        if key > 0 and text[low:key].rstrip()[-1:] in (":", ","):
+            yield place_of_opener(text, key), "{"
+    if char == '"' or bare:
+        values = [match.end() for match in _before_value.finditer(text, low, failed)][-3:][::-1]
+        yield from ((at, '"') for at in values if text[at] != '"' and not _scalar.fullmatch(text, at, failed))
+    if char and text[failed - 1] == '"' and char not in ",:}]":
+        yield from _closing_quotes(text, low, failed)
+    if text.find("\n", 0, failed + 1) < 0:
+        return
+    for match in _bare_colon.finditer(text, max(0, failed - 4_000), failed):
+        yield match.end(), "{" if text[match.end() :].lstrip()[:1] == '"' else "["
+        yield match.end(), "["
+    for match in [*_lone_comma.finditer(text, max(0, failed - 20_000), failed)][-3:][::-1]:
+        yield match.end(), "}"
+        yield match.end(), "]"
+
+
+def _goes_on_as_text(text: str, at: int, before: str) -> bool:
+    """Whether a quote before `at`, where another value begins, ends no string: `"f(" ", x)"`, `"a": 1 ," "b"`."""
+    return before[-2:] == ',"' or (before[-2:] in ('("', '["', '{"', '="') and not _key_next.match(text, at))
+
+
+def _closing_quotes(text: str, low: int, failed: int) -> Iterator[tuple[int, str]]:
+    """The string before `failed` swallowed what follows it: it may end before each comma, colon or closer in it."""
+    opening = text.rfind('"', low, failed - 1)
+    for match in list(_delimiter.finditer(text, opening + 1, failed - 1))[:6]:
+        if text[match.start() - 2 : match.start()] != '\\"':
+            yield match.start(), '"'
+
+
+_delimiter = later(r"\s*+[,:}\]]")
