@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.commands.conftest import Run
 from webapp.cli import main
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -36,6 +37,19 @@ def test_a_broken_call_is_drawn(tmp_path: Path) -> None:
     ]
 
 
+def test_the_gate_fails_where_a_stored_call_breaks_its_contract(run: Run, tmp_path: Path) -> None:
+    assert run("ingest", dump(tmp_path, '{"n": "two"}')).exit_code == 0
+    result = run("check", "--contract")
+    assert result.exit_code == 1
+    assert (
+        '✕ log turn 1 count: schema_mismatch: `n` must be an integer, and is "two"\n1 schema_mismatch' in result.stdout
+    )
+    assert json.loads(run("check", "--contract", "--json").stdout)["states"] == {"schema_mismatch": 1}
+    assert run("check", "--contract", "--model", "other").exit_code == 0
+    assert run("check", "--contract", "unknown_name").exit_code == 0
+    assert run("check").exit_code == 2
+
+
 def test_a_kept_call_as_json(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["contract", "--json", dump(tmp_path, '{"n": 2}')])
     document = json.loads(result.stdout)
@@ -45,6 +59,7 @@ def test_a_kept_call_as_json(tmp_path: Path) -> None:
             "session": "log",
             "position": 1,
             "model": "m",
+            "host": None,
             "arguments": "written",
             "stop": {"reason": "tool_call", "said": "tool_calls"},
             "contract": {

@@ -46,6 +46,8 @@ def options(command: _Command) -> _Command:
     for name, text in reversed(HELP.items()):
         flag = name in ("failed", "rescued")
         extra: dict[str, Any] = {"is_flag": True} if flag else {"metavar": "TEXT"}
+        if name == "contract":  # alone, it means any broken one
+            extra |= {"is_flag": False, "flag_value": "broken"}
         command = click.option(f"--{name}", f"filter_{name}", help=text, **extra)(command)
     return command
 

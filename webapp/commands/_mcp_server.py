@@ -28,7 +28,7 @@ _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent
 Ident = Annotated[str, Field(description="A session's id, or its key.")]
 Filters = Annotated[
     dict[str, str] | None,
-    Field(description="The list's filters: verdict, model, finding, failure, format, home, label, since, until …"),
+    Field(description="The list's filters: verdict, model, host, contract, finding, failure, home, label, since …"),
 ]
 After = Annotated[str | None, Field(description="`next` of the page before.")]
 Limit = Annotated[int, Field(ge=1, le=100)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -16,13 +17,16 @@ from sqlalchemy import orm
 
 from webapp.commands import _filters, _store
 from webapp.commands._profiles import PROFILE
+from webapp.config import Settings
 from webapp.exports.splits import SPLITS, split_of
 from webapp.gate import profiles, reports, running, samples
 from webapp.gate.checking import KINDS, Report, as_dict
 from webapp.gate.samples import BadLines, Sample
 from webapp.store.labels import settling
 from webapp.store.labels.settling import Labelled
-from webapp.store.sessions import responses
+from webapp.store.models import Session, Turn
+from webapp.store.sessions import responses, turn_contract
+from webapp.store.sessions.filters import Filters
 from webapp.visible import visible
 
 BASELINE = "fencepost-baseline.jsonl"
@@ -31,7 +35,7 @@ _AT_ONCE = 200
 
 
 @click.command("check", short_help="Check a parser against a baseline: the gate for CI.")
-@click.option("--profile", "name", required=True, type=PROFILE, metavar="P", help="The profile, or module:function.")
+@click.option("--profile", "name", type=PROFILE, metavar="P", help="The profile, or module:function.")
 @click.option("--baseline", type=click.Path(path_type=Path), default=BASELINE, show_default=True, metavar="FILE")
 @click.option(
     "--labels", "labels", type=click.Path(path_type=Path), metavar="FILE", help="Cases, or an export of labels."
@@ -45,7 +49,7 @@ _AT_ONCE = 200
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @_filters.options
 def command(
-    name: str,
+    name: str | None,
     baseline: Path,
     labels: Path | None,
     database: str | None,
@@ -62,10 +66,15 @@ def command(
     The first run writes the baseline and exits with 1: review and commit it. A response that the parser reads worse
     than before, judged by its final label, is a regression and fails the check, unless --allow lists it with a reason.
     With a database, all labelled responses are checked, or with filters those that match, labelled or not.
+    With --contract instead of a parser, it fails where a response breaks what its request declares.
 
     Exits with 0 when passed, with 1 when failed or when the parser cannot be run, with 2 when used wrongly or when
     baseline and responses do not match.
     """
+    if name is None and filters["filter_contract"] and labels is None:
+        sys.exit(_check_contracts(database, filters, as_json))
+    if name is None:
+        raise click.UsageError("name a parser with --profile, or hold calls against their requests with --contract")
     if wrong := [path for path in outputs if path.suffix not in reports.SUFFIXES]:
         raise click.UsageError(f"-o takes {', '.join(reports.SUFFIXES)}, not {wrong[0].name!r}")
     if labels is not None and (database is not None or _filters.chosen(filters) is not None):
@@ -94,14 +103,43 @@ def _of_file(path: Path) -> list[Sample]:
 def _of_database(url: str | None, filters: dict[str, Any]) -> list[Sample]:
     """The labelled responses, or all under the filters."""
     chosen = _filters.chosen(filters)
-    settings = _store.settings()
-    if url is not None:
-        settings = replace(settings, database=url)
-    with _store.engine(settings) as engine, orm.Session(engine) as db:
+    with _store.engine(_settings(url)) as engine, orm.Session(engine) as db:
         if chosen is None:
             return [_sample(response) for response in settling.every(db)]
         blocks = responses.turn_ids(db, responses.view_of(db, chosen))
         return [_sample(labelled) for ids in blocks for labelled in _of_turns(db, ids)]
+
+
+def _settings(url: str | None) -> Settings:
+    settings = _store.settings()
+    return settings if url is None else replace(settings, database=url)
+
+
+def _check_contracts(url: str | None, filters: dict[str, Any], as_json: bool) -> int:
+    """Tell the responses in view that break their contract, the first in full; 1 where there are some, else 0."""
+    chosen = _filters.chosen(filters) or Filters()
+    with _store.engine(_settings(url)) as engine, orm.Session(engine) as db:
+        blocks = responses.turn_ids(db, responses.view_of(db, chosen))
+        broken = [_broken(db, turn_id) for ids in blocks for turn_id in ids]
+    states = dict(Counter(str(one["contract"]["state"]) for one in broken))
+    if as_json:
+        _store.print_json({"broken": len(broken), "states": states, "responses": broken})
+        return int(bool(broken))
+    for one in broken[:MOST_LINES]:
+        message = next((mismatch["message"] for mismatch in one["contract"]["mismatches"]), "")
+        tool = f" {one['contract']['tool']}" if one["contract"]["tool"] else ""
+        click.echo(visible(f"✕ {one['session']} turn {one['position']}{tool}: {one['contract']['state']}: {message}"))
+    if len(broken) > MOST_LINES:
+        click.echo(f"and {len(broken) - MOST_LINES:,} more (--json has all)")
+    click.echo(", ".join(f"{count:,} {state}" for state, count in states.items()) or "no response breaks its contract")
+    return int(bool(broken))
+
+
+def _broken(db: orm.Session, turn_id: int) -> dict[str, Any]:
+    turn = db.get_one(Turn, turn_id)
+    session = db.get_one(Session, turn.session_id)
+    contract = turn_contract.of_turn(db, turn)
+    return {"session": session.external_id, "key": session.key, "position": turn.position, "contract": contract}
 
 
 def _of_turns(db: orm.Session, turn_ids: Iterable[int]) -> Iterator[Labelled]:

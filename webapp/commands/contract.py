@@ -100,7 +100,13 @@ def _placed(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[st
 
 def _as_dict(one: Held) -> dict[str, Any]:
     turn = one.turn
-    told = {"session": one.session, "position": one.position, "model": turn.model, "stop": _stop(turn)}
+    told = {
+        "session": one.session,
+        "position": one.position,
+        "model": turn.model,
+        "host": turn.host,
+        "stop": _stop(turn),
+    }
     return told | {"arguments": turn.arguments, "contract": one.contract.as_dict()}
 
 

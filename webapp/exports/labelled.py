@@ -66,6 +66,9 @@ class LabelledResponse:
     labels: tuple[LabelView, ...]
     final: LabelView | None
     settled: dict[str, Any] | None = None
+    contract: str | None = None
+    """its state under what its request declares; None where the log does not say that"""
+    host: str | None = None
     redactions: tuple[Redaction, ...] = field(default=())
 
     @property
@@ -174,6 +177,7 @@ def rows(response: LabelledResponse) -> Iterator[dict[str, Any]]:
             "history": list(label.history),
             "final": response.final is not None and response.final == label,
             **_fields(response, "settled", "model", "agent", "phase", "format", "home", "verdict", "split", "raw"),
+            **_fields(response, "contract", "host"),
             "redacted": [[mark.start, mark.end, mark.rule] for mark in response.redactions],
         }
 

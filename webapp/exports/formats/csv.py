@@ -15,7 +15,7 @@ from webapp.visible import with_signs
 COLUMNS = (
     *("session", "revision", "position", "judgement", "cause", "expects", "expected", "note", "author", "made_at"),
     *("seconds", "final", "settled", "verdict", "split", "home", "model", "agent", "phase", "format", "key"),
-    *("raw_sha256", "raw", "redacted", "history"),
+    *("raw_sha256", "raw", "redacted", "history", "contract", "host"),
 )
 _AS_JSON = ("expected", "redacted", "history", "settled")
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

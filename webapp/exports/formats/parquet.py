@@ -14,7 +14,7 @@ from webapp.extras import install_extra
 
 ROWS_A_GROUP = 1000
 _TEXT = ("session", "key", "raw_sha256", "author", "judgement", "cause", "expects", "note", "made_at")
-_MORE_TEXT = ("model", "agent", "phase", "format", "home", "verdict", "split", "raw")
+_MORE_TEXT = ("model", "agent", "phase", "format", "home", "verdict", "split", "raw", "contract", "host")
 _JSON = ("expected", "history", "redacted", "settled")
 
 

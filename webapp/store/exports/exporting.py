@@ -183,12 +183,19 @@ def _responses(db: orm.Session, responses: Iterable[settling.Labelled]) -> Itera
         ids = [response.turn.id for response in batch]
         query = sa.select(Parse.turn_id, Parse.verdict, Parse.truncated)
         parses = {row.turn_id: row for row in db.execute(query.where(Parse.turn_id.in_(ids), Parse.profile == OURS))}
+        states = _states(db, ids)
         for response in batch:
-            yield _response(response, parses.get(response.turn.id))
+            yield _response(response, parses.get(response.turn.id), states.get(response.turn.id))
         db.expunge_all()
 
 
-def _response(response: settling.Labelled, parse: Any) -> LabelledResponse:
+def _states(db: orm.Session, turn_ids: Sequence[int]) -> dict[int, str]:
+    """The states of these turns under their contracts, of those of which there is something to say."""
+    query = sa.select(TurnContract.turn_id, TurnContract.state).where(TurnContract.turn_id.in_(turn_ids))
+    return {row.turn_id: row.state for row in db.execute(query)}
+
+
+def _response(response: settling.Labelled, parse: Any, state: str | None) -> LabelledResponse:
     turn, home = response.turn, response.session
     views = {label.id: _label_view(response, label) for label in response.labels}
     return LabelledResponse(
@@ -208,6 +215,8 @@ def _response(response: settling.Labelled, parse: Any) -> LabelledResponse:
         labels=tuple(views.values()),
         final=_final(response, views),
         settled=response.settlement(),
+        contract=state,
+        host=turn.host,
     )
 
 
@@ -246,8 +255,7 @@ def _turns(db: orm.Session, stored_session: Session) -> Iterator[ExportedTurn]:
         both = sa.select(Parse).where(Parse.turn_id.in_(ids), Parse.profile.in_((home, OURS)))
         parses = {(parse.turn_id, parse.profile): parse for parse in db.scalars(both)}
         responses = {response.turn.id: response for response in settling.of_turns(db, ids, with_history=True)}
-        held = sa.select(TurnContract.turn_id, TurnContract.state).where(TurnContract.turn_id.in_(ids))
-        states = {row.turn_id: row.state for row in db.execute(held)}
+        states = _states(db, ids)
         for turn in batch:
             yield _turn(
                 turn,
