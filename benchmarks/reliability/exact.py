@@ -5,6 +5,9 @@ Each check gives sentences, one for each thing that is wrong.
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -65,6 +68,36 @@ def acknowledged(world: World, ledger: Ledger) -> Iterator[str]:
             yield f"session {name} has {had} texts, not {[len(texts or ()) for texts in ledger.may_hold(name)]}"
     for name in set(stored) & set(ledger.gone):
         yield f"session {name} is back, though it was pruned"
+
+
+def homes(world: World, ledger: Ledger) -> Iterator[str]:
+    """Each session has the parser that it was given last, and what is made of it is a recount (see `recounted`)."""
+    query = sa.select(Session.external_id, Session.home_profile).where(Session.deleted_at.is_(None))
+    with world.engine.connect() as connection:
+        stored = dict(connection.execute(query).tuples().all())
+    for name in (set(ledger.homes) | set(ledger.open_homes)) & set(stored):
+        allowed = [ledger.homes.get(name, stored[name]), *ledger.open_homes.get(name, ())]
+        if stored[name] not in allowed:
+            yield f"session {name} has the parser {stored[name]}, not one of {allowed}"
+        ledger.homes[name] = stored[name]
+    ledger.open_homes.clear()
+
+
+def exported(world: World, ledger: Ledger) -> Iterator[str]:
+    """Each export that was acknowledged has ended with a whole zip, in which each session has its texts."""
+    for number in ledger.exports:
+        state = world.ask("GET", f"/api/exports/{number}")[1]["export"]["state"]
+        _, _, content = world.fetch("GET", f"/api/exports/{number}/file") if state == "done" else (0, "", b"")
+        if state != "done":
+            yield f"export {number} is {state}"
+            continue
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            dumps = [json.loads(archive.read(name)) for name in archive.namelist() if name.endswith(".json")]
+        held = {dump["session_id"]: [entry["content"] for entry in dump["entries"]] for dump in dumps}
+        for name in {*held, *ledger.sessions} - ledger.old:
+            if held.get(name) not in ledger.may_hold(name):
+                yield f"export {number} has {len(held.get(name) or ())} texts of session {name}"
+    ledger.exports.clear()
 
 
 def labels(world: World, ledger: Ledger) -> Iterator[str]:

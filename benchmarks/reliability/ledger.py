@@ -45,6 +45,12 @@ class Ledger:
     in_background: list[Upload] = field(default_factory=list)
     """acknowledged with 202 in this round: a worker reads them some time"""
     open_labels: dict[LabelPlace, list[str]] = field(default_factory=dict)
+    homes: dict[str, str] = field(default_factory=dict)
+    """which parser was acknowledged to be a session's, by its name …"""
+    open_homes: dict[str, list[str]] = field(default_factory=dict)
+    """… and which were sent, and nobody answered"""
+    exports: list[int] = field(default_factory=list)
+    """acknowledged in this round: each is to end with a file that holds every session"""
     old: set[str] = field(default_factory=set)
     """sessions that a prune is to remove: they do not grow meanwhile"""
     gone: list[str] = field(default_factory=list)
@@ -75,6 +81,8 @@ class Ledger:
     def removed(self, session: str) -> None:
         self.sessions.pop(session, None)
         self.gone.append(session)
+        self.homes.pop(session, None)
+        self.open_homes.pop(session, None)
         for places in (self.labels, self.acknowledged_labels, self.sent_labels, self.open_labels):
             for place in [place for place in places if place[0] == session]:
                 del places[place]

@@ -21,7 +21,7 @@ from webapp.store.jobs import jobs, run_queue, runs
 from webapp.store.models import Dump, Job, Run, RunChunk, Session
 from webapp.store.sessions import deletion
 
-LONGEST = {"ingest": 2.0, "replay": 2.0, "prune": 2.5, "label": 1.0}
+LONGEST = {"ingest": 2.0, "replay": 2.0, "prune": 2.5, "label": 1.0, "export": 1.5, "home": 1.5}
 """seconds from the beginning of some work to the kill, at most"""
 LONGEST_PAUSE = 120.0
 """seconds until all that waits is done again"""
@@ -95,6 +95,8 @@ class Rounds:
             self._bring_back()
         yield from exact.acknowledged(world, ledger)
         yield from exact.labels(world, ledger)
+        yield from exact.homes(world, ledger)
+        yield from exact.exported(world, ledger)
         self._take_over_labels()
         yield from exact.whole(world)
         yield from exact.recounted(world)

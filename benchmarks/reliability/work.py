@@ -1,4 +1,4 @@
-"""What goes on while something is killed: uploads, labels, a run, a prune; each note what was acknowledged."""
+"""What goes on while something is killed: uploads, labels, runs, prunes, exports, homes; notes what is acknowledged."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ MOST_NEW = 8
 """uploads of each a round: every check reads all that is stored"""
 _AWAY = (OSError, http.client.HTTPException)
 _LONG_AGO = timedelta(days=365)
+HOMES = ("direct", "langchain", "windlass-strict")
 _JUDGEMENTS = ("right", "wrong", "unsure")
 
 
@@ -43,6 +44,7 @@ class Work:
         self.complaints: list[str] = []
         self.open_runs = 0
         self.open_prunes = 0
+        self.open_exports = 0
         name = seed.replace("x", "")
         by_command = kind == "ingest" and victim == "command"
         ways = ("command",) if by_command else ("sync", "sync", "background")
@@ -68,6 +70,7 @@ class Work:
             old = sa.update(Session).where(Session.external_id.in_(names))
             connection.execute(old.values(ingested_at=then, grown_at=None))
             connection.execute(sa.update(Dump).where(Dump.id.in_(dumps)).values(received_at=then))
+            derive.derive(connection, connection.scalars(ids).all())
 
     def begin(self) -> None:
         tasks: dict[str, list[Callable[[], None]]] = {
@@ -75,6 +78,8 @@ class Work:
             "replay": [self._replay],
             "prune": [self._prune, lambda: self._upload(self._makers[0])],
             "label": [lambda: self._label("bob")],
+            "export": [self._export],
+            "home": [self._change_homes, self._change_homes],
         }
         for task in (*tasks[self.kind], lambda: self._label("ann")):
             thread = threading.Thread(target=self._guarded, args=(task,), daemon=True)
@@ -100,8 +105,8 @@ class Work:
 
     @property
     def interrupted(self) -> int:
-        labels = sum(len(said) for said in self.ledger.open_labels.values())
-        return len(self.ledger.open_uploads) + self.open_runs + self.open_prunes + labels
+        chosen = sum(map(len, (*self.ledger.open_labels.values(), *self.ledger.open_homes.values())))
+        return len(self.ledger.open_uploads) + self.open_runs + self.open_prunes + self.open_exports + chosen
 
     def finish(self) -> None:
         """Send what nobody acknowledged again, until somebody does."""
@@ -114,6 +119,9 @@ class Work:
         while self.open_prunes:
             self._again(self._run_prune)
             self.open_prunes -= 1
+        while self.open_exports:
+            self._again(self._ask_for_export)
+            self.open_exports -= 1
 
     def _again(self, task: Callable[[], None]) -> None:
         end = time.monotonic() + 60
@@ -204,6 +212,30 @@ class Work:
         status, said = self.world.ask("POST", f"/api/profiles/{PROFILE}/runs")
         if status != 202:
             raise Refused(f"run: {status} {said}")
+
+    def _export(self) -> None:
+        self.open_exports += 1
+        self._ask_for_export()
+        self.open_exports -= 1
+
+    def _ask_for_export(self) -> None:
+        status, said = self.world.ask("POST", "/api/exports")
+        if status != 202:
+            raise Refused(f"export: {status} {said}")
+        self.ledger.exports.append(said["export"]["id"])
+
+    def _change_homes(self) -> None:
+        names = self._random.sample(sorted(self.ledger.sessions), len(self.ledger.sessions))
+        for session in names:
+            if self._ends.is_set() or self._killed.is_set():
+                return
+            home = self._random.choice([one for one in HOMES if one != self.ledger.homes.get(session)])
+            self.ledger.open_homes.setdefault(session, []).append(home)
+            status, said = self.world.ask("PUT", f"/api/session/{session}/home", json.dumps({"home": home}).encode())
+            if status != 200:
+                raise Refused(f"home: {status} {said}")
+            self.ledger.open_homes.pop(session)
+            self.ledger.homes[session] = home
 
     def _prune(self) -> None:
         self.open_prunes += 1

@@ -63,7 +63,7 @@ class World:
     def victims(self, work: str) -> tuple[str, ...]:
         """What is killed while this goes on; `command` is the command that does it."""
         by_hand = ("command",) if work in ("ingest", "replay", "prune") else ()
-        has_worker = self.worker is not None or work in ("ingest", "replay")
+        has_worker = self.worker is not None or work in ("ingest", "replay", "export")
         servers = [one.name for one in self.processes if one is not self.worker]
         return (*servers, *(("worker",) if has_worker else ()), *by_hand)
 
@@ -93,6 +93,11 @@ class World:
 
     def ask(self, method: str, path: str, body: bytes | None = None, **query: str) -> tuple[int, Any]:
         """The status and the document of an answer; raises `OSError` or `HTTPException` where none came."""
+        status, kind, content = self.fetch(method, path, body, **query)
+        return status, json.loads(content) if "json" in kind else None
+
+    def fetch(self, method: str, path: str, body: bytes | None = None, **query: str) -> tuple[int, str, bytes]:
+        """The status, the type and the bytes of an answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.web.port, timeout=60)
         try:
             url = f"{path}?{urllib.parse.urlencode(query)}" if query else path
@@ -101,7 +106,7 @@ class World:
             content = answer.read()
         finally:
             connection.close()
-        return answer.status, json.loads(content) if "json" in answer.headers.get("Content-Type", "") else None
+        return answer.status, answer.headers.get("Content-Type", ""), content
 
     def value(self, query: sa.Select[Any]) -> Any:
         with self.engine.connect() as connection:

@@ -11,11 +11,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from flask import Flask
 
+from tests.dumps.test_bombs import BOMBS
 from webapp.app import create_app
 from webapp.config import MEGABYTE, Settings
 from webapp.web.body_limits import FORM as FORMS
@@ -226,6 +228,20 @@ def test_no_route_that_unpacks_grows(server: Server, name: str) -> None:
         status, growth = grown(server, "POST", path, content, headers)
         assert status < 500, (path, status)
         assert growth < max(MOST, TIMES * len(content)), (path, status, growth // MEGABYTE)
+
+
+@pytest.mark.parametrize("name", ["computed.db", "circles.db", "one_text.parquet", "gzip.har"])
+def test_the_server_answers_while_it_reads_a_bomb(server: Server, name: str, tmp_path: Path) -> None:
+    """Each kind of work that a file can make us do; `tests/dumps/test_bombs.py` has all of them, without a server."""
+    content = BOMBS[name](tmp_path)
+    with ThreadPoolExecutor(1) as beside:
+        sent = beside.submit(grown, server, "POST", f"/api/dumps?filename={name}", content, {})
+        answered = [server.send("GET", "/healthz", b"", {})]
+        while not sent.done():
+            answered.append(server.send("GET", "/healthz", b"", {}))
+    status, growth = sent.result()
+    assert status < 500 and set(answered) == {200}
+    assert growth < MOST, growth // MEGABYTE
 
 
 @pytest.mark.parametrize("packer", [*PACKERS, "br"])

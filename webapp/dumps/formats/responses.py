@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Format, PlacedTurn, Source
+from webapp.dumps.messages.bodies import said_turns
 from webapp.dumps.messages.pieces import Piece
-from webapp.dumps.messages.turns import turns_of
+from webapp.dumps.messages.printed import is_printed, unprinted
+from webapp.dumps.messages.turns import each_filled, turns_of
 from webapp.dumps.records import Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, lines
 from webapp.dumps.times import moment
@@ -32,6 +34,8 @@ class Responses(Format):
             return 50
         if _EPISODE.search(head.filename):
             return 96
+        if head.shape == "text" and head.whole and unprinted(head.text) is not None:
+            return 30
         return 10 if head.shape != "empty" and head.filename == _ASKED_FOR else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
@@ -49,7 +53,10 @@ class Responses(Format):
         ident, when, model = id_text(entry.get("id")), moment(entry.get("timestamp")), text(entry.get("model"))
         answer = Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when)
         calls = list(_calls(entry))
-        return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), (answer, ("text",))]
+        said: list[PlacedTurn] = [(answer, ("text",))]
+        if is_printed(raw):
+            said = each_filled(said_turns(raw, ("text",), conversation), model=model, parent=ident, sent_at=when)
+        return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), *said]
 
 
 plugin = Responses()
