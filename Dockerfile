@@ -9,7 +9,7 @@ RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin fencepost \
  && install --directory --owner=10001 --group=10001 --mode=0700 /data
 COPY constraints.txt /tmp/constraints.txt
 COPY --from=build /wheels /tmp/wheels
-RUN pip install --no-cache-dir --constraint /tmp/constraints.txt "$(ls /tmp/wheels/*.whl)[postgres,redact,parquet,broker,accounts,oidc]" \
+RUN pip install --no-cache-dir --constraint /tmp/constraints.txt "$(ls /tmp/wheels/*.whl)[server,postgres,redact,parquet,broker,accounts,oidc]" \
  && rm -r /tmp/wheels /tmp/constraints.txt
 ENV FENCEPOST_DATA=/data PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 VOLUME /data

@@ -42,7 +42,7 @@ audit: $(VENV)/.tested
 # What a release brings along, as CycloneDX: an environment of its own, with the pins and without what tests need.
 sbom: $(VENV)/.tested
 	$(PYTHON) -m venv --clear build/sbom
-	build/sbom/bin/python -m pip install --quiet --constraint constraints.txt .
+	build/sbom/bin/python -m pip install --quiet --constraint constraints.txt '.[server]'
 	build/sbom/bin/python -m pip uninstall --quiet --yes pip setuptools
 	$(BIN)/python .ci/sbom.py dist/fencepost.cdx.json build/sbom/bin/python
 
@@ -51,7 +51,7 @@ comma := ,
 space := $(subst ,, )
 extras: $(VENV)/.installed
 	@test -n "$(strip $(EXTRAS))" || { echo "Name the extras: make extras EXTRAS='redact parquet'" >&2; exit 2; }
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(subst $(space),$(comma),$(strip $(EXTRAS)))]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[server,$(subst $(space),$(comma),$(strip $(EXTRAS)))]'
 
 # The first revision, made of the models anew: after a change of a table, until there is a release.
 migration: $(VENV)/.linted
@@ -76,7 +76,7 @@ define install
 endef
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(call install,--editable .,.installed)
+	$(call install,--editable '.[server]',.installed)
 
 # What tests and lint import is compiled then, which is less than all.
 $(VENV)/.tested: pyproject.toml constraints.txt | $(VENV)/bin/python

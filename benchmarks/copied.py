@@ -17,7 +17,7 @@ from webapp.dumps.records import SessionStart, Turn
 from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.models import TURNS_A_SESSION, DumpSession, Session
-from webapp.store.search.pending import SLOTS
+from webapp.store.search import SLOTS, index
 from webapp.store.write import list_rows, row_values, rows
 
 _session = Session.__table__
@@ -48,7 +48,7 @@ def written(connection: sa.Connection, number: int, start: SessionStart, turns: 
     return Original(dict(row), start, turns)
 
 
-def copy(connection: sa.Connection, copies: Sequence[Copy], dump_id: int, pending: search.Pending) -> None:
+def copy(connection: sa.Connection, copies: Sequence[Copy], dump_id: int) -> None:
     """Write sessions whose turns are parsed as their originals' are."""
     number, changed = connection.execute(sa.select(sa.func.max(_session.c.id), sa.func.max(_session.c.changed))).one()
     new = range(number + 1, number + 1 + len(copies))
@@ -63,9 +63,9 @@ def copy(connection: sa.Connection, copies: Sequence[Copy], dump_id: int, pendin
     connection.execute(sa.insert(DumpSession.__table__), links)  # type: ignore[arg-type]
     for at, (original, start, turns) in zip(new, copies, strict=True):
         _copy_rows(connection, original.row["id"], at)
-        pending.note(*search.session_notes(at, start.external_id, start.title))
-        for ordinal, turn in enumerate(turns):
-            pending.text(at * TURNS_A_SESSION + ordinal, (turn.raw or "").encode())
+        search.index_notes(connection, search.session_notes(at, start.external_id, start.title))
+        texts = [(at * TURNS_A_SESSION + ordinal, (turn.raw or "").encode()) for ordinal, turn in enumerate(turns)]
+        index.index_turns(connection, texts)
     list_rows.renew(connection, new)
 
 

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from benchmarks.copied import Copy, Original, copy, written
 from webapp.config import Settings
 from webapp.dumps.records import SessionStart, Turn
-from webapp.store import append, search
+from webapp.store import append
 from webapp.store.db import database
 from webapp.store.models import Dump, DumpSession
 from webapp.store.write.home import Home
@@ -94,10 +94,8 @@ def _write(connection: sa.Connection, made: _Made, numbers: range) -> list[Origi
 
 
 def _copy(connection: sa.Connection, made: _Made, numbers: range, originals: list[Original]) -> None:
-    pending = search.Pending()
     copies = [made.copied(number, made.chance.choice(originals)) for number in numbers]
-    copy(connection, copies, _dump(connection, numbers), pending)
-    pending.flush(connection)
+    copy(connection, copies, _dump(connection, numbers))
 
 
 class _Made:

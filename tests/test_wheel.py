@@ -44,7 +44,7 @@ def install(folder: Path) -> None:
     run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
     wheel = next((folder / "dist").glob("*.whl"))
     pip = [folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "--no-compile"]
-    run(*pip, "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt", wheel, cwd=folder)
+    run(*pip, "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt", f"{wheel}[server]", cwd=folder)
 
 
 @pytest.fixture
@@ -111,6 +111,22 @@ def test_the_sbom_names_all_that_the_wheel_brings_along(program: Path, tmp_path:
 def test_the_program_parses_without_a_server(program: Path, tmp_path: Path) -> None:
     done = subprocess.run([program, "parse", "--json"], input='{"a": 1}', cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and '"clean"' in done.stdout
+
+
+def test_the_core_alone_scans_and_says_what_a_server_needs(installed: Path, tmp_path: Path) -> None:
+    (wheel,) = installed.glob("dist/*.whl")
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "core", cwd=tmp_path)
+    python = tmp_path / "core/bin/python"
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile"]
+    run(*pip, "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt", wheel, cwd=tmp_path)
+    assert not [*tmp_path.glob("core/lib/*/site-packages/sqlalchemy"), *tmp_path.glob("core/lib/*/site-packages/flask")]
+    scan = [python.with_name("fencepost"), "scan", "--json", ROOT / "examples"]
+    done = subprocess.run(scan, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["looked"]["sessions"] >= len([*(ROOT / "examples").glob("*.json*")])
+    serve = [python.with_name("fencepost"), "serve", "--port", "0"]
+    refused = subprocess.run(serve, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1 and "needs the libraries of the server" in refused.stderr
 
 
 def test_the_wheel_has_the_public_module(program: Path, tmp_path: Path) -> None:

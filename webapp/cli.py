@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import re
+from typing import Any
 
 import click
 
 from webapp import __version__
+from webapp.extras import install_extra
 
 COMMANDS = {
     "serve": "Serve the web pages and the API.",
@@ -35,6 +38,13 @@ COMMANDS = {
 }
 
 
+SERVER = re.compile(
+    r"(alembic|apispec|flask|flask_sqlalchemy_lite|markdown_it|prometheus_client|pythonjsonlogger|sqlalchemy|waitress"
+    r"|werkzeug)(\..*)?"
+)
+"""what the extra `server` brings"""
+
+
 class Lazy(click.Group):
     """Commands live in `webapp/commands/<name>.py` as `command`; names and help stand here, so that --help is fast."""
 
@@ -46,6 +56,15 @@ class Lazy(click.Group):
             return None
         command: click.Command = importlib.import_module(f"webapp.commands.{name}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as missing:
+            if not SERVER.fullmatch(missing.name or ""):
+                raise
+            needs = f"this needs the libraries of the server ({missing.name} is not installed)"
+            raise click.ClickException(f"{needs}: {install_extra('server')}") from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

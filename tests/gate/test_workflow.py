@@ -63,7 +63,7 @@ def project(tmp_path: Path) -> Path:
 
 def test_the_workflow_of_the_page_runs_line_by_line(project: Path) -> None:
     install, check, tests = steps()
-    assert install == "python -m pip install ./fencepost-*.whl pytest"
+    assert install == 'python -m pip install "$(ls ./fencepost-*.whl)[server]" pytest'
     code, out = run(project, check)
     assert code == 1 and "baseline created" in out and "::error title=Fencepost gate::" in out, out
     assert run(project, check)[0] == 0

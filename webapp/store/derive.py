@@ -18,8 +18,8 @@ from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db import database
 from webapp.store.db.dialect import change
-from webapp.store.models import MODEL_KINDS, Finding, Parse, Session, SessionModel
-from webapp.store.write import contracts, finding_rows, list_rows, row_values, rows
+from webapp.store.models import MODEL_KINDS, TURNS_A_SESSION, Base, Finding, Parse, Session, SessionModel, TurnContract
+from webapp.store.write import finding_rows, list_rows, row_values, rows
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.parser import OURS, SessionParser, is_known
 from webapp.store.write.session_state import SessionState
@@ -136,8 +136,7 @@ def _runs(session_ids: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 def _made(connection: sa.Connection, found: Iterable[Any], keep: Keep) -> list[SessionState]:
     """The state of each session, from all of its stored turns."""
-    indexed = search.indexed(connection, [row.id for row in found])
-    states = {row.id: _begun(row, row.id in indexed) for row in found}
+    states = {row.id: SessionState.of_nothing(row.id, row.home_profile, row.ingested_at) for row in found}
     parsers, orders, declared = cache(_parser), {number: TurnOrder() for number in states}, Declared(connection)
     for page in pages(connection, min(states), max(states)) if states else ():
         others, new = other_traces(connection, page), _NewParses([], [])
@@ -154,11 +153,6 @@ def _made(connection: sa.Connection, found: Iterable[Any], keep: Keep) -> list[S
     for state in states.values():
         state.settle()
     return list(states.values())
-
-
-def _begun(row: Any, is_indexed: bool) -> SessionState:
-    index = search.Pending(has_raw=False) if is_indexed else None
-    return SessionState.of_nothing(row.id, row.home_profile, index, row.ingested_at)
 
 
 def _parser(home: str) -> SessionParser:
@@ -202,10 +196,18 @@ def _write(connection: sa.Connection, states: list[SessionState]) -> None:
         connection.execute(sa.delete(table).where(table.session_id.between(ids[0], ids[-1])))
     models = [{"session_id": one.session_id, "model": name} for one in states for name in sorted(one.tally.models)]
     findings = [finding_rows.row(one.session_id, finding) for one in states for finding in one.findings]
-    for table, values in ((SessionModel, models), (Finding, findings)):
+    of_these = TurnContract.turn_id.between(ids[0] * TURNS_A_SESSION, (ids[-1] + 1) * TURNS_A_SESSION - 1)
+    connection.execute(sa.delete(TurnContract).where(of_these))
+    contracts = [row._asdict() for one in states for row in one.contracts]
+    made: tuple[tuple[type[Base], list[Any]], ...] = (
+        (SessionModel, models),
+        (Finding, findings),
+        (TurnContract, contracts),
+    )
+    for model, values in made:
         if values:
-            connection.execute(sa.insert(table), values)
-    contracts.replace(connection, ids[0], ids[-1], [row for one in states for row in one.contracts])
+            connection.execute(sa.insert(model), values)
     search.forget_errors(connection, ids[0], ids[-1])
-    search.index_notes(connection, [note for one in states if one.index is not None for note in one.index.notes])
+    indexed = search.indexed(connection, ids)
+    search.index_notes(connection, [note for one in states if one.session_id in indexed for note in one.notes])
     list_rows.renew(connection, ids)

@@ -34,8 +34,8 @@ def check(engine: sa.Engine, count: int | None = None) -> None:
         for row in stored:
             found = connection.execute(derive._find, {"first": row.id, "last": row.id}).all()
             (state,) = derive._made(connection, found, nothing_lacks_a_parse)
-            assert state.index is not None and not row.stale
-            made_notes = [*search.session_notes(row.id, row.external_id, row.title), *state.index.notes]
+            assert not row.stale
+            made_notes = [*search.session_notes(row.id, row.external_id, row.title), *state.notes]
             assert {name: getattr(row, name) for name in state.columns()} == state.columns()
             assert findings(connection, row.id) == [
                 (finding.rule, finding.severity, list(finding.turns), finding.detail) for finding in state.findings

@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401 - what others import from here
 
+from webapp.store.db.search_texts import SLOTS, Kind, Note, Text, errors, session_notes
 from webapp.store.search.finding import Found, FoundSessions, Match, find, matches, sessions
 from webapp.store.search.index import (
     all_indexed,
@@ -16,4 +17,3 @@ from webapp.store.search.index import (
     noted,
     remove,
 )
-from webapp.store.search.pending import MOST_BYTES, NOTHING, SLOTS, Kind, Note, Pending, Text, errors, session_notes

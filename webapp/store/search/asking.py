@@ -15,7 +15,7 @@ Condition = sa.ColumnElement[bool]
 rowid: dict[Table, sa.ColumnClause[int]] = {
     name: sa.table(name, sa.column("rowid", sa.BigInteger())).c.rowid for name in ("search_raw", "search_note")
 }
-"""the key of a text: of a raw one its turn's id, of a note as `pending.key` has it"""
+"""the key of a text: of a raw one its turn's id, of a note as `search_texts.key` has it"""
 
 
 def expression(connection: sa.Connection, query: Query) -> str | None:

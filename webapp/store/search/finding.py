@@ -11,12 +11,12 @@ from itertools import groupby
 import sqlalchemy as sa
 
 from webapp.store.db import heads
+from webapp.store.db.search_texts import KINDS, SLOTS, Kind
 from webapp.store.db.time_limit import TookTooLong, within
 from webapp.store.models import TURNS_A_SESSION, Session, Turn
 from webapp.store.search import asking
 from webapp.store.search.asking import Condition, Table, rowid
 from webapp.store.search.excerpts import Cutter, Excerpt
-from webapp.store.search.pending import KINDS, SLOTS, Kind
 from webapp.store.search.query import Query, parse
 
 EACH = 3

@@ -8,8 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.store.db import packing
+from webapp.store.db.search_texts import KINDS, SLOTS, Note, Text, key, session_notes
 from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn, turns_of
-from webapp.store.search.pending import KINDS, SLOTS, Note, Text, key, session_notes
 from webapp.store.search.words import folded
 
 _AT_ONCE = 16

@@ -1,22 +1,18 @@
-"""How the responses of a session keep what their requests declare: held as the fold sees them, and stored."""
+"""How the responses of a session keep what their requests declare, held as the fold sees them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
-
-import sqlalchemy as sa
 
 from webapp.contracts import Contract
 from webapp.contracts.turns import Holder
 from webapp.dumps.records import MODEL_KINDS, Turn
-from webapp.store.models import TURNS_A_SESSION, TurnContract
 
 BROKEN_AS_ONE = "broken"
 """the value that a session has beside the states of its responses, where one of them is broken"""
 _MOST = 1_000
 """turns of one entry that are held together"""
-_AT_ONCE = 500
 
 
 class Placed(Protocol):
@@ -64,11 +60,3 @@ class Answers(Generic[P]):
         contracts = dict(zip(map(id, own), self._holder.answer([placed.turn for placed in own]), strict=True))
         for placed in turns:
             yield placed, contracts.get(id(placed))
-
-
-def replace(connection: sa.Connection, first: int, last: int, rows: Sequence[Row]) -> None:
-    """Store the contracts of the sessions from the number `first` to `last` in place of those that they had."""
-    of_these = TurnContract.turn_id.between(first * TURNS_A_SESSION, (last + 1) * TURNS_A_SESSION - 1)
-    connection.execute(sa.delete(TurnContract).where(of_these))
-    for at in range(0, len(rows), _AT_ONCE):
-        connection.execute(sa.insert(TurnContract), [row._asdict() for row in rows[at : at + _AT_ONCE]])

@@ -13,8 +13,8 @@ from webapp.contracts import Contract
 from webapp.dumps.records import Turn
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
 from webapp.parsing import Trace
-from webapp.store import search
 from webapp.store.db.ids import TURNS_A_SESSION
+from webapp.store.db.search_texts import Kind, Note, errors
 from webapp.store.write import contracts
 from webapp.store.write.facets import Facets, digest
 from webapp.store.write.home import UNKNOWN
@@ -50,8 +50,8 @@ class SessionState:
     facets: Facets = field(default_factory=Facets)
     raw_bytes: int = 0
     rules: RuleRunner = field(kw_only=True)
-    index: search.Pending | None = None
-    """takes what is searched; None where the session is not in the index, or these turns are already"""
+    notes: list[Note] = field(default_factory=list)
+    """what is searched beside the raw texts"""
     findings: list[RuleFinding] = field(default_factory=list)
     ingested_at: datetime | None = None
     """when it came in: the time of a session whose turns have none"""
@@ -60,11 +60,9 @@ class SessionState:
     """of its turns, but for those of which the log says nothing"""
 
     @classmethod
-    def of_nothing(
-        cls, session_id: int, home: str, index: search.Pending | None = None, ingested_at: datetime | None = None
-    ) -> SessionState:
+    def of_nothing(cls, session_id: int, home: str, ingested_at: datetime | None = None) -> SessionState:
         """That of a session before its first turn, whose program used the profile `home`."""
-        return cls(session_id, home, rules=RuleRunner(RuleContext(home, readers)), index=index, ingested_at=ingested_at)
+        return cls(session_id, home, rules=RuleRunner(RuleContext(home, readers)), ingested_at=ingested_at)
 
     def see(self, placed: PlacedTurn) -> None:
         """Take the next turn in, once it has its place in the tally."""
@@ -111,14 +109,12 @@ class SessionState:
         self.facets.turn(turn)
         if raw is not None:
             self.raw_bytes += len(raw)
-            if self.index is not None:
-                self.index.text(self.turn_id(placed.ordinal), raw)
         if placed.traces:
             home, ours = placed.traces[0] if self.is_home_known else None, placed.traces[-1]
             self.tally.verdicts(placed.ordinal, None if home is None else home.verdict, ours.verdict)
             self.facets.response(turn.model, [digest(trace) for trace in placed.traces], known=home is not None)
             if home is not None and home.verdict == "failed":
-                self._note("error", placed.ordinal, search.errors(home))
+                self._note("error", placed.ordinal, errors(home))
         for trace in placed.other_traces:
             self.facets.count(digest(trace))
 
@@ -132,9 +128,8 @@ class SessionState:
                 self.tally.break_contract(placed.ordinal, contract.state)
         self.rules.see(turn_view(placed, self.is_home_known, contract))
 
-    def _note(self, kind: search.Kind, ordinal: int, text: str) -> None:
-        if self.index is not None:
-            self.index.note(search.Note(kind, self.turn_id(ordinal), text))
+    def _note(self, kind: Kind, ordinal: int, text: str) -> None:
+        self.notes.append(Note(kind, self.turn_id(ordinal), text))
 
 
 @lru_cache(maxsize=128)
