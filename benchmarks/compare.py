@@ -25,7 +25,7 @@ from webapp.config import Settings
 from webapp.store.compare import comparing, listing
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn
 from webapp.store.sessions.filters import Filters
 
@@ -86,7 +86,7 @@ def fill(engine: sa.Engine, settings: Settings, responses: int) -> None:
     ]
     document = {"session_id": "made", "entry_count": len(entries), "entries": entries}
     ingest(engine, settings, BytesIO(json.dumps(document).encode()), filename="made.json")
-    runs.replay(engine, settings, A, processes=1)
+    replays.replay(engine, settings, A, processes=1)
     with engine.begin() as connection:
         connection.exec_driver_sql("PRAGMA synchronous=OFF")
         connection.exec_driver_sql("CREATE TEMP TABLE copies (n INTEGER PRIMARY KEY)")

@@ -43,7 +43,7 @@ from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.extensions import db
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import worker
-from webapp.store.models import Dump, Job, Parse, Session, Turn
+from webapp.store.models import Dump, Parse, Session, Task, Turn
 from webapp.store.write.home import UNKNOWN
 from webapp.web.dumps import worker_process
 
@@ -159,7 +159,7 @@ class Harness:
         with self.app.app_context():
             worker.work(db.engine, self.settings)
             with db.engine.connect() as connection:
-                for result in connection.scalars(sa.select(Job.result).where(Job.id > self.jobs).order_by(Job.id)):
+                for result in connection.scalars(sa.select(Task.result).where(Task.id > self.jobs).order_by(Task.id)):
                     self.jobs += 1
                     self.counts["jobs"] += 1
                     if (result or {}).get("error", {}).get("code") == "internal_error":

@@ -25,7 +25,7 @@ from webapp import parsing
 from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 from webapp.store.models import Parse, ParseRepair, Turn
 
 SESSION_RESPONSES = 20
@@ -52,7 +52,7 @@ def measured(engine: sa.Engine, settings: Settings, profile: str) -> dict[str, s
     for processes in (1, 2):
         forget(engine, profile)
         started, cpu_before = time.perf_counter(), processor_seconds()
-        run = runs.replay(engine, settings, profile, processes=processes)
+        run = replays.replay(engine, settings, profile, processes=processes)
         seconds[processes] = time.perf_counter() - started
         cpu[processes] = [after - before for after, before in zip(processor_seconds(), cpu_before, strict=True)]
         assert run.new == run.counts["responses"]

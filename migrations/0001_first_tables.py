@@ -124,25 +124,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_failure_overlay")),
     )
     op.create_table(
-        "home_change",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("profile", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=False),
-        sa.Column("scope", sa.LargeBinary(), nullable=False),
-        sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("author", sa.LargeBinary(), nullable=False),
-        sa.Column("total", sa.Integer(), nullable=False),
-        sa.Column("finished", sa.Integer(), nullable=False),
-        sa.Column("undoes", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("undone", sa.Boolean(), nullable=False),
-        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["undoes"], ["home_change.id"], name=op.f("fk_home_change_undoes_home_change"), ondelete="SET NULL"
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_home_change")),
-    )
-    op.create_index(op.f("ix_home_change_state"), "home_change", ["state"], unique=False)
-    op.create_table(
         "home_rule",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("kind", sa.String(length=16), nullable=False),
@@ -183,21 +164,6 @@ def upgrade() -> None:
         sa.UniqueConstraint("name", name=op.f("uq_mapping_name")),
     )
     op.create_table(
-        "run",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("profile", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=False),
-        sa.Column("scope", sa.LargeBinary(), nullable=False),
-        sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("progress", sa.Double(), nullable=False),
-        sa.Column("counts", sa.LargeBinary(), nullable=True),
-        sa.Column("total", sa.BigInteger(), nullable=True),
-        sa.Column("owner", sa.String(length=128), nullable=True),
-        sa.Column("beat_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_run")),
-    )
-    op.create_table(
         "saved_view",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("name", sa.String(length=128), nullable=False),
@@ -224,31 +190,6 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_api_token_account_id"), "api_token", ["account_id"], unique=False)
     op.create_table(
-        "job",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("kind", sa.String(length=16), server_default="import", nullable=False),
-        sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("filename", sa.LargeBinary(), nullable=False),
-        sa.Column("spooled", sa.String(length=128), nullable=False),
-        sa.Column("bytes", sa.BigInteger(), nullable=False),
-        sa.Column("format", sa.String(length=64), nullable=True),
-        sa.Column("home", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=True),
-        sa.Column("mapping", sa.LargeBinary(), nullable=True),
-        sa.Column("selection", sa.LargeBinary(), nullable=True),
-        sa.Column("progress", sa.LargeBinary(), nullable=True),
-        sa.Column("tries", sa.Integer(), nullable=False),
-        sa.Column("owner", sa.String(length=128), nullable=True),
-        sa.Column("result", sa.LargeBinary(), nullable=True),
-        sa.Column("cancelled", sa.Boolean(), nullable=False),
-        sa.Column("dump_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("beat_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
-        sa.ForeignKeyConstraint(["dump_id"], ["dump.id"], name=op.f("fk_job_dump_id_dump"), ondelete="SET NULL"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_job")),
-    )
-    op.create_index(op.f("ix_job_state"), "job", ["state"], unique=False)
-    op.create_table(
         "label_queue_item",
         sa.Column("queue_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
@@ -262,21 +203,6 @@ def upgrade() -> None:
     )
     op.create_index("ix_label_queue_item_likeness", "label_queue_item", ["queue_id", "likeness"], unique=False)
     op.create_index("ix_label_queue_item_order", "label_queue_item", ["queue_id", "rank", "turn_id"], unique=False)
-    op.create_table(
-        "run_chunk",
-        sa.Column("run_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("low", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("high", sa.BigInteger(), nullable=False),
-        sa.Column("session_ids", sa.LargeBinary(), nullable=True),
-        sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("owner", sa.String(length=128), nullable=True),
-        sa.Column("beat_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("tries", sa.Integer(), nullable=False),
-        sa.Column("uncounted", sa.Boolean(), nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_run_chunk_run_id_run"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("run_id", "low", name=op.f("pk_run_chunk")),
-    )
-    op.create_index("ix_run_chunk_state", "run_chunk", ["run_id", "state", "low"], unique=False)
     op.create_table(
         "session",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -363,6 +289,23 @@ def upgrade() -> None:
     )
     op.create_index("ix_session_time", "session", ["happened_at", "id", "deleted_at"], unique=False)
     op.create_table(
+        "task",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("about", sa.LargeBinary(), nullable=False),
+        sa.Column("progress", sa.LargeBinary(), nullable=True),
+        sa.Column("result", sa.LargeBinary(), nullable=True),
+        sa.Column("tries", sa.Integer(), nullable=False),
+        sa.Column("dump_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("began_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(["dump_id"], ["dump.id"], name=op.f("fk_task_dump_id_dump"), ondelete="SET NULL"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_task")),
+    )
+    op.create_index(op.f("ix_task_state"), "task", ["state"], unique=False)
+    op.create_table(
         "dump_session",
         sa.Column("dump_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -420,7 +363,7 @@ def upgrade() -> None:
     op.create_index(op.f("ix_finding_session_id"), "finding", ["session_id"], unique=False)
     op.create_table(
         "home_change_session",
-        sa.Column("change_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("task_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("profile", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=False),
         sa.Column("source", sa.String(length=16), nullable=False),
@@ -430,15 +373,12 @@ def upgrade() -> None:
         sa.Column("former_source", sa.String(length=16), nullable=True),
         sa.Column("state", sa.String(length=16), nullable=False),
         sa.ForeignKeyConstraint(
-            ["change_id"],
-            ["home_change.id"],
-            name=op.f("fk_home_change_session_change_id_home_change"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
             ["session_id"], ["session.id"], name=op.f("fk_home_change_session_session_id_session"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("change_id", "session_id", name=op.f("pk_home_change_session")),
+        sa.ForeignKeyConstraint(
+            ["task_id"], ["task.id"], name=op.f("fk_home_change_session_task_id_task"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("task_id", "session_id", name=op.f("pk_home_change_session")),
     )
     op.create_index("ix_home_change_session_session_id", "home_change_session", ["session_id"], unique=False)
     op.create_table(

@@ -29,10 +29,9 @@ from webapp.store.models import (
     LabelEvent,
     Parse,
     ParseRepair,
-    Run,
-    RunChunk,
     Session,
     SessionModel,
+    Task,
     Turn,
     is_response,
     is_unfinished,
@@ -147,7 +146,6 @@ def whole(world: World) -> Iterator[str]:
         "turns without a session": sa.select(Turn.id).where(~sa.exists().where(Session.id == Turn.session_id)),
         "parses without a turn": sa.select(Parse.id).where(~sa.exists().where(Turn.id == Parse.turn_id)),
         "unfinished sessions": sa.select(Session.id).where(is_unfinished),
-        "chunks of runs that ended": sa.select(RunChunk.run_id),
     }
     for what, query in queries.items():
         if count := world.value(sa.select(sa.func.count()).select_from(query.subquery())):
@@ -163,9 +161,10 @@ def run_counts(world: World, profile: str) -> Iterator[str]:
     """The last run's counts are those of the parses that are stored, and each response that is shown has one."""
     verdicts = sa.select(Parse.verdict, sa.func.count()).where(Parse.profile == profile).group_by(Parse.verdict)
     with world.engine.connect() as connection:
-        run = connection.execute(sa.select(Run.state, Run.counts).order_by(Run.id.desc()).limit(1)).one()
+        replays = sa.select(Task.state, Task.result).where(Task.kind == "replay").order_by(Task.id.desc())
+        run = connection.execute(replays.limit(1)).one()
         counted = dict(connection.execute(verdicts).all())
-    counts = run.counts or {}
+    counts = (run.result or {}).get("counts", {})
     if run.state != "done" or any(counts.get(name) != count for name, count in counted.items()):
         yield f"the run is {run.state} with {counts}, and {counted} are stored"
     if counts.get("responses") != sum(counted.values()):

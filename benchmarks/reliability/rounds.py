@@ -17,8 +17,8 @@ from benchmarks.reliability.ledger import Ledger
 from benchmarks.reliability.processes import until
 from benchmarks.reliability.work import Refused, Work
 from benchmarks.reliability.world import PROFILE, World
-from webapp.store.jobs import jobs, run_queue, runs
-from webapp.store.models import Dump, Job, Run, RunChunk, Session
+from webapp.store import tasks
+from webapp.store.models import Dump, Session, Task
 from webapp.store.sessions import deletion
 
 LONGEST = {"ingest": 2.0, "replay": 2.0, "prune": 2.5, "label": 1.0, "export": 1.5, "home": 1.5}
@@ -69,10 +69,9 @@ class Rounds:
         return outcome
 
     def _waiting_for_workers(self) -> int:
-        """Jobs and runs that were acknowledged and have not ended."""
-        live_jobs = sa.select(sa.func.count()).select_from(Job).where(Job.state.in_(run_queue.LIVE))
-        live_runs = sa.select(sa.func.count()).select_from(Run).where(Run.state.in_(run_queue.LIVE))
-        return int(self._world.value(live_jobs) + self._world.value(live_runs))
+        """Tasks that were acknowledged and have not ended."""
+        live = sa.select(sa.func.count()).select_from(Task).where(Task.state.in_(tasks.LIVE))
+        return int(self._world.value(live))
 
     def _chosen(self) -> tuple[str, str]:
         if len(self._ledger.sessions) < FEWEST:
@@ -85,11 +84,11 @@ class Rounds:
     def _checked(self, work: Work) -> Iterator[str]:
         """First what was acknowledged by the kill, then all, once the rest was sent again."""
         world, ledger = self._world, self._ledger
-        self._settle(commands=False)
+        self._settle()
         yield from exact.acknowledged(world, ledger)
         yield from exact.labels(world, ledger)
         work.finish()
-        self._settle(commands=True)
+        self._settle()
         if work.kind == "prune":
             yield from exact.prune_ended(world, ledger)
             self._bring_back()
@@ -106,23 +105,18 @@ class Rounds:
         self._last_dump = world.value(sa.select(sa.func.max(Dump.id))) or 0
         yield from exact.pages(world, ledger)
 
-    def _settle(self, *, commands: bool) -> None:
+    def _settle(self) -> None:
         """Wait until nothing waits; what a server does once in ten minutes or an hour is done now."""
-        until(lambda: self._is_settled(commands), LONGEST_PAUSE)
+        until(self._is_settled, LONGEST_PAUSE)
         self._world.ask("GET", "/api/sessions", limit="1")  # a server's index is read every ten minutes, at least
         deletion.purge(self._world.engine, older_than=timedelta(seconds=-5))
 
-    def _is_settled(self, commands: bool) -> bool:
+    def _is_settled(self) -> bool:
         self.restarts += self._world.restart_ended()
-        if commands:
-            runs.end_killed(self._world.engine, self._world.settings)
         with self._world.engine.connect() as connection:
-            if jobs.are_live(connection) or connection.scalar(sa.select(Dump.id).where(Dump.state == "reading")):
-                return False
-            live = connection.scalars(sa.select(Run.scope).where(Run.state.in_(run_queue.LIVE))).all()
-            if commands:
-                return not live and connection.scalar(sa.select(RunChunk.run_id)) is None
-            return not any(scope.get(run_queue.QUEUED) for scope in live)
+            return not tasks.are_live(connection) and not connection.scalar(
+                sa.select(Dump.id).where(Dump.state == "reading")
+            )
 
     def _bring_back(self) -> None:
         """Sessions that were hidden, and got a label before they were removed."""

@@ -16,16 +16,17 @@ from tests.forking import ForkedProcess
 from tests.store.jobs.workers import ROOT
 from tests.store.made import BROKEN, entry
 from webapp.config import Settings
-from webapp.store.jobs import jobs
-from webapp.store.models import Job, Run, RunChunk
+from webapp.store import tasks
+from webapp.store.jobs import imports
+from webapp.store.models import Parse, Task
 
 SESSIONS, AT_ONCE = 12, 10
 CHILD = f"""
 from webapp.commands.work import work_on
 from webapp.config import Settings
-from webapp.store.jobs import response_chunks
+from webapp.store.jobs import replay_pieces
 
-response_chunks.AT_ONCE = {AT_ONCE}
+replay_pieces.AT_ONCE = {AT_ONCE}
 work_on(Settings.from_environment(), 2)
 """
 
@@ -53,15 +54,21 @@ def upload(engine: sa.Engine, settings: Settings) -> int:
     lines = (
         json.dumps(entry(f"{n} {BROKEN}", session_id=f"s{n // AT_ONCE}")).encode() for n in range(SESSIONS * AT_ONCE)
     )
-    path = jobs.own(settings, io.BytesIO(b"\n".join(lines)))
-    return jobs.make(engine, settings, filename="a.jsonl", path=path)
+    path = imports.own(settings, io.BytesIO(b"\n".join(lines)))
+    return imports.ask(engine, settings, filename="a.jsonl", path=path)
 
 
-def state(engine: sa.Engine, table: type[Job] | type[Run]) -> str | None:
+def find(engine: sa.Engine, number: int) -> tasks.TaskLine:
     with engine.connect() as connection:
-        return connection.scalar(sa.select(table.state))
+        return tasks.find(connection, number)
 
 
-def stored(engine: sa.Engine) -> int:
+def states(engine: sa.Engine) -> list[str]:
+    """Of all tasks, in the order in which they were asked for."""
     with engine.connect() as connection:
-        return connection.scalar(sa.select(sa.func.count()).where(RunChunk.state == "done")) or 0
+        return list(connection.scalars(sa.select(Task.state).order_by(Task.id)))
+
+
+def parsed(engine: sa.Engine, profile: str) -> int:
+    with engine.connect() as connection:
+        return connection.scalar(sa.select(sa.func.count()).where(Parse.profile == profile)) or 0

@@ -11,80 +11,72 @@ from amqp.exceptions import AccessRefused
 from celery import signals
 from sqlalchemy import orm
 
-from tests.broker.celery_worker import AT_ONCE, SESSIONS, celery, kill, state, stored, upload
-from tests.store.jobs.workers import silent, until
-from webapp.broker import tasks
+from tests.broker.celery_worker import AT_ONCE, SESSIONS, celery, find, kill, parsed, states, upload
+from tests.store.jobs.workers import disconnected, until
+from webapp.broker import tasks as messages
 from webapp.broker.sending import Messenger
 from webapp.commands.work import work_on
 from webapp.config import BadSetting, Settings
-from webapp.store.jobs import run_queue, worker
-from webapp.store.models import Job, Parse, Run, Session
+from webapp.store.jobs import replays, worker
+from webapp.store.models import Session
 
 pytestmark = pytest.mark.postgres
 
 
-def test_a_dump_is_read_and_a_run_goes_on_behind_a_killed_worker(
-    engine: sa.Engine,
-    settings: Settings,
-    db: orm.Session,
+def test_a_dump_is_read_and_a_replay_goes_on_behind_a_killed_worker(
+    engine: sa.Engine, settings: Settings, db: orm.Session
 ) -> None:
     upload(engine, settings)
     assert Messenger(settings, engine).tell()
     with celery(settings) as first:
-        assert until(lambda: state(engine, Job) == "done")
-        run_queue.queue(engine, "windlass-balanced")
+        assert until(lambda: states(engine) == ["done"])
+        run = replays.queue(engine, "windlass-balanced")
         Messenger(settings, engine).tell()
-        assert until(lambda: stored(engine) >= 2 or state(engine, Run) == "done")
+        assert until(lambda: parsed(engine, "windlass-balanced") >= 2 * AT_ONCE)
         kill(first)
-    silent(engine)
+    disconnected(engine)
     with celery(settings):
         Messenger(settings, engine).tell()
-        assert until(lambda: state(engine, Run) == "done")
-    run = db.scalars(sa.select(Run)).one()
-    count = sa.select(sa.func.count()).where(Parse.profile == "windlass-balanced")
-    assert (run.counts or {})["responses"] == db.scalar(count) == SESSIONS * AT_ONCE
+        assert until(lambda: not find(engine, run).live)
+    assert find(engine, run).progress["counts"]["responses"] == SESSIONS * AT_ONCE
+    assert parsed(engine, "windlass-balanced") == SESSIONS * AT_ONCE
     facets = [session.facets["profiles"]["windlass-balanced"]["verdicts"] for session in db.scalars(sa.select(Session))]
     assert [sum(verdicts) for verdicts in facets] == [AT_ONCE] * SESSIONS
 
 
-def test_two_workers_of_one_host_work_at_once(
-    engine: sa.Engine,
-    settings: Settings,
-) -> None:
-    def are_done(count: int) -> bool:
-        with engine.connect() as connection:
-            done = sa.select(sa.func.count()).where(Job.state == "done")
-            return connection.scalar(done) == count
-
+def test_two_workers_of_one_host_work_at_once(engine: sa.Engine, settings: Settings) -> None:
     with celery(settings) as first, celery(settings) as second:
         for worker_to_end, count in ((first, 1), (None, 2)):
             upload(engine, settings)
             assert Messenger(settings, engine).tell()
-            assert until(lambda count=count: are_done(count))  # type: ignore[misc]
+            assert until(lambda count=count: states(engine) == ["done"] * count)  # type: ignore[misc]
             assert first.poll() is None or count == 2
             assert second.poll() is None
             if worker_to_end:
                 kill(worker_to_end)
 
 
-def test_a_message_that_comes_twice_changes_nothing(
-    engine: sa.Engine,
-    settings: Settings,
-) -> None:
+def test_a_message_that_comes_twice_changes_nothing(engine: sa.Engine, settings: Settings) -> None:
     number = upload(engine, settings)
     for _ in range(3):
         assert Messenger(settings, engine).tell()
     with celery(settings):
-        assert until(lambda: state(engine, Job) == "done")
-        tasks.app(settings).send_task(tasks.READ_DUMP, [number])
-        run = run_queue.queue(engine, "direct")
-        for _ in range(2):
-            tasks.app(settings).send_task(tasks.BEGIN_RUN, [run])
-        assert until(lambda: state(engine, Run) == "done")
-    with engine.connect() as connection:
-        assert connection.scalar(sa.select(Job.tries)) == 0
-        counts = connection.scalars(sa.select(Run.counts)).one()
-    assert counts is not None and counts["responses"] == SESSIONS * AT_ONCE
+        assert until(lambda: states(engine) == ["done"])
+        run = replays.queue(engine, "direct")
+        for again in (number, run, run):
+            messages.app(settings).send_task(messages.DO, [again])
+        assert until(lambda: states(engine) == ["done", "done"])
+    assert [find(engine, one).tries for one in (number, run)] == [0, 0]
+    assert find(engine, run).progress["counts"]["responses"] == SESSIONS * AT_ONCE
+
+
+def test_what_nobody_was_told_of_is_caught_up_with(engine: sa.Engine, settings: Settings) -> None:
+    upload(engine, settings)
+    replays.queue(engine, "direct")
+    with celery(settings):
+        messages.app(settings).send_task(messages.CATCH_UP)
+        assert until(lambda: states(engine) == ["done", "done"])
+    assert parsed(engine, "direct") == SESSIONS * AT_ONCE
 
 
 def test_without_its_broker_work_waits_and_the_rows_are_enough(
@@ -94,9 +86,9 @@ def test_without_its_broker_work_waits_and_the_rows_are_enough(
     upload(engine, settings)
     scheme = (settings.broker or "").partition("://")[0]
     assert Messenger(replace(settings, broker=f"{scheme}://127.0.0.1:9/0"), engine).tell() is False
-    assert state(engine, Job) == "queued"
+    assert states(engine) == ["queued"]
     worker.work(engine, settings)
-    assert state(engine, Job) == "done"
+    assert states(engine) == ["done"]
 
 
 def test_a_refusal_does_not_end_the_thread_that_tells(
@@ -117,7 +109,7 @@ def test_a_refusal_does_not_end_the_thread_that_tells(
     assert until(lambda: len(calls) == 1)
     messenger.wake()
     assert until(lambda: len(calls) == 2)
-    assert state(engine, Job) == "queued"
+    assert states(engine) == ["queued"]
 
 
 @pytest.mark.parametrize("settings", ["rabbitmq"], indirect=True)  # Redis has no virtual hosts
@@ -128,7 +120,7 @@ def test_a_virtual_host_that_is_not_there_is_a_refusal(
     upload(engine, settings)
     nowhere = f"{(settings.broker or '').rstrip('/')}/nowhere"
     assert Messenger(replace(settings, broker=nowhere), engine).tell() is False
-    assert state(engine, Job) == "queued"
+    assert states(engine) == ["queued"]
 
 
 def test_the_setting_says_what_it_takes(url: str) -> None:

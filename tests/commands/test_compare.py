@@ -15,7 +15,7 @@ from webapp.cli import main
 from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def stored(tmp_path: Path, migrated: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / "dump.json").write_text(jsontext.dumps(windlass("s", [entry(CALL), entry(BROKEN), entry("nothing")])))
     with (tmp_path / "dump.json").open("rb") as source:
         ingest(engine, settings, source, filename="dump.json")
-    runs.replay(engine, settings, "direct", processes=1)
+    replays.replay(engine, settings, "direct", processes=1)
     engine.dispose()
     monkeypatch.setenv("FENCEPOST_DATA", str(tmp_path))
     monkeypatch.setenv("FENCEPOST_DATABASE", settings.database)

@@ -59,7 +59,7 @@ def test_systemd_takes_the_unit(tmp_path: Path, name: str) -> None:
 
 def test_the_procfile_serves_and_ends_on_sigterm(tmp_path: Path) -> None:
     lines = dict(line.split(": ") for line in (ROOT / "Procfile").read_text().splitlines())
-    assert lines.pop("worker") == "fencepost work --stay"  # tests/store/jobs/test_claims.py runs it
+    assert lines.pop("worker") == "fencepost work --stay"  # tests/store/jobs/test_tasks.py runs it
     command = [sys.executable, "-m", "webapp", *shlex.split(lines.pop("web"))[1:], "--no-examples"]
     environ = {**os.environ, "FENCEPOST_DATA": str(tmp_path), "PORT": "0", "HOST": "127.0.0.1"}
     with subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True) as server:

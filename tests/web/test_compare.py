@@ -16,7 +16,7 @@ from tests.web.test_list import BAD, session
 from webapp.extensions import db
 from webapp.gate import differences
 from webapp.parsing import parse
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 from webapp.web.comparing import side_by_side
 
 Post = Callable[..., Any]
@@ -28,7 +28,7 @@ def stored(app: Flask, client: FlaskClient, post: Post, tmp_path: Path) -> Flask
     assert post(json.dumps(session("s", TWO, '{"a": 1}', "Nothing.", BAD, model="m")).encode()).status_code == 201
     with app.app_context():
         for name in ("direct", "master-before"):
-            runs.replay(db.engine, app.config["SETTINGS"], name, processes=1)
+            replays.replay(db.engine, app.config["SETTINGS"], name, processes=1)
     assert post(json.dumps(session("later", "{}", model="m2")).encode(), "later.json").status_code == 201
     return client
 

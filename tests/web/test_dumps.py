@@ -109,7 +109,7 @@ def test_a_job_is_cancelled_from_its_row(app: Flask, client: FlaskClient, monkey
     monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
     send(client, (windlass("s1", entry("hi")), "a.json"))
     row = client.post("/dumps/jobs/1/cancel", headers=PARTIAL).text
-    assert "stopping" in row and "data-cancel" not in row
+    assert "cancelled" in row and "data-cancel" not in row
     monkeypatch.undo()
     client.get("/dumps")
     assert ended(client, 1)["state"] == "cancelled"

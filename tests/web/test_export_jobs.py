@@ -18,7 +18,7 @@ from tests.store.jobs.exporting import HOSTILE
 from tests.store.made import BROKEN, CALL, entry, windlass
 from webapp.extensions import db
 from webapp.store.jobs import export_jobs, worker
-from webapp.store.models import AuditEntry, Job
+from webapp.store.models import AuditEntry, Task
 from webapp.web.dumps import worker_process
 
 Post = Callable[..., Any]
@@ -116,7 +116,7 @@ def test_an_export_is_cancelled_and_says_so(stored: FlaskClient, work: Work) -> 
     url = made(stored)["url"]
     answer = stored.delete(url)
     assert answer.status_code == 202 and answer.json["export"]["cancelled"]
-    assert "stopping" in stored.get("/exports/1").text
+    assert "cancelled" in stored.get("/exports/1").text
     work()
     assert stored.get(url).json["export"]["error"]["code"] == "cancelled"
     assert "Nothing of it was kept" in stored.get("/exports/1").text
@@ -134,9 +134,9 @@ def test_an_export_that_was_removed_is_gone_in_words(stored: FlaskClient, work: 
             assert stored.delete(export["url"]).json["export"]["state"] == "removed"
         else:
             with stored.application.app_context(), db.engine.begin() as connection:
-                result = connection.scalar(sa.select(Job.result).where(Job.id == export["id"]))
+                result = connection.scalar(sa.select(Task.result).where(Task.id == export["id"]))
                 past = (result or {}) | {"expires_at": "2020-01-01T00:00:00+00:00"}
-                connection.execute(sa.update(Job).where(Job.id == export["id"]).values(result=past))
+                connection.execute(sa.update(Task).where(Task.id == export["id"]).values(result=past))
             with stored.application.app_context():
                 assert export_jobs.purge(db.engine, stored.application.config["SETTINGS"]) == 1
         answer = stored.get(f"{export['url']}/file")
@@ -189,7 +189,7 @@ def test_a_row_and_a_page_are_asked_for_while_it_goes_on(stored: FlaskClient, wo
     assert row.startswith("\n<tr") or row.lstrip().startswith("<tr")
     part = stored.get("/exports/1?part=page", headers=PARTIAL).text
     assert '<section id="export"' in part and "<html" not in part
-    assert "stopping" in stored.post("/exports/1/cancel", headers=PARTIAL).text
+    assert "cancelled" in stored.post("/exports/1/cancel", headers=PARTIAL).text
     work()
     assert "hx-trigger" not in stored.get("/exports/1", headers=PARTIAL).text
     assert 'id="export-1"' not in stored.get("/dumps").text
@@ -233,7 +233,7 @@ def test_an_export_is_no_import_and_the_other_way_round(stored: FlaskClient) -> 
     made(stored)
     for method in (stored.get, stored.delete):
         answer = method("/api/jobs/1")
-        assert answer.status_code == 404 and "/exports/1" in answer.json["error"]["message"]
+        assert answer.status_code == 404 and "no import" in answer.json["error"]["message"]
     stored.post("/api/dumps?background=1", data=b"{}")
     assert stored.get("/api/exports/2").status_code == stored.delete("/api/exports/2").status_code == 404
     assert not stored.get("/api/jobs/2").json["job"]["cancelled"]

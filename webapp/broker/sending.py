@@ -9,7 +9,7 @@ import time
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store.jobs import jobs, run_queue
+from webapp.store.jobs import task_locks
 
 AGAIN = 600.0
 """seconds after which this process says a thing again that still waits"""
@@ -44,32 +44,27 @@ class Messenger:
             self._woken.clear()
 
     def tell(self) -> bool:
-        """A message for each job and run that no worker has; False where the broker cannot be reached or refuses.
+        """A message for each task that no worker has; False where the broker cannot be reached or refuses.
 
         Nothing is lost then: the rows stay, and are told with the next call.
         """
-        from webapp.broker import tasks  # celery is an extra, and slow to import
+        from webapp.broker import tasks as messages  # celery is an extra, and slow to import
 
-        waiting = self._waiting({jobs.IMPORT: tasks.READ_DUMP, jobs.EXPORT: tasks.EXPORT}, tasks.BEGIN_RUN)
         try:
-            for name, number in waiting:
-                tasks.app(self._settings).send_task(name, [number], retry=False)
-                self._told[name, number] = time.monotonic()
-            if self._is_due("catch up", 0, EXPIRES):
-                tasks.app(self._settings).send_task(tasks.CATCH_UP, retry=False, expires=EXPIRES)
-                self._told["catch up", 0] = time.monotonic()
+            for number in list(task_locks.free(self._engine, self._settings)):
+                if self._is_due(messages.DO, number, AGAIN):
+                    messages.app(self._settings).send_task(messages.DO, [number], retry=False)
+                    self._told[messages.DO, number] = time.monotonic()
+            if self._is_due(messages.CATCH_UP, 0, EXPIRES):
+                messages.app(self._settings).send_task(messages.CATCH_UP, retry=False, expires=EXPIRES)
+                self._told[messages.CATCH_UP, 0] = time.monotonic()
+        except sa.exc.SQLAlchemyError:
+            raise
         except Exception as error:  # noqa: BLE001 - each broker's library raises its own, and this thread must go on
             kind = type(error).__name__
             _log.warning("the broker cannot be reached or refuses, work waits in the database: %s: %s", kind, error)
             return False
         return True
-
-    def _waiting(self, kinds: dict[str, str], begin_run: str) -> list[tuple[str, int]]:
-        with self._engine.connect() as connection:
-            rows = [(name, job) for kind, name in kinds.items() for job in jobs.free(self._engine, connection, kind)]
-        if (run := run_queue.next_free(self._engine)) is not None:
-            rows.append((begin_run, run))
-        return [row for row in rows if self._is_due(*row, AGAIN)]
 
     def _is_due(self, name: str, number: int, seconds: float) -> bool:
         return time.monotonic() - self._told.get((name, number), -seconds) >= seconds

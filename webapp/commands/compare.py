@@ -12,7 +12,7 @@ from webapp.commands._profiles import PROFILE, runnable
 from webapp.store.compare import cells
 from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
 from webapp.store.compare.sign_test import SignTest
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 from webapp.store.sessions.filters import Filters
 from webapp.visible import visible
 
@@ -54,7 +54,7 @@ def _compared(a: str, b: str, filters: Filters | None, *, run: bool) -> Comparis
         for name in (a, b) if run else ():
             runnable(name)
             with _progress.bar(name, counts=True) as on_progress:
-                runs.replay(engine, settings, name, filters=filters, on_progress=on_progress)
+                replays.replay(engine, settings, name, filters=filters, on_progress=on_progress)
         with orm.Session(engine) as db:
             return compare(db, a, b, filters or Filters())
 

@@ -21,6 +21,7 @@ from webapp.store.homes.scopes import HomeScope
 from webapp.store.sessions import sessions
 from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.sessions.filters import of_parameters
+from webapp.store.tasks import NoSuchTask
 from webapp.visible import visible
 from webapp.web.people import system_user
 
@@ -31,7 +32,7 @@ def _engine() -> Iterator[sa.Engine]:
     try:
         with _store.engine(_store.settings()) as engine:
             yield engine
-    except (scopes.BadScope, NoSuchDump, changes.NoSuchHomeChange, rules.NoSuchRule) as missing:
+    except (scopes.BadScope, NoSuchDump, NoSuchTask, rules.NoSuchRule) as missing:
         raise click.ClickException(str(missing)) from None
     except rules.BadRule as bad:
         raise click.UsageError(str(bad)) from None

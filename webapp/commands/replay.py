@@ -10,7 +10,7 @@ import click
 from webapp.commands import _filters, _progress, _store
 from webapp.commands._profiles import PROFILE, own_options
 from webapp.parsing.words import MARKS, counted
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 
 
 @click.command("replay", short_help="Run a profile over stored responses.")
@@ -49,7 +49,7 @@ def command(
         raise click.UsageError("--session names one session, so filters do not apply")
     with _store.engine(settings) as engine, _progress.bar(chosen, counts=True) as on_progress:
         options: dict[str, Any] = {"session": ident, "filters": narrowed, "processes": processes, "again": again}
-        run = runs.replay(engine, settings, chosen, on_progress=on_progress, **options)
+        run = replays.replay(engine, settings, chosen, on_progress=on_progress, **options)
     if as_json:
         _store.print_json(run)
     else:
@@ -57,7 +57,7 @@ def command(
     sys.exit(0 if run.state == "done" else 1)
 
 
-def _print(run: runs.Replay) -> None:
+def _print(run: replays.Replay) -> None:
     state = "" if run.state == "done" else f", {run.state}"
     responses = counted(run.counts["responses"], "response")
     click.echo(f"{run.profile} {run.version}: {responses}, {run.new:,} of them parsed now{state}")

@@ -29,10 +29,10 @@ _log = logging.getLogger(__name__)
     "--processes", type=click.IntRange(1), metavar="N", help="With a broker: parallel tasks [one per processor]."
 )
 def command(stay: bool, processes: int | None) -> None:
-    """Do the jobs that pages started (imports, runs of profiles, changes of parsers), until none is left.
+    """Do the tasks that pages started (imports, replays, changes of parsers, exports), until none is left.
 
     A server does this itself; run it with --stay on other machines that share its PostgreSQL database and its data
-    folder. If a worker is killed, another one takes over its job after 30 seconds.
+    folder. If a worker is killed, the next one that looks begins its task again.
 
     Exits with 0 when done, with 1 when the database cannot be used, with 2 when used wrongly.
     """

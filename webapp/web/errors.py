@@ -29,18 +29,16 @@ from webapp.store.failures.events import BadState
 from webapp.store.failures.group_detail import NoSuchGroup
 from webapp.store.failures.overlay import BadOverlay, NoSuchChange
 from webapp.store.files import StoreUnreachable
-from webapp.store.homes.changes import NoSuchHomeChange
 from webapp.store.homes.rules import BadRule, NoSuchRule
 from webapp.store.homes.scopes import BadScope
 from webapp.store.ingest.kept_dumps import NotKept
 from webapp.store.jobs.export_jobs import ExportRemoved, NotReady
-from webapp.store.jobs.jobs import NoSuchJob
 from webapp.store.jobs.mappings import NoSuchMapping
-from webapp.store.jobs.run_queue import NoSuchRun
 from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.sessions import BadCursor, NoSuchSession
 from webapp.store.sessions.turns import NoSuchTurn
+from webapp.store.tasks import NoSuchTask
 from webapp.web import traces
 from webapp.web.json_bodies import BadBody
 from webapp.web.json_bodies import refused as json_refusal
@@ -50,7 +48,7 @@ Answer = tuple[str | Response, int]
 _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY, sqlite3.SQLITE_CANTOPEN)
 
 MISSING = (
-    *(NoSuchSession, NoSuchTurn, NoSuchDump, NoSuchJob, NoSuchMapping, NoSuchHomeChange, NoSuchRule),
+    *(NoSuchSession, NoSuchTurn, NoSuchDump, NoSuchTask, NoSuchMapping, NoSuchRule),
     *(NoSuchGroup, NoSuchChange, NoSuchAccount, NoSuchToken),
 )
 BAD_REQUEST = (
@@ -58,7 +56,7 @@ BAD_REQUEST = (
     *(BadState, BadOverlay, BadAccount, BadPassword, BadRole),
 )
 PLAIN: tuple[tuple[int, str, tuple[type[Exception], ...]], ...] = (
-    (404, "not_found", (*MISSING, UnknownProfile, NotKept, NoSuchRun)),
+    (404, "not_found", (*MISSING, UnknownProfile, NotKept)),
     (409, "not_installed", (NotInstalled,)),
     (409, "not_ready", (NotReady,)),
     (410, "removed", (ExportRemoved,)),

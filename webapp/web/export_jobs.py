@@ -10,13 +10,13 @@ from werkzeug.wrappers import Response as AnyResponse
 from werkzeug.wsgi import wrap_file
 
 from webapp.extensions import db
+from webapp.store import tasks
 from webapp.store.jobs import export_jobs as store
-from webapp.store.jobs import jobs
-from webapp.store.jobs.jobs import JobLine
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import selection as selected
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.sessions import BadCursor
+from webapp.store.tasks import EXPORT, TaskLine
 from webapp.web import export_views
 from webapp.web.accounts import audit_trail
 from webapp.web.api.operation import Content, json, operation
@@ -35,28 +35,28 @@ _AUDITED = 200
 """characters of a selection that the audit log keeps"""
 
 
-def _find(number: int) -> JobLine:
+def _find(number: int) -> TaskLine:
     """The export; whoever asks after one that is live sees to it that there is a worker."""
-    job = store.find(db.session.connection(), number)
+    job = tasks.find(db.session.connection(), number, EXPORT)
     if job.live:
         worker_process.wake()
     return job
 
 
-def _made(selection: dict[str, Any]) -> JobLine:
+def _made(selection: dict[str, Any]) -> TaskLine:
     """A new export, which the worker begins now, or once what waits before it is done."""
     db.session.rollback()
-    number = store.ask(db.engine, current_app.config["SETTINGS"], selection)
+    number = tasks.make(db.engine, EXPORT, selection)
     audit_trail.about(export=number, sessions=export_views.words_of(selection)[:_AUDITED])
     worker_process.wake()
     return _find(number)
 
 
-def _page(after: str | None, limit: int) -> tuple[list[JobLine], str | None]:
+def _page(after: str | None, limit: int) -> tuple[list[TaskLine], str | None]:
     """Exports behind a cursor, and the next one. Raises `BadCursor`."""
     if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
         raise BadCursor("after is not what an earlier page gave as next")
-    exports = store.page(db.session.connection(), after=int(after) if after else None, limit=limit + 1)
+    exports = tasks.page(db.session.connection(), EXPORT, after=int(after) if after else None, limit=limit + 1)
     if any(job.live for job in exports):
         worker_process.wake()
     return exports[:limit], str(exports[limit - 1].id) if len(exports) > limit else None
@@ -77,7 +77,7 @@ def ask() -> str:
     return render_template(
         "export_jobs/ask.html",
         active=filters.active(),
-        words=export_views.words_of(store.of_filters(filters)),
+        words=export_views.words_of({"filters": filters.active()}),
         page=session_store.page(db.session, filters, limit=1),
         most=selected.MOST,
         days=current_app.config["SETTINGS"].export_days,
@@ -87,10 +87,11 @@ def ask() -> str:
 @blueprint.post("/exports")
 def make() -> AnyResponse:
     """An export of the sessions selected in the list (`ids`), else of those under its filters."""
+    selection: dict[str, Any]
     if idents := request.form.getlist("ids"):
-        selection = store.of_keys([session.key for session in selected.find(db.session, idents)])
+        selection = {"keys": [session.key for session in selected.find(db.session, idents)]}
     else:
-        selection = store.of_filters(filtering.of_parameters(request.form.to_dict()))
+        selection = {"filters": filtering.of_parameters(request.form.to_dict()).active()}
     return redirect(url_for("export_jobs.show", number=_made(selection).id), 303)
 
 
@@ -111,12 +112,12 @@ def cancel(number: int) -> str | AnyResponse:
     return redirect(url_for("export_jobs.show", number=number), 303)
 
 
-def _cancelled(number: int) -> JobLine:
+def _cancelled(number: int) -> TaskLine:
     """Ask the export to stop where it still can."""
     job = _find(number)
     db.session.rollback()
     if job.live:
-        jobs.cancel(db.engine, number)
+        store.cancel(db.engine, number)
     return _find(number)
 
 
@@ -126,10 +127,10 @@ def remove(number: int) -> AnyResponse:
     return redirect(url_for("export_jobs.show", number=number), 303)
 
 
-def _removed(job: JobLine) -> JobLine:
+def _removed(job: TaskLine) -> TaskLine:
     """Remove the file of an export that is done."""
     db.session.rollback()
-    audit_trail.about(export=job.id, sessions=export_views.words_of(job.selection or {})[:_AUDITED])
+    audit_trail.about(export=job.id, sessions=export_views.words_of(job.about)[:_AUDITED])
     store.remove(db.engine, current_app.config["SETTINGS"], job)
     return _find(job.id)
 
@@ -139,7 +140,7 @@ def file(number: int) -> AnyResponse:
     return _file(_find(number))
 
 
-def _file(job: JobLine) -> AnyResponse:
+def _file(job: TaskLine) -> AnyResponse:
     """The zip, or the part of it that `Range` asks for. Raises `NotReady` and `ExportRemoved`."""
     stream = store.opened(current_app.config["SETTINGS"], job)
     export = export_views.view(job)
@@ -168,11 +169,12 @@ def _file(job: JobLine) -> AnyResponse:
     example="?failed=1",
 )
 def make_api() -> tuple[Response, int]:
+    selection: dict[str, Any]
     if idents := request.args.getlist("ids"):
         found_sessions = [session_store.find(db.session, ident) for ident in dict.fromkeys(idents)]
-        selection = store.of_keys([session.key for session in found_sessions])
+        selection = {"keys": [session.key for session in found_sessions]}
     else:
-        selection = store.of_filters(list_filters.of_request())
+        selection = {"filters": list_filters.of_request().active()}
     export = export_views.as_dict(_made(selection))
     response = jsonify(export=export)
     response.headers["Location"] = export["url"]

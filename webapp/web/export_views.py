@@ -10,7 +10,7 @@ from flask import url_for
 
 from webapp.parsing.words import counted
 from webapp.store.jobs.export_jobs import REMOVED
-from webapp.store.jobs.jobs import JobLine
+from webapp.store.tasks import TaskLine
 
 STATES = {
     "queued": ("waiting", ""),
@@ -35,8 +35,6 @@ class ExportView:
     state: str
     words: str
     live: bool
-    cancelling: bool
-    paused: bool
     written: int
     chosen: int | None
     size: int
@@ -63,8 +61,6 @@ class ExportView:
     def phase(self) -> str:
         if self.state == "queued":
             return "waiting"
-        if self.paused:
-            return "paused while a dump is imported"
         return "exporting" if self.chosen is not None else "choosing sessions"
 
 
@@ -76,20 +72,18 @@ def words_of(selection: dict[str, Any]) -> str:
     return f"Sessions with {', '.join(parts)}" if parts else "All sessions"
 
 
-def view(job: JobLine) -> ExportView:
-    result, progress = job.result or {}, job.progress
+def view(task: TaskLine) -> ExportView:
+    result, progress = task.result or {}, task.progress
     expires_at = result.get("expires_at")
     return ExportView(
-        number=job.id,
-        state=job.state,
-        words=words_of(job.selection or {}),
-        live=job.live,
-        cancelling=job.asked and job.live,
-        paused=progress.get("phase") == "paused",
+        number=task.id,
+        state=task.state,
+        words=words_of(task.about),
+        live=task.live,
         written=result.get("sessions", progress.get("sessions", 0)),
         chosen=progress.get("chosen"),
         size=result.get("bytes", progress.get("read", 0)),
-        asked_at=job.made_at,
+        asked_at=task.made_at,
         sha256=result.get("sha256"),
         removes_at=datetime.fromisoformat(expires_at) if expires_at else None,
         error=(result.get("error") or {}).get("message"),
@@ -98,22 +92,22 @@ def view(job: JobLine) -> ExportView:
     )
 
 
-def as_dict(job: JobLine) -> dict[str, Any]:
-    export, result = view(job), job.result or {}
-    selection = job.selection or {}
+def as_dict(task: TaskLine) -> dict[str, Any]:
+    export, result = view(task), task.result or {}
+    selection = task.about
     return {
         **{name: getattr(export, name) for name in ("state", "sha256", "deleted", "changed")},
-        "id": job.id,
-        "cancelled": job.asked,
+        "id": task.id,
+        "cancelled": task.state == "cancelled",
         "ids": selection.get("keys"),
         "filters": selection.get("filters"),
         "sessions": export.written,
         "of": export.chosen,
         "bytes": export.size,
         "error": result.get("error"),
-        "url": url_for("export_jobs.show_api", number=job.id),
-        "file": url_for("export_jobs.file_api", number=job.id) if job.state == "done" else None,
-        "made_at": job.made_at.isoformat(),
-        "ended_at": job.ended_at and job.ended_at.isoformat(),
+        "url": url_for("export_jobs.show_api", number=task.id),
+        "file": url_for("export_jobs.file_api", number=task.id) if task.state == "done" else None,
+        "made_at": task.made_at.isoformat(),
+        "ended_at": task.ended_at and task.ended_at.isoformat(),
         "expires_at": result.get("expires_at"),
     }

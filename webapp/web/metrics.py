@@ -16,10 +16,10 @@ from prometheus_client.process_collector import ProcessCollector
 
 from webapp import __version__
 from webapp.extensions import db
-from webapp.store.models import Dump, Job, Run, Session
+from webapp.store.models import Dump, Session, Task
+from webapp.store.tasks import EXPORT, IMPORT, REPLAY
 
 blueprint = Blueprint("metrics", __name__)
-_STATES = {"jobs": Job.state, "dumps": Dump.state, "runs": Run.state}
 _KEY = "fencepost_metrics"
 _sessions = sa.select(sa.func.count()).select_from(Session).where(Session.deleted_at.is_(None))
 
@@ -57,9 +57,12 @@ class StoredFigures:
     def collect(self) -> Iterator[GaugeMetricFamily]:
         yield _gauge("build", "The version that runs", ["version"], {(__version__,): 1})
         yield _gauge("sessions", "Sessions that the list shows", [], {(): db.session.scalar(_sessions) or 0})
-        for name, state in _STATES.items():
-            counts = db.session.execute(sa.select(state, sa.func.count()).group_by(state)).all()
-            yield _gauge(name, f"{name.capitalize()} by state", ["state"], {(row[0],): row[1] for row in counts})
+        dumps = db.session.execute(sa.select(Dump.state, sa.func.count()).group_by(Dump.state))
+        yield _gauge("dumps", "Dumps by state", ["state"], {(state,): count for state, count in dumps})
+        for name, kinds in (("jobs", (IMPORT, EXPORT)), ("runs", (REPLAY,))):
+            query = sa.select(Task.state, sa.func.count()).where(Task.kind.in_(kinds)).group_by(Task.state)
+            counts: dict[tuple[str, ...], int] = {(state,): count for state, count in db.session.execute(query)}
+            yield _gauge(name, f"{name.capitalize()} by state", ["state"], counts)
 
 
 def _gauge(name: str, words: str, labels: list[str], values: dict[tuple[str, ...], int]) -> GaugeMetricFamily:

@@ -14,7 +14,8 @@ from webapp.gate.judging import OUTCOMES
 from webapp.gate.reports import SHORT
 from webapp.parsing import helps, installing, profile, profiles
 from webapp.parsing.profile_groups import GROUPS, group_of
-from webapp.store.jobs import run_queue
+from webapp.store import tasks
+from webapp.store.jobs import replays
 from webapp.store.labels import label_list
 from webapp.store.scores import scoreboard
 from webapp.store.sessions import coverage
@@ -101,7 +102,7 @@ def index() -> Response:
         groups=groups(lines),
         looked_for=looked_for,
         coverage=coverage.every(db.session),
-        runs=[run for run in run_queue.recent(db.session.connection()) if run.live],
+        runs=tasks.page(db.session.connection(), tasks.REPLAY, live=True),
         board=board,
         sources=label_list.sources(db.session),
         dimensions=scoreboard.DIMENSIONS,
@@ -124,7 +125,7 @@ def show(name: str) -> str:
         score=board.scores[name],
         groups=groups([profile_line]),
         coverage=coverage.every(db.session),
-        runs=run_queue.recent(db.session.connection(), name),
+        runs=replays.recent(db.session.connection(), name),
         failures=scoreboard.lines(db.session, name, outcomes=BAD_OUTCOMES, limit=30),
         others=[profile_name for profile_name in profiles() if profile_name != name],
         against=against if against in profiles() else None,

@@ -1,4 +1,4 @@
-"""Runs: a profile over everything, or over what filters leave; asked for here, done by the worker."""
+"""Replays: a profile over everything, or over what filters leave; asked for here, done by the worker."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from flask import Blueprint, Response, jsonify, redirect, render_template, reque
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
-from webapp.store.jobs import run_queue as store
+from webapp.store import tasks
+from webapp.store.jobs import replays as store
 from webapp.store.sessions.filters import Filters, of_parameters
+from webapp.store.tasks import TaskLine
 from webapp.web.api.operation import json, operation
 from webapp.web.api.parameters import FILTERS
 from webapp.web.api.shapes import record, ref
@@ -19,7 +21,7 @@ from webapp.web.render import wants_partial
 blueprint = Blueprint("runs", __name__)
 
 
-def queued(name: str, filters: Filters) -> store.RunLine:
+def queued(name: str, filters: Filters) -> TaskLine:
     """A run that the worker begins now, or once those before it are finished."""
     db.session.rollback()
     number = store.queue(db.engine, name, filters)
@@ -27,18 +29,18 @@ def queued(name: str, filters: Filters) -> store.RunLine:
     return _find(number)
 
 
-def _find(number: int) -> store.RunLine:
+def _find(number: int) -> TaskLine:
     """The run; whoever asks after one that is live sees to it that there is a worker."""
-    run = store.find(db.session.connection(), number)
+    run = tasks.find(db.session.connection(), number, tasks.REPLAY)
     if run.live:
         worker_process.wake()
     return run
 
 
-def _answer(run: store.RunLine) -> str | AnyResponse:
+def _answer(run: TaskLine) -> str | AnyResponse:
     if wants_partial():
         return render_template("profiles/_run.html", run=run)
-    return redirect(url_for("profiles.show", name=run.profile, _anchor="runs"), 303)
+    return redirect(url_for("profiles.show", name=run.about["profile"], _anchor="runs"), 303)
 
 
 @blueprint.post("/profiles/<path:name>/runs")
@@ -56,7 +58,7 @@ def cancel(number: int) -> str | AnyResponse:
     return _answer(_cancelled(number))
 
 
-def _cancelled(number: int) -> store.RunLine:
+def _cancelled(number: int) -> TaskLine:
     _find(number)
     db.session.rollback()
     store.cancel(db.engine, number)
@@ -88,11 +90,22 @@ def cancel_api(number: int) -> tuple[Response, int]:
     return jsonify(run=run_dict(_cancelled(number))), 202
 
 
-def run_dict(run: store.RunLine) -> dict[str, Any]:
-    """A run as the API shows it; `progress` goes from 0 to 1, `counts` is null before the first chunk."""
+def run_dict(run: TaskLine) -> dict[str, Any]:
+    """A replay as the API shows it; `progress` goes from 0 to 1, `counts` is null before the first piece."""
     return {
-        **{name: getattr(run, name) for name in ("id", "profile", "filters", "state", "progress")},
-        "counts": run.counts or None,
-        "started_at": run.started_at and run.started_at.isoformat(),
-        "finished_at": run.finished_at and run.finished_at.isoformat(),
+        "id": run.id,
+        "profile": run.about["profile"],
+        "filters": run.about.get("filters", {}),
+        "state": run.state,
+        "progress": share(run),
+        "counts": run.progress.get("counts"),
+        "started_at": run.began_at and run.began_at.isoformat(),
+        "finished_at": run.ended_at and run.ended_at.isoformat(),
     }
+
+
+def share(run: TaskLine) -> float:
+    """How much of it is done, from 0 to 1."""
+    if run.state == "done":
+        return 1.0
+    return min(1.0, int(run.progress.get("finished", 0)) / max(1, int(run.progress.get("total", 0))))

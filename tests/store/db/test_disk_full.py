@@ -14,12 +14,12 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.jobs.test_jobs import ENTRIES, all_whole, lines
+from tests.store.jobs.test_imports import ENTRIES, all_whole, lines
 from webapp.config import Settings
 from webapp.store.db import database, disk_full
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.start import ingest
-from webapp.store.jobs import jobs, worker
+from webapp.store.jobs import imports, worker
 from webapp.store.models import Dump
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -79,7 +79,7 @@ def test_no_room_while_a_dump_is_read(limited: Settings, tmp_path: Path, room: i
     engine = database.connect(limited.database)
     if how == "job":
         with dump.open("rb") as stream:
-            jobs.make(engine, limited, filename="big.jsonl", path=jobs.own(limited, stream))
+            imports.ask(engine, limited, filename="big.jsonl", path=imports.own(limited, stream))
     assert dump.stat().st_size > 100_000
     done = fill(limited, room, how, dump)
     assert done.returncode == 7 or "disk" in done.stderr, done.stderr

@@ -12,7 +12,7 @@ from tests.store.failures.recount import check, recount
 from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 
 MOST_BYTES = 600_000
 
@@ -28,7 +28,7 @@ def test_real_dumps(shared: Path, tmp_path: Path, migrated: Path) -> None:
     with orm.Session(engine) as db:
         assert check(db, anew=True) > 50
         assert len(recount(db)) < 60
-    runs.replay(engine, settings, "json-repair", processes=1)
+    replays.replay(engine, settings, "json-repair", processes=1)
     with orm.Session(engine) as db:
         check(db, "json-repair", anew=True)
         check(db, "direct")

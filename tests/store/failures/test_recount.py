@@ -18,7 +18,7 @@ from webapp.config import Settings
 from webapp.store.db.database import writing
 from webapp.store.failures import groups, overlay
 from webapp.store.homes import changes
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 from webapp.store.labels import labels
 from webapp.store.models import Parse, Session, Turn
 from webapp.store.sessions import deletion
@@ -62,7 +62,7 @@ def test_counts_are_a_recount(engine: sa.Engine, settings: Settings, bring: Brin
     changes.work(engine, changes.begin(engine, ids[1::9], Home("unknown", "declined")))
     check(db)
 
-    runs.replay(engine, settings, "strip-fences", processes=1, filters=Filters(model="m2"))
+    replays.replay(engine, settings, "strip-fences", processes=1, filters=Filters(model="m2"))
     check(db, "strip-fences")
     check(db, "direct")
 
@@ -114,6 +114,6 @@ def test_replays_of_our_own_profile_renew_other_profiles_groups(
         wrong = sa.update(Parse).where(Parse.failure_group.is_not(None))
         connection.execute(wrong.values(failure_group="v1|something else"))
     db.rollback()
-    runs.replay(engine, settings, "fencepost", processes=1)
+    replays.replay(engine, settings, "fencepost", processes=1)
     check(db, anew=True)
     assert {key: one.count for key, one in recount(db).items()} == before

@@ -17,12 +17,13 @@ from sqlalchemy import orm
 from tests.store.jobs import exporting
 from tests.store.made import BROKEN, CALL, entry, windlass
 from webapp.config import Settings
+from webapp.store import tasks
 from webapp.store.db import database
 from webapp.store.exports import session_dump
 from webapp.store.files import file_store
 from webapp.store.ingest import kept_dumps
 from webapp.store.ingest.start import ingest_again
-from webapp.store.jobs import export_jobs, jobs, pruning, worker
+from webapp.store.jobs import export_jobs, imports, pruning, worker
 from webapp.store.models import Dump, Session
 from webapp.store.sessions.filters import Filters
 
@@ -48,13 +49,13 @@ def _names(settings: Settings, folder: str) -> list[str]:
 
 
 def test_an_upload_is_read_on_another_machine(engine: sa.Engine, settings: Settings, elsewhere: Settings) -> None:
-    path = jobs.own(settings, io.BytesIO(DATA))
-    number = jobs.make(engine, settings, filename="x.json", path=path)
+    path = imports.own(settings, io.BytesIO(DATA))
+    number = imports.ask(engine, settings, filename="x.json", path=path)
     assert path.exists() == (settings.store is None)
     assert _names(elsewhere, "dumps/incoming") == [f"dumps/incoming/{path.name}"]
     worker.work(engine, elsewhere)
     with engine.connect() as connection:
-        assert jobs.find(connection, number).state == "done"
+        assert tasks.find(connection, number).state == "done"
         (sha256,) = connection.scalars(sa.select(Dump.sha256))
     assert _names(settings, "dumps/incoming") == []
     with kept_dumps.open_kept(settings, sha256) as kept:
@@ -65,7 +66,7 @@ def test_an_upload_is_read_on_another_machine(engine: sa.Engine, settings: Setti
 def test_a_session_dump_is_written_where_all_find_it(
     engine: sa.Engine, settings: Settings, elsewhere: Settings
 ) -> None:
-    jobs.make(engine, settings, filename="x.json", path=jobs.own(settings, io.BytesIO(DATA)))
+    imports.ask(engine, settings, filename="x.json", path=imports.own(settings, io.BytesIO(DATA)))
     worker.work(engine, settings)
     with orm.Session(engine) as db:
         written = session_dump.write(db, settings, db.scalars(sa.select(Session)).one())
@@ -78,7 +79,7 @@ def test_a_session_dump_is_written_where_all_find_it(
 def test_pruning_removes_kept_files_from_the_store(engine: sa.Engine, settings: Settings, elsewhere: Settings) -> None:
     for number in range(2):
         data = DATA.replace(b'"s1"', f'"s{number}"'.encode())
-        jobs.make(engine, settings, filename=f"{number}.json", path=jobs.own(settings, io.BytesIO(data)))
+        imports.ask(engine, settings, filename=f"{number}.json", path=imports.own(settings, io.BytesIO(data)))
     worker.work(engine, settings)
     assert len(_names(settings, "dumps")) == 2
     pruned = pruning.prune(engine, elsewhere, datetime.now(UTC) + timedelta(days=1))
@@ -90,9 +91,9 @@ def test_pruning_removes_kept_files_from_the_store(engine: sa.Engine, settings: 
 def test_an_export_is_written_here_and_downloaded_and_removed_elsewhere(
     engine: sa.Engine, settings: Settings, elsewhere: Settings
 ) -> None:
-    jobs.make(engine, settings, filename="x.json", path=jobs.own(settings, io.BytesIO(DATA)))
+    imports.ask(engine, settings, filename="x.json", path=imports.own(settings, io.BytesIO(DATA)))
     worker.work(engine, settings)
-    job = exporting.exported(engine, settings, export_jobs.of_filters(Filters()))
+    job = exporting.exported(engine, settings, exporting.of_filters(Filters()))
     assert job.result is not None and _names(elsewhere, "exports") == [f"exports/{job.result['sha256']}.zip"]
     data = exporting.content(elsewhere, job)
     assert hashlib.sha256(data).hexdigest() == job.result["sha256"] and exporting.names(data) == ["s1.json"]

@@ -15,7 +15,7 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, complete, entry, windlass
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
-from webapp.store import search
+from webapp.store import search, tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, scopes
 from webapp.store.homes.scopes import HomeScope
@@ -229,7 +229,7 @@ def test_a_change_goes_on_where_it_was_left(bring_unknown: Bring, engine: sa.Eng
     steps = iter((False, False, True))
     assert not changes.work(engine, number, ends=lambda: next(steps))
     with engine.connect() as connection:
-        assert changes.are_running(connection)
+        assert changes.find(connection, number).state == "running"
         assert changes.find(connection, number).finished == 2
     changes.work_all(engine)
     with engine.connect() as connection:
@@ -299,7 +299,7 @@ def test_a_name_that_no_profile_has_is_refused() -> None:
 
 
 def test_a_number_that_no_change_has_is_refused(engine: sa.Engine) -> None:
-    with pytest.raises(changes.NoSuchHomeChange):
+    with pytest.raises(tasks.NoSuchTask):
         changes.work(engine, 1)
 
 

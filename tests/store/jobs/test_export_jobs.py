@@ -9,17 +9,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from tests.store.jobs.exporting import bring_hostile, content, exported, files, find
+from tests.store.jobs.exporting import bring_hostile, content, exported, files, find, of_filters
 from tests.store.made import Bring
 from webapp.config import BadSetting, Settings
+from webapp.store import tasks
 from webapp.store.files import file_store
-from webapp.store.jobs import export_jobs, jobs, worker
-from webapp.store.jobs.jobs import JobLine, NoSuchJob
-from webapp.store.models import Job
+from webapp.store.jobs import export_jobs, imports
+from webapp.store.models import Task
 from webapp.store.sessions.filters import Filters
+from webapp.store.tasks import TaskLine
 
-ALL = export_jobs.of_filters(Filters())
-Make = Callable[[], JobLine]
+ALL = of_filters(Filters())
+Make = Callable[[], TaskLine]
 
 
 @pytest.fixture
@@ -28,11 +29,11 @@ def make(engine: sa.Engine, settings: Settings, bring: Bring) -> Make:
     return lambda: exported(engine, settings, ALL)
 
 
-def expire(engine: sa.Engine, job: JobLine) -> None:
+def expire(engine: sa.Engine, job: TaskLine) -> None:
     past = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     with engine.begin() as connection:
         result = (job.result or {}) | {"expires_at": past}
-        connection.execute(sa.update(Job).where(Job.id == job.id).values(result=result))
+        connection.execute(sa.update(Task).where(Task.id == job.id).values(result=result))
 
 
 def test_the_purge_removes_those_whose_time_is_over(engine: sa.Engine, settings: Settings, make: Make) -> None:
@@ -50,7 +51,7 @@ def test_the_purge_removes_those_whose_time_is_over(engine: sa.Engine, settings:
 def test_a_file_of_two_exports_stays_for_the_second(engine: sa.Engine, settings: Settings, make: Make) -> None:
     first, second = make(), make()
     with engine.begin() as connection:
-        connection.execute(sa.update(Job).where(Job.id == second.id).values(result=first.result))
+        connection.execute(sa.update(Task).where(Task.id == second.id).values(result=first.result))
     assert export_jobs.remove(engine, settings, first)
     assert not export_jobs.remove(engine, settings, first)
     assert content(settings, find(engine, second.id))
@@ -78,27 +79,24 @@ def test_a_file_that_somebody_removed_is_said(engine: sa.Engine, settings: Setti
 
 
 def test_what_is_not_written_has_no_file(engine: sa.Engine, settings: Settings) -> None:
-    number = export_jobs.ask(engine, settings, ALL)
+    number = tasks.make(engine, tasks.EXPORT, ALL)
     with pytest.raises(export_jobs.NotReady, match="is not written yet"):
         export_jobs.opened(settings, find(engine, number))
     assert not export_jobs.remove(engine, settings, find(engine, number))
-    jobs.cancel(engine, number)
-    worker.work(engine, settings)
+    export_jobs.cancel(engine, number)
     with pytest.raises(export_jobs.NotReady, match="it is cancelled"):
         export_jobs.opened(settings, find(engine, number))
 
 
 def test_exports_and_imports_are_listed_apart(engine: sa.Engine, settings: Settings) -> None:
-    numbers = [export_jobs.ask(engine, settings, ALL) for _ in range(3)]
-    dump = jobs.make(engine, settings, filename="x", size=1)
+    numbers = [tasks.make(engine, tasks.EXPORT, ALL) for _ in range(3)]
+    dump = imports.ask(engine, settings, filename="x", size=1)
     with engine.connect() as connection:
-        assert [job.id for job in export_jobs.page(connection, limit=2)] == numbers[:0:-1]
-        assert [job.id for job in export_jobs.page(connection, after=numbers[1])] == numbers[:1]
-        assert [job.id for job in export_jobs.live(connection)] == numbers[::-1]
-        assert [job.id for job in jobs.shown(connection)] == [dump]
-        assert jobs.free(engine, connection, jobs.EXPORT) == numbers
-        with pytest.raises(NoSuchJob, match=f"no export has the number {dump}"):
-            export_jobs.find(connection, dump)
+        assert [task.id for task in tasks.page(connection, tasks.EXPORT, limit=2)] == numbers[:0:-1]
+        assert [task.id for task in tasks.page(connection, tasks.EXPORT, after=numbers[1])] == numbers[:1]
+        assert [task.id for task in imports.shown(connection)] == [dump]
+        with pytest.raises(tasks.NoSuchTask, match=f"no export has the number {dump}"):
+            tasks.find(connection, dump, tasks.EXPORT)
 
 
 @pytest.mark.parametrize("text", ["0", "x", "-1", "3651", "1.5"])

@@ -20,13 +20,25 @@ from hypothesis import strategies as st
 from sqlalchemy import orm
 
 from tests import forking
-from tests.store.jobs.exporting import HOSTILE, bring_hostile, content, exported, files, find, key, names
-from tests.store.jobs.workers import silent
+from tests.store.jobs.exporting import (
+    HOSTILE,
+    bring_hostile,
+    content,
+    exported,
+    files,
+    find,
+    key,
+    names,
+    of_filters,
+    of_keys,
+)
+from tests.store.jobs.workers import disconnected
 from tests.store.made import CALL, Bring, entry, windlass
 from webapp.config import Settings
+from webapp.store import tasks
 from webapp.store.exports import zipped
 from webapp.store.files import StoreUnreachable
-from webapp.store.jobs import export_jobs, export_writing, jobs, worker
+from webapp.store.jobs import export_jobs, export_writing, imports, task_locks, worker
 from webapp.store.models import Session
 from webapp.store.sessions import deletion, selection
 from webapp.store.sessions.filters import Filters
@@ -48,7 +60,7 @@ def hostile(bring: Bring) -> None:
     bring_hostile(bring)
 
 
-def direct(db: orm.Session, sessions: list[Session], job: jobs.JobLine) -> bytes:
+def direct(db: orm.Session, sessions: list[Session], job: tasks.TaskLine) -> bytes:
     """What the direct download would have been at the moment of the export."""
     assert job.result is not None
     return b"".join(zipped.stream(db, sessions, datetime.fromisoformat(job.result["written_at"])))
@@ -60,7 +72,7 @@ def test_filters_give_the_bytes_of_the_direct_download(
     engine: sa.Engine, settings: Settings, db: orm.Session, bring: Bring, filters: Filters
 ) -> None:
     bring_hostile(bring)
-    job = exported(engine, settings, export_jobs.of_filters(filters))
+    job = exported(engine, settings, of_filters(filters))
     data = content(settings, job)
     chosen = selection.filtered(db, filters)
     assert data == direct(db, chosen, job)
@@ -77,13 +89,13 @@ def test_chosen_sessions_give_the_bytes_of_the_direct_download(
 ) -> None:
     bring_hostile(bring)
     keys = [key(db, external_id) for external_id in ids]
-    job = exported(engine, settings, export_jobs.of_keys(keys))
+    job = exported(engine, settings, of_keys(keys))
     assert content(settings, job) == direct(db, selection.find(db, keys), job)
     db.rollback()
 
 
 def test_no_name_in_the_zip_leads_out_of_its_folder(engine: sa.Engine, settings: Settings, hostile: None) -> None:
-    job = exported(engine, settings, export_jobs.of_filters(Filters()))
+    job = exported(engine, settings, of_filters(Filters()))
     listed = names(content(settings, job))
     assert len({name.lower() for name in listed}) == len(HOSTILE)
     for name in listed:
@@ -97,9 +109,7 @@ def test_no_filter_is_all_sessions_beyond_the_thousand_of_a_download(
     monkeypatch.setattr("webapp.store.sessions.sessions._FOUND_AT_ONCE", 2)
     monkeypatch.setattr(export_writing, "_AT_ONCE", 2)
     for filters in (Filters(), Filters(q="run_code")):
-        assert len(names(content(settings, exported(engine, settings, export_jobs.of_filters(filters))))) == len(
-            HOSTILE
-        )
+        assert len(names(content(settings, exported(engine, settings, of_filters(filters))))) == len(HOSTILE)
 
 
 Between = Callable[[Callable[[int], None]], None]
@@ -110,18 +120,16 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Between:
     """Has a function called between two sessions, with how many were written."""
 
     def call(act: Callable[[int], None]) -> None:
-        real = worker._imports_first
+        real = export_writing._sessions
 
-        def spied(*given: Any) -> Callable[[], None]:
-            give_way, progress = real(*given), given[-1]
-
+        def spied(db: Any, chosen: Any, progress: Any, meanwhile: Any, give_way: Callable[[], None]) -> Any:
             def acting() -> None:
                 act(progress.sessions)
                 give_way()
 
-            return acting
+            return real(db, chosen, progress, meanwhile, acting)
 
-        monkeypatch.setattr(worker, "_imports_first", spied)
+        monkeypatch.setattr(export_writing, "_sessions", spied)
 
     return call
 
@@ -141,7 +149,7 @@ def test_what_is_deleted_or_changed_meanwhile_is_named(
             bring(windlass("c", [entry(CALL), entry("more")]))
 
     between(act)
-    job = exported(engine, settings, export_jobs.of_keys([keys[name] for name in "abcd"]))
+    job = exported(engine, settings, of_keys([keys[name] for name in "abcd"]))
     assert job.result is not None and job.state == "done"
     assert job.result["deleted"] == {"count": 1, "sessions": [{"key": keys["b"], "id": "b"}]}
     assert job.result["changed"] == {"count": 1, "sessions": [{"key": keys["c"], "id": "c"}]}
@@ -154,7 +162,7 @@ def test_a_session_deleted_before_the_worker_began_is_named_too(
     for name in "ab":
         bring(windlass(name, [entry(CALL)]))
     keys = [key(db, name) for name in "ab"]
-    number = export_jobs.ask(engine, settings, export_jobs.of_keys(keys))
+    number = tasks.make(engine, tasks.EXPORT, of_keys(keys))
     deletion.delete(db, keys[:1])
     worker.work(engine, settings)
     result = find(engine, number).result
@@ -166,14 +174,14 @@ def test_progress_counts_sessions_and_bytes(
 ) -> None:
     monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
     told: list[tuple[int, int | None, int]] = []
-    tell = worker.Heartbeat.tell
+    note = tasks.note
 
-    def spied(self: Any, progress: Any) -> None:
-        tell(self, progress)
-        told.append((progress.sessions, progress.chosen, progress.read))
+    def spied(connection: sa.Connection, number: int, progress: dict[str, Any]) -> bool:
+        told.append((progress["sessions"], progress["chosen"], progress["read"]))
+        return note(connection, number, progress)
 
-    monkeypatch.setattr(worker.Heartbeat, "tell", spied)
-    job = exported(engine, settings, export_jobs.of_filters(Filters()))
+    monkeypatch.setattr(tasks, "note", spied)
+    job = exported(engine, settings, of_filters(Filters()))
     assert told == sorted(told, key=lambda one: (one[0], one[2])) and len(told) > len(HOSTILE)
     assert job.result is not None and told[-1] == (len(HOSTILE), len(HOSTILE), job.result["bytes"])
     assert (job.progress["sessions"], job.progress["chosen"]) == (len(HOSTILE), len(HOSTILE))
@@ -183,8 +191,8 @@ def test_a_cancelled_export_leaves_nothing(
     engine: sa.Engine, settings: Settings, hostile: None, between: Between, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
-    number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
-    between(lambda written: jobs.cancel(engine, number) if written == 2 else None)
+    number = tasks.make(engine, tasks.EXPORT, of_filters(Filters()))
+    between(lambda written: export_jobs.cancel(engine, number) if written == 2 else None)
     worker.work(engine, settings)
     job = find(engine, number)
     assert (job.state, job.result and job.result["error"]["code"]) == ("cancelled", "cancelled")
@@ -195,7 +203,7 @@ def test_a_worker_that_is_to_end_leaves_the_export_to_the_next(
     engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
-    number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
+    number = tasks.make(engine, tasks.EXPORT, of_filters(Filters()))
     asked: Iterator[bool] = iter([False] * 8)
     worker.work(engine, settings, lambda: next(asked, True))
     assert (find(engine, number).state, find(engine, number).tries, files(settings)) == ("queued", 0, [])
@@ -208,15 +216,15 @@ def test_an_import_that_comes_meanwhile_is_done_first(
 ) -> None:
     """And the export goes on where it was: the imported session is no part of it."""
     monkeypatch.setattr(worker, "LOOKS", 0.0)
-    number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
+    number = tasks.make(engine, tasks.EXPORT, of_filters(Filters()))
     states: list[tuple[int, str]] = []
 
     def act(written: int) -> None:
         if written == 3:
             dump = json.dumps(windlass("later", [entry(CALL)])).encode()
-            jobs.make(engine, settings, filename="x.json", path=jobs.own(settings, io.BytesIO(dump)))
+            imports.ask(engine, settings, filename="x.json", path=imports.own(settings, io.BytesIO(dump)))
         with engine.connect() as connection:
-            states.append((written, jobs.find(connection, number + 1).state if written > 3 else "none"))
+            states.append((written, tasks.find(connection, number + 1).state if written > 3 else "none"))
 
     between(act)
     worker.work(engine, settings)
@@ -225,12 +233,9 @@ def test_an_import_that_comes_meanwhile_is_done_first(
 
 
 def test_imports_come_before_exports(engine: sa.Engine, settings: Settings) -> None:
-    export = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
-    path = jobs.own(settings, io.BytesIO(b"{}"))
-    assert jobs.take(engine, "a") == export or pytest.fail("nothing else waits")
-    jobs.put_back(engine, export, "a")
-    dump = jobs.make(engine, settings, filename="x", path=path)
-    assert jobs.take(engine, "a") == dump and jobs.take(engine, "a", kind=jobs.EXPORT) == export
+    export = tasks.make(engine, tasks.EXPORT, of_filters(Filters()))
+    dump = imports.ask(engine, settings, filename="x", path=imports.own(settings, io.BytesIO(b"{}")))
+    assert list(task_locks.free(engine, settings)) == [dump, export]
 
 
 def test_a_full_disk_is_said_and_leaves_nothing(
@@ -240,7 +245,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(export_writing.Progress, "advance", full)
-    job = exported(engine, settings, export_jobs.of_filters(Filters()))
+    job = exported(engine, settings, of_filters(Filters()))
     assert job.state == "failed" and job.result is not None and job.result["error"]["code"] == "disk_full"
     assert "Make room" in job.result["error"]["message"] and files(settings) == []
 
@@ -253,7 +258,7 @@ def test_a_store_that_cannot_be_written_is_said(
             raise StoreUnreachable("FENCEPOST_STORE s3://bucket, exports/x.zip: no route")
 
     monkeypatch.setattr(export_writing, "file_store", lambda _: Away())
-    job = exported(engine, settings, export_jobs.of_filters(Filters()))
+    job = exported(engine, settings, of_filters(Filters()))
     assert job.result is not None and job.result["error"]["code"] == "store_unreachable"
     assert "s3://bucket" in job.result["error"]["message"] and files(settings) == []
 
@@ -262,15 +267,14 @@ def test_a_bug_ends_the_export_in_words_and_not_the_worker(
     engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export_writing, "_chosen", lambda *_: 1 / 0)
-    job = exported(engine, settings, export_jobs.of_filters(Filters()))
+    job = exported(engine, settings, of_filters(Filters()))
     assert (job.state, job.result and job.result["error"]["code"]) == ("failed", "internal_error")
 
 
 def test_a_worker_that_dies_over_it_again_and_again_gives_up(engine: sa.Engine, settings: Settings) -> None:
-    number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
-    for _ in range(jobs.MOST_TRIES + 1):
-        assert jobs.take(engine, "one that dies") == number
-        silent(engine)
+    number = tasks.make(engine, tasks.EXPORT, of_filters(Filters()))
+    for _ in range(tasks.MOST_TRIES + 2):
+        assert tasks.begin(engine, number) is not None
     worker.work(engine, settings)
     job = find(engine, number)
     assert (job.state, job.result and job.result["error"]["code"]) == ("failed", "gave_up")
@@ -298,7 +302,7 @@ def before(module, name, at=1):
     setattr(module, name, called)
 
 places = {"chosen": (export_writing, "_chosen"), "first": (zipped.session_dump, "stream"),
-    "between": (zipped.session_dump, "stream", 5), "put": (LocalFiles, "put"), "end": (worker.jobs, "end")}
+    "between": (zipped.session_dump, "stream", 5), "put": (LocalFiles, "put"), "end": (worker.tasks, "end")}
 before(*places[where])
 worker.work(database.connect(url), Settings(data=Path(data), database=url, home="direct"))
 """
@@ -308,7 +312,7 @@ worker.work(database.connect(url), Settings(data=Path(data), database=url, home=
 def test_a_worker_killed_at_any_moment_never_leaves_half_a_file(
     engine: sa.Engine, settings: Settings, hostile: None, where: str
 ) -> None:
-    number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
+    number = tasks.make(engine, tasks.EXPORT, of_filters(Filters()))
     with forking.script(CHILD, str(settings.data), settings.database, where) as child:
         assert child.stdout.readline() == b"waiting\n"
         child.kill()
@@ -316,7 +320,7 @@ def test_a_worker_killed_at_any_moment_never_leaves_half_a_file(
     assert job.state == "running"
     with pytest.raises(export_jobs.NotReady):
         export_jobs.opened(settings, job)
-    silent(engine)
+    disconnected(engine)
     worker.work(engine, settings)
     job = find(engine, number)
     assert (job.state, job.tries, len(names(content(settings, job)))) == ("done", 1, len(HOSTILE))
@@ -331,7 +335,7 @@ def test_a_worker_killed_at_any_moment_never_leaves_half_a_file(
 
 def test_the_time_of_removal_is_the_settings(engine: sa.Engine, settings: Settings, hostile: None) -> None:
     assert settings.export_days == 7
-    job = exported(engine, settings, export_jobs.of_filters(Filters()))
+    job = exported(engine, settings, of_filters(Filters()))
     assert job.result is not None
     days = (datetime.fromisoformat(job.result["expires_at"]) - datetime.now(UTC)).total_seconds() / 86400
     assert 6.99 < days <= 7 and Path(export_jobs.name_of(job.result["sha256"])).suffix == ".zip"

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store.jobs import runs, upkeep
+from webapp.store.jobs import export_jobs, upkeep
 from webapp.store.sessions import deletion
 
 
@@ -30,7 +30,7 @@ def test_no_task_is_ended_by_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(upkeep, "_EVERY", 0.01)
     monkeypatch.setattr(deletion, "purge", purge)
-    monkeypatch.setattr(runs, "end_killed", warm)
+    monkeypatch.setattr(export_jobs, "purge", warm)
     upkeep.start(sa.create_engine("sqlite://"), Settings(data=tmp_path, database="sqlite://"))
     purged.wait(60)
     assert len(tried) == 2

@@ -14,9 +14,6 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store.db import clock
-from webapp.store.jobs import claims
-from webapp.store.models import Job, Run, RunChunk
 
 ROOT = Path(__file__).resolve().parents[3]
 Process = subprocess.Popen[bytes]
@@ -28,15 +25,6 @@ def start(settings: Settings, *options: str, **environ: str) -> Process:
     variables = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT), **environ}
     arguments = [sys.executable, "-m", "webapp", "work", *options]
     return subprocess.Popen(arguments, cwd=ROOT, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-
-def silent(engine: sa.Engine, pid: int | None = None) -> None:
-    """Have that worker (or all) been silent for long, as if the time had passed; what a killed one said last is in."""
-    disconnected(engine)
-    for table in (Job, Run, RunChunk):
-        mine = sa.true() if pid is None else table.owner.contains(f":{pid}:")
-        with engine.begin() as connection:
-            connection.execute(sa.update(table).where(mine).values(beat_at=clock.ago(claims.STALE + 1)))
 
 
 def disconnected(engine: sa.Engine) -> None:

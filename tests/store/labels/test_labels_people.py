@@ -14,7 +14,7 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store.exports import exporting
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 from webapp.store.labels import agreement, causes, history, importing, labels, settling, values
 from webapp.store.labels.label_content import LabelContent
 from webapp.store.labels.labels import Conflict
@@ -298,7 +298,7 @@ def test_labels_survive_growth_another_past_ingest_again_and_a_new_parse(
     bring(windlass("s1", [entry(BROKEN), entry(OTHER), entry("{"), entry("more")]))
     db.execute(sa.text("UPDATE parse SET version = '0'"))
     db.commit()
-    runs.replay(engine, settings, "fencepost")
+    replays.replay(engine, settings, "fencepost")
     db.expire_all()
     assert said_now(db, at(db, 0)) == "missed"
     bring(windlass("s1", [entry("another past"), entry(BROKEN)]))

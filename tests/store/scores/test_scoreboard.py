@@ -12,7 +12,7 @@ from tests.store.made import Bring, entry, windlass
 from webapp.config import Settings
 from webapp.gate.judging import judge
 from webapp.parsing import UnknownProfile, parse, profiles
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 from webapp.store.labels import causes, labels, settling
 from webapp.store.labels.label_content import LabelContent
 from webapp.store.scores import profile_results, scoreboard
@@ -138,7 +138,7 @@ def test_a_long_response_is_compared_once_its_parse_is_stored(
     say(db, 0, "right", "none")
     board = scoreboard.board(db)
     assert board.scores["direct"].total == 0 and board.too_long == len(profiles()) - 2
-    runs.replay(engine, settings, "direct", session="s")
+    replays.replay(engine, settings, "direct", session="s")
     assert scoreboard.board(db).scores["direct"].outcomes == {"spurious": 1}
 
 

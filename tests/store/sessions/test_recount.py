@@ -13,7 +13,7 @@ from tests.store.sessions.recount import check
 from webapp.config import Settings
 from webapp.store.db import time_limit
 from webapp.store.homes import changes
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 from webapp.store.labels import labels
 from webapp.store.models import FacetValue, Session, SessionFacet
 from webapp.store.sessions import deletion, facets, sessions, turns
@@ -72,7 +72,7 @@ def test_filters_facets_and_counts_are_a_recount(
     db.rollback()
     changes.work(engine, changes.begin(engine, ids[::3], Home("direct", "told")))
     changes.work(engine, changes.begin(engine, ids[1::5], Home("unknown", "declined")))
-    runs.replay(engine, settings, "direct", processes=1, filters=Filters(model="m2"))
+    replays.replay(engine, settings, "direct", processes=1, filters=Filters(model="m2"))
     check_all(db)
 
     keys = list(db.scalars(sa.select(Session.key).order_by(Session.id)))

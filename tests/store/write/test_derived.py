@@ -10,7 +10,7 @@ from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store import derive
 from webapp.store.db.database import writing
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 from webapp.store.models import Session
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
@@ -55,7 +55,7 @@ def test_a_replay_is_counted_under_its_profile(
 ) -> None:
     filters = Filters(verdict="failed", under="four-tier")
     assert sessions.page(db, filters).total == 0
-    counts = runs.replay(engine, settings, "four-tier").counts
+    counts = replays.replay(engine, settings, "four-tier").counts
     db.rollback()
     verdicts = [session.facets["profiles"]["four-tier"]["verdicts"] for session in db.scalars(sa.select(Session))]
     assert [sum(column) for column in zip(*verdicts, strict=True)] == [

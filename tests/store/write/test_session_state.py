@@ -16,7 +16,7 @@ from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store import derive, search
 from webapp.store.db import database
-from webapp.store.jobs import runs
+from webapp.store.jobs import replays
 from webapp.store.jobs.reindex import reindex
 from webapp.store.live import Gate
 from webapp.store.models import TURNS_A_SESSION, Finding, Parse, Session, SessionModel
@@ -90,7 +90,7 @@ def test_made_sessions(
     for count in sorted(chance.sample(range(1, len(entries) + 1), min(3, len(entries)))):
         bring(windlass("grows", entries[:count]))
     check(engine, 3)
-    runs.replay(engine, settings, "four-tier")
+    replays.replay(engine, settings, "four-tier")
     check(engine)
     bring(windlass("grows", [*entries, *made_entries(seed + 100)]))
     check(engine)
@@ -137,7 +137,7 @@ def test_a_replay_renews_findings(bring: Bring, engine: sa.Engine, settings: Set
     with database.writing(engine) as connection:
         derive.derive(connection, [connection.scalars(sa.select(Session.id)).one()])
     assert _rules(db) != expected
-    runs.replay(engine, settings, "windlass-strict")
+    replays.replay(engine, settings, "windlass-strict")
     assert _rules(db) == expected
     check(engine)
 
@@ -151,7 +151,7 @@ def test_what_a_replay_counted_outlives_reindexing(
     bring: Bring, engine: sa.Engine, settings: Settings, db: orm.Session
 ) -> None:
     bring(windlass("s", [entry(BROKEN), entry(CALL)]))
-    runs.replay(engine, settings, "four-tier")
+    replays.replay(engine, settings, "four-tier")
     before = db.scalars(sa.select(Session.facets)).one()
     assert before is not None and "four-tier" in before["profiles"]
     db.execute(sa.update(Session).values(facets=None))

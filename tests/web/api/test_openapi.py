@@ -16,8 +16,8 @@ from werkzeug.datastructures import ImmutableMultiDict
 
 from tests.web import pages
 from webapp.extensions import db
-from webapp.store.jobs import export_jobs, worker
-from webapp.store.sessions.filters import Filters
+from webapp.store import tasks
+from webapp.store.jobs import worker
 from webapp.web.api import openapi
 from webapp.web.api.operation import of_view
 
@@ -92,8 +92,8 @@ def addresses(key: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "GET", f"/api/failures/{key}", {}
     yield "GET", "/api/profiles", {}
     yield "POST", "/api/profiles/langchain/runs?failed=1", {}
-    yield "GET", "/api/runs/1", {}
-    yield "DELETE", "/api/runs/1", {}
+    yield "GET", "/api/runs/3", {}
+    yield "DELETE", "/api/runs/3", {}
     yield "POST", "/api/dumps?filename=again.json", {"data": pages.SESSION}
     yield "POST", "/api/dumps?filename=b.json&background=1", {"data": pages.SESSION.replace(b'"s"', b'"b"')}
     yield "POST", "/api/dumps?filename=c.json", {"data": pages.SESSION.replace(b'"s"', b'"c"')}
@@ -102,11 +102,11 @@ def addresses(key: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "POST", "/api/dumps/2/mapping", {"json": {"mapping": {"raw": "$.o.t"}, "dry_run": True}}
     yield "POST", "/api/dumps/2/mapping", {"json": {"mapping": {"raw": "$.o.t"}}}
     yield from (("POST", f"/api/exports{query}", {}) for query in ("?ids=s", "?failed=1"))
-    yield from (("GET", f"/api/exports{query}", {}) for query in ("", "?limit=1&after=9", "/1", "/4"))
+    yield from (("GET", f"/api/exports{query}", {}) for query in ("", "?limit=1&after=9", "/1", "/6"))
     yield from (("GET", "/api/exports/1/file", {"headers": headers}) for headers in ({}, {"Range": "bytes=0-9"}))
-    yield from (("DELETE", f"/api/exports/{number}", {}) for number in (1, 4))
-    yield "GET", "/api/jobs/2", {}
-    yield "DELETE", "/api/jobs/2", {}
+    yield from (("DELETE", f"/api/exports/{number}", {}) for number in (1, 6))
+    yield "GET", "/api/jobs/4", {}
+    yield "DELETE", "/api/jobs/4", {}
 
 
 Calls = list[tuple[str, Any, set[str]]]
@@ -119,7 +119,7 @@ def calls(app: Flask, client: FlaskClient, post: Callable[..., Any]) -> Calls:
     assert post(OTHER, filename="own.jsonl").status_code == 415
     key = client.get("/api/failures").json["failures"][0]["key"]
     with app.app_context():
-        export_jobs.ask(db.engine, app.config["SETTINGS"], export_jobs.of_filters(Filters()))
+        tasks.make(db.engine, tasks.EXPORT, {"filters": {}})
         worker.work(db.engine, app.config["SETTINGS"])
     app.request_class = type("Reading", (app.request_class,), {"parameter_storage_class": ReadParameters})
     seen: list[tuple[str, set[str]]] = []

@@ -1,8 +1,11 @@
-"""Changes of the home profile of many sessions: each session in a transaction, resumed where killed, and undone."""
+"""Changes of the home profile of many sessions: each session in a transaction, resumed where killed, and undone.
+
+The `about` of such a task has `profile` (what the sessions get; of an undoing what they had got), `scope`, `author`,
+`total`, `undoes` and `undone`; its `progress` how many are `finished`. `HomeChangeSession` has the sessions.
+"""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,26 +13,21 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp.parsing import UnknownProfile
 from webapp.parsing import profile as find_profile
-from webapp.store import derive
+from webapp.store import derive, tasks
 from webapp.store.db.database import writing, writing_long
 from webapp.store.homes.changing import change_home
-from webapp.store.models import HomeChange, HomeChangeSession, Session
+from webapp.store.models import HomeChangeSession, Session, Task
+from webapp.store.tasks import HOMES, TaskLine
 from webapp.store.write.home import DECLINED, UNKNOWN, Home
 
 MOST_SHOWN = 50
+CANCELLED = "Cancelled. Sessions that were changed by then stay so; undo the change to give them back what they had."
 _AT_ONCE = 500
-
-_log = logging.getLogger(__name__)
 
 Ends = Callable[[], bool]
 Homes = list[tuple[Any, ...]]
 """sessions with the profile and the source that they are to get"""
-
-
-class NoSuchHomeChange(LookupError):
-    """No change of home profiles has that number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +69,18 @@ def begin(
 def begin_undoing(engine: sa.Engine, number: int, author: str = "") -> int:
     """Note that the sessions of a change are to get back what they had; a change that still runs is cancelled.
 
-    Gives the number of the change that does so. Raises `NoSuchHomeChange`.
+    Gives the number of the change that does so. Raises `NoSuchTask`.
     """
     with writing(engine) as connection:
-        change = find(connection, number)
-        _end(connection, number, "cancelled")
+        change = tasks.find(connection, number, HOMES)
+        tasks.cancel(connection, number, CANCELLED)
         line = HomeChangeSession
         query = sa.select(line.session_id, line.former_profile, line.former_source)
-        changed = connection.execute(query.where(line.change_id == number, line.state == "changed")).all()
-        connection.execute(sa.update(HomeChange).where(HomeChange.id == number).values(undone=True))
-        return _insert(connection, change.profile, change.scope, author, [tuple(row) for row in changed], number)
+        changed = connection.execute(query.where(line.task_id == number, line.state == "changed")).all()
+        undone = sa.update(Task).where(Task.id == number).values(about=change.about | {"undone": True})
+        connection.execute(undone)
+        about = (change.about["profile"], change.about["scope"], author)
+        return _insert(connection, *about, [tuple(row) for row in changed], number)
 
 
 def work(
@@ -88,37 +88,33 @@ def work(
     number: int,
     *,
     ends: Ends = lambda: False,
+    between: Callable[[], None] = lambda: None,
     on_progress: Callable[[int, int], None] = lambda _finished, _total: None,
 ) -> bool:
     """Change the sessions of a change that are left, each in a transaction; whether it came to its end.
 
-    Two may be at the same change: each session is taken by one of them.
+    Two may be at the same change: each session is taken by one of them. `between` is called between two sessions.
     """
     while not ends():
         with writing_long(engine) as connection:
-            change = find(connection, number)
-            if change.state != "running":
+            task = _locked(connection, number)
+            if not task.live:
                 return True
-            session_id = _step(connection, change)
+            session_id = _step(connection, task)
             if session_id is None:
-                return _end(connection, number, "done", ~_is_waiting)
+                return _end(connection, number)
         derive.settle(engine, session_id)
-        on_progress(change.finished + 1, change.total)
+        on_progress(task.progress.get("finished", 0) + 1, task.about["total"])
+        between()
     return False
 
 
-def work_all(engine: sa.Engine, ends: Ends = lambda: False) -> None:
+def work_all(engine: sa.Engine) -> None:
     """Do all changes that wait, also those that a killed process left."""
-    while not ends():
-        with engine.connect() as connection:
-            number = connection.scalar(_running.limit(1))
-        if number is None:
-            return
-        try:
-            work(engine, number, ends=ends)
-        except UnknownProfile as unknown:  # one of somebody's own that is gone since
-            _log.warning("change %s of home profiles is cancelled: %s", number, unknown)
-            cancel(engine, number)
+    with engine.connect() as connection:
+        waiting = [task.id for task in tasks.page(connection, HOMES, live=True, limit=tasks.MOST_SHOWN)]
+    for number in sorted(waiting):
+        work(engine, number)
 
 
 def tell(engine: sa.Engine, keys: Sequence[str], name: str, scope: dict[str, Any]) -> int:
@@ -133,75 +129,71 @@ def tell(engine: sa.Engine, keys: Sequence[str], name: str, scope: dict[str, Any
     return len(ids)
 
 
-def are_running(connection: sa.Connection) -> bool:
-    return connection.scalar(_running.limit(1)) is not None
-
-
 def cancel(engine: sa.Engine, number: int) -> None:
-    """Leave the sessions that are not changed yet as they are. Raises `NoSuchHomeChange`."""
+    """Leave the sessions that are not changed yet as they are. Raises `NoSuchTask`."""
     with writing(engine) as connection:
-        find(connection, number)
-        _end(connection, number, "cancelled")
+        tasks.find(connection, number, HOMES)
+        tasks.cancel(connection, number, CANCELLED)
 
 
 def find(connection: sa.Connection, number: int) -> ChangeLine:
-    """Raises `NoSuchHomeChange`."""
-    row = connection.execute(_lines.where(HomeChange.id == number)).first()
-    if row is None:
-        raise NoSuchHomeChange(f"no change of parsers has the number {number}")
-    return ChangeLine(*row)
+    """Raises `NoSuchTask`."""
+    return line_of(tasks.find(connection, number, HOMES))
 
 
 def lines(connection: sa.Connection) -> list[ChangeLine]:
     """The last changes, the newest first."""
-    return [ChangeLine(*row) for row in connection.execute(_lines.order_by(HomeChange.id.desc()).limit(MOST_SHOWN))]
+    return [line_of(task) for task in tasks.page(connection, HOMES, limit=MOST_SHOWN)]
 
 
-_running = sa.select(HomeChange.id).where(HomeChange.state == "running").order_by(HomeChange.id)
-_lines = sa.select(*(getattr(HomeChange, name) for name in ChangeLine.__dataclass_fields__))
+def line_of(task: TaskLine) -> ChangeLine:
+    state = "running" if task.live else task.state
+    about = {name: task.about[name] for name in ("profile", "scope", "author", "total", "undoes", "undone")}
+    finished = task.progress.get("finished", 0)
+    return ChangeLine(task.id, state=state, finished=finished, made_at=task.made_at, ended_at=task.ended_at, **about)
 
 
 def _insert(
     connection: sa.Connection, profile: str, scope: dict[str, Any], author: str, homes: Homes, undoes: int | None = None
 ) -> int:
-    values: dict[str, Any] = {"profile": profile, "scope": scope, "author": author, "total": len(homes)}
-    values |= {"state": "running", "finished": 0, "undoes": undoes, "undone": False, "made_at": datetime.now(UTC)}
-    number: int = connection.scalars(sa.insert(HomeChange).values(values).returning(HomeChange.id)).one()
+    about = {"profile": profile, "scope": scope, "author": author, "total": len(homes)}
+    number = tasks.insert(connection, HOMES, about | {"undoes": undoes, "undone": False})
     for at in range(0, len(homes), _AT_ONCE):
         waiting = [
-            {"change_id": number, "session_id": session_id, "profile": name, "source": source, "state": "waiting"}
+            {"task_id": number, "session_id": session_id, "profile": name, "source": source, "state": "waiting"}
             for session_id, name, source in homes[at : at + _AT_ONCE]
         ]
         connection.execute(sa.insert(HomeChangeSession), waiting)
     return number
 
 
-def _step(connection: sa.Connection, change: ChangeLine) -> int | None:
-    """Change the next session, and give its number; None where none is left that nobody else is at."""
-    line = HomeChangeSession
+def _locked(connection: sa.Connection, number: int) -> TaskLine:
+    """The task, which nobody else notes anything of before the transaction ends."""
+    connection.execute(sa.select(Task.id).where(Task.id == number).with_for_update())
+    return tasks.find(connection, number, HOMES)
+
+
+def _step(connection: sa.Connection, task: TaskLine) -> int | None:
+    """Change the next session, and give its number; None where none is left."""
+    line, undoes = HomeChangeSession, task.about["undoes"]
     waiting = sa.select(line.session_id, line.profile, line.source)
-    waiting = waiting.where(line.change_id == change.id, line.state == "waiting").order_by(line.session_id).limit(1)
-    row = connection.execute(waiting.with_for_update(skip_locked=True)).first()
-    if row is None:
+    waiting = waiting.where(line.task_id == task.id, line.state == "waiting").order_by(line.session_id).limit(1)
+    if (row := connection.execute(waiting).first()) is None:
         return None
     session_id: int = row.session_id
     values: dict[str, Any] = {"state": "left"}
     current = sa.select(Session.home_profile).where(Session.id == session_id)
-    if change.undoes is None or connection.scalar(current) == change.profile:  # nobody gave it another home since
+    if undoes is None or connection.scalar(current) == task.about["profile"]:  # nobody gave it another home since
         former = change_home(connection, session_id, Home(row.profile, row.source))
         if former is not None and former != (row.profile, row.source):
             values = {"state": "changed", "former_profile": former.profile, "former_source": former.source}
-    here = sa.and_(line.change_id == change.id, line.session_id == session_id)
+    here = sa.and_(line.task_id == task.id, line.session_id == session_id)
     connection.execute(sa.update(line).where(here).values(values))
-    finished = sa.update(HomeChange).where(HomeChange.id == change.id)
-    connection.execute(finished.values(finished=HomeChange.finished + 1))
+    finished = {"finished": task.progress.get("finished", 0) + 1}
+    connection.execute(sa.update(Task).where(Task.id == task.id).values(progress=finished))
     return session_id
 
 
-_is_waiting = sa.exists().where(HomeChangeSession.change_id == HomeChange.id, HomeChangeSession.state == "waiting")
-"""whether another process is at the last sessions, for one that finds none that is free"""
-
-
-def _end(connection: sa.Connection, number: int, state: str, *where: sa.ColumnElement[bool]) -> bool:
-    update = sa.update(HomeChange).where(HomeChange.id == number, HomeChange.state == "running", *where)
-    return bool(connection.execute(update.values(state=state, ended_at=datetime.now(UTC))).rowcount)
+def _end(connection: sa.Connection, number: int) -> bool:
+    done = sa.update(Task).where(Task.id == number, Task.state.in_(tasks.LIVE))
+    return bool(connection.execute(done.values(state="done", ended_at=datetime.now(UTC))).rowcount)

@@ -19,16 +19,18 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.config import Settings
+from webapp.store import tasks
 from webapp.store.db import disk_full
+from webapp.store.db.database import writing
 from webapp.store.exports import zipped
 from webapp.store.files import StoreUnreachable, draft, file_store
 from webapp.store.ingest import dump_files
-from webapp.store.ingest.progress import Progress
-from webapp.store.jobs import claims, export_jobs
-from webapp.store.jobs.jobs import JobFailed, JobLine
+from webapp.store.ingest.progress import Progress, Stopped
+from webapp.store.jobs import export_jobs
 from webapp.store.models import Session
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import of_parameters
+from webapp.store.tasks import TaskFailed, TaskLine
 
 MOST_NAMED = 100
 """sessions that a result names of those that were deleted or changed meanwhile; the others are counted"""
@@ -57,29 +59,35 @@ class Chosen:
         return self.keys[at * _KEY : (at + 1) * _KEY].decode("ascii").rstrip()
 
 
-def write(
-    engine: sa.Engine, settings: Settings, job: JobLine, progress: Progress, give_way: Callable[[], None]
-) -> dict[str, Any]:
-    """Write the export of `job` and move it to its place; its result. `give_way` is called between two sessions.
+def write(engine: sa.Engine, settings: Settings, task: TaskLine, between: Callable[[], None]) -> dict[str, Any]:
+    """Write the export and move it to its place; its result. `between` is called between two sessions.
 
-    Raises `JobFailed`, and `Stopped` where `progress` says so: then nothing is left.
+    Raises `TaskFailed`, and `Stopped` where it was cancelled or `between` says so: then nothing is left.
     """
     now, meanwhile = datetime.now(UTC), {name: {"count": 0, "sessions": []} for name in ("deleted", "changed")}
+
+    def tell(progress: Progress) -> None:
+        noted = {name: getattr(progress, name) for name in ("phase", "read", "sessions", "chosen")}
+        with writing(engine) as connection:
+            if not tasks.note(connection, task.id, noted):
+                raise Stopped(True)
+
+    progress = Progress(tell)
     try:
-        with disk_full.in_words(), _draft(settings, job.id) as path:
+        with disk_full.in_words(), _draft(settings, task.id) as path:
             progress.begin("exporting", 0)
             with orm.Session(engine) as db:
-                chosen = _chosen(db, job.selection or {}, meanwhile)
+                chosen = _chosen(db, task.about, meanwhile)
             progress.chosen = len(chosen.ids)
             with _reader(engine) as db:
-                chosen_sessions = _sessions(db, chosen, progress, meanwhile, give_way)
+                chosen_sessions = _sessions(db, chosen, progress, meanwhile, between)
                 sha256 = _write_pieces(path, zipped.stream(db, chosen_sessions, now), progress)
             size = path.stat().st_size
             file_store(settings).put(export_jobs.name_of(sha256), path)
     except disk_full.DiskFull:
-        raise JobFailed(disk_full.CODE, f"The disk is full. Make room in the data folder. {AGAIN}") from None
+        raise TaskFailed(disk_full.CODE, f"The disk is full. Make room in the data folder. {AGAIN}") from None
     except StoreUnreachable as error:
-        raise JobFailed("store_unreachable", f"{error}. {AGAIN}") from error
+        raise TaskFailed("store_unreachable", f"{error}. {AGAIN}") from error
     expires_at = datetime.now(UTC) + timedelta(days=settings.export_days)
     times = {"written_at": now.isoformat(), "expires_at": expires_at.isoformat()}
     return {"sha256": sha256, "bytes": size, "sessions": progress.sessions, **times, **meanwhile}
@@ -141,12 +149,12 @@ def _rows(
 
 def _reader(engine: sa.Engine) -> orm.Session:
     """A session of the database in which each transaction sees one state of it."""
-    is_shared = claims.is_shared(engine)
-    return orm.Session(engine.execution_options(isolation_level="REPEATABLE READ") if is_shared else engine)
+    is_server = engine.dialect.name == "postgresql"
+    return orm.Session(engine.execution_options(isolation_level="REPEATABLE READ") if is_server else engine)
 
 
 def _sessions(
-    db: orm.Session, chosen: Chosen, progress: Progress, meanwhile: Meanwhile, give_way: Callable[[], None]
+    db: orm.Session, chosen: Chosen, progress: Progress, meanwhile: Meanwhile, between: Callable[[], None]
 ) -> Iterator[Session]:
     """The chosen sessions that are still there, each in a transaction that ends when the next one is asked for."""
     for at, number in enumerate(chosen.ids):
@@ -162,4 +170,4 @@ def _sessions(
             progress.sessions += 1
         db.rollback()
         db.expunge_all()
-        give_way()
+        between()

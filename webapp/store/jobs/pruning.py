@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.config import Settings
+from webapp.store import tasks
+from webapp.store.db.database import writing
 from webapp.store.ingest import kept_dumps
+from webapp.store.ingest.progress import Stopped
+from webapp.store.jobs import task_locks
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions import deletion
+from webapp.store.tasks import PRUNE, TaskLine
 
 _AT_ONCE = 200
 """sessions that are hidden together before they are removed one by one"""
@@ -55,10 +62,19 @@ def prunable(connection: sa.Connection, before: datetime, *, keep_failed: bool =
 
 
 def prune(engine: sa.Engine, settings: Settings, before: datetime, *, keep_failed: bool = False) -> Pruned:
-    """Remove those sessions, some at a time.
+    """Remove those sessions, some at a time, as a task of this process; the next worker goes on where it is killed."""
+    about = {"before": before.isoformat(), "keep_failed": keep_failed}
+    with task_locks.done_here(engine, settings, PRUNE, about) as task:
+        result = work(engine, settings, task)
+        tasks.end(engine, task.id, "done", result)
+    return Pruned(**result)
 
-    Killed, what is hidden by then is removed by the next server, and the same call goes on.
-    """
+
+def work(
+    engine: sa.Engine, settings: Settings, task: TaskLine, *, between: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
+    """Remove what is left of a prune; its result, as `Pruned`. `between` is called between two steps."""
+    before, keep_failed = datetime.fromisoformat(task.about["before"]), task.about["keep_failed"]
     gone = left = last = 0
     goes = _goes(before, keep_failed=keep_failed)
     query = sa.select(Session.id, Session.key).where(goes).order_by(Session.id).limit(_AT_ONCE)
@@ -72,8 +88,12 @@ def prune(engine: sa.Engine, settings: Settings, before: datetime, *, keep_faile
         ids = [row.id for row in rows if row.key in hidden]
         removed = deletion.purge_just_hidden(engine, ids)
         gone, left = gone + removed, left + len(ids) - removed
+        with writing(engine) as connection:
+            if not tasks.note(connection, task.id, {"finished": gone}):
+                raise Stopped(True)
+        between()
     files, file_bytes = _drop_files(engine, settings, before)
-    return Pruned(gone, left, files, file_bytes)
+    return asdict(Pruned(gone, left, files, file_bytes))
 
 
 def _goes(before: datetime, *, keep_failed: bool) -> sa.ColumnElement[bool]:

@@ -1,6 +1,5 @@
 """What a server does beside its requests: removes what was deleted long ago and
-exports whose time is over, counts what killed replays left, shows log records whose span never came, and derives
-sessions that grew."""
+exports whose time is over, shows log records whose span never came, and derives sessions that grew."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.store import derive
-from webapp.store.jobs import export_jobs, failure_webhook, runs
+from webapp.store.jobs import export_jobs, failure_webhook
 from webapp.store.live import Gate
 from webapp.store.sessions import deletion
 
@@ -26,7 +25,6 @@ def start(engine: sa.Engine, settings: Settings) -> None:
     """Begin a thread for each task, so that none ends another; they end with the process."""
     _begin(deletion.purge, engine)
     _begin(export_jobs.purge, engine, settings)
-    _begin(runs.end_killed, engine, settings)
     _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
     _begin(Gate(engine, settings).show_overdue, every=_OVERDUE)
     _begin(derive.catch_up, engine, every=_GROWN)

@@ -1,35 +1,36 @@
-"""Does the jobs, in order: on SQLite one process at a time, on PostgreSQL any number on any number of machines."""
+"""Does the tasks, in order: on SQLite one process at a time, on PostgreSQL any number on any number of machines."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.parsing import UnknownProfile
+from webapp.parsing.installing import NotInstalled
+from webapp.store import tasks
 from webapp.store.db import database, disk_full, locks
 from webapp.store.homes import changes, trials
-from webapp.store.ingest import dump_files, dump_locks, kept_dumps
-from webapp.store.ingest.progress import Progress, Stopped
-from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
-from webapp.store.jobs import claims, export_writing, jobs, run_queue, runs, uploads
-from webapp.store.jobs.heartbeat import Heartbeat
-from webapp.store.jobs.heartbeat import of_job as heartbeat_of_job
-from webapp.store.jobs.jobs import JobFailed
-from webapp.store.jobs.processors import processors
-from webapp.store.models import Dump
-from webapp.store.sessions.dumps import NoSuchDump
+from webapp.store.ingest import dump_files
+from webapp.store.ingest.progress import Stopped
+from webapp.store.jobs import export_writing, imports, pruning, replays, task_locks
+from webapp.store.models import Task
+from webapp.store.tasks import EXPORT, HOMES, IMPORT, REPLAY, TaskFailed, TaskLine
 
 WORKER = "worker"
 """The lock that the worker behind a server's pages holds: a data folder has one."""
 LOOKS = 1.0
 """seconds between two looks for something to do"""
-_A_DAY = 24 * 3600.0
+_AGAIN = {
+    IMPORT: imports.AGAIN,
+    EXPORT: export_writing.AGAIN,
+    REPLAY: "What was parsed stays; run it again to go on.",
+    HOMES: "Sessions that were changed stay so; ask for it again to go on.",
+}
 _log = logging.getLogger(__name__)
 
 Ends = Callable[[], bool]
@@ -40,248 +41,156 @@ def work(engine: sa.Engine, settings: Settings, ends: Ends = lambda: False) -> N
 
     `ends` says when to leave the rest to the next one.
     """
-    owner = claims.new_owner()
     while not ends():
         with dump_files.alone(settings.data, WORKER) as mine:
             if not mine:
                 return
-            work_once(engine, settings, owner, ends)
+            work_once(engine, settings, ends)
         if not is_work_free(engine, settings):
             return
 
 
 def work_on(engine: sa.Engine, settings: Settings, ends: Ends, wait: Callable[[float], object] = time.sleep) -> None:
     """Do what waits and wait for more: one of any number of workers of a PostgreSQL database."""
-    owner = claims.new_owner()
     while not ends():
         try:
             if is_work_free(engine, settings):
-                work_once(engine, settings, owner, ends)
+                work_once(engine, settings, ends)
         except sa.exc.OperationalError as away:
             _log.warning("the worker waits for the database: %s", away.orig)
         wait(LOOKS)
 
 
-def work_once(engine: sa.Engine, settings: Settings, owner: str, ends: Ends, processes: int | None = None) -> None:
-    """Jobs first, then changes of home profiles, then the next run in so many processes, then trials."""
+def work_once(engine: sa.Engine, settings: Settings, ends: Ends, processes: int | None = None) -> None:
+    """Tasks first, a replay in so many processes, then trials."""
     with locks.alone(engine, "tidy") as mine:
         if mine:
-            tidy(engine, settings)
-            take_up(engine, settings)
-    runs.end_killed(engine, settings)
-    while not ends() and (number := jobs.take(engine, owner)) is not None:
-        do(engine, settings, number, owner, ends)
-    changes.work_all(engine, ends)
-    _run(engine, settings, owner, ends, processes or processors())
+            imports.tidy(engine, settings)
+            imports.take_up(engine, settings)
+    while not ends() and any(
+        do(engine, settings, number, ends, processes) for number in task_locks.free(engine, settings)
+    ):
+        pass
     with locks.alone(engine, "trials") as mine:
         if mine:
-            trials.count_all(engine, lambda: ends() or _is_asked(engine))
+            trials.count_all(engine, lambda: ends() or _is_asked(engine, settings))
 
 
-def _is_asked(engine: sa.Engine) -> bool:
+def _do_next(engine: sa.Engine, settings: Settings, ends: Ends, processes: int | None, *kinds: str) -> bool:
+    """Do the next task (of these kinds) that nobody is at; False where there is none, or it `ends`."""
+    return any(
+        do(engine, settings, number, ends, processes)
+        for number in task_locks.free(engine, settings, *kinds)
+        if not ends()
+    )
+
+
+def _is_asked(engine: sa.Engine, settings: Settings) -> bool:
     """Whether somebody waits for more than trying profiles."""
-    with engine.connect() as connection:
-        if jobs.are_free(engine, connection) or changes.are_running(connection):
-            return True
-    return run_queue.next_free(engine) is not None
+    return next(task_locks.free(engine, settings), None) is not None
 
 
 def is_work_free(engine: sa.Engine, settings: Settings) -> bool:
     """Whether there is something that no worker is at."""
-    if _is_asked(engine) or any(_left_by_readers(engine, settings)):
+    if _is_asked(engine, settings) or any(imports.left_by_readers(engine, settings)):
         return True
     with engine.connect() as connection, locks.alone(engine, "trials") as mine:
         return mine and trials.are_lacking(connection)
 
 
 def is_work_left(connection: sa.Connection) -> bool:
-    """Whether there are jobs, runs that a page asked for, home profiles to change, or profiles to try."""
-    is_queued = jobs.are_live(connection) or run_queue.are_waiting(connection) or changes.are_running(connection)
-    return is_queued or trials.are_lacking(connection)
+    """Whether there are tasks that have not ended, or profiles to try."""
+    return tasks.are_live(connection) or trials.are_lacking(connection)
 
 
-def _run(engine: sa.Engine, settings: Settings, owner: str, ends: Ends, processes: int) -> None:
-    """The next run that was asked for. Jobs go first: a run gives way to them after each chunk, and goes on later."""
-    number = run_queue.next_free(engine)
-    if number is None or ends():
+def do(
+    engine: sa.Engine, settings: Settings, number: int, ends: Ends = lambda: False, processes: int | None = None
+) -> bool:
+    """A task to its end, whatever that is, or put back where it `ends`; False where another worker is at it.
+
+    A replay parses in so many `processes`, or in as many as there are processors.
+    """
+    with task_locks.alone(engine, settings, number) as mine:
+        if mine and (task := tasks.begin(engine, number)) is not None:
+            _do(engine, settings, task, ends, processes)
+        return mine
+
+
+def _do(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends, processes: int | None) -> None:
+    state, result = "done", None
+    try:
+        result = _result(engine, settings, task, ends, processes)
+    except Stopped as stopped:
+        if not stopped.cancelled:
+            tasks.put_back(engine, task.id)
+            return
+        state = "cancelled"  # by whoever asked for it, in words of their own
+    except sa.exc.OperationalError as busy:
+        _log.warning("%s %s waits for the database: %s", task.kind, task.id, busy.orig)
+        tasks.put_back(engine, task.id)
+        time.sleep(1)
         return
+    except TaskFailed as failed:
+        _log.error("%s %s: %s", task.kind, task.id, failed)
+        state, result = "failed", {"error": failed.error}
+    except Exception:  # noqa: BLE001 - the loop of tasks
+        _log.exception("%s %s", task.kind, task.id)
+        words = f"Something broke on our side; the server's log says what. {_AGAIN.get(task.kind, '')}".strip()
+        state, result = "failed", {"error": TaskFailed("internal_error", words).error}
+    _end(engine, settings, task, state, result)
 
-    def give_way(_finished: int, _total: int) -> None:
+
+def _end(engine: sa.Engine, settings: Settings, task: TaskLine, state: str, result: dict[str, Any] | None) -> None:
+    values = {}
+    if task.kind == IMPORT:
+        if ((result or {}).get("error") or {}).get("code") == disk_full.CODE:
+            imports.forget(settings, task)  # makes room for the note of it
         with engine.connect() as connection:
-            if ends() or jobs.are_free(engine, connection):
-                raise Stopped(False)
-
-    with suppress(Stopped):
-        runs.take_up(engine, number, owner, give_way, processes, settings)
-
-
-def take_up(engine: sa.Engine, settings: Settings) -> None:
-    """Make jobs of the dumps whose reader was killed."""
-    for row in _left_by_readers(engine, settings):
-        jobs.make(engine, settings, filename=row.filename, dump_id=row.id, size=row.bytes, format=row.format)
+            values["dump_id"] = imports.dump_of(tasks.find(connection, task.id))
+    if not tasks.end(engine, task.id, state, result, **values) and values:  # somebody cancelled it
+        with database.writing(engine) as connection:
+            connection.execute(sa.update(Task).where(Task.id == task.id).values(values))
+    if task.kind == IMPORT:
+        imports.forget(settings, task)
 
 
-def _left_by_readers(engine: sa.Engine, settings: Settings) -> Iterator[sa.Row[int, str, str, str | None, int]]:
-    """The dumps whose reader was killed, their locks held meanwhile: they are being read, by no job and by nobody."""
-    with engine.connect() as connection:
-        query = sa.select(Dump.id, Dump.sha256, Dump.filename, Dump.format, Dump.bytes).where(Dump.state == "reading")
-        dumps = connection.execute(query).all()
-        busy = {job.dump_id for job in jobs.live(connection)} if dumps else set()
-    for row in dumps:
-        if row.id not in busy:
-            with dump_locks.alone(engine, settings, row.sha256) as is_free:
-                if is_free:
-                    yield row
+def _result(
+    engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends, processes: int | None
+) -> dict[str, Any] | None:
+    """What came of it. Raises `TaskFailed`, and `Stopped` where it was cancelled or the worker is to end."""
+    if task.tries > tasks.MOST_TRIES:
+        words = f"The {task.kind} broke off {task.tries} times without an error. {_AGAIN.get(task.kind, '')}"
+        raise TaskFailed("gave_up", words.strip())
+    if task.kind == IMPORT:
+        return imports.work(engine, settings, task, ends)
+    give_way = _imports_first(engine, settings, ends)
+    if task.kind == EXPORT:
+        return export_writing.write(engine, settings, task, give_way)
+    try:
+        if task.kind == REPLAY:
+            return replays.work(engine, task, between=give_way, processes=processes)
+        if task.kind == HOMES:
+            changes.work(engine, task.id, between=give_way)
+            return None
+    except (UnknownProfile, NotInstalled) as error:
+        raise TaskFailed("unknown_profile", str(error)) from error
+    return pruning.work(engine, settings, task, between=give_way)
 
 
-def tidy(engine: sa.Engine, settings: Settings) -> None:
-    """Remove what killed processes left: files of jobs that ended, and kept files of dumps that never were."""
-    with engine.connect() as connection:
-        names = {job.spooled for job in jobs.live(connection)}
-    for path in dump_files.incoming(settings.data).glob(f"{dump_files.JOB}*"):
-        if path.name not in names and (path.suffix or dump_files.age(path) > _A_DAY):
-            path.unlink(missing_ok=True)
-    uploads.remove_left(settings, names)
-    for sha256, file in kept_dumps.files(settings):
-        if file.age > _A_DAY and not _is_known(engine, sha256):
-            with dump_locks.alone(engine, settings, sha256) as free:
-                if free and not _is_known(engine, sha256):
-                    kept_dumps.remove(settings, sha256)
-
-
-def _is_known(engine: sa.Engine, sha256: str) -> bool:
-    with engine.connect() as connection:
-        return connection.scalar(sa.select(Dump.id).where(Dump.sha256 == sha256)) is not None
-
-
-def do(engine: sa.Engine, settings: Settings, number: int, owner: str, ends: Ends) -> None:
-    """A job that `owner` claimed, to its end, whatever that is; one that is interrupted is put back."""
-    with engine.connect() as connection:
-        job = jobs.find(connection, number)
-    with heartbeat_of_job(engine, number, owner) as heartbeat:
-        progress = Progress(_teller(heartbeat, ends), dump=job.dump_id, bytes=job.bytes)
-        try:
-            state, result = _outcome(engine, settings, job, owner, ends, progress)
-        except Stopped:
-            jobs.put_back(engine, number, owner)
-            return
-        except sa.exc.OperationalError as busy:
-            _log.warning("job %s waits for the database: %s", number, busy.orig)
-            jobs.put_back(engine, number, owner)
-            time.sleep(1)
-            return
-        if (result.get("error") or {}).get("code") == disk_full.CODE:
-            jobs.forget(settings, job)  # makes room for the note of it
-        heartbeat.tell(progress)
-        heartbeat.beat()
-        if not jobs.end(engine, settings, job, state, result, progress.dump, owner=owner):
-            _log.warning("job %s was given to another worker in the meantime", number)
-
-
-def _teller(heartbeat: Heartbeat, ends: Ends) -> Callable[[Progress], None]:
-    def tell(progress: Progress) -> None:
-        heartbeat.tell(progress)
-        if heartbeat.cancelled:
-            raise Stopped(True)
-        if heartbeat.lost or ends():
-            raise Stopped(False)
-
-    return tell
-
-
-def _imports_first(
-    engine: sa.Engine, settings: Settings, owner: str, ends: Ends, progress: Progress
-) -> Callable[[], None]:
-    """For an export, between two of its sessions: it pauses while imports that nobody else does are done."""
+def _imports_first(engine: sa.Engine, settings: Settings, ends: Ends) -> Callable[[], None]:
+    """For a longer task, between two of its steps: it waits while imports are done that nobody else does."""
     looked_at = time.monotonic()
-
-    def is_import_free() -> bool:
-        with engine.connect() as connection:
-            return jobs.are_free(engine, connection, jobs.IMPORT)
 
     def give_way() -> None:
         nonlocal looked_at
+        if ends():
+            raise Stopped(False)
         if time.monotonic() - looked_at < LOOKS:
             return
-        while not ends() and is_import_free() and (number := jobs.take(engine, owner, kind=jobs.IMPORT)):
-            progress.phase = "paused"
-            progress.tell(progress)
-            do(engine, settings, number, owner, ends)
-        progress.phase, looked_at = "exporting", time.monotonic()
+        while not ends() and any(
+            do(engine, settings, number, ends) for number in task_locks.free(engine, settings, IMPORT)
+        ):
+            pass
+        looked_at = time.monotonic()
 
     return give_way
-
-
-def _outcome(
-    engine: sa.Engine, settings: Settings, job: jobs.JobLine, owner: str, ends: Ends, progress: Progress
-) -> tuple[str, dict[str, Any]]:
-    """The state that a job ends in, and its result. Raises `Stopped` where the worker is to end."""
-    again = export_writing.AGAIN if job.kind == jobs.EXPORT else _AGAIN
-    try:
-        if job.tries > jobs.MOST_TRIES:
-            raise JobFailed("gave_up", f"The {job.kind} broke off {job.tries} times without an error. {again}")
-        if job.kind == jobs.EXPORT:
-            give_way = _imports_first(engine, settings, owner, ends, progress)
-            return "done", export_writing.write(engine, settings, job, progress, give_way)
-        return "done", _imported(engine, settings, job, progress)
-    except Stopped as stopped:
-        if not stopped.cancelled:
-            raise
-        return "cancelled", {"error": JobFailed("cancelled", _cancelled(job, progress)).error}
-    except JobFailed as failed:
-        if job.kind == jobs.EXPORT:
-            _log.error("export %s: %s", job.id, failed)
-        return "failed", {"error": failed.error}
-    except sa.exc.OperationalError:
-        raise
-    except Exception:  # noqa: BLE001 - the job loop
-        _log.exception("%s %s", job.kind, job.id)
-        broken = JobFailed("internal_error", f"Something broke on our side; the server's log says what. {again}")
-        _note_failure(engine, progress.dump, broken.error)
-        return "failed", {"error": broken.error}
-
-
-_SEND = "Send it again; workers on several machines need one data folder or FENCEPOST_STORE that they share."
-_AGAIN = "What was stored stays; read it again to go on."
-
-
-def _imported(engine: sa.Engine, settings: Settings, job: jobs.JobLine, progress: Progress) -> dict[str, Any]:
-    """Read a dump; what an import's result says. Raises `JobFailed`, and `Stopped` where `progress` says so."""
-    try:
-        result = _read(engine, settings, job, progress)
-    except (BadDump, UnknownFormat) as error:
-        raise JobFailed(**describe(error)) from error
-    except (kept_dumps.NotKept, NoSuchDump, FileNotFoundError) as error:
-        words = f"Its file is not there any more, or not on this machine ({error}). {_SEND}"
-        raise JobFailed("not_kept", words) from error
-    except disk_full.DiskFull as error:
-        raise JobFailed(disk_full.CODE, str(error)) from error
-    progress.dump = result.dump.id
-    counts = {"created": result.created, "sessions": len(result.sessions), "new": result.new, "grown": result.grown}
-    return counts | {"turns": result.new_turns, "problems": result.dump.problem_count}
-
-
-def _read(engine: sa.Engine, settings: Settings, job: jobs.JobLine, progress: Progress) -> IngestResult:
-    progress.tell(progress)
-    options: dict[str, Any] = {"format": job.format, "home": job.home, "mapping": job.mapping, "watch": progress}
-    if not job.spooled:
-        return ingest_again(engine, settings, job.dump_id or 0, **options)
-    with uploads.opened(settings, job.spooled) as stream:
-        progress.begin("unpacking", job.bytes)
-        return ingest(engine, settings, stream, filename=job.filename, by_request=True, **options)
-
-
-def _cancelled(job: jobs.JobLine, progress: Progress) -> str:
-    if job.kind == jobs.EXPORT:
-        return "Cancelled. Nothing of it was kept."
-    count = progress.sessions
-    return "Cancelled. " + (f"{count:,} of its sessions are stored whole." if count else "Nothing of it was stored.")
-
-
-def _note_failure(engine: sa.Engine, dump_id: int | None, error: dict[str, str | None]) -> None:
-    """A dump that broke the reader is not read again by itself."""
-    if dump_id is None:
-        return
-    with database.writing(engine) as connection:
-        wrong = sa.and_(Dump.id == dump_id, Dump.state == "reading")
-        connection.execute(sa.update(Dump).where(wrong).values(state="failed", error=error))

@@ -5,10 +5,10 @@
 from webapp.store.models.accounts import Account, ApiToken, AuditEntry
 from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of, turns_of_any
 from webapp.store.models.contracts import Declaration, TurnContract, contract_state, has_failed
-from webapp.store.models.dumps import Dump, DumpSession, Job, Mapping
+from webapp.store.models.dumps import Dump, DumpSession, Mapping
 from webapp.store.models.failures import FailedResponse, FailureEvent, FailureOverlay
 from webapp.store.models.growing import LiveLog, LiveSpan
-from webapp.store.models.homes import HomeChange, HomeChangeSession, HomeRule
+from webapp.store.models.homes import HomeChangeSession, HomeRule
 from webapp.store.models.labels import (
     Cause,
     Compared,
@@ -18,7 +18,7 @@ from webapp.store.models.labels import (
     LabelQueue,
     LabelQueueItem,
 )
-from webapp.store.models.parses import UNDIGESTED, Parse, ParseRepair, Run, RunChunk
+from webapp.store.models.parses import UNDIGESTED, Parse, ParseRepair
 from webapp.store.models.secrets import DatabaseSecret
 from webapp.store.models.sessions import (
     MODEL_KINDS,
@@ -32,3 +32,4 @@ from webapp.store.models.sessions import (
     is_response,
     is_unfinished,
 )
+from webapp.store.models.tasks import Task

@@ -1,4 +1,4 @@
-"""The tables of dumps, of the jobs that read them or write exports, and of the mappings that they are read by."""
+"""The tables of dumps, and of the mappings that they are read by."""
 
 from __future__ import annotations
 
@@ -32,39 +32,6 @@ class Dump(Numbered):
     """the home profile that was told when it came, over what the dump itself says"""
     mapping: orm.Mapped[dict[str, str] | None] = orm.mapped_column(ExactJson)
     """the mapping that it was read by"""
-
-
-class Job(Numbered):
-    """An import or an export that goes on behind a request: what it is about, how far it is, and how it ended."""
-
-    kind: orm.Mapped[str] = orm.mapped_column(sa.String(16), server_default="import", default="import")
-    """import or export"""
-    state: orm.Mapped[str] = orm.mapped_column(sa.String(16), index=True)
-    """held, queued, running, done, failed or cancelled; of an export also removed"""
-    filename: orm.Mapped[str] = orm.mapped_column(ExactText)
-    spooled: orm.Mapped[str] = orm.mapped_column(sa.String(128))
-    """the file in the data folder's dumps/incoming/ that the job owns until it ends; "" reads `dump_id`'s kept one"""
-    bytes: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    format: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
-    home: orm.Mapped[str | None] = orm.mapped_column(ProfileName)
-    mapping: orm.Mapped[dict[str, str] | None] = orm.mapped_column(ExactJson)
-    selection: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
-    """of an export, which sessions were asked for: see `store.jobs.export_jobs`"""
-    progress: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
-    """how far it came, as its worker says with each sign of life"""
-    tries: orm.Mapped[int] = orm.mapped_column(default=0)
-    """how many workers died over it"""
-    owner: orm.Mapped[str | None] = orm.mapped_column(sa.String(128))
-    """the worker that has it while it is running: see `store.jobs.claims`"""
-    result: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
-    """what came of it, or its error"""
-    cancelled: orm.Mapped[bool] = orm.mapped_column(default=False)
-    """asked to stop; the job ends when it next looks"""
-    dump_id: orm.Mapped[int | None] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="SET NULL"))
-    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
-    beat_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
-    """the last sign of life of its worker, by the database's clock: one that is silent for long has lost it"""
-    ended_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
 
 
 class Mapping(Numbered):

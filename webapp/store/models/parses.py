@@ -1,14 +1,13 @@
-"""The tables of parses: what a profile made of each response, and the runs that made them."""
+"""The tables of parses: what a profile made of each response."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import ExactJson, PackedJson, ProfileName, UtcDateTime
+from webapp.store.db.types import PackedJson, ProfileName
 from webapp.store.models.base import Base, Numbered, partial_index
 
 UNDIGESTED = "value_digest IS NULL AND verdict IN ('clean', 'extracted', 'repaired')"
@@ -56,42 +55,3 @@ class ParseRepair(Base):
     profile: orm.Mapped[str] = orm.mapped_column(ProfileName, primary_key=True)
     repair: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
     count: orm.Mapped[int]
-
-
-class Run(Numbered):
-    """A profile run over many stored responses."""
-
-    profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
-    scope: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
-    state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    progress: orm.Mapped[float] = orm.mapped_column(default=0.0)
-    counts: orm.Mapped[dict[str, int] | None] = orm.mapped_column(ExactJson)
-    total: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
-    """responses that it goes over, as counted when it was cut into chunks"""
-    owner: orm.Mapped[str | None] = orm.mapped_column(sa.String(128))
-    """the command that does it alone; NULL where workers share its chunks"""
-    beat_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
-    """the last sign of life of its owner, by the database's clock"""
-    started_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
-    finished_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
-
-
-class RunChunk(Base):
-    """A part of a run that goes on: the responses of a range of turn ids, claimed by one worker at a time."""
-
-    __table_args__ = (sa.Index("ix_run_chunk_state", "run_id", "state", "low"),)
-
-    run_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
-    low: orm.Mapped[int] = orm.mapped_column(sa.BigInteger, primary_key=True, autoincrement=False)
-    high: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    """the last turn id, in the chunk"""
-    session_ids: orm.Mapped[list[int] | None] = orm.mapped_column(ExactJson)
-    """of which sessions alone, where filters narrow the run"""
-    state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    """waiting, running or done"""
-    owner: orm.Mapped[str | None] = orm.mapped_column(sa.String(128))
-    beat_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
-    tries: orm.Mapped[int] = orm.mapped_column(default=0)
-    """how many workers died over it"""
-    uncounted: orm.Mapped[bool] = orm.mapped_column(default=False)
-    """its session, of which it is a part, is folded once the last part is stored"""

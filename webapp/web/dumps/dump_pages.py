@@ -15,12 +15,13 @@ from webapp.dumps.session_keys import NAMES, OPTION
 from webapp.extensions import db
 from webapp.parsing import profiles
 from webapp.parsing.words import counted
+from webapp.store import tasks
 from webapp.store.accounts import roles
 from webapp.store.exports.filenames import safe_name
 from webapp.store.files import StoreUnreachable
 from webapp.store.ingest import kept_dumps
 from webapp.store.ingest.result import IngestResult
-from webapp.store.jobs import export_jobs, jobs, mappings
+from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
 from webapp.store.write import arrival
 from webapp.web import export_views, identity
@@ -52,11 +53,11 @@ def index() -> str:
 def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
     """The page; `sent` are files of this request that left nothing behind but words."""
     before = request.args.get("before", type=int)
-    live = [] if before else jobs.shown(db.session.connection())
-    exports = export_jobs.live(db.session.connection())
+    live = [] if before else imports.shown(db.session.connection())
+    exports = tasks.page(db.session.connection(), tasks.EXPORT, live=True)
     if exports or any(job.live for job in live):
         worker_process.wake()
-    hidden = {job.dump_id for job in live if job.dump_id is not None}
+    hidden = {dump for job in live if (dump := imports.dump_of(job)) is not None}
     dumps = store.page(db.session, limit=ROWS_A_PAGE + 1, before=before, without=hidden)
     rows = [dump_rows.of_dump(dump) for dump in dumps[:ROWS_A_PAGE]]
     return render_template(
@@ -109,7 +110,7 @@ def _row(name: str, result: Taken) -> dump_rows.DumpRow:
         return dump_rows.of_refused(result, dump)
     if isinstance(result, IngestResult):
         return dump_rows.of_dump(result.dump, created=result.created)
-    return dump_rows.of_job(jobs.find(db.session.connection(), result))
+    return dump_rows.of_job(tasks.find(db.session.connection(), result))
 
 
 def summary(name: str, result: Taken) -> str:
@@ -132,7 +133,7 @@ def show(ident: str) -> str:
     sessions = store.sessions_of(db.session, dump.id, after=after, limit=SESSIONS_A_PAGE + 1)
     problems = store.problems_of(db.session, dump.id)
     first = (page - 1) * PROBLEMS_A_PAGE
-    job = jobs.live_of(db.session.connection(), dump.id)
+    job = imports.live_of(db.session.connection(), dump.id)
     return render_template(
         "dumps/show.html",
         dump=dump,
@@ -147,7 +148,7 @@ def show(ident: str) -> str:
         known=len(problems),
         first=first,
         page=page if first + PROBLEMS_A_PAGE < len(problems) else None,
-        job=job and dump_rows.of_job(jobs.find(db.session.connection(), job)),
+        job=job and dump_rows.of_job(tasks.find(db.session.connection(), job)),
         kept=_is_kept(dump.sha256),
     )
 
@@ -176,7 +177,7 @@ def download(ident: str) -> Response:
 def read_again(ident: str) -> AnyResponse:
     """Read a kept dump with today's formats, behind the page."""
     dump = store.find(db.session, ident)
-    number = jobs.live_of(db.session.connection(), dump.id)
+    number = imports.live_of(db.session.connection(), dump.id)
     db.session.rollback()
     if number is None:
         key = request.form.get("session_key", "").strip()

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from webapp.store.jobs.jobs import HELD, JobLine
+from webapp.store.jobs.imports import dump_of
 from webapp.store.sessions.dumps import DumpLine, Link
+from webapp.store.tasks import HELD, TaskLine
 from webapp.web.dumps.uploads import LOOKED_AT, RefusedUpload
 
 STATES = {
@@ -51,7 +52,6 @@ class DumpRow:
     sessions: int = 0
     turns: int = 0
     job: int | None = None
-    cancelling: bool = False
     phase: str = ""
     bytes_read: int = 0
     total: int = 0
@@ -118,24 +118,23 @@ def of_dump(dump: DumpLine, *, created: bool = True) -> DumpRow:
     )
 
 
-def of_job(job: JobLine) -> DumpRow:
+def of_job(job: TaskLine) -> DumpRow:
     progress = job.progress
     live = job.live
     return DumpRow(
         f"job-{job.id}",
-        job.filename,
+        job.about["filename"],
         job.state,
-        job.bytes,
+        job.about["bytes"],
         job.made_at,
-        progress.get("format") or job.format,
+        progress.get("format") or job.about["format"],
         progress.get("sessions", 0),
         progress.get("turns", 0),
         job=job.id if live else None,
-        cancelling=job.asked and live,
         phase=PHASES[progress.get("phase", "receiving")],
         bytes_read=min(progress.get("read", 0), progress.get("bytes", 0)),
         total=progress.get("bytes", 0),
-        dump=job.dump_id,
+        dump=dump_of(job),
         problem_count=progress.get("problems", 0),
         keys=(job.result or {}).get("keys") if job.state == HELD else None,
         held=job.id if job.state == HELD else None,

@@ -9,22 +9,21 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.session_keys import OPTION
 from webapp.extensions import db
-from webapp.store.jobs import jobs as store
+from webapp.store import tasks
+from webapp.store.jobs import imports
 from webapp.store.sessions import dumps as dump_store
+from webapp.store.tasks import HELD, IMPORT, TaskLine
 from webapp.web.api.operation import json, operation
 from webapp.web.api.shapes import record, ref
 from webapp.web.dumps import dump_rows, worker_process
 from webapp.web.render import wants_partial
 
 blueprint = Blueprint("jobs", __name__)
-_DISCARDED = {"code": "cancelled", "message": "Discarded before it was read: nothing was stored.", "at": None}
 
 
-def _find(number: int) -> store.JobLine:
+def _find(number: int) -> TaskLine:
     """The import; whoever asks after one that is live sees to it that there is a worker."""
-    job = store.find(db.session.connection(), number)
-    if job.kind != store.IMPORT:
-        raise store.NoSuchJob(f"job {number} is an {job.kind}: see {url_for('export_jobs.show', number=number)}")
+    job = tasks.find(db.session.connection(), number, IMPORT)
     if job.live:
         worker_process.wake()
     return job
@@ -38,7 +37,7 @@ def show(number: int) -> str | AnyResponse:
     return _answer(job, url_for("dumps.index") if dump is None or job.live else url_for("dumps.show", ident=dump))
 
 
-def _answer(job: store.JobLine, address: str) -> str | AnyResponse:
+def _answer(job: TaskLine, address: str) -> str | AnyResponse:
     """The job's row for htmx; everybody else goes to `address`."""
     if not wants_partial():
         return redirect(address)
@@ -55,7 +54,7 @@ def choose_key(number: int) -> str | AnyResponse:
     _find(number)
     db.session.rollback()
     key = request.form.get("other", "").strip() or request.form.get("key", "").strip()
-    store.release(db.engine, number, {OPTION: key} if key else None)
+    imports.release(db.engine, number, {OPTION: key} if key else None)
     return _answer(_find(number), url_for("dumps.index"))
 
 
@@ -64,14 +63,12 @@ def cancel(number: int) -> str | AnyResponse:
     return _answer(_stopped(number), url_for("dumps.index"))
 
 
-def _stopped(number: int) -> store.JobLine:
+def _stopped(number: int) -> TaskLine:
     """Ask the job to stop where it still can; one that is held ends at once."""
     job = _find(number)
     db.session.rollback()
-    if job.live:
-        store.cancel(db.engine, number)
-    elif job.state == store.HELD:
-        store.end(db.engine, current_app.config["SETTINGS"], job, "cancelled", {"error": _DISCARDED}, None)
+    if job.live or job.state == HELD:
+        imports.cancel(db.engine, current_app.config["SETTINGS"], job)
     return _find(number)
 
 
@@ -87,12 +84,13 @@ def cancel_api(number: int) -> tuple[Response, int]:
     return jsonify(job=job_dict(_stopped(number))), 202
 
 
-def job_dict(job: store.JobLine) -> dict[str, Any]:
+def job_dict(job: TaskLine) -> dict[str, Any]:
     """A job as the API shows it; `progress` counts bytes of its phase, and what was found so far."""
     return {
-        **{name: getattr(job, name) for name in ("id", "state", "filename", "bytes", "progress", "result")},
-        "cancelled": job.asked,
-        "dump": job.dump_id,
+        **{name: getattr(job, name) for name in ("id", "state", "progress", "result")},
+        **{name: job.about[name] for name in ("filename", "bytes")},
+        "cancelled": job.state == "cancelled",
+        "dump": imports.dump_of(job),
         "made_at": job.made_at.isoformat(),
         "ended_at": job.ended_at and job.ended_at.isoformat(),
     }

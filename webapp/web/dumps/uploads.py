@@ -26,7 +26,7 @@ from webapp.store.db import disk_full
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.start import IngestResult, ingest
-from webapp.store.jobs import jobs, mappings
+from webapp.store.jobs import imports, mappings
 from webapp.store.sessions.dumps import DumpLine
 from webapp.web import ids
 from webapp.web.dumps import worker_process
@@ -122,8 +122,8 @@ def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> Inges
 def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: dict[str, Any] | None = None) -> int:
     """Keep one file for the worker, or with `keys` until somebody says how it is read; gives the job's number."""
     settings = current_app.config["SETTINGS"]
-    path = jobs.own(settings, cast(BinaryIO, _ClientStream(stream)))
-    number = jobs.make(db.engine, settings, filename=filename, path=path, keys=keys, **how.for_ingest())
+    path = imports.own(settings, cast(BinaryIO, _ClientStream(stream)))
+    number = imports.ask(db.engine, settings, filename=filename, path=path, keys=keys, **how.for_ingest())
     if keys is None:
         worker_process.wake()
     return number
@@ -132,7 +132,7 @@ def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: dic
 def queue_kept(dump: DumpLine, mapping: dict[str, str] | None) -> int:
     """Have the worker read a kept dump anew, by a mapping or with today's formats; gives the job's number."""
     settings = current_app.config["SETTINGS"]
-    number = jobs.make(db.engine, settings, filename=dump.filename, dump_id=dump.id, size=dump.bytes, mapping=mapping)
+    number = imports.ask(db.engine, settings, filename=dump.filename, dump_id=dump.id, size=dump.bytes, mapping=mapping)
     worker_process.wake()
     return number
 

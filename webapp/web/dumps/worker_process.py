@@ -25,7 +25,7 @@ from webapp.store.sessions import dumps
 _log = logging.getLogger(__name__)
 _EXTENSION = "fencepost_background"
 _PATIENCE = 10.0
-"""seconds; a worker that is killed loses nothing, as its job is done anew from what is stored"""
+"""seconds; a worker that is killed loses nothing, as its task is done anew from what is stored"""
 _ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -33,8 +33,7 @@ class WorkerSupervisor:
     """Starts the worker where there is something to do, and again where it died over it.
 
     The worker is a process of its own, of low priority, so that pages stay quick. It ends with this server: its
-    standard input is a pipe from here. Of several servers over one data folder, one has the worker. What workers on
-    other machines have is watched, and taken up once they are silent for long.
+    standard input is a pipe from here. Of several servers over one data folder, one has the worker.
     """
 
     def __init__(self, settings: Settings, engine: sa.Engine) -> None:

@@ -9,6 +9,7 @@ from flask import request, url_for
 
 from webapp.extensions import db
 from webapp.parsing import helps, profile
+from webapp.store import tasks
 from webapp.store.homes import changes, trials
 from webapp.store.homes.changes import ChangeLine
 from webapp.store.homes.trials import Question
@@ -88,8 +89,8 @@ def choices(question: Question) -> list[Choice]:
 
 def running() -> ChangeLine | None:
     """The change of parsers that is under way, for its progress on every page that asks; it is worked on."""
-    connection = db.session.connection()
-    if not changes.are_running(connection):
+    live = tasks.page(db.session.connection(), tasks.HOMES, live=True, limit=1)
+    if not live:
         return None
     worker_process.wake()
-    return next((line for line in changes.lines(connection) if line.state == "running"), None)
+    return changes.line_of(live[0])

@@ -1,4 +1,4 @@
-"""Runs: another profile over what is stored."""
+"""Replays: another profile over what is stored."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests import forking
-from tests.store.jobs.workers import silent
+from tests.store.jobs.workers import disconnected
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp import parsing
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
 from webapp.parsing.span import Span
-from webapp.store import derive
-from webapp.store.jobs import response_chunks, run_queue, runs, worker
-from webapp.store.models import Parse, ParseRepair, Run, Session
+from webapp.store import derive, tasks
+from webapp.store.jobs import replay_pieces, replays, worker
+from webapp.store.models import Parse, ParseRepair, Session
 from webapp.store.sessions import debugger_queries, sessions, turns
 from webapp.store.sessions.filters import Filters
 
@@ -33,34 +33,34 @@ def stored(bring: Bring) -> None:
 
 def test_a_profile_is_run_over_all_responses(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
     heard: list[tuple[int, int]] = []
-    run = runs.replay(engine, settings, "direct", on_progress=lambda done, total: heard.append((done, total)))
+    run = replays.replay(engine, settings, "direct", on_progress=lambda done, total: heard.append((done, total)))
     assert run.counts == {
         "responses": 4, "clean": 2, "extracted": 0, "repaired": 0, "failed": 2, "none": 0, "rescued": 0,
     }  # fmt: skip
     assert heard == [(4, 4)]
-    kept = db.scalars(sa.select(Run)).one()
-    assert (kept.id, kept.state, kept.progress, kept.counts) == (run.id, "done", 1.0, run.counts)
-    assert kept.started_at is not None and kept.finished_at is not None
+    (kept,) = recent(engine)
+    assert (kept.id, kept.state, kept.result) == (run.id, "done", {"counts": run.counts})
+    assert kept.began_at is not None and kept.ended_at is not None
     assert len(db.scalars(sa.select(Parse.id).where(Parse.profile == "direct")).all()) == 4
     detail = turns.find(db, sessions.find(db, "s1"), 0)
     assert debugger_queries.trace(detail, "direct").verdict == "failed"
 
 
 def test_rescued_counts_failures_that_the_profile_reads(engine: sa.Engine, settings: Settings) -> None:
-    assert runs.replay(engine, settings, "windlass-balanced").counts["rescued"] == 1
+    assert replays.replay(engine, settings, "windlass-balanced").counts["rescued"] == 1
 
 
 def test_one_session_only(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
     key = sessions.find(db, "s2").key
-    assert runs.replay(engine, settings, "direct", session="s2").counts["responses"] == 1
-    assert runs.replay(engine, settings, "direct", session=key).counts["responses"] == 1
+    assert replays.replay(engine, settings, "direct", session="s2").counts["responses"] == 1
+    assert replays.replay(engine, settings, "direct", session=key).counts["responses"] == 1
 
 
 def test_again_is_only_counted(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
-    first = runs.replay(engine, settings, "direct")
+    first = replays.replay(engine, settings, "direct")
     ids = db.scalars(sa.select(Parse.id).order_by(Parse.id)).all()
     db.rollback()
-    assert runs.replay(engine, settings, "direct").counts == first.counts
+    assert replays.replay(engine, settings, "direct").counts == first.counts
     assert db.scalars(sa.select(Parse.id).order_by(Parse.id)).all() == ids
 
 
@@ -85,7 +85,7 @@ def test_a_new_version_of_the_home_profile_counts_its_sessions_anew(
 ) -> None:
     assert sessions.find(db, "s1").failed_count == 1
     db.rollback()
-    assert runs.replay(engine, settings, "windlass-strict").counts["failed"] == 4
+    assert replays.replay(engine, settings, "windlass-strict").counts["failed"] == 4
     db.expire_all()
     session = sessions.find(db, "s1")
     assert (session.failed_count, session.unparsed_count, session.strip) == (3, 3, "sss")
@@ -94,24 +94,24 @@ def test_a_new_version_of_the_home_profile_counts_its_sessions_anew(
 
 def test_an_unknown_profile_is_refused(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
     with pytest.raises(UnknownProfile):
-        runs.replay(engine, settings, "no-such")
-    assert db.scalars(sa.select(Run)).all() == []
+        replays.replay(engine, settings, "no-such")
+    assert recent(engine) == []
 
 
 @pytest.mark.parametrize("ident", ["no", "\0", "\ud800"])
 def test_an_unknown_session_is_refused(engine: sa.Engine, settings: Settings, ident: str) -> None:
     with pytest.raises(sessions.NoSuchSession):
-        runs.replay(engine, settings, "direct", session=ident)
+        replays.replay(engine, settings, "direct", session=ident)
 
 
 CHILD = """
 import sys
 from pathlib import Path
 from webapp.config import Settings
-from tests.store.jobs.test_runs import Newer
+from tests.store.jobs.test_replays import Newer
 from webapp import parsing
 from webapp.store.db import database
-from webapp.store.jobs import response_chunks, runs
+from webapp.store.jobs import replay_pieces, replays
 
 data, url, profile = sys.argv[1:]
 if profile == "windlass-strict":
@@ -122,8 +122,8 @@ def wait(done, total):
         print("waiting", flush=True)
         sys.stdin.read()
 
-response_chunks.AT_ONCE = 10
-runs.replay(database.connect(url), Settings(data=Path(data), database=url), profile, processes=1, on_progress=wait)
+replay_pieces.AT_ONCE = 10
+replays.replay(database.connect(url), Settings(data=Path(data), database=url), profile, processes=1, on_progress=wait)
 """
 
 
@@ -145,9 +145,9 @@ def kill_in_the_middle(bring: Bring, engine: sa.Engine, settings: Settings, prof
     bring(windlass("long", [entry(str(number)) for number in range(30)]))
     with forking.script(CHILD, str(settings.data), settings.database, profile) as child:
         assert child.stdout.readline() == b"waiting\n"
-        assert runs.end_killed(engine, settings) == 0
+        assert not worker.is_work_free(engine, settings)
         child.kill()
-    silent(engine)
+    disconnected(engine)
 
 
 @pytest.fixture
@@ -155,36 +155,34 @@ def killed(bring: Bring, engine: sa.Engine, settings: Settings) -> None:
     kill_in_the_middle(bring, engine, settings, "direct")
 
 
-def test_what_a_killed_replay_stored_is_counted(
+def test_a_killed_replay_is_begun_again_by_the_next_worker(
     killed: None, engine: sa.Engine, settings: Settings, db: orm.Session
 ) -> None:
-    assert db.scalars(sa.select(Run.state)).all() == ["running"]
+    assert [run.state for run in recent(engine)] == ["running"]
     assert counted(db) == {"s1": 3, "s2": 1, "long": 0} and parsed(db) == 24
     db.rollback()
-    assert runs.end_killed(engine, settings) == 1
-    assert counted(db) == {"s1": 3, "s2": 1, "long": 20}
-    run = db.scalars(sa.select(Run).execution_options(populate_existing=True)).one()
-    assert (run.state, run.scope, run.finished_at is not None) == ("interrupted", {}, True)
-    db.rollback()
-    assert runs.end_killed(engine, settings) == 0
+    worker.work(engine, settings)
+    (run,) = recent(engine)
+    assert (run.state, run.tries) == ("done", 1) and run.result["counts"]["responses"] == 34
+    assert counted(db) == {"s1": 3, "s2": 1, "long": 30} and parsed(db) == 34
 
 
-def test_a_killed_replay_of_the_home_profile_is_folded(
+def test_what_was_parsed_before_a_kill_is_counted(
     bring: Bring, engine: sa.Engine, settings: Settings, db: orm.Session
 ) -> None:
     kill_in_the_middle(bring, engine, settings, "windlass-strict")
     assert sessions.find(db, "s1").unparsed_count == 3 and sessions.find(db, "long").unparsed_count == 0
     db.rollback()
-    assert runs.end_killed(engine, settings) == 1
+    derive.catch_up(engine)  # as a server does
     db.expire_all()
     assert sessions.find(db, "long").unparsed_count == 20
 
 
-def test_a_killed_replay_is_ended_by_the_next(
+def test_a_command_goes_on_beside_a_killed_one(
     killed: None, engine: sa.Engine, settings: Settings, db: orm.Session
 ) -> None:
-    assert runs.replay(engine, settings, "direct").counts["responses"] == 34
-    assert db.scalars(sa.select(Run.state).order_by(Run.id)).all() == ["interrupted", "done"]
+    run = replays.replay(engine, settings, "direct")
+    assert (run.counts["responses"], run.new) == (34, 10)
     assert counted(db) == {"s1": 3, "s2": 1, "long": 30}
 
 
@@ -204,7 +202,7 @@ def test_what_a_session_grows_by_meanwhile_is_counted(
         derived(*given)
 
     monkeypatch.setattr(derive, "derive", grow_meanwhile)
-    runs.replay(engine, settings, "direct", session="grows")
+    replays.replay(engine, settings, "direct", session="grows")
     growth.join()
     assert counted(db, "windlass-strict")["grows"] == sessions.find(db, "grows").response_count == 20
     assert counted(db)["grows"] == parsed(db) == 10
@@ -215,7 +213,7 @@ FEW_AT_ONCE = 4
 
 @pytest.fixture
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(response_chunks, "AT_ONCE", FEW_AT_ONCE)
+    monkeypatch.setattr(replay_pieces, "AT_ONCE", FEW_AT_ONCE)
 
 
 def test_an_interrupted_replay_is_counted_at_once(
@@ -225,8 +223,8 @@ def test_an_interrupted_replay_is_counted_at_once(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        runs.replay(engine, settings, "direct", on_progress=interrupt)
-    assert db.scalars(sa.select(Run.state)).all() == ["interrupted"]
+        replays.replay(engine, settings, "direct", on_progress=interrupt)
+    assert [run.state for run in recent(engine)] == ["interrupted"]
     assert counted(db) == {"s1": 3, "s2": 0}
 
 
@@ -248,7 +246,7 @@ def test_what_is_counted_is_what_a_fold_counts(
     bring: Bring, few_at_once: None, engine: sa.Engine, settings: Settings
 ) -> None:
     bring(windlass("long", [entry(BROKEN if number % 3 else "{}") for number in range(30)]))
-    runs.replay(engine, settings, "windlass-balanced")
+    replays.replay(engine, settings, "windlass-balanced")
     counted = all_rows(engine)
     assert all(row[1]["profiles"]["windlass-balanced"]["won"] for row in counted["counted"])
     with engine.begin() as connection:
@@ -260,9 +258,9 @@ def test_what_is_counted_is_what_a_fold_counts(
 def test_a_new_version_replaces_what_the_last_one_counted(
     few_at_once: None, engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs.replay(engine, settings, "windlass-balanced")
+    replays.replay(engine, settings, "windlass-balanced")
     monkeypatch.setattr(parsing, "profile", lambda _: Newer("windlass-balanced"))
-    again = runs.replay(engine, settings, "windlass-balanced")
+    again = replays.replay(engine, settings, "windlass-balanced")
     assert again.new == again.counts["failed"] == 4
     counted = all_rows(engine)
     with engine.begin() as connection:
@@ -276,7 +274,7 @@ def test_several_processes_store_what_one_does(
     bring: Bring, few_at_once: None, engine: sa.Engine, settings: Settings, db: orm.Session
 ) -> None:
     bring(windlass("long", [entry(BROKEN if number % 3 else "{}") for number in range(30)]))
-    several = runs.replay(engine, settings, "windlass-balanced", processes=2)
+    several = replays.replay(engine, settings, "windlass-balanced", processes=2)
     assert (several.state, several.new) == ("done", 34)
     rows = all_rows(engine)
     with engine.begin() as connection:
@@ -284,13 +282,13 @@ def test_several_processes_store_what_one_does(
         connection.execute(sa.delete(ParseRepair).where(ParseRepair.profile == "windlass-balanced"))
         for number in connection.scalars(sa.select(Session.id)).all():
             derive.derive(connection, [number])
-    assert runs.replay(engine, settings, "windlass-balanced", processes=1).counts == several.counts
+    assert replays.replay(engine, settings, "windlass-balanced", processes=1).counts == several.counts
     for part, values in all_rows(engine).items():
         assert part == "counted" or values == rows[part]
 
 
 def test_filters_narrow_what_is_run(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
-    assert runs.replay(engine, settings, "direct", filters=Filters(failed=True)).counts["responses"] == 3
+    assert replays.replay(engine, settings, "direct", filters=Filters(failed=True)).counts["responses"] == 3
     assert counted(db) == {"s1": 3, "s2": 0}
 
 
@@ -301,43 +299,34 @@ def test_a_cancelled_run_stops_counted_and_goes_on_later(
 
     def cancel(done: int, total: int) -> None:
         if done > 10:
-            run_queue.cancel(engine, max(run.id for run in recent(engine)))
+            replays.cancel(engine, max(run.id for run in recent(engine)))
 
-    run = runs.replay(engine, settings, "direct", on_progress=cancel)
+    run = replays.replay(engine, settings, "direct", on_progress=cancel)
     assert run.state == "cancelled" and recent(engine)[0].state == "cancelled"
     assert 10 < parsed(db) < 34 and sum(counted(db).values()) == parsed(db)
     before = parsed(db)
     db.rollback()
-    assert runs.replay(engine, settings, "direct").new == 34 - before
+    assert replays.replay(engine, settings, "direct").new == 34 - before
 
 
-def recent(engine: sa.Engine) -> list[run_queue.RunLine]:
+def recent(engine: sa.Engine) -> list[tasks.TaskLine]:
     with engine.connect() as connection:
-        return run_queue.recent(connection)
+        return tasks.page(connection, tasks.REPLAY)
 
 
 def test_what_a_page_asked_for_is_done_by_the_worker(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
-    number = run_queue.queue(engine, "direct", Filters(failed=True))
-    assert run_queue.queue(engine, "direct", Filters(failed=True)) == number
+    number = replays.queue(engine, "direct", Filters(failed=True))
+    assert replays.queue(engine, "direct", Filters(failed=True)) == number
     worker.work(engine, settings)
     (run,) = recent(engine)
-    assert (run.state, run.filters, run.progress, run.counts["responses"]) == ("done", {"failed": 1}, 1.0, 3)
-
-
-def test_a_run_of_a_killed_worker_is_taken_up(
-    killed: None, engine: sa.Engine, settings: Settings, db: orm.Session
-) -> None:
-    with engine.begin() as connection:
-        connection.execute(sa.update(Run).values(scope={"queued": True}))
-    worker.work(engine, settings)
-    assert [run.state for run in recent(engine)] == ["done"] and parsed(db) == 34
+    assert (run.state, run.about["filters"], run.result["counts"]["responses"]) == ("done", {"failed": 1}, 3)
 
 
 def test_a_parser_that_cannot_be_imported_is_not_run(
     engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FENCEPOST_PROFILES", "gone=no_such_module:parse")
-    for run in (lambda: runs.replay(engine, settings, "gone"), lambda: run_queue.queue(engine, "gone")):
+    for run in (lambda: replays.replay(engine, settings, "gone"), lambda: replays.queue(engine, "gone")):
         with pytest.raises(NotInstalled, match=r"gone cannot run, since no_such_module:parse could not be imported"):
             run()
     assert recent(engine) == []

@@ -1,4 +1,4 @@
-"""Jobs: done in order by one worker, told while they go on, stopped, and taken up again after a kill."""
+"""Imports: done in order by one worker, told while they go on, stopped, and taken up again after a kill."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,15 +21,15 @@ from sqlalchemy import orm
 
 from tests import forking
 from tests.forking import ForkedProcess
-from tests.store.jobs.workers import silent
+from tests.store.jobs.workers import disconnected
 from tests.store.made import CALL, entry
 from webapp.config import Settings
+from webapp.store import tasks
 from webapp.store.ingest import dump_files, dump_locks, kept_dumps
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import ingest
-from webapp.store.jobs import jobs, worker
-from webapp.store.jobs.heartbeat import Heartbeat
-from webapp.store.models import Dump, Job, Session, Turn
+from webapp.store.jobs import imports, worker
+from webapp.store.models import Dump, Session, Task, Turn
 from webapp.store.sessions import dumps
 from webapp.store.write import turn_rows
 
@@ -76,7 +77,7 @@ elif where == "inside":
 elif where == "finish":
     before(dump_ingest.DumpIngest, "_finish")
 elif where == "end":
-    before(worker.jobs, "end")
+    before(worker.tasks, "end")
 engine = database.connect(url)
 worker.work(engine, Settings(data=Path(data), database=url, home="direct"))
 """
@@ -100,17 +101,17 @@ def make(engine: sa.Engine, settings: Settings) -> Make:
     """A job for some bytes."""
 
     def make(data: bytes, filename: str = "dump.jsonl", **told: object) -> int:
-        path = jobs.own(settings, io.BytesIO(data))
-        return jobs.make(engine, settings, filename=filename, path=path, **told)  # type: ignore[arg-type]
+        path = imports.own(settings, io.BytesIO(data))
+        return imports.ask(engine, settings, filename=filename, path=path, **told)  # type: ignore[arg-type]
 
     return make
 
 
 @pytest.fixture
-def find(engine: sa.Engine, settings: Settings) -> Callable[[int], jobs.JobLine]:
-    def find(number: int) -> jobs.JobLine:
+def find(engine: sa.Engine, settings: Settings) -> Callable[[int], tasks.TaskLine]:
+    def find(number: int) -> tasks.TaskLine:
         with engine.connect() as connection:
-            return jobs.find(connection, number)
+            return tasks.find(connection, number)
 
     return find
 
@@ -159,26 +160,35 @@ def test_how_far_it_is_is_told_and_it_can_be_stopped(
     engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number = make(lines())
-    told: list[dict[str, object]] = []
-    tell = Heartbeat.tell
+    told: list[dict[str, Any]] = []
+    is_running = tasks.is_running
 
-    def spied(self: Heartbeat, progress: Progress) -> None:
-        tell(self, progress)
-        told.append(self.progress)
-        if progress.turns == 4 * ENTRIES:  # the fourth session has been read, and is not stored yet
-            self.cancelled = True
+    def spied(connection: sa.Connection, task: int) -> bool:
+        told.append(dict(noted[-1]))
+        is_fourth_read = told[-1]["turns"] == 4 * ENTRIES  # and not stored yet
+        return is_running(connection, task) and not is_fourth_read
 
+    noted: list[dict[str, Any]] = []
+
+    @contextmanager
+    def noting(*about: Any) -> Iterator[dict[str, Any]]:
+        with note(*about) as now:
+            noted.append(now)
+            yield now
+
+    note = imports._noted
     monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
-    monkeypatch.setattr(Heartbeat, "tell", spied)
+    monkeypatch.setattr(imports, "_noted", noting)
+    monkeypatch.setattr(tasks, "is_running", spied)
     worker.work(engine, settings)
     phases = list(dict.fromkeys(one.get("phase") for one in told))
     assert phases == ["receiving", "unpacking", "keeping", "looking", "storing"]
     reads = [one["read"] for one in told if one.get("phase") == "looking"]
-    assert reads == sorted(reads) and len(set(reads)) > 1  # type: ignore[type-var]
+    assert reads == sorted(reads) and len(set(reads)) > 1
     job = find(number)
-    assert (job.state, job.result["error"]["code"]) == ("cancelled", "cancelled")  # type: ignore[index]
+    assert job.state == "cancelled"
     assert all_whole(db) == 3
-    dump = dumps.find(db, job.dump_id or 0)
+    dump = dumps.find(db, imports.dump_of(job) or 0)
     assert (dump.state, dump.session_count) == ("failed", 3)
     assert dump.error is not None and "3 sessions of it are stored whole" in dump.error["message"]
     assert left(settings) == []
@@ -224,8 +234,7 @@ def test_a_job_that_waits_is_cancelled_before_it_begins(
     engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session
 ) -> None:
     number = make(lines())
-    jobs.cancel(engine, number)
-    assert find(number).asked
+    imports.cancel(engine, settings, find(number))
     worker.work(engine, settings)
     assert find(number).state == "cancelled" and db.scalars(sa.select(Dump.id)).all() == []
     assert left(settings) == [] and list(dump_files.folder(settings.data).glob("*.zst")) == []
@@ -239,7 +248,7 @@ def test_a_worker_killed_in_any_phase_loses_nothing(
     with child(settings, where) as process:
         process.kill()
     assert find(number).state == "running"
-    silent(engine)
+    disconnected(engine)
     before = all_whole(db)
     if where in ("reading", "between", "inside"):
         assert before < SESSIONS
@@ -276,9 +285,8 @@ def test_a_worker_that_dies_over_it_again_and_again_gives_up(
     engine: sa.Engine, settings: Settings, make: Make, find
 ) -> None:
     number = make(lines(1))
-    for _ in range(jobs.MOST_TRIES + 1):
-        assert jobs.take(engine, "one that dies") == number
-        silent(engine)
+    for _ in range(tasks.MOST_TRIES + 2):
+        assert tasks.begin(engine, number) is not None
     worker.work(engine, settings)
     job = find(number)
     assert job.state == "failed" and job.result is not None and job.result["error"]["code"] == "gave_up"
@@ -288,11 +296,11 @@ def test_a_dump_whose_reader_was_killed_is_taken_up(
     engine: sa.Engine, settings: Settings, db: orm.Session, tmp_path: Path
 ) -> None:
     """As POST /api/dumps and `fencepost ingest` leave it, with the home profile that was told."""
-    number = jobs.make(engine, settings, filename="x.jsonl", path=jobs.own(settings, io.BytesIO(lines())))
+    number = imports.ask(engine, settings, filename="x.jsonl", path=imports.own(settings, io.BytesIO(lines())))
     with child(settings, "between") as process:
         process.kill()
     with engine.begin() as connection:
-        connection.execute(sa.delete(Job).where(Job.id == number))
+        connection.execute(sa.delete(Task).where(Task.id == number))
         connection.execute(sa.update(Dump).values(home="fencepost"))
     worker.work(engine, settings)
     assert all_whole(db) == SESSIONS
@@ -307,7 +315,7 @@ def test_a_dump_that_is_being_read_is_left_alone(engine: sa.Engine, settings: Se
         connection.execute(sa.update(Dump).values(state="reading"))
     with dump_locks.reading(engine, settings, done.dump.sha256):
         worker.work(engine, settings)
-        assert db.scalars(sa.select(Job.id)).all() == []
+        assert db.scalars(sa.select(Task.id)).all() == []
 
 
 def test_two_workers_are_one(engine: sa.Engine, settings: Settings, make: Make, find) -> None:
@@ -325,13 +333,13 @@ def test_the_same_bytes_while_a_job_reads_them(
 ) -> None:
     """One wins, both are told the truth."""
     number = make(lines())
-    begun, tell = threading.Event(), Heartbeat.tell
+    begun, is_running = threading.Event(), tasks.is_running
 
-    def spied(*told: Any) -> None:
-        tell(*told)
+    def spied(connection: sa.Connection, task: int) -> bool:
         begun.set()
+        return is_running(connection, task)
 
-    monkeypatch.setattr(Heartbeat, "tell", spied)
+    monkeypatch.setattr(tasks, "is_running", spied)
     thread = threading.Thread(target=worker.work, args=(engine, settings))
     thread.start()
     try:
@@ -392,8 +400,8 @@ class Slow:
 
 @pytest.fixture
 def slow(engine: sa.Engine, settings: Settings) -> Slow:
-    path = jobs.own(settings, io.BytesIO(lines()))
-    number = jobs.make(engine, settings, filename="x.jsonl", path=path)
+    path = imports.own(settings, io.BytesIO(lines()))
+    number = imports.ask(engine, settings, filename="x.jsonl", path=path)
     path.unlink()
     os.mkfifo(path)
     return Slow(number, path)
@@ -426,7 +434,7 @@ def test_the_command_killed_while_it_unpacks_loses_nothing(
     assert (find(slow.number).state, all_whole(db)) == ("running", 0)
     assert db.scalars(sa.select(Dump.id)).all() == []
     db.rollback()
-    silent(engine)
+    disconnected(engine)
     slow.path.unlink()
     slow.path.write_bytes(lines())
     worker.work(engine, settings)

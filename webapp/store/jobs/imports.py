@@ -1,0 +1,275 @@
+"""Imports behind a request: files that wait for the worker, read by it, and what killed readers left.
+
+An import's `about` has `filename`, `bytes`, `spooled` (the file in the data folder's dumps/incoming/ that it owns until
+it ends; "" reads `dump_id`'s kept one), `format`, `home` and `mapping`; its `progress` what `Progress` counts; its
+`result` `created`, `sessions`, `new`, `grown`, `turns`, `problems` (counts), or while it is held `keys`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import sqlalchemy as sa
+
+from webapp.config import Settings
+from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.store import tasks
+from webapp.store.db import database, disk_full
+from webapp.store.ingest import dump_files, dump_locks, kept_dumps
+from webapp.store.ingest.progress import Progress, Stopped
+from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
+from webapp.store.jobs import uploads
+from webapp.store.models import Dump, Task
+from webapp.store.sessions.dumps import NoSuchDump
+from webapp.store.tasks import HELD, IMPORT, LIVE, TaskFailed, TaskLine
+
+AGAIN = "What was stored stays; read it again to go on."
+CANCELLED = "Cancelled. Sessions that were stored by then are whole and stay."
+_SEND = "Send it again; workers on several machines need one data folder or FENCEPOST_STORE that they share."
+_TOLD = ("phase", "read", "bytes", "turns", "sessions", "problems", "chosen", "format", "dump")
+_EVERY = 1.0
+"""seconds between two notes of how far an import is"""
+_A_DAY = 24 * 3600.0
+_REMEMBERED = timedelta(days=1)
+_log = logging.getLogger(__name__)
+
+
+def own(settings: Settings, stream: BinaryIO) -> Path:
+    """Put an upload where an import keeps it, safe from a power cut; the file itself where it is one already."""
+    target = dump_files.incoming(settings.data) / f"{dump_files.JOB}{secrets.token_hex(8)}"
+    try:
+        with disk_full.in_words():
+            _link_or_copy(stream, target)
+            with target.open("rb") as file:
+                os.fsync(file.fileno())
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+    return target
+
+
+def _link_or_copy(stream: BinaryIO, target: Path) -> None:
+    name = getattr(stream, "name", None)
+    if isinstance(name, str) and Path(name).parent == target.parent:
+        stream.flush()
+        with contextlib.suppress(OSError):
+            os.link(name, target)
+            return
+    with target.open("xb") as out:
+        shutil.copyfileobj(stream, out, 1024 * 1024)
+
+
+def ask(
+    engine: sa.Engine,
+    settings: Settings,
+    *,
+    filename: str,
+    path: Path | None = None,
+    dump_id: int | None = None,
+    size: int = 0,
+    format: str | None = None,  # noqa: A002
+    home: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    keys: Mapping[str, Any] | None = None,
+) -> int:
+    """Ask for an import of the file at `path` (see `own`), or for reading the dump `dump_id` again; its number.
+
+    With `keys`, what may name its sessions, it is held until `release` says which does.
+    """
+    about = {
+        "filename": filename,
+        "spooled": path.name if path else "",
+        "bytes": path.stat().st_size if path else size,
+        "format": format and format[:64],
+        "home": home and home[:64],
+        "mapping": None if mapping is None else dict(mapping),
+    }
+    if path is not None and settings.store:
+        uploads.share(settings, path)
+    held = {} if keys is None else {"state": HELD, "result": {"keys": dict(keys)}}
+    return tasks.make(engine, IMPORT, about, dump_id=dump_id, **held)
+
+
+def release(engine: sa.Engine, number: int, mapping: Mapping[str, str] | None) -> bool:
+    """Let a held import be read by `mapping`; False where it is not held any more."""
+    with database.writing(engine) as connection:
+        task = tasks.find(connection, number, IMPORT)
+        values = {"state": "queued", "about": task.about | {"mapping": mapping and dict(mapping)}, "result": None}
+        held = sa.and_(Task.id == number, Task.state == HELD)
+        return bool(connection.execute(sa.update(Task).where(held).values(values)).rowcount)
+
+
+def cancel(engine: sa.Engine, settings: Settings, task: TaskLine) -> None:
+    """End it; one that nobody had begun leaves nothing."""
+    with database.writing(engine) as connection:
+        words = CANCELLED if task.state == "running" else "Cancelled before it was read: nothing was stored."
+        is_mine = tasks.cancel(connection, task.id, words)
+    if is_mine and task.state != "running":
+        forget(settings, task)
+
+
+def forget(settings: Settings, task: TaskLine) -> None:
+    """Remove the file of an import that has ended."""
+    if task.about["spooled"]:
+        uploads.remove(settings, task.about["spooled"])
+
+
+def shown(connection: sa.Connection) -> list[TaskLine]:
+    """What the list of dumps shows before the dumps, the newest first: live ones, and those of a day without a dump."""
+    lately = sa.and_(Task.dump_id.is_(None), Task.ended_at > datetime.now(UTC) - _REMEMBERED)
+    query = sa.select(Task.__table__).where(Task.kind == IMPORT, sa.or_(Task.state.in_((*LIVE, HELD)), lately))
+    return [tasks.line_of(row) for row in connection.execute(query.order_by(Task.id.desc()).limit(tasks.MOST_SHOWN))]
+
+
+def live_of(connection: sa.Connection, dump_id: int) -> int | None:
+    """The number of the live import that reads a dump again, if there is one."""
+    query = sa.select(Task.id).where(Task.state.in_(LIVE), Task.dump_id == dump_id).order_by(Task.id)
+    return connection.scalar(query.limit(1))
+
+
+def dump_of(task: TaskLine) -> int | None:
+    """The number of the dump that it makes or reads again, once there is one."""
+    return task.dump_id or task.progress.get("dump")
+
+
+def work(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Callable[[], bool]) -> dict[str, Any]:
+    """Read the dump; what the result says. Raises `TaskFailed`, and `Stopped` where it was cancelled or `ends`."""
+    with _noted(engine, task.id) as noted:
+
+        def tell(progress: Progress) -> None:
+            noted.update({name: getattr(progress, name) for name in _TOLD})
+            with engine.connect() as connection:
+                if not tasks.is_running(connection, task.id):
+                    raise Stopped(True)
+            if ends():
+                raise Stopped(False)
+
+        progress = Progress(tell, dump=task.dump_id, bytes=task.about["bytes"])
+        try:
+            return _imported(engine, settings, task, progress)
+        except (Stopped, sa.exc.OperationalError, TaskFailed):
+            raise
+        except Exception:
+            _note_failure(engine, progress.dump)
+            raise
+
+
+@contextmanager
+def _noted(engine: sa.Engine, number: int) -> Iterator[dict[str, Any]]:
+    """What is put into this is noted once a second, and in the end.
+
+    By a thread of its own: who reads a dump may be within a transaction, beside which SQLite takes no other.
+    """
+    noted: dict[str, Any] = {}
+    ended = threading.Event()
+
+    def write() -> None:
+        try:
+            with database.writing(engine) as connection:
+                tasks.note(connection, number, noted)
+        except sa.exc.OperationalError as busy:
+            _log.warning("how far import %d is was not noted: %s", number, busy.orig)
+
+    def go_on() -> None:
+        while not ended.wait(_EVERY):
+            write()
+
+    thread = threading.Thread(target=go_on, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield noted
+    finally:
+        ended.set()
+        thread.join()
+        write()
+
+
+def _imported(engine: sa.Engine, settings: Settings, task: TaskLine, progress: Progress) -> dict[str, Any]:
+    try:
+        result = _read(engine, settings, task, progress)
+    except (BadDump, UnknownFormat) as error:
+        raise TaskFailed(**describe(error)) from error
+    except (kept_dumps.NotKept, NoSuchDump, FileNotFoundError) as error:
+        words = f"Its file is not there any more, or not on this machine ({error}). {_SEND}"
+        raise TaskFailed("not_kept", words) from error
+    except disk_full.DiskFull as error:
+        raise TaskFailed(disk_full.CODE, str(error)) from error
+    progress.dump = result.dump.id
+    progress.tell(progress)
+    counts = {"created": result.created, "sessions": len(result.sessions), "new": result.new, "grown": result.grown}
+    return counts | {"turns": result.new_turns, "problems": result.dump.problem_count}
+
+
+def _read(engine: sa.Engine, settings: Settings, task: TaskLine, progress: Progress) -> IngestResult:
+    progress.tell(progress)
+    options: dict[str, Any] = {name: task.about[name] for name in ("format", "home", "mapping")}
+    if not task.about["spooled"]:
+        return ingest_again(engine, settings, task.dump_id or 0, watch=progress, **options)
+    with uploads.opened(settings, task.about["spooled"]) as stream:
+        progress.begin("unpacking", task.about["bytes"])
+        filename = task.about["filename"]
+        return ingest(engine, settings, stream, filename=filename, by_request=True, watch=progress, **options)
+
+
+def _note_failure(engine: sa.Engine, dump_id: int | None) -> None:
+    """A dump that broke the reader is not read again by itself."""
+    if dump_id is None:
+        return
+    error = {"code": "internal_error", "message": "Something broke while it was read; the log says what.", "at": None}
+    with database.writing(engine) as connection:
+        wrong = sa.and_(Dump.id == dump_id, Dump.state == "reading")
+        connection.execute(sa.update(Dump).where(wrong).values(state="failed", error=error))
+
+
+def take_up(engine: sa.Engine, settings: Settings) -> None:
+    """Make imports of the dumps whose reader was killed."""
+    for row in left_by_readers(engine, settings):
+        ask(engine, settings, filename=row.filename, dump_id=row.id, size=row.bytes, format=row.format)
+
+
+def left_by_readers(engine: sa.Engine, settings: Settings) -> Iterator[sa.Row[int, str, str, str | None, int]]:
+    """The dumps whose reader was killed, their locks held meanwhile: they are being read, by no task and by nobody."""
+    with engine.connect() as connection:
+        query = sa.select(Dump.id, Dump.sha256, Dump.filename, Dump.format, Dump.bytes).where(Dump.state == "reading")
+        dumps = connection.execute(query).all()
+        busy = {dump_of(task) for task in _live(connection)} if dumps else set()
+    for row in dumps:
+        if row.id not in busy:
+            with dump_locks.alone(engine, settings, row.sha256) as is_free:
+                if is_free:
+                    yield row
+
+
+def _live(connection: sa.Connection) -> list[TaskLine]:
+    rows = connection.execute(sa.select(Task.__table__).where(Task.kind == IMPORT, Task.state.in_((*LIVE, HELD))))
+    return [tasks.line_of(row) for row in rows]
+
+
+def tidy(engine: sa.Engine, settings: Settings) -> None:
+    """Remove what killed processes left: files of imports that ended, and kept files of dumps that never were."""
+    with engine.connect() as connection:
+        names = {task.about["spooled"] for task in _live(connection)}
+    for path in dump_files.incoming(settings.data).glob(f"{dump_files.JOB}*"):
+        if path.name not in names and (path.suffix or dump_files.age(path) > _A_DAY):
+            path.unlink(missing_ok=True)
+    uploads.remove_left(settings, names)
+    for sha256, file in kept_dumps.files(settings):
+        if file.age > _A_DAY and not _is_known(engine, sha256):
+            with dump_locks.alone(engine, settings, sha256) as free:
+                if free and not _is_known(engine, sha256):
+                    kept_dumps.remove(settings, sha256)
+
+
+def _is_known(engine: sa.Engine, sha256: str) -> bool:
+    with engine.connect() as connection:
+        return connection.scalar(sa.select(Dump.id).where(Dump.sha256 == sha256)) is not None

@@ -1,0 +1,166 @@
+"""Tasks: what goes on behind a request or by a command, each a row: what it is about, how far it is, how it ended.
+
+A task is idempotent: who begins one that a killed worker left does what is still lacking. Whoever works at one holds
+its lock (`store.jobs.task_locks`), which goes with the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from webapp.store.db import database, disk_full
+from webapp.store.models import Task
+
+IMPORT, HOMES, REPLAY, EXPORT, PRUNE = "import", "homes", "replay", "export", "prune"
+KINDS = (IMPORT, HOMES, REPLAY, EXPORT, PRUNE)
+"""in the order in which they are done: who waits for an upload waits for nothing else"""
+LIVE = ("queued", "running")
+HELD = "held"
+"""An import that waits for somebody to say what names its sessions."""
+MOST_TRIES = 3
+"""How many workers may die over a task before it is given up."""
+MOST_SHOWN = 500
+
+
+class NoSuchTask(LookupError):
+    """No task has that number."""
+
+
+class TaskFailed(RuntimeError):
+    """A task cannot be done; `error` is what its result says: code, message (what to do), at."""
+
+    def __init__(self, code: str | None, message: str | None, at: str | None = None) -> None:
+        super().__init__(message)
+        self.error: dict[str, str | None] = {"code": code, "message": message, "at": at}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLine:
+    """One task: `state` is held, queued, running, done, failed, cancelled, interrupted or, of an export, removed.
+
+    What `about`, `progress` ({} before the first) and `result` have, the module of its kind says; a result that has
+    `error` (code, message, at) says why there is no other.
+    """
+
+    id: int
+    kind: str
+    state: str
+    about: dict[str, Any]
+    progress: dict[str, Any]
+    result: dict[str, Any] | None
+    tries: int
+    dump_id: int | None
+    made_at: datetime
+    began_at: datetime | None
+    ended_at: datetime | None
+
+    @property
+    def live(self) -> bool:
+        return self.state in LIVE
+
+
+def make(engine: sa.Engine, kind: str, about: Mapping[str, Any], **values: Any) -> int:
+    """A task that waits, or with other values of its columns; its number."""
+    with disk_full.in_words(), database.writing(engine) as connection:
+        return insert(connection, kind, about, **values)
+
+
+def insert(connection: sa.Connection, kind: str, about: Mapping[str, Any], **values: Any) -> int:
+    row = {"kind": kind, "about": dict(about), "state": "queued", "tries": 0, "made_at": datetime.now(UTC), **values}
+    return connection.scalars(sa.insert(Task).values(row).returning(Task.id)).one()
+
+
+def begin(engine: sa.Engine, number: int) -> TaskLine | None:
+    """Note that a task is worked at; None where it has ended. Only who holds its lock may."""
+    live = sa.and_(Task.id == number, Task.state.in_(LIVE))
+    values = {
+        "state": "running",
+        "tries": Task.tries + sa.case((Task.state == "running", 1), else_=0),
+        "began_at": sa.func.coalesce(Task.began_at, datetime.now(UTC)),
+    }
+    with database.writing(engine) as connection:
+        if not connection.execute(sa.update(Task).where(live).values(values)).rowcount:
+            return None
+        return find(connection, number)
+
+
+def note(connection: sa.Connection, number: int, progress: Mapping[str, Any]) -> bool:
+    """Note how far a task is; False where it has ended meanwhile: somebody cancelled it.
+
+    Nobody else ends it before the transaction does.
+    """
+    running = sa.and_(Task.id == number, Task.state == "running")
+    return bool(connection.execute(sa.update(Task).where(running).values(progress=dict(progress))).rowcount)
+
+
+def is_running(connection: sa.Connection, number: int) -> bool:
+    return connection.scalar(sa.select(Task.state).where(Task.id == number)) == "running"
+
+
+def put_back(engine: sa.Engine, number: int) -> None:
+    """Leave a running task to the next worker."""
+    with database.writing(engine) as connection:
+        running = sa.and_(Task.id == number, Task.state == "running")
+        connection.execute(sa.update(Task).where(running).values(state="queued"))
+
+
+def end(engine: sa.Engine, number: int, state: str, result: Mapping[str, Any] | None, **values: Any) -> bool:
+    """Note how a task that is running ended; False where it has ended before."""
+    with database.writing(engine) as connection:
+        return _end(connection, number, ("running",), state, result, **values)
+
+
+def cancel(connection: sa.Connection, number: int, words: str) -> bool:
+    """End a task that waits or goes on; whoever works at it stops soon. False where it has ended before."""
+    error = {"code": "cancelled", "message": words, "at": None}
+    return _end(connection, number, (*LIVE, HELD), "cancelled", {"error": error})
+
+
+def _end(
+    connection: sa.Connection,
+    number: int,
+    states: tuple[str, ...],
+    state: str,
+    result: Mapping[str, Any] | None,
+    **values: Any,
+) -> bool:
+    here = sa.and_(Task.id == number, Task.state.in_(states))
+    values |= {"state": state, "result": None if result is None else dict(result), "ended_at": datetime.now(UTC)}
+    return bool(connection.execute(sa.update(Task).where(here).values(values)).rowcount)
+
+
+def find(connection: sa.Connection, number: int, kind: str | None = None) -> TaskLine:
+    """The task, of that kind where one is given; raises `NoSuchTask`."""
+    row = connection.execute(_lines.where(Task.id == number)).first()
+    if row is None or kind not in (None, row.kind):
+        raise NoSuchTask(f"no {kind or 'task'} has the number {number}")
+    return line_of(row)
+
+
+def page(
+    connection: sa.Connection, *kinds: str, after: int | None = None, limit: int = 50, live: bool = False
+) -> list[TaskLine]:
+    """Tasks of these kinds, or of all, the newest first, those behind the number `after`; with `live` those alone."""
+    query = _lines.order_by(Task.id.desc()).limit(limit)
+    query = query.where(Task.kind.in_(kinds)) if kinds else query
+    query = query.where(Task.id < after) if after is not None else query
+    query = query.where(Task.state.in_(LIVE)) if live else query
+    return [line_of(row) for row in connection.execute(query)]
+
+
+def are_live(connection: sa.Connection) -> bool:
+    return connection.scalar(sa.select(Task.id).where(Task.state.in_(LIVE)).limit(1)) is not None
+
+
+_lines = sa.select(Task.__table__)
+
+
+def line_of(row: sa.Row[Any]) -> TaskLine:
+    values = dict(row._mapping)
+    values["progress"] = values["progress"] or {}
+    return TaskLine(**values)
