@@ -19,6 +19,7 @@ from webapp.commands import _progress, _scan_report
 from webapp.exports.base import MissingLibrary
 from webapp.exports.redaction import redactor
 from webapp.exports.text_patterns import BadPattern
+from webapp.parsing.words import counted
 from webapp.scan import files, reports
 from webapp.scan.document import SEVERITIES, Scan, document
 from webapp.scan.scanning import ScannedFile, scan_file
@@ -117,13 +118,16 @@ def _hiding(keys: Iterable[str], patterns: Iterable[str]) -> _scan_report.Hide:
 def _scanned(found: files.Found, since: float | None, home: str | None, *, quiet: bool) -> Scan:
     """All files scanned, on two processors where there is much to read; what is known where somebody interrupts."""
     total, read, responses = sum(file.bytes for file in found.files), 0, 0
+    if not quiet:
+        click.echo(f"Looking at {counted(len(found.files), 'file')} ({total / 1e6:,.1f} MB), newest first", err=True)
     scan = Scan(found, [])
     with _progress.bar("scanning", hidden=quiet) as tell, _each(found.files, since, home, total) as scanned:
         try:
             for file in scanned:
                 scan.files.append(file)
                 read, responses = read + file.file.bytes, responses + file.responses
-                tell(read, total)
+                said = f"{len(scan.files):,} of {len(found.files):,} files, {counted(responses, 'response')}"
+                tell(read, total, f"{said}, {read / 1e6:,.0f} of {total / 1e6:,.0f} MB")
         except KeyboardInterrupt:
             scan.complete = False
     return scan
