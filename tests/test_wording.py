@@ -12,7 +12,7 @@ import pytest
 from webapp.cli import main
 from webapp.parsing.words import VERDICT_NAMES
 from webapp.store.labels.label_content import JUDGEMENTS
-from webapp.web.helpers import PAGES
+from webapp.web.time_window import ROOMS
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -117,9 +117,10 @@ def test_the_terms_are_those_of_pages_and_help() -> None:
         assert name in TERMS, name
     for judgement in JUDGEMENTS:
         assert judgement in TERMS["judgement"], judgement
-    for _, page in PAGES:
+    for _, page, _ in ROOMS:
         singular = page.lower().removesuffix("s")
         assert any(singular in text.lower() for pair in TERMS.items() for text in pair) or page in (
-            "Statistics",
+            "Add logs",
+            "Incidents",
             "Playground",
         )

@@ -72,7 +72,7 @@ def test_values_from_right_to_left_are_isolated_in_the_tree(page: Page, server: 
 
 
 def test_the_wait_bar_honours_reduced_motion(page: Page) -> None:
-    page.goto("/")
+    page.goto("/sessions")
     page.evaluate("document.querySelector('main').classList.add('htmx-request')")
     moves = "getComputedStyle(document.body, '::before').animationName"
     assert page.evaluate(moves) == "wait"
@@ -103,7 +103,7 @@ def test_the_question_for_your_parser_is_not_cut_at_320_pixels(page: Page) -> No
     page.set_viewport_size({"width": 320, "height": 640})
     body = b'{"id": "unasked", "messages": [{"role": "assistant", "content": "{\\"a\\": 1,}"}]}'
     page.request.post("/api/dumps?filename=unasked.json", data=body)
-    page.goto("/")
+    page.goto("/sessions")
     page.locator("#question summary").first.click()
     answers = page.locator(".parsers button:visible")
     expect(answers.first).to_be_visible()

@@ -28,7 +28,7 @@ def test_what_is_typed_or_pasted_anywhere_lands_in_the_playground(page: Page) ->
 
 
 def test_keys_can_be_changed_and_switched_off(page: Page) -> None:
-    page.goto("/")
+    page.goto("/sessions")
     page.keyboard.press("i")
     expect(page.locator("#legend")).to_be_visible()
     page.keyboard.press("Escape")

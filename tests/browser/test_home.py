@@ -61,7 +61,7 @@ def test_from_drop_to_caret_through_the_question(own_server: str, log: Path, pag
     act(direct)
     expect(page.locator("#messages")).to_contain_text(re.compile("6 sessions (now|are being) read by direct"))
     expect(page.locator("#question")).to_have_count(0)
-    act(page.get_by_role("navigation", name="Main").get_by_role("link", name="Sessions"))
+    act(page.get_by_role("navigation", name="Main").get_by_role("link", name="Responses"))
     reload_until(page, "tr.failed")
     act(page.locator("tr.failed a[data-row]"))
     expect(page.locator("details.parser summary")).to_contain_text("direct")
@@ -72,7 +72,7 @@ def test_from_drop_to_caret_through_the_question(own_server: str, log: Path, pag
 
 def test_it_can_be_undone_and_dismissed(own_server: str, log: Path, page: Page) -> None:
     page.request.post(f"{own_server}/api/dumps?filename=agent.jsonl", data=log.read_bytes())
-    page.goto(own_server)
+    page.goto(f"{own_server}/sessions")
     expect(page.locator(".strip.open")).to_have_count(6)
     page.locator("#question").get_by_role("button", name="Yes, json.loads").click()
     expect(page.locator(".strip.open")).to_have_count(0)
@@ -87,7 +87,7 @@ def test_without_javascript(own_server: str, log: Path, browser: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.request.post(f"{own_server}/api/dumps?filename=agent.jsonl", data=log.read_bytes())
-    page.goto(own_server)
+    page.goto(f"{own_server}/sessions")
     page.locator("#question").get_by_role("button", name="Yes, json.loads").click()
     expect(page.locator("tr.failed")).to_have_count(1)
     context.close()
@@ -99,7 +99,7 @@ def test_the_question_leaves_room_on_a_telephone(own_server: str, log: Path, pag
     page.locator("#file").set_input_files(log)
     question = page.locator("#question")
     expect(question).to_contain_text("1 of 12 responses is not plain JSON")
-    page.goto(own_server)
+    page.goto(f"{own_server}/sessions")
     expect(question).not_to_contain_text("counting")
     box = question.bounding_box()
     assert box and box["height"] < 160

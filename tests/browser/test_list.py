@@ -72,7 +72,7 @@ def bring(page: Page, prefix: str, count: int) -> None:
 
 
 def test_failed_sessions_come_first_with_a_mark_a_response_and_their_count(page: Page) -> None:
-    page.goto("/")
+    page.goto("/sessions")
     rows = page.locator(ROWS)
     failed = [row.get_attribute("class") == "failed" for row in rows.all()]
     assert failed == sorted(failed, reverse=True) and any(failed) and not all(failed)
@@ -83,7 +83,7 @@ def test_failed_sessions_come_first_with_a_mark_a_response_and_their_count(page:
 
 
 def test_f_filters_and_keeps_the_focus_and_back_undoes_it(page: Page) -> None:
-    page.goto("/")
+    page.goto("/sessions")
     page.keyboard.press("f")
     page.wait_for_url(re.compile("failed=1"))
     expect(page.locator(".shown")).to_contain_text("hidden by filters")
@@ -98,7 +98,7 @@ def test_f_filters_and_keeps_the_focus_and_back_undoes_it(page: Page) -> None:
 
 
 def test_filters_combine_and_each_is_a_chip_that_takes_it_away(page: Page) -> None:
-    page.goto("/?failed=1")
+    page.goto("/sessions?failed=1")
     before = page.locator("#list").evaluate("list => (list.marked = true)")
     page.locator("#facet-finding a", has_text="lost tool call").click()
     page.wait_for_url(re.compile("finding=lost_tool_call"))
@@ -114,7 +114,7 @@ def test_filters_combine_and_each_is_a_chip_that_takes_it_away(page: Page) -> No
 
 
 def test_a_column_head_sorts_and_says_so(page: Page) -> None:
-    page.goto("/")
+    page.goto("/sessions")
     page.locator("th").get_by_role("link", name="Responses", exact=True).click()
     page.wait_for_url(re.compile("sort=length"))
     expect(page.locator("th[aria-sort]")).to_contain_text("Responses")
@@ -126,7 +126,7 @@ def test_a_long_facet_opens_in_place_and_is_narrowed_by_typing(page: Page) -> No
     said = [{"role": "assistant", "content": "manymodels"}]
     lines = [{"id": f"manymodels-{i}", "model": f"facet-{i}", "messages": said} for i in range(14)]
     assert page.request.post("/api/dumps?filename=f.jsonl", data="\n".join(map(json.dumps, lines))).ok
-    page.goto("/?q=manymodels")
+    page.goto("/sessions?q=manymodels")
     facet = page.locator("#facet-model")
     expect(facet.locator("li")).to_have_count(9)
     facet.get_by_role("link", name="6 more").click()
@@ -140,7 +140,7 @@ def test_a_long_facet_opens_in_place_and_is_narrowed_by_typing(page: Page) -> No
 
 
 def test_a_strip_names_each_response_and_leads_to_its_turn(page: Page) -> None:
-    page.goto("/")
+    page.goto("/sessions")
     strip = page.locator(ROWS).filter(has_text=STORY).locator(".strip")
     strip.locator(".s").first.hover()
     expect(page.locator("#tip")).to_contain_text(re.compile(r"response \d+ of \d+: failed"))
@@ -155,7 +155,7 @@ def test_a_strip_names_each_response_and_leads_to_its_turn(page: Page) -> None:
 
 
 def test_x_selects_rows_which_are_dumped_as_a_zip(page: Page) -> None:
-    page.goto("/")
+    page.goto("/sessions")
     page.keyboard.press("j")
     page.keyboard.press("x")
     page.keyboard.press("j")
@@ -170,7 +170,7 @@ def test_x_selects_rows_which_are_dumped_as_a_zip(page: Page) -> None:
 
 
 def test_a_key_without_a_selection_acts_on_the_row_with_the_focus(page: Page) -> None:
-    page.goto("/")
+    page.goto("/sessions")
     page.locator(ROWS).filter(has_text=STORY).locator("[data-row]").focus()
     page.keyboard.press("Delete")
     expect(page.get_by_role("heading", level=1)).to_have_text("Delete 1 session?")
@@ -181,7 +181,7 @@ def test_a_key_without_a_selection_acts_on_the_row_with_the_focus(page: Page) ->
 
 def test_deleting_asks_and_can_be_undone(page: Page) -> None:
     bring(page, "doomed", 3)
-    page.goto("/?q=doomed")
+    page.goto("/sessions?q=doomed")
     page.locator("thead [type=checkbox]").check()
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Delete").click()
@@ -190,7 +190,7 @@ def test_deleting_asks_and_can_be_undone(page: Page) -> None:
     expect(page.locator("h1")).to_contain_text("Not found")
     page.go_back()
     bring(page, "doomed-too", 1)
-    page.goto("/?q=doomed-too")
+    page.goto("/sessions?q=doomed-too")
     page.locator("[name=ids]").check()
     page.keyboard.press("Delete")
     expect(page.get_by_role("heading", level=1)).to_have_text("Delete 1 session?")
@@ -202,7 +202,7 @@ def test_deleting_asks_and_can_be_undone(page: Page) -> None:
 
 
 def test_compare_puts_sessions_side_by_side(page: Page) -> None:
-    page.goto("/?sort=length")
+    page.goto("/sessions?sort=length")
     for box in page.locator("[name=ids]").all()[:2]:
         box.check()
     page.keyboard.press("c")
@@ -215,7 +215,7 @@ def test_a_rows_menu_copies_the_link_the_id_and_a_command(
     context: BrowserContext, page: Page, list_server: str
 ) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.goto("/")
+    page.goto("/sessions")
     page.locator(ROWS).filter(has_text=STORY).locator("[data-row]").focus()
     page.keyboard.press("m")
     copied = {}
@@ -230,7 +230,7 @@ def test_a_rows_menu_copies_the_link_the_id_and_a_command(
 
 
 def test_search_keeps_the_filters_and_each_match_leads_to_its_turn(page: Page) -> None:
-    page.goto("/")
+    page.goto("/sessions")
     page.keyboard.press("f")
     page.wait_for_url(re.compile("failed=1"))
     page.keyboard.press("/")
@@ -245,12 +245,12 @@ def test_search_keeps_the_filters_and_each_match_leads_to_its_turn(page: Page) -
 
 
 def test_a_view_is_saved_used_and_removed(page: Page) -> None:
-    page.goto("/?failed=1&sort=failures")
+    page.goto("/sessions?failed=1&sort=failures")
     page.keyboard.press("v")
     page.locator("#save-view [name=name]").fill("worst first")
     page.keyboard.press("Enter")
     expect(page.locator("#messages")).to_contain_text("Saved as worst first")
-    page.goto("/")
+    page.goto("/sessions")
     page.get_by_role("link", name="worst first").click()
     page.wait_for_url(re.compile("sort=failures"))
     page.get_by_role("button", name="Remove the view worst first").click()
@@ -259,7 +259,7 @@ def test_a_view_is_saved_used_and_removed(page: Page) -> None:
 
 def test_a_long_list_goes_on_as_one_scrolls_and_by_a_link_without_javascript(page: Page, plain: Page) -> None:
     bring(page, "longlist", 120)
-    page.goto("/?q=longlist")
+    page.goto("/sessions?q=longlist")
     rows = page.locator(ROWS)
     expect(rows).to_have_count(30)
     for count in (60, 90, 120):
@@ -267,13 +267,13 @@ def test_a_long_list_goes_on_as_one_scrolls_and_by_a_link_without_javascript(pag
         expect(rows).to_have_count(count)
     expect(page.locator("tr.next")).to_have_count(0)
     assert len({row.inner_text() for row in page.locator("a[data-row]").all()}) == 120
-    plain.goto("/?q=longlist")
+    plain.goto("/sessions?q=longlist")
     plain.get_by_role("link", name="More sessions").click()
     expect(plain.locator("a[data-row]")).to_have_count(30)
 
 
 def test_filters_views_and_selection_work_without_javascript(plain: Page) -> None:
-    plain.goto("/")
+    plain.goto("/sessions")
     plain.locator(".facets a", has_text="failed").first.click()
     expect(plain.locator(".shown")).to_contain_text("hidden by filters")
     plain.locator("#facet-time summary").click()
@@ -288,7 +288,7 @@ def test_filters_views_and_selection_work_without_javascript(plain: Page) -> Non
 
 
 def test_a_row_with_the_focus_shows_the_exact_time_without_a_shift(page: Page) -> None:
-    page.goto("/")
+    page.goto("/sessions")
     expect(page.locator("#question[hx-trigger]")).to_have_count(0)  # it grows while it counts
     row = page.locator(ROWS).filter(has_text=STORY)
     row.scroll_into_view_if_needed()  # else the focus scrolls
@@ -304,7 +304,7 @@ def test_a_row_with_the_focus_shows_the_exact_time_without_a_shift(page: Page) -
 
 def test_a_server_that_is_gone_is_told_in_words(page: Page) -> None:
     page.route("**/*failed=1*", lambda route: route.abort())  # first: a loaded page's requests may pass by a new route
-    page.goto("/")
+    page.goto("/sessions")
     expect(page.locator("#question[hx-trigger]")).to_have_count(0)  # it asks on its own while it counts
     page.keyboard.press("f")
     expect(page.locator("#messages")).to_contain_text("did not answer")

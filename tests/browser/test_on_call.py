@@ -56,18 +56,18 @@ def run(name: str, model: str, began: datetime, texts: list[str]) -> str:
 
 def test_from_a_folder_of_logs_to_what_fails_since_when_and_how(own_server: str, logs: Path, page: Page) -> None:
     actions = ["open the page"]
-    page.goto(f"{own_server}/failures")
-    expect(page.get_by_role("heading", name="Nothing here yet")).to_be_visible()
+    page.goto(f"{own_server}/")
+    expect(page.get_by_role("heading", name="No session yet")).to_be_visible()
 
     def act(what: str, locator: Any) -> None:
         actions.append(what)
         locator.click()
 
-    act("go to the import", page.get_by_role("link", name="Import logs"))
+    act("go to the import", page.get_by_role("link", name="Add logs"))
     page.locator("#folder").set_input_files(logs)
     actions.append("choose the folder")
     expect(page.locator("#question")).to_contain_text("are not plain JSON")
-    page.goto(f"{own_server}/failures")
+    page.goto(f"{own_server}/")
     actions.append("look at failures")
     expect(page.locator(".shown")).to_contain_text("read as json.loads")
     act("say which parser", page.locator("#question").get_by_role("button", name="Yes, json.loads"))
@@ -98,7 +98,7 @@ def test_a_group_is_labelled_to_its_end_by_keys_and_leads_back(own_server: str, 
     text = run("q", "model-a", BEGAN, [QUOTES, WELL, "{'other': [%d]}", COMMA])
     answer = page.request.post(f"{own_server}/api/dumps?filename=q.jsonl&home=direct", data=text)
     assert answer.ok, answer.text()
-    page.goto(f"{own_server}/failures")
+    page.goto(f"{own_server}/")
     reload_until(page, ".shown:has-text('2 kinds of failure')")
     page.locator(".group [data-row]", has_text="single quotes").click()
     expect(page.locator(".sentence")).to_contain_text("2 responses")

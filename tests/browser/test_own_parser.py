@@ -49,7 +49,7 @@ def test_home_replay_and_call_site(own_server: str, page: Page) -> None:
     expect(page.locator("main")).to_contain_text("What cannot be seen")
     page.get_by_role("button", name="Run on everything").click()
     expect(page.locator("main")).to_contain_text("1 extracted, 1 repaired, 1 failed")
-    page.goto(own_server)
+    page.goto(f"{own_server}/sessions")
     page.locator("#question summary").first.click()
     page.locator("#question").get_by_role("button", name=NAME).first.click()
     expect(page.locator("#messages")).to_contain_text(f"3 sessions now read by {NAME}")

@@ -124,9 +124,9 @@ def upload(page: Page, url: str, folder: Path) -> None:
 def test_all_that_pages_and_scripts_ask_for_is_under_the_prefix(page: Page, proxy: Proxy, tmp_path: Path) -> None:
     url, missing = proxy.url + PREFIX, list[str]()
     page.on("response", lambda answer: missing.append(answer.url) if answer.status >= 400 else None)
-    page.goto(f"{url}/?failed=1")
+    page.goto(f"{url}/sessions?failed=1")
     read_on(page)
-    page.goto(f"{url}/?failed=1")
+    page.goto(f"{url}/sessions?failed=1")
     page.locator("input[name=q]").first.fill("json")
     page.keyboard.press("Enter")
     page.wait_for_url("**/?*q=json*")

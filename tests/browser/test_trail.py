@@ -27,7 +27,7 @@ def trail(server: str) -> str:
     body = "\n".join(lines).encode()
     url = f"{server}/api/dumps?filename=trail.jsonl&home=direct"
     urllib.request.urlopen(urllib.request.Request(url, body)).close()
-    return "/?model=trail-model&failed=1"
+    return "/sessions?model=trail-model&failed=1"
 
 
 def test_u_and_back_return_to_row_scroll_loaded_rows_filters_and_focus(page: Page, trail: str) -> None:

@@ -82,5 +82,9 @@ def test_the_lists_are_filtered_by_host(client: FlaskClient, broken: str) -> Non
 def test_the_states_are_a_facet_and_others_are_refused(client: FlaskClient, broken: str) -> None:
     facets = client.get("/api/sessions").get_json()["facets"]
     assert facets["contract"] == {"broken": 1, "kept": 1, "schema_mismatch": 1}
-    assert client.get("/?contract=broken").status_code == client.get("/responses?contract=broken").status_code == 200
+    assert (
+        client.get("/sessions?contract=broken").status_code
+        == client.get("/responses?contract=broken").status_code
+        == 200
+    )
     assert client.get("/api/sessions?contract=bad").status_code == 400

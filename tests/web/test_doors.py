@@ -78,7 +78,7 @@ def test_an_odd_id_works_in_every_url(client: FlaskClient, post: Post, external_
         assert written["success"] and written["entry_count"] == 1
         assert Path(written["dump_path"]).resolve().is_relative_to(tmp_path / "logs" / "session_dumps")
         assert client.get(f"/api/session/{name}/dump").json["session_id"] == external_id
-    assert client.get("/").status_code == 200
+    assert client.get("/sessions").status_code == 200
 
 
 def test_a_dump_taken_in_again_changes_nothing(client: FlaskClient, post: Post) -> None:
@@ -221,9 +221,9 @@ def test_filters_live_in_the_url(client: FlaskClient, post: Post, app: Flask) ->
     assert [s["id"] for s in client.get("/api/sessions?failed=1").json["sessions"]] == ["bad"]
     assert [s["id"] for s in client.get("/api/sessions?model=m-2").json["sessions"]] == ["good"]
     assert client.get("/api/sessions?failed=1").json["hidden"] == 1
-    assert "hidden by" in client.get("/?failed=1").text
-    assert client.get("/?verdict=nonsense").status_code == 400
-    assert client.get("/?after=nonsense").status_code == 400
+    assert "hidden by" in client.get("/sessions?failed=1").text
+    assert client.get("/sessions?verdict=nonsense").status_code == 400
+    assert client.get("/sessions?after=nonsense").status_code == 400
 
 
 @pytest.mark.parametrize("method", ["get", "post", "put", "delete"])
@@ -242,7 +242,7 @@ def test_odd_paths_and_methods_are_answered_in_words(client: FlaskClient, method
 def test_revisions_are_linked_each_to_itself(client: FlaskClient, post: Post) -> None:
     post(windlass("s1", entry("one past")), "1.json")
     post(windlass("s1", entry("another past")), "2.json")
-    page = client.get("/").text
+    page = client.get("/sessions").text
     links = re.findall(r'class="id" href="([^"]+)"', page)
     assert len(links) == 2 and links.count("/sessions/s1") == 1
     texts = [client.get(f"{link}/turns/0").text for link in links]

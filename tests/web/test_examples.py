@@ -32,6 +32,7 @@ def test_examples_leave_lists_charts_queues_and_questions_when_others_come(with_
     assert [line["session"] for line in after["/api/responses"]["responses"]] == ["mine"]
     assert [line["count"] for line in after["/api/failures"]["failures"]] == [1]
     assert "1 session</b>" in client.get("/statistics").text
+    assert after["/api/sessions"]["facets"]["verdict"] == {"failed": 1}
     assert "Which parser is yours?" not in client.get("/").text
     assert client.get(example["url"]).status_code == 200, "its address stays"
     assert client.get("/api/sessions?dump=1").json["total"] >= 1, "and so does its dump"

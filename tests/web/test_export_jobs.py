@@ -157,7 +157,7 @@ def test_exports_are_listed_by_pages(stored: FlaskClient) -> None:
 
 
 def test_a_page_asks_how_and_follows_without_a_script(stored: FlaskClient, work: Work) -> None:
-    listing = stored.get("/?failed=1").text
+    listing = stored.get("/sessions?failed=1").text
     assert 'href="/exports/new?failed=1"' in listing
     page = stored.get("/exports/new?failed=1").text
     assert "Export 2 sessions" in page and 'name="failed" value="1"' in page
@@ -173,7 +173,7 @@ def test_a_page_asks_how_and_follows_without_a_script(stored: FlaskClient, work:
 
 
 def test_selected_sessions_are_exported_in_the_background(stored: FlaskClient, work: Work) -> None:
-    assert 'formaction="/exports"' in stored.get("/").text
+    assert 'formaction="/exports"' in stored.get("/sessions").text
     chosen = keys(stored)[:2]
     assert stored.post("/exports", data={"ids": chosen}).location == "/exports/1"
     assert stored.post("/exports", data={"ids": "nobody"}).status_code == 404

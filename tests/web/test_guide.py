@@ -14,7 +14,7 @@ def examples(client: FlaskClient) -> None:
 
 
 def test_an_empty_database_says_what_this_is_and_offers_the_examples(client: FlaskClient) -> None:
-    page = client.get("/").text
+    page = client.get("/sessions").text
     assert "Fencepost shows why a model" in page and 'type="file"' in page and "Load the examples" in page
     assert "No stored response failed" in client.get("/guide").text
     answer = client.post("/guide/examples", data={"guide": "1"}, follow_redirects=True)
@@ -23,7 +23,7 @@ def test_an_empty_database_says_what_this_is_and_offers_the_examples(client: Fla
 
 @pytest.mark.usefixtures("examples")
 def test_five_steps_lead_from_the_mark_to_your_parser_and_never_again(client: FlaskClient) -> None:
-    assert "See one failed response in five steps" in client.get("/").text
+    assert "See one failed response in five steps" in client.get("/sessions").text
     url = client.get("/guide").location
     for number, shows in enumerate(("The mark", "The attempt", "The edit", "The value", "Your parser"), 1):
         page = client.get(url).text
@@ -32,12 +32,12 @@ def test_five_steps_lead_from_the_mark_to_your_parser_and_never_again(client: Fl
         assert (following is None) == (number == 5)
         url = following[1].replace("&amp;", "&") if following else url
     assert client.post("/guide/end", data={"back": ""}).status_code == 303
-    assert "five steps" not in client.get("/").text
+    assert "five steps" not in client.get("/sessions").text
 
 
 @pytest.mark.usefixtures("examples")
 def test_the_list_has_a_legend_of_the_marks(client: FlaskClient) -> None:
-    page = client.get("/").text
+    page = client.get("/sessions").text
     assert 'popovertarget="legend" data-key="i"' in page
     legend = page.partition('id="legend"')[2].partition("</dl>")[0]
     for words in ("clean", "extracted", "repaired", "failed", "no JSON found", "Fencepost can"):

@@ -46,7 +46,7 @@ def test_no_page_counts_failures_as_none_where_the_parser_is_unknown(
     keys = [line["key"] for line in client.get("/api/sessions").json["sessions"]]
     ids = "&".join(f"ids={key}" for key in keys)
     unknown = 'title="Parser unknown: only recorded failures are counted">?</span>'
-    for path, count in (("/", 2), ("/dumps/1", 2), (f"/selection/compare?{ids}", 4)):
+    for path, count in (("/dumps/1", 2), (f"/selection/compare?{ids}", 4)):
         assert client.get(path).text.count(unknown) == count, path
     assert client.post("/selection/delete", data={"ids": keys}).text.count(unknown) == 2
     assert "0 failed" not in client.get("/api/session/one/export?format=html").text
@@ -84,7 +84,7 @@ def session(client: FlaskClient, name: str) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.parametrize("path", ["/", "/dumps", "/sessions/one", "/dumps/1", "/homes"])
+@pytest.mark.parametrize("path", ["/", "/sessions", "/dumps", "/sessions/one", "/dumps/1", "/homes"])
 def test_it_is_asked_for(client: FlaskClient, counted: None, path: str) -> None:
     page = client.get(path).text
     assert "Which parser is yours?" in page and page.count("Read as <code>json.loads</code>") == 1
@@ -96,16 +96,16 @@ def test_it_is_asked_for(client: FlaskClient, counted: None, path: str) -> None:
 
 
 def test_it_is_counted_behind_the_page(client: FlaskClient, brought: dict[str, Any]) -> None:
-    assert "counting…" in client.get("/").text
+    assert "counting…" in client.get("/sessions").text
 
 
 def test_plain_json_alone_is_no_question(client: FlaskClient, post: Callable[..., Any]) -> None:
     post(chat("fine", "{}").encode(), "fine.json")
-    assert 'id="question"' not in client.get("/").text
+    assert 'id="question"' not in client.get("/sessions").text
 
 
 def test_an_unknown_parser_reads_as_such(client: FlaskClient, brought: dict[str, Any]) -> None:
-    page = client.get("/").text
+    page = client.get("/sessions").text
     assert "2 responses, parser unknown: 1 is plain JSON, 1 needs repairs." in page
     assert "went through" not in page
     about = session(client, "one")
@@ -124,7 +124,7 @@ def test_the_answer_changes_all_that_were_asked_about(client: FlaskClient, app: 
     assert (answer.status_code, answer.location) == (303, "/dumps")
     assert homes(app) == [("direct", "told")] * 2
     assert session(client, "one")["failed"] == 1
-    assert "2 sessions now read by direct." in client.get("/").text
+    assert "2 sessions now read by direct." in client.get("/sessions").text
 
 
 def test_it_can_be_undone(client: FlaskClient, app: Flask, brought: dict[str, Any]) -> None:
@@ -136,7 +136,7 @@ def test_it_can_be_undone(client: FlaskClient, app: Flask, brought: dict[str, An
 def test_dismissed_it_is_not_asked_again(client: FlaskClient, app: Flask, brought: dict[str, Any]) -> None:
     client.post("/homes/dismiss", data={"scope": "filters", "home": "unknown", "unknown_only": "1"})
     assert homes(app) == [("unknown", "declined")] * 2
-    assert 'id="question"' not in client.get("/").text
+    assert 'id="question"' not in client.get("/sessions").text
 
 
 def test_a_selection_is_asked_about_and_changed(client: FlaskClient, app: Flask, brought: dict[str, Any]) -> None:
@@ -246,7 +246,7 @@ def test_sessions_are_filtered_by_their_service(client: FlaskClient) -> None:
         assert client.post(f"/api/dumps?filename={name}", data=json.dumps(value)).status_code == 201
     found = client.get("/api/sessions?service=shop").json["sessions"]
     assert sorted(line["id"] for line in found) == ["s0", "s1"]
-    page = client.get("/").text
+    page = client.get("/sessions").text
     assert "service=shop" in page and "service=%3Cb%3E" in page and "<b></a>" not in page
     assert client.get("/api/sessions?service=none").json["sessions"] == []
     assert "2 sessions" in client.get("/homes/ask?service=shop").text

@@ -72,7 +72,7 @@ def keys(client: FlaskClient) -> dict[str, str]:
 def test_each_session_is_a_row_with_its_failures_counted(client: FlaskClient, bring: Callable[..., None]) -> None:
     bring("bad", BAD, "{}")
     bring("good", "{}")
-    page = client.get("/").text
+    page = client.get("/sessions").text
     assert page.index("/sessions/bad") < page.index("/sessions/good")
     assert re.search(r'id="s-\w+" class="failed"', page)
     assert "1 of 2 responses failed" in page
@@ -81,28 +81,28 @@ def test_each_session_is_a_row_with_its_failures_counted(client: FlaskClient, br
 def test_filters_are_said_and_what_they_hide_is_counted(client: FlaskClient, bring: Callable[..., None]) -> None:
     bring("bad", BAD, model="one")
     bring("good", "{}", model="other")
-    page = client.get("/?failed=1&model=one&sort=time").text
+    page = client.get("/sessions?failed=1&model=one&sort=time").text
     assert "1 session</b>, 1 hidden by filters" in page
-    assert 'id="chip-failed" href="/?model=one&amp;sort=time"' in page
-    assert 'id="chip-model" href="/?failed=1&amp;sort=time"' in page
-    assert 'aria-sort="descending"><a href="/?failed=1&amp;model=one">When' in page
+    assert 'id="chip-failed" href="/sessions?model=one&amp;sort=time"' in page
+    assert 'id="chip-model" href="/sessions?failed=1&amp;sort=time"' in page
+    assert 'aria-sort="descending"><a href="/sessions?failed=1&amp;model=one">When' in page
 
 
 def test_htmx_gets_the_list_alone_and_rows_alone(client: FlaskClient, bring: Callable[..., None]) -> None:
     for number in range(3):
         bring(f"s{number}", "{}")
-    part = client.get("/", headers=PARTIAL).text
+    part = client.get("/sessions", headers=PARTIAL).text
     assert part.lstrip().startswith('<div id="list"') and "<html" not in part
     following = client.get("/api/sessions?limit=2").json["next"]
-    rows = client.get(f"/?limit=2&after={following}", headers=PARTIAL).text
+    rows = client.get(f"/sessions?limit=2&after={following}", headers=PARTIAL).text
     assert rows.count("<tr") == 1 and "<table" not in rows
 
 
 def test_a_filter_that_cannot_be_meant_is_refused_in_words(client: FlaskClient) -> None:
     for query in ("verdict=odd", "since=soon", "failures=many", "sort=size", "after=x"):
-        answer = client.get(f"/?{query}")
+        answer = client.get(f"/sessions?{query}")
         assert answer.status_code == 400 and "Refused" in answer.text, query
-    part = client.get("/?verdict=odd", headers=PARTIAL)
+    part = client.get("/sessions?verdict=odd", headers=PARTIAL)
     assert part.status_code == 400 and part.headers["HX-Retarget"] == "#messages"
     assert part.text.startswith('<p class="message bad">')
 
@@ -115,7 +115,7 @@ def test_fifty_long_hostile_rows_stay_under_a_hundred_kilobytes(client: FlaskCli
         for number in range(50)
     ]
     assert post("\n".join(map(json.dumps, lines)).encode(), "many.jsonl", home="direct").status_code == 201
-    page = client.get("/?limit=50").text
+    page = client.get("/sessions?limit=50").text
     assert page.count('<tr id="s-') == 50 and "<script>0" not in page
     assert len(page.encode()) <= 100_000
 
@@ -125,7 +125,7 @@ def test_a_strip_shows_every_response_or_says_how_many_a_mark_stands_for(
 ) -> None:
     bring("short", "{}", "x", BAD)
     bring("long", *["{}"] * 150, BAD, *["{}"] * 50)
-    page = client.get("/").text
+    page = client.get("/sessions").text
     letters = {line["id"]: line["strip"] for line in client.get("/api/sessions").json["sessions"]}["short"]
     assert len(letters) == 3 and f'data-of="3">{marks(letters)}</a>' in page
     assert "3 responses per mark" in page and 'data-each="3" data-of="201"' in page
@@ -164,7 +164,7 @@ def test_a_mark_of_the_map_says_how_many_failed_of_how_many() -> None:
 def test_every_link_of_the_list_leads_somewhere(client: FlaskClient, bring: Callable[..., None]) -> None:
     bring("a/b ?#&", BAD, "{}")
     bring("plain", BAD)
-    links = Links(client.get("/?failed=1&q=call").text).found
+    links = Links(client.get("/sessions?failed=1&q=call").text).found
     for link in {link for link in links if link and not link.startswith(("#", "/selection", "/views", "/static"))}:
         assert client.get(link).status_code in (200, 302), link
 
@@ -172,10 +172,10 @@ def test_every_link_of_the_list_leads_somewhere(client: FlaskClient, bring: Call
 def test_a_long_facet_is_cut_and_opens_by_its_address(client: FlaskClient, bring: Callable[..., None]) -> None:
     for number in range(12):
         bring(f"s{number}", "{}", model=f"model-{number:02}")
-    short, whole = client.get("/").text, client.get("/?more=model").text
+    short, whole = client.get("/sessions").text, client.get("/sessions?more=model").text
     assert "4 more</a>" in short and "model-11" not in short.split("<table")[0]
     assert "model-11" in whole.split("<table")[0] and "data-narrow" in whole
-    chosen = client.get("/?model=model-11").text
+    chosen = client.get("/sessions?model=model-11").text
     assert 'aria-current="true"' in chosen.split('id="facet-model"')[1].split("</details>")[0]
 
 
@@ -225,7 +225,9 @@ def test_compared_sessions_part_where_their_texts_do(client: FlaskClient, bring:
 def test_a_view_is_saved_under_a_name_and_removed(client: FlaskClient) -> None:
     query = "failed=1&sort=failures"
     page = client.post("/views", data={"name": "worst", "query": query}, follow_redirects=True).text
-    assert "Saved as worst" in page and f'href="/?{query.replace("&", "&amp;")}" aria-current="true">worst' in page
+    assert (
+        "Saved as worst" in page and f'href="/sessions?{query.replace("&", "&amp;")}" aria-current="true">worst' in page
+    )
     found = re.search(r"/views/(\d+)/remove", page)
     assert found
     again = client.post("/views", data={"name": "worst", "query": query}, follow_redirects=True).text
@@ -239,11 +241,11 @@ def test_a_view_is_saved_under_a_name_and_removed(client: FlaskClient) -> None:
 
 def test_a_view_cannot_lead_elsewhere(client: FlaskClient) -> None:
     answer = client.post("/views", data={"name": "x", "query": "?//evil.example"})
-    assert answer.headers["Location"].startswith("/?")
+    assert answer.headers["Location"].startswith("/sessions?")
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/statistics", "/patterns", "/selection/compare", "/sessions/s", "/sessions/s/turns/0"]
+    "path", ["/", "/sessions", "/statistics", "/patterns", "/selection/compare", "/sessions/s", "/sessions/s/turns/0"]
 )
 def test_no_page_loads_more_than_sixty_kilobytes_of_our_css_and_javascript(
     client: FlaskClient, bring: Callable[..., None], path: str
@@ -256,21 +258,26 @@ def test_no_page_loads_more_than_sixty_kilobytes_of_our_css_and_javascript(
     assert sizes and sum(sizes.values()) <= most, sizes
 
 
-@pytest.mark.parametrize("query", ["", "?q=a%20b&verdict=failed&x=%C3%A9"])
-def test_the_address_above_those_of_sessions_leads_to_the_list(
-    make: Callable[..., Flask], client: FlaskClient, query: str
-) -> None:
-    answer = client.get(f"/sessions{query}")
-    assert (answer.status_code, answer.headers["Location"]) == (308, f"/{query}")
-    answer = make(prefix="/tools").test_client().get(f"/tools/sessions{query}")
-    assert (answer.status_code, answer.headers["Location"]) == (308, f"/tools/{query}")
-    assert client.get(f"/sessions{query}", follow_redirects=True).status_code == 200
-    assert client.post("/sessions").status_code == 405
-
-
 def test_answers_read_by_names_are_said_to_be(client: FlaskClient) -> None:
     body = json.dumps({"llm_output": "This is what it said.", "bot_reply": "And this is more of it."})
     problems = client.post("/api/dumps?filename=a.json", data=body).json["problems"]
     said = "no known shape: answers are read by the names `llm_output` (1), `bot_reply` (1); else use --map raw=…"
     assert said in [problem["reason"] for problem in problems]
-    assert "2 read by name" in client.get("/").text
+    assert "2 read by name" in client.get("/sessions").text
+
+
+def test_old_addresses_lead_to_the_rooms_with_their_query(make: Callable[..., Flask], client: FlaskClient) -> None:
+    for old, new in (("/failures?since=2026-11-01&new=1", "/?since=2026-11-01&new=1"), ("/failures", "/")):
+        answer = client.get(old)
+        assert (answer.status_code, answer.location) == (302, new)
+    answer = make(prefix="/tools").test_client().get("/tools/failures?q=a%20b&x=%C3%A9")
+    assert answer.location == "/tools/?q=a%20b&x=%C3%A9"
+
+
+def test_every_room_keeps_the_window_and_the_parser(client: FlaskClient) -> None:
+    query = "since=2026-11-01&under=direct"
+    page = client.get(f"/labels/name?{query}").text
+    kept = query.replace("&", "&amp;")
+    for room in ("/", "/sessions", "/labels", "/profiles", "/dumps"):
+        assert f'href="{room}?{kept}"' in page, room
+    assert "since 2026-11-01" in page and "direct</summary>" in page

@@ -29,7 +29,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("log")
 def test_the_first_page_leads_to_them_and_a_click_reads_them(client: FlaskClient) -> None:
-    assert f'hx-get="{URL}"' in client.get("/").text
+    assert f'hx-get="{URL}"' in client.get("/sessions").text
     assert "Look at 1 log of Claude Code" in client.get(URL).text
     answer = client.post(URL, data={"program": "Claude Code"}, follow_redirects=True)
     assert "1 log of this machine is being read." in answer.text and "s-1.jsonl" in answer.text
@@ -51,7 +51,7 @@ def test_nobody_from_elsewhere_sees_or_reads_them(client: FlaskClient, make: Cal
     elsewhere = ({"environ_base": {"REMOTE_ADDR": "192.0.2.7"}}, {"headers": {"X-Forwarded-For": "127.0.0.1"}})
     for how in elsewhere:
         assert (client.get(URL, **how).status_code, client.post(URL, **how).status_code) == (404, 404)
-        assert URL not in client.get("/", **how).text
+        assert URL not in client.get("/sessions", **how).text
     token = "a-token-of-sixteen"
     guarded = make(token=token).test_client()
     assert guarded.get(URL, headers={"Authorization": f"Bearer {token}"}).status_code == 404

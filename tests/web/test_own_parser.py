@@ -71,7 +71,7 @@ def test_home_runs_filters_and_pages(stored: FlaskClient, own: str) -> None:
     assert stored.post(f"/profiles/{own}/runs").status_code == 303
     work(stored)
     assert "Run on all 3 responses" in stored.get(f"/profiles/{own}").text
-    assert 'href="/sessions/s' in stored.get(f"/?verdict=failed&under={own}").text
+    assert 'href="/sessions/s' in stored.get(f"/sessions?verdict=failed&under={own}").text
     assert stored.put("/api/session/s/home", json={"home": own}).status_code < 300
     work(stored)
     assert stored.get("/api/session/s/home").json["failed"] == 2

@@ -37,8 +37,8 @@ def work(client: FlaskClient) -> None:
 
 
 def test_a_filter_under_a_profile_that_was_not_run_says_so(stored: FlaskClient) -> None:
-    page = stored.get("/?verdict=failed&under=direct").text
-    assert "<b>not run</b>" in page and "0 of 3 responses" in page and "Run it over these" in page
+    page = stored.get("/sessions?verdict=failed&under=direct").text
+    assert "<b>not run</b>" in page and "over 3 responses" in page and "Run it over these" in page
     assert "0 sessions" not in page
     answer = stored.get("/api/sessions?verdict=failed&under=direct").json
     assert (answer["total"], answer["hidden"]) == (None, None)
@@ -52,7 +52,7 @@ def test_the_button_runs_it_and_then_there_are_numbers(stored: FlaskClient) -> N
     work(stored)
     assert "Run on all 3 responses" in stored.get("/profiles/direct").text
     assert stored.get("/api/sessions?verdict=failed&under=direct").json["total"] == 1
-    assert "<b>1 session</b>" in stored.get("/?verdict=failed&under=direct").text
+    assert "<b>1 session</b>" in stored.get("/sessions?verdict=failed&under=direct").text
 
 
 def test_a_run_is_made_watched_and_cancelled_by_the_api(stored: FlaskClient) -> None:

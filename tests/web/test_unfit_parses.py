@@ -68,14 +68,14 @@ def test_a_failure_groups_examples_say_so(changed: FlaskClient) -> None:
     assert groups
     page = changed.get(f"/failures/{groups[0]['key']}")
     assert page.status_code == 200
-    assert "its stored parse does not fit this text" in page.text + changed.get("/failures").text
+    assert "its stored parse does not fit this text" in page.text + changed.get("/").text
 
 
 PATHS = (
     "/",
-    "/?q=json",
+    "/sessions?q=json",
     "/sessions/s1",
-    "/failures",
+    "/sessions",
     "/compare?a=fencepost&b=direct",
     "/statistics",
     "/responses",

@@ -61,7 +61,12 @@ def poisoned(request: pytest.FixtureRequest, app: Flask, client: FlaskClient, po
 
 def test_no_page_shows_what_nobody_can_see(app: Flask, client: FlaskClient, poisoned: str) -> None:
     addresses = pages.addresses(app, **{"session_id:ident": poisoned})
-    addresses += ["/labels?queue=failed", f"/labels?queue=chosen&ids={poisoned}", "/?q=p", "/responses?verdict=failed"]
+    addresses += [
+        "/labels?queue=failed",
+        f"/labels?queue=chosen&ids={poisoned}",
+        "/sessions?q=p",
+        "/responses?verdict=failed",
+    ]
     seen: dict[str, list[str]] = {}
     opened = 0
     for address in addresses:

@@ -18,7 +18,8 @@ ROUTES = {
         dumps.download dumps.index dumps.show jobs.show jobs.show_api
         export_jobs.ask export_jobs.file export_jobs.file_api export_jobs.index export_jobs.list_api
         export_jobs.show export_jobs.show_api exports.index exports.labels_api exports.session_api
-        failures.atom failures.index failures.show failures_api.detail_api failures_api.list_api failures_api.same_api
+        failures.atom failures.index failures.old_index
+        failures.show failures_api.detail_api failures_api.list_api failures_api.same_api
         growing.head guide.begin guide.end help.index help.picture help.show
         homes.ask homes.index homes.question homes.show homes.show_api
         labels.causes.index labels.index labels.lists.disagreements labels.lists.index
@@ -29,7 +30,7 @@ ROUTES = {
         responses.index responses.list_api runs.show runs.show_api
         selection.ask selection.compare selection.download selection.dumps_api selection.export
         sessions.download_dump sessions.index sessions.list_api sessions.next_failure_api sessions.response
-        sessions.sessions sessions.show sessions.show_api statistics.index
+        sessions.show sessions.show_api statistics.index
         turns.case turns.download_decoded turns.download_raw turns.markdown turns.show turns.show_api
     """,
     LABEL: """

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from flask import Flask, current_app, request, url_for
+from flask import Flask, request, url_for
 
 from webapp import jsontext, paths
 from webapp.contracts import BROKEN, STATES
@@ -16,45 +16,31 @@ from webapp.parsing import words
 from webapp.store.sessions.columns import MORE_THAN, SHOWN
 from webapp.store.sessions.sessions import shape_of
 from webapp.visible import line_runs, visible
+from webapp.web import time_window
 from webapp.web.labels.label_form import expects_words
 from webapp.web.links import dump_url, ident, session_url, turn_url
 from webapp.web.sessions import strips
 
 SOURCE_LIMIT = 20_000
-PAGES = (
-    ("sessions.index", "Sessions"),
-    ("failures.index", "Failures"),
-    ("responses.index", "Responses"),
-    ("labels.index", "Labels"),
-    ("profiles.index", "Profiles"),
-    ("statistics.index", "Statistics"),
-    ("dumps.index", "Dumps"),
-    ("playground.index", "Playground"),
-)
-"""the main navigation: endpoint and name"""
-LIST_PAGES = ("sessions.index", "responses.index", "statistics.index")
+LIST_PAGES = ("sessions.index", "responses.index", "statistics.index", "failures.index")
 NO_FILTERS = ("q", "after", "limit", "more")
 """what else stands in a list's query string"""
 
 
 def init_app(app: Flask) -> None:
     helpers = (
-        *(asset, nav, kept_filters, findings_of, rule_class, about_rule, reason),
+        *(asset, kept_filters, findings_of, rule_class, about_rule, reason),
         *(ident, session_url, turn_url, dump_url, turn_name, grouped_turns, query_of, source_text, line_runs),
         *(strips.binned, strips.marks, strips.bin_marks, strips.failures, strips.shade, strips.cell_words, strips.told),
         *(session_words, words.wording, verdict_name, verdict_help, expects_words, failure_words),
     )
+    time_window.init_app(app)
     app.jinja_env.globals.update({helper.__name__: helper for helper in helpers}, SHOWN=SHOWN, MORE_THAN=MORE_THAN)
 
 
 def asset(name: str) -> str:
     """The URL of a static file, with its content's hash so that a browser may keep it for ever."""
     return url_for("static", filename=name, v=_digest(name))
-
-
-def nav() -> list[tuple[str, str]]:
-    """The pages of the main navigation that this app has."""
-    return [(endpoint, name) for endpoint, name in PAGES if endpoint in current_app.view_functions]
 
 
 def kept_filters() -> list[tuple[str, str]]:

@@ -43,15 +43,21 @@ def dump_url(session: Linked) -> str:
     return url_for("sessions.download_dump", ident=ident(session))
 
 
+def with_query(url: str) -> str:
+    """`url` with the query of this request: for addresses that have moved."""
+    query = request.query_string.decode("latin-1")
+    return in_header(f"{url}?{query}") if query else url
+
+
 def own_path(path: str) -> str:
     """`path` where it is a path of this server, else the first page. It can stand in a header."""
     try:
         parts = urlsplit(path)
     except ValueError:  # "//[evil": no address at all
-        return url_for("sessions.index")
+        return url_for("failures.index")
     root = f"{request.script_root}/"
     ours = path.startswith(root) and not path.startswith(("//", "/\\")) and not parts.scheme and not parts.netloc
-    return in_header(path) if ours and path.isprintable() else url_for("sessions.index")
+    return in_header(path) if ours and path.isprintable() else url_for("failures.index")
 
 
 def in_header(address: str) -> str:

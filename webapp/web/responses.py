@@ -12,6 +12,7 @@ from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.statistics import group_by
 from webapp.web.api.operation import json, operation
 from webapp.web.api.parameters import AFTER, FILTERS, LIMIT, limit_of_request
 from webapp.web.api.sessions import RESPONSE_PAGE
@@ -28,12 +29,25 @@ OVER = ("under", "sort", *list_filters.OF_PARSE)
 @blueprint.get("/responses")
 def index() -> Response:
     filters = list_filters.of_request()
+    if (by := request.args.get("by")) in group_by.BY:
+        return grouped(filters, by)
     result = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
     around = rows_context(result, filters)
     if "after" in request.args and wants_partial():
         return page("responses/_rows.html", "responses/_rows.html", **around)
     around |= list_filters.panel_context(session_store.page(db.session, filters, limit=1), filters)
     return page("responses/index.html", "responses/_list.html", **around, views=view_store.views(db.session))
+
+
+def grouped(filters: Filters, by: str) -> Response:
+    """The responses in view, counted by one thing that each of them has."""
+    try:
+        found, why = group_by.groups(db.session, filters, by), None
+    except group_by.NotGrouped as refused:
+        found, why = [], str(refused)
+    around = list_filters.panel_context(session_store.page(db.session, filters, limit=1), filters)
+    around |= {"found": found, "why": why, "by": by, "with_filters": list_filters.with_filters}
+    return page("responses/index.html", "responses/_groups.html", **around, views=view_store.views(db.session))
 
 
 @blueprint.get("/api/responses")
@@ -101,3 +115,9 @@ def coverage_dict(covered: ProfileCoverage | None) -> dict[str, Any]:
 
 def _asks(filters: Filters) -> bool:
     return any((filters.verdict, filters.strategy, filters.repair))
+
+
+@blueprint.app_template_global()
+def responses_by() -> dict[str, str]:
+    """What responses can be grouped by, and what people call it."""
+    return {name: title for name, (title, _) in group_by.BY.items()}

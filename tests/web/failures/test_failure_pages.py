@@ -53,7 +53,7 @@ def group(key: str = KEY) -> str:
 
 
 def test_a_row_a_group_with_example_counts_share_and_time(failing: FlaskClient) -> None:
-    page = text(failing, "/failures")
+    page = text(failing, "/")
     assert "<b>2 kinds of failure</b>, 4 responses of 8" in page
     assert page.count('<li class="group') == 2
     assert page.index("trailing comma — fenced, alone") < page.index("extra closer — fenced, alone")
@@ -64,27 +64,27 @@ def test_a_row_a_group_with_example_counts_share_and_time(failing: FlaskClient) 
 
 
 def test_filters_and_time_narrow_it_and_new_shows_what_is_new(failing: FlaskClient) -> None:
-    assert "<b>1 kind of failure</b>" in text(failing, "/failures", until="2026-11-08")
-    assert "<b>1 kind of failure</b>, 1 response" in text(failing, "/failures", since="2026-11-10")
-    assert "Nothing new" in text(failing, "/failures", new=1, since="2026-12-01")
-    assert failing.get("/failures?since=never").status_code == 400
+    assert "<b>1 kind of failure</b>" in text(failing, "/", until="2026-11-08")
+    assert "<b>1 kind of failure</b>, 1 response" in text(failing, "/", since="2026-11-10")
+    assert "Nothing new" in text(failing, "/", new=1, since="2026-12-01")
+    assert failing.get("/?since=never").status_code == 400
 
 
 def test_an_unknown_parser_is_read_as_json_loads_and_said(client: FlaskClient, make: Any) -> None:
     unknown = make(home="unknown").test_client()
-    assert "Nothing here yet" in text(unknown, "/failures")
+    assert "No session yet" in text(unknown, "/")
     line = session("mystery", [COMMA, GOOD], 8)
     assert unknown.post("/api/dumps?filename=u.jsonl", data=line).status_code == 201
-    page = text(unknown, "/failures")
+    page = text(unknown, "/")
     assert "<b>2 kinds of failure</b>, 2 responses of 2" in page and "trailing comma" in page
     assert "Parser unknown for 2 responses: read as <code>json.loads</code>" in page
     assert "Which parser is yours?" in page
-    assert "<b>not run</b>" in text(unknown, "/failures", under="direct")
+    assert "<b>not run</b>" in text(unknown, "/", under="direct")
 
 
 def test_none_of_so_many_failed_is_said_with_how_many(client: FlaskClient, post: Any) -> None:
     post(session("fine", [GOOD, GOOD], 8).encode(), "g.jsonl", home="windlass-strict")
-    assert "None of 2 responses failed" in text(client, "/failures")
+    assert "None of 2 responses failed" in text(client, "/")
 
 
 def test_a_group_says_who_when_how_often_and_what_would_read_it(failing: FlaskClient) -> None:
@@ -150,7 +150,7 @@ def test_states_keep_who_and_why_and_a_resolved_group_regresses(failing: FlaskCl
     page = act(failing, action="state", state="ignored", how="grows", grows="2", reason="known <b>")
     assert "State: ignored" in page and "ignored until it grows ×2.0, at 3 responses: known &lt;b&gt;" in page
     act(failing, action="state", state="resolved", how="profile:windlass-strict", reason="mended in 1")
-    assert ">regressed</span>" in text(failing, "/failures")
+    assert ">regressed</span>" in text(failing, "/")
     page = act(failing, action="state", state="resolved", reason="mended")
     assert "State: resolved" in page and page.count("<li>") >= 3
     page = act(failing, action="assign", assignee="Ada", reason="")
@@ -232,10 +232,29 @@ def test_bars_of_a_sparkline() -> None:
 def test_an_example_too_long_to_be_read_says_how_long_it_is(client: FlaskClient, post: Any) -> None:
     lines = session("long", ["x" * 200_000 + COMMA], 8)
     assert post(lines.encode(), "f.jsonl", home="windlass-strict").status_code == 201
-    assert f"{200_000 + len(COMMA % 0):,} bytes, too long to be drawn here" in text(client, "/failures")
+    assert f"{200_000 + len(COMMA % 0):,} bytes, too long to be drawn here" in text(client, "/")
 
 
 @pytest.mark.parametrize("most", ["abc", "-1", "1e3"])
 def test_a_number_of_tests_that_is_none_is_refused(failing: FlaskClient, most: str) -> None:
     answer = failing.get(group(), query_string={"part": "pytest", "most": most})
     assert answer.status_code == 400 and "must be a number of responses" in answer.text
+
+
+def test_a_change_is_said_with_its_interval_and_drawn_with_a_table(client: FlaskClient, post: Any) -> None:
+    lines = [session(f"a{at}", [GOOD] * 5, 8, "old") for at in range(12)]
+    lines += [session(f"b{at}", [COMMA] * 4 + [GOOD], 9, "<new>") for at in range(12)]
+    assert post("\n".join(lines).encode(), "c.jsonl", home="windlass-strict").status_code == 201
+    page = text(client, "/")
+    sentence = page[page.index('id="changed"') : page.index("Show these")]
+    assert "9 Nov 14:02" in sentence and "&lt;new&gt;" in sentence and "80 %" in sentence and "48 of 60" in sentence
+    assert "before 0 %" in sentence and " to " in sentence
+    assert page.count("<polyline") == 4, "a line and its legend for each model"
+    assert "48 of 60</td>" in page and "0 of 60</td>" in page
+    assert 'class="tag new-tag">new</span>' in page
+    assert 'id="changed"' not in text(client, "/", until="2026-11-08")
+
+
+def test_nothing_is_said_where_nothing_changed(failing: FlaskClient) -> None:
+    page = text(failing, "/")
+    assert 'id="changed"' not in page and "<polyline" in page

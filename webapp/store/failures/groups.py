@@ -35,9 +35,17 @@ def page(
     limit: int = 50,
     only_new: bool = False,
     now: datetime | None = None,
+    axis: tuple[datetime, datetime] | None = None,
+    new_since: datetime | None = None,
 ) -> Groups:
-    """The groups of the failed responses that the filters leave. Raises `BadFilter` and `BadCursor`."""
-    lines = of_filters(db, filters, now or datetime.now(UTC))
+    """The groups of the failed responses that the filters leave; their series go over `axis` where that is wider.
+    Without a filter since, what was first seen after `new_since` is new, else what was in the last 7 days.
+
+    Raises `BadFilter` and `BadCursor`.
+    """
+    lines = of_filters(db, filters, now or datetime.now(UTC), axis=axis)
+    if new_since is not None and lines.scope.since is None:
+        lines.window = (microseconds(new_since), lines.window[1])
     all_lines = [lines.line(key) for key in lines.facts]
     new = [line for line in all_lines if line.is_new or line.new_models]
     chosen = sorted(new if only_new else all_lines, key=_order)
@@ -56,12 +64,20 @@ def page(
     )
 
 
-def of_filters(db: orm.Session, filters: Filters, now: datetime, key: str | None = None) -> Lines:
+def of_filters(
+    db: orm.Session,
+    filters: Filters,
+    now: datetime,
+    key: str | None = None,
+    axis: tuple[datetime, datetime] | None = None,
+) -> Lines:
     """The groups in view, or the one of them with that key, and what makes lines of them. Raises `BadFilter`."""
     every = scope(db, filters)
     scope_in_view = every if key is None else every.of(key)
     facts = group_facts.of_all(db, scope_in_view)
     stretch = _range(every, group_facts.counts(db, every).values() if key is not None else facts.values())
+    if stretch is not None and axis is not None:
+        stretch = min(stretch[0], microseconds(axis[0])), max(stretch[1], microseconds(axis[1]) - 1)
     everywhere = facts
     if not every.is_everything:
         everywhere = group_facts.of_all(db, every.everything() if key is None else every.everything().of(key))

@@ -14,6 +14,7 @@ from sqlalchemy import orm
 from webapp.store.db.dialect import unindexed
 from webapp.store.db.time_limit import TookTooLong, within
 from webapp.store.models import TURNS_A_SESSION, FacetValue, Label, Session, SessionFacet
+from webapp.store.sessions import example_sessions
 from webapp.store.sessions.filters import LABELS
 from webapp.store.sessions.view import View
 from webapp.store.sessions.where import FACETS, has_failed, has_rescued, listed, stored_name
@@ -155,6 +156,8 @@ def sums(
     if view.is_narrowed(*without):
         session_id = SessionFacet.session_id if few else unindexed(SessionFacet.session_id)
         query = query.where(session_id.in_(view.ids(*without)))
+    else:
+        query = query.where(SessionFacet.session_id.not_in(example_sessions.hidden()))
     if not (few and view.is_narrowed(*without)):
         query = query.where(SessionFacet.value_id.in_(numbers))
     found = {number: (count, total) for number, count, total in db.execute(query)}

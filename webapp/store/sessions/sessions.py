@@ -19,6 +19,7 @@ from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.order import BadCursor as BadCursor
 from webapp.store.sessions.searched import Hits
 from webapp.store.sessions.view import View
+from webapp.store.write.home import UNKNOWN
 
 _not_deleted = Session.deleted_at.is_(None)
 _FOUND_AT_ONCE = 500
@@ -58,6 +59,13 @@ class SessionLine:
     ended_at: datetime | None
     raw_bytes: int
     facets: dict[str, Any] | None = field(repr=False)
+
+    @property
+    def failing(self) -> int:
+        """How many responses failed; under an unknown parser at least how many under `json.loads`."""
+        if self.home_profile != UNKNOWN:
+            return self.failed_count
+        return max(self.failed_count, self.extracted_count + self.repaired_count + self.unparsed_count)
 
     @property
     def findings(self) -> dict[str, int]:

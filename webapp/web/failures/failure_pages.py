@@ -23,10 +23,11 @@ from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.example_texts import ExampleText
 from webapp.store.sessions.filters import HOME, BadFilter, Filters
+from webapp.store.statistics import incident
 from webapp.store.write.home import UNKNOWN
-from webapp.web import charts
+from webapp.web import charts, links
 from webapp.web.exports import download
-from webapp.web.failures import feed, group_report, one_line
+from webapp.web.failures import feed, group_report, one_line, rate_chart
 from webapp.web.homes import questions
 from webapp.web.render import page
 from webapp.web.sessions import list_filters
@@ -46,10 +47,22 @@ def group_url(key: str, **query: Any) -> str:
 
 
 @blueprint.get("/failures")
+def old_index() -> AnyResponse:
+    """Where this page was: the first page, with the same query."""
+    return redirect(links.with_query(url_for(".index")), 302)
+
+
+@blueprint.get("/")
 def index() -> Response:
     filters = list_filters.of_request()
     only_new = request.args.get("new") == "1"
-    result = groups.page(db.session, filters, after=request.args.get("after"), limit=A_PAGE, only_new=only_new)
+    told = incident.incident(db.session, filters)
+    axis = (told.steps[0][0], told.steps[-1][1]) if told.steps else None
+    new_since = told.change.since if told.change else None
+    after = request.args.get("after")
+    result = groups.page(
+        *(db.session, filters), after=after, limit=A_PAGE, only_new=only_new, axis=axis, new_since=new_since
+    )
     around = list_filters.panel_context(session_store.page(db.session, filters, limit=1), filters)
     active = filters.active() | ({"new": 1} if only_new else {})
     return page(
@@ -57,6 +70,7 @@ def index() -> Response:
         "failures/_list.html",
         **around,
         result=result,
+        chart=rate_chart.chart(told, filters),
         only_new=only_new,
         group_query={name: value for name, value in filters.active().items() if name != "sort"},
         next_url=list_filters.address(active, after=result.next) if result.next else None,
@@ -95,7 +109,6 @@ def show(group: str) -> Response | AnyResponse:
         filters=filters,
         active=filters.active(),
         chips=list_filters.chips(filters),
-        ranges=list_filters.ranges(filters),
         drawn=drawn([example.at.turn_id for example in detail.examples]),
         profile_names=list(profiles()),
         others=[(key, title) for key, title in groups.largest(db.session, MOST_OTHERS) if key != detail.key],

@@ -1,17 +1,16 @@
-"""What the list's pages show around the rows: filters as chips, facets as links, sorts, quick time ranges."""
+"""What the list's pages show around the rows: filters as chips, facets as links, sorts."""
 
 from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
 from flask import request
 
-from webapp.parsing import profiles, words
+from webapp.parsing import words
 from webapp.store.sessions.columns import MORE_THAN
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
 from webapp.store.sessions.filters import HOME, SORTS, Filters, of_parameters
@@ -48,12 +47,6 @@ CHIPS = {
     "until": "until",
     "q": "search",
 }
-RANGES = (
-    ("last hour", timedelta(hours=1)),
-    ("last day", timedelta(days=1)),
-    ("last week", timedelta(days=7)),
-    ("last 30 days", timedelta(days=30)),
-)
 CODES = ("verdict", "strategy", "repair", "finding", "label")
 """filters whose values are our own names"""
 PARSER_UNKNOWN = "parser unknown"
@@ -186,24 +179,6 @@ def sorts(filters: Filters) -> dict[str, str]:
     return {name: address(active, sort=None if filters.sort == name else name) for name in SORTS[1:]}
 
 
-def ranges(filters: Filters) -> list[Option]:
-    """Quick time ranges up to now; a day and longer begin with a day, so that the address stays the same for it."""
-    active = filters.active()
-    now = datetime.now(UTC)
-    all_time = address(active, since=None, until=None)
-    offered = [Option("all time", None, filters.since is None and filters.until is None, all_time)]
-    for label, back in RANGES:
-        since = f"{now - back:%Y-%m-%dT%H:%M}" if back < timedelta(days=1) else f"{now - back:%Y-%m-%d}"
-        on = filters.until is None and filters.since == since
-        offered.append(Option(label, None, on, address(active, since=since, until=None)))
-    return offered
-
-
-def moment(text: str | None, last: str = "00:00") -> str:
-    """A time filter as a `datetime-local` field takes it; a day alone gets `last` as its time."""
-    return "" if not text else f"{text}T{last}" if len(text) == len("2026-01-31") else text.replace(" ", "T")[:16]
-
-
 def hidden_fields(active: dict[str, Any], without: Container[str]) -> list[tuple[str, Any]]:
     """What a form with fields of its own must send along."""
     return [(name, value) for name, value in active.items() if name not in without]
@@ -240,7 +215,6 @@ def rows_context(result_page: Page, filters: Filters) -> dict[str, Any]:
 def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
     """What the panel of filters and the line above the rows need."""
     active, offered = filters.active(), groups(result_page, filters)
-    homes = [option.label for group in offered if group.name == "home" for option in group.options]
     return {
         "filters": filters,
         "active": active,
@@ -248,13 +222,9 @@ def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
         "here": urlencode(active, errors="surrogatepass"),
         "chips": chips(filters),
         "production": production(result_page.counts, filters),
-        "some_unknown": PARSER_UNKNOWN in homes,
         "groups": offered,
         "cut": [TITLES[name] for name in result_page.cut if name in TITLES],
         "seconds": LIMIT,
         "sorts": sorts(filters),
-        "ranges": ranges(filters),
-        "profile_names": list(profiles()),
         "hidden_fields": hidden_fields,
-        "moment": moment,
     }

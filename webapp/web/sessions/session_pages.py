@@ -41,7 +41,7 @@ SESSIONS_A_PAGE = 30
 TURNS_A_PAGE = 200
 
 
-@blueprint.get("/")
+@blueprint.get("/sessions")
 def index() -> Response:
     filters = list_filters.of_request()
     result_page = store.page(
@@ -53,13 +53,6 @@ def index() -> Response:
     around |= list_filters.panel_context(result_page, filters)
     around |= {"coverage": coverage.under(db.session, filters), "question": questions.of_list()}
     return page("sessions/index.html", "sessions/_list.html", **around, views=view_store.views(db.session))
-
-
-@blueprint.get("/sessions")
-def sessions() -> AnyResponse:
-    """The address that those of sessions seem to be under: the list, with the same query."""
-    query = request.query_string.decode("latin-1")
-    return redirect(f"{url_for('.index')}{'?' if query else ''}{query}", 308)
 
 
 @blueprint.get("/sessions/<session_id:ident>")

@@ -1,0 +1,78 @@
+"""The change that the first page speaks of: found where it was made, and silent where only chance is."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import orm
+
+from tests.store.made import Bring
+from webapp.store.sessions.filters import Filters
+from webapp.store.statistics.incident import LEVEL, Sample, change, incident
+
+BEGAN = datetime(2026, 11, 8, tzinfo=UTC)
+Rates = tuple[float, ...]
+
+
+def made(chance: random.Random, rate: float, sessions: int, first: int = 0, together: float = 0.0) -> list[Sample]:
+    """Sessions a minute apart, of 1 to 12 responses; with `together` those of a session fail or are well together."""
+    samples = []
+    for at in range(first, first + sessions):
+        own = rate if not together else chance.betavariate(rate / together, (1 - rate) / together)
+        of = chance.randint(1, 12)
+        failed = sum(chance.random() < own for _ in range(of))
+        when = BEGAN + timedelta(minutes=at)
+        samples.append(Sample(when, of, failed, when if failed else None))
+    return samples
+
+
+@pytest.mark.parametrize("together", [0.0, 0.3, 1.0])
+def test_where_nothing_changed_it_speaks_at_most_one_time_in_twenty(together: float) -> None:
+    chance = random.Random(7)
+    rounds = 400
+    alarms = 0
+    for _ in range(rounds):
+        of_models = {"steady": made(chance, 0.1, 60, together=together)}
+        of_models |= {"new": made(chance, 0.1, 30, 30, together), "gone": made(chance, 0.1, 30, 0, together)}
+        alarms += change(of_models) is not None
+    assert alarms <= LEVEL * rounds
+
+
+def test_a_change_within_a_model_is_found_with_its_time_and_intervals() -> None:
+    chance, within = random.Random(3), 0
+    for _ in range(20):
+        steady = made(chance, 0.3, 120, together=0.2)
+        worse = made(chance, 0.06, 60, together=0.1) + made(chance, 0.4, 60, 60, together=0.1)
+        found = change({"steady": steady, "worse": worse})
+        assert found is not None and found.model == "worse" and not found.is_new
+        assert abs(found.since - (BEGAN + timedelta(minutes=60))) <= timedelta(minutes=8)
+        assert found.after.low is not None and found.after.high is not None
+        within += found.after.low < 0.4 < found.after.high
+    assert within >= 17, "of 20 intervals of 95 %"
+
+
+def test_a_new_model_is_held_against_the_others_before() -> None:
+    chance = random.Random(5)
+    found = change({"old": made(chance, 0.06, 100), "gpt-x": made(chance, 0.4, 40, 60)})
+    assert found is not None and (found.model, found.is_new) == ("gpt-x", True)
+    assert found.since >= BEGAN + timedelta(minutes=60)
+
+
+def test_it_is_asked_of_what_is_stored(bring: Bring, db: orm.Session) -> None:
+    lines: list[str] = []
+    for at in range(24):
+        when = (BEGAN + timedelta(hours=at)).isoformat()
+        text = '{"a": 1}' if at < 12 else '{"a": 1,}'
+        row = {"session_id": f"s{at}", "recorded_at": when, "kind": "response", "model": "m"}
+        lines += [json.dumps(row | {"text": text if number else "{}"}) for number in range(5)]
+    bring("\n".join(lines).encode(), filename="s.jsonl", home="direct")
+    found = incident(db, Filters())
+    assert found.step == "hour" and len(found.steps) == 24 and not found.cut
+    assert [line.model for line in found.series] == ["m"]
+    assert sum(of for of, _ in found.series[0].points) == 120
+    assert found.change is not None and found.change.since == BEGAN + timedelta(hours=12)
+    assert (found.change.before.count, found.change.after.count, found.change.after.of) == (0, 48, 60)
+    assert incident(db, Filters(until="2026-11-08T12:00")).change is None

@@ -1,0 +1,234 @@
+"""The failure rate over time, a series a model, and the one change in it that chance does not make."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+from math import erfc, log, sqrt
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.db.types import moment
+from webapp.store.failures.rates import Rate, rate
+from webapp.store.models import FacetValue, FailedResponse, Session, SessionFacet
+from webapp.store.sessions import sessions
+from webapp.store.sessions.filters import Filters
+from webapp.store.statistics import timesteps
+from webapp.store.write.parser import OURS
+from webapp.store.write.tally import VERDICTS
+
+MOST_SESSIONS = 20_000
+"""the newest that are looked at"""
+MOST_SERIES = 6
+LEVEL = 0.05
+"""how often a page may speak of a change where there is none"""
+_LEAST = 5
+"""sessions on either side of a change: fewer say nothing"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The responses of one model in one session: when it began, how many there are, how many failed, and the first
+    that did."""
+
+    at: datetime
+    responses: int
+    failed: int
+    first_failed: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Since `since` a model's responses fail at another rate than before; of a new model, than the others before."""
+
+    model: str
+    since: datetime
+    before: Rate
+    after: Rate
+    is_new: bool
+    chance: float
+    """how often chance alone makes such a change, all that was looked at considered"""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line of the chart: (responses, failed) by step, a pair for each of `Incident.steps`; `first` is its begin."""
+
+    model: str
+    points: list[tuple[int, int]]
+    first: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """What failed when. `steps` are begin and end of each step of time, `step` what it is; `cut` says that older
+    sessions are not in it."""
+
+    step: str
+    steps: list[tuple[datetime, datetime]]
+    series: list[Series]
+    change: Change | None
+    cut: bool
+
+
+def incident(db: orm.Session, filters: Filters) -> Incident:
+    """Of the newest sessions in view."""
+    samples, cut = _samples(db, filters)
+    times = [sample.at for of_model in samples.values() for sample in of_model]
+    if not times:
+        return Incident("day", [], [], None, False)
+    step, edges = timesteps.edges(min(times), max(times))
+    largest = sorted(samples, key=lambda model: (-sum(one.responses for one in samples[model]), model))
+    series = [_series(model, samples[model], edges) for model in largest[:MOST_SERIES]]
+    if rest := [one for model in largest[MOST_SERIES:] for one in samples[model]]:
+        series.append(_series(f"{len(largest) - MOST_SERIES} others", rest, edges))
+    return Incident(step, list(pairwise(edges)), series, change(samples), cut)
+
+
+def change(samples: dict[str, list[Sample]]) -> Change | None:
+    """The change that makes most failures more, or fewer, of those that chance makes less often than `LEVEL`."""
+    changes = [one for model, of_model in samples.items() if (one := _within(model, of_model)) is not None]
+    changes += [one for model in samples if (one := _of_new(model, samples)) is not None]
+    sure = [one for one in (replace(one, chance=one.chance * len(changes)) for one in changes) if one.chance <= LEVEL]
+    return max(sure, key=_excess, default=None)
+
+
+def _excess(one: Change) -> float:
+    return abs((one.after.share or 0) - (one.before.share or 0)) * (one.after.of or 0)
+
+
+def _within(model: str, samples: Sequence[Sample]) -> Change | None:
+    """The likeliest change within a model's sessions; its chance counts every place where it could have been."""
+    ordered = sorted(samples, key=lambda sample: sample.at)
+    responses, failed = (_sums(getattr(one, name) for one in ordered) for name in ("responses", "failed"))
+    places = [at for at in range(_LEAST, len(ordered) - _LEAST + 1) if ordered[at].at != ordered[at - 1].at]
+    if not places:
+        return None
+    whole = (responses[-1], failed[-1])
+
+    def gain(at: int) -> float:
+        before = (responses[at], failed[at])
+        return _likelihood(*before) + _likelihood(whole[0] - before[0], whole[1] - before[1]) - _likelihood(*whole)
+
+    at = max(places, key=gain)
+    return _change(model, ordered[:at], ordered[at:], gain(at), len(places), is_new=False)
+
+
+def _of_new(model: str, samples: dict[str, list[Sample]]) -> Change | None:
+    """A model that was not there in the beginning, against what the others did before it came."""
+    own = sorted(samples[model], key=lambda sample: sample.at)
+    others = [one for name, of_model in samples.items() if name != model for one in of_model if one.at < own[0].at]
+    if len(own) < _LEAST or len(others) < _LEAST:
+        return None
+    (n1, f1), (n2, f2) = _total(others), _total(own)
+    gain = _likelihood(n1, f1) + _likelihood(n2, f2) - _likelihood(n1 + n2, f1 + f2)
+    return _change(model, others, own, gain, 1, is_new=True)
+
+
+def _change(
+    model: str, before: Sequence[Sample], after: Sequence[Sample], gain: float, places: int, *, is_new: bool
+) -> Change:
+    """Responses of a session fail together: what is known is as much less as they do."""
+    together = _together(before, after)
+    free = len(before) + len(after) - 2
+    chance = min(1.0, places * _tail(max(0.0, 2 * gain / together), free))
+    since = next((one.first_failed for one in after if one.first_failed is not None), after[0].at)
+    rates = [_thinned(part, together) for part in (before, after)]
+    return Change(model, since if _rises(*rates) else after[0].at, rates[0], rates[1], is_new, chance)
+
+
+def _rises(before: Rate, after: Rate) -> bool:
+    return (after.share or 0) > (before.share or 0)
+
+
+def _thinned(samples: Sequence[Sample], together: float) -> Rate:
+    """The rate of these, with the interval that so many fewer independent responses have."""
+    of, count = _total(samples)
+    thin = rate("", round(count / together), max(1, round(of / together)))
+    return replace(rate("", count, of), low=thin.low, high=thin.high)
+
+
+def _together(*parts: Sequence[Sample]) -> float:
+    """How many times the variance between sessions is that of independent responses; 1 at least."""
+    squares = expected = 0.0
+    for part in parts:
+        of, count = _total(part)
+        share = count / of
+        squares += sum((one.failed - share * one.responses) ** 2 for one in part)
+        expected += of * share * (1 - share)
+    free = sum(map(len, parts)) - len(parts)
+    return max(1.0, squares / expected * (free + len(parts)) / free) if expected and free > 0 else 1.0
+
+
+def _tail(square: float, free: int) -> float:
+    """How often Student's t with `free` degrees of freedom is so far from 0 (Wallace's approximation, 1959)."""
+    normal = sqrt(free * log(1 + square / free)) * (8 * free + 1) / (8 * free + 3)
+    return erfc(normal / sqrt(2))
+
+
+def _likelihood(of: int, count: int) -> float:
+    """The logarithm of how likely `count` of `of` are at their own rate."""
+    return sum(part * log(part / of) for part in (count, of - count) if part)
+
+
+def _total(samples: Sequence[Sample]) -> tuple[int, int]:
+    return sum(one.responses for one in samples), sum(one.failed for one in samples)
+
+
+def _sums(numbers: Iterable[int]) -> list[int]:
+    sums = [0]
+    for number in numbers:
+        sums.append(sums[-1] + number)
+    return sums
+
+
+def _series(model: str, samples: Sequence[Sample], edges: Sequence[datetime]) -> Series:
+    points = [[0, 0] for _ in edges[1:]]
+    at = 0
+    ordered = sorted(samples, key=lambda sample: sample.at)
+    for sample in ordered:
+        while at + 2 < len(edges) and sample.at >= edges[at + 1]:
+            at += 1
+        points[at][0] += sample.responses
+        points[at][1] += sample.failed
+    return Series(model, [(of, count) for of, count in points], ordered[0].at)
+
+
+def _samples(db: orm.Session, filters: Filters) -> tuple[dict[str, list[Sample]], bool]:
+    """By model, "" where none is named; whether there are more sessions than were looked at."""
+    view = sessions.view(db, filters)
+    newest = sa.select(Session.id, Session.happened_at, Session.response_count).where(*view.where())
+    newest = newest.order_by(Session.happened_at.desc(), Session.id.desc()).limit(MOST_SESSIONS)
+    rows = db.execute(newest).all()
+    ids = newest.with_only_columns(Session.id).subquery()
+    here = sa.select(ids.c.id)
+    responses: dict[int, Counter[str]] = defaultdict(Counter)
+    names = [f"model {OURS} {verdict}" for verdict in VERDICTS]
+    query = sa.select(SessionFacet.session_id, FacetValue.value, SessionFacet.count.label("times"))
+    query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id)
+    for row in db.execute(query.where(FacetValue.name.in_(names), SessionFacet.session_id.in_(here))):
+        responses[row.session_id][row.value] += row.times
+    failed = _failed(db, filters, here)
+    samples: dict[str, list[Sample]] = defaultdict(list)
+    for session in rows:
+        named = responses[session.id]
+        named[""] = max(session.response_count - named.total(), failed.get((session.id, ""), (0, 0))[0])
+        for model, count in named.items():
+            failures, first = failed.get((session.id, model), (0, None))
+            began = None if first is None else moment(first)
+            if count:
+                samples[model].append(Sample(session.happened_at, count, min(failures, count), began))
+    return samples, len(rows) == MOST_SESSIONS
+
+
+def _failed(db: orm.Session, filters: Filters, here: sa.Select[int]) -> dict[tuple[int, str], tuple[int, int | None]]:
+    model = sa.func.coalesce(FailedResponse.model, "")
+    query = sa.select(FailedResponse.session_id, model, sa.func.count(), sa.func.min(FailedResponse.at))
+    query = query.where(FailedResponse.under == filters.under, FailedResponse.session_id.in_(here))
+    if filters.model is not None:
+        query = query.where(FailedResponse.model == filters.model)
+    return {(row[0], row[1]): (row[2], row[3]) for row in db.execute(query.group_by(FailedResponse.session_id, model))}

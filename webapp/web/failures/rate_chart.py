@@ -1,0 +1,87 @@
+"""The chart of failure rates: where its lines, links and flags stand, in units of 1000 by 100; templates draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from webapp.store.sessions.filters import Filters
+from webapp.store.statistics import timesteps
+from webapp.store.statistics.incident import Incident
+from webapp.web.sessions import list_filters
+
+WIDTH = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChartStep:
+    """One step of time: its rectangle, its begin in words, and the address of this page within it."""
+
+    x: float
+    width: float
+    words: str
+    since: str
+    until: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Something that began at `x`."""
+
+    x: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class RateChart:
+    """`most` is the rate at the top; `lines` are SVG points by series, in its order."""
+
+    incident: Incident
+    most: float
+    steps: list[ChartStep]
+    lines: list[str]
+    flags: list[Flag]
+
+
+def chart(incident: Incident, filters: Filters) -> RateChart | None:
+    """None where there is nothing to draw."""
+    if not incident.steps:
+        return None
+    rates = [count / of for series in incident.series for of, count in series.points if of]
+    most = max([0.1, *rates])
+    lines = [_line(series.points, most) for series in incident.series]
+    return RateChart(incident, most, _steps(incident, filters), lines, list(_flags(incident)))
+
+
+def _line(points: Sequence[tuple[int, int]], most: float) -> str:
+    width = WIDTH / len(points)
+    places = ((at, count / of) for at, (of, count) in enumerate(points) if of)
+    return " ".join(f"{(at + 0.5) * width:.1f},{100 - 98 * rate / most:.1f}" for at, rate in places)
+
+
+def _steps(incident: Incident, filters: Filters) -> list[ChartStep]:
+    width, form = WIDTH / len(incident.steps), "%-d %b %Y %H:%M" if incident.step == "hour" else "%-d %b %Y"
+    after, before = filters.span()
+    steps = []
+    for at, (start, end) in enumerate(incident.steps):
+        since, until = (timesteps.text(when) for when in (max(start, after or start), min(end, before or end)))
+        url = list_filters.address(filters.active(), since=since, until=until)
+        steps.append(ChartStep(round(at * width, 2), round(width, 2), start.strftime(form), since, until, url))
+    return steps
+
+
+def _flags(incident: Incident) -> list[Flag]:
+    """What changed, and the models that were not there in the first tenth of the time."""
+    start, end = incident.steps[0][0], incident.steps[-1][1]
+    news = [series for series in incident.series if series.model and series.first > start + (end - start) / 10]
+    flags = [_flag(series.first, f"new model {series.model}", start, end) for series in news]
+    if (change := incident.change) is not None and not change.is_new:
+        flags.append(_flag(change.since, "change", start, end))
+    return flags
+
+
+def _flag(when: datetime, words: str, start: datetime, end: datetime) -> Flag:
+    share = (when - start) / max(end - start, timedelta(microseconds=1))
+    return Flag(round(WIDTH * min(1.0, max(0.0, share)), 1), f"{when:%-d %b %H:%M} {words}")
