@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from webapp.parsing.decode import decode
+from webapp.parsing.decode import decode, first_keys
 from webapp.parsing.edit import Edit, apply, to_raw
 from webapp.parsing.machine.tokens import OPENERS, SCALAR, STRING
 from webapp.parsing.one_character import closed_twice, opened_twice
@@ -41,6 +41,7 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     names = {edit.repair for edit in attempt.edits}
     if "set" in names and (pair := _pair.search(raw, *attempt.span)):
         yield Flag("closed_by_guess", Span(*pair.span()))
+    yield from _at_the_end(raw, attempt, names)
     if {"missing_value", "comment"} <= names:
         yield next(Flag("left_over", edit.span) for edit in attempt.edits if edit.repair == "comment")
     if {"missing_value", "missing_comma"} <= names:
@@ -50,8 +51,26 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     if names & _REQUOTED and (at := _swallowed(apply(raw, attempt.span, attempt.edits))) >= 0:
         place = to_raw(attempt.span, attempt.edits, at)
         yield Flag("swallowed_keys", Span(place, place))
+    made = [edit.span for edit in attempt.edits if edit.repair in _MOVED | _QUOTES]
+    if made and first_keys(apply(raw, attempt.span, attempt.edits))[1]:
+        yield Flag("closed_by_guess", made[0])
     if names & _DOUBTFUL:
         yield from _brackets(raw, attempt, cut)
+
+
+def _at_the_end(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
+    """Closing brackets at the text's end that may be of the string or the comment before them."""
+    behind = raw[attempt.span.end : attempt.span.end + 2_000]
+    if "\n" in behind.strip() or not names & {"missing_quote", "comment"}:
+        return
+    for edit in reversed(attempt.edits):
+        rest = raw[edit.span.end : attempt.span.end]
+        if (edit.repair == "missing_quote" and not behind.strip()) or (
+            edit.repair == "comment" and edit.old.startswith(("//", "#"))
+        ):
+            if rest and not rest.strip("}] \t"):
+                yield Flag("closed_by_guess", edit.span)
+            return
 
 
 def _values_left_out(attempt: Attempt) -> Iterator[Flag]:
@@ -112,7 +131,7 @@ def _brackets(raw: str, attempt: Attempt, cut: bool) -> Iterator[Flag]:
 
 def _is_guess(raw: str, attempt: Attempt, edit: Edit, cut: bool) -> bool:
     """Whether a bracket at a value's end could as well stand elsewhere, or nothing of the text closes the value."""
-    behind = raw[edit.span.end : attempt.span.end].strip()
+    behind = raw[edit.span.end : attempt.span.end].strip(", \t\r\n")
     if edit.repair == "missing_closer":
         if not behind:
             return not cut or opened_twice(raw, attempt.span)

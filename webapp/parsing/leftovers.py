@@ -22,6 +22,8 @@ _tag = r"\[/?[A-Z][A-Z_]{2,30}\]"
 _begun_by = (Target("<", re.compile(f"<(?:{_call_tag})")), Target('"', re.compile(_key), re.compile(KEY_END)))
 _key_end = later(KEY_END)
 _any_tag = later(r"<[^<>\n]{1,100}>|```\w*")
+_hanging = later(r'"\s*(?:,\s*(?:"[^"\n]{0,200}"?\s*)?)?\Z|,\s*"[^"\n]{0,200}"?\s*\Z')
+"""What follows a value at the text's end as if more members followed."""
 _between_tags = later(r"\s*[\w.:/-]{0,80}\s*")
 _named_tag = later(r"<(?:[a-z]{1,30}:)?(?:parameter|arg_key|arg_value|(?:function|invoke)[= ])")
 _no_bracket = later(r"[^{}\[\]]++")
@@ -57,6 +59,9 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
     for kind, start, end in runs:
         if kind not in ("thought", "tag"):
             yield Flag("left_over", Span(start, end))
+    start, end = max((tracer.attempts[index].span for index in tracer.chosen), key=lambda span: span.end)
+    if tracer.raw[start - 1 : start] != '"' and (hanging := _hanging.match(tracer.raw, end)):
+        yield Flag("left_over", Span(*hanging.span()))
     for attempt in tracer.attempts:
         if attempt.strategy == "unopened" and attempt.outcome == "rejected":
             yield Flag("left_over", attempt.span)

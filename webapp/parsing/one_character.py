@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from webapp.parsing import suspects
-from webapp.parsing.decode import scan
+from webapp.parsing.decode import first_keys, scan
 from webapp.parsing.edit import Edit
 from webapp.parsing.machine import quotes_inside
 from webapp.parsing.machine.tokens import SCALAR
@@ -222,7 +222,7 @@ def _changed(raw: str, start: int, text: str, failed: int) -> Mended | None:
             continue
         other = text[:at] + char + text[at + width :]
         stop, value, failure = _decoded(other)
-        if failure < 0 and stop > failed and not _goes_on.match(other, stop):
+        if failure < 0 and stop > failed and not _goes_on.match(other, stop) and not first_keys(other[:stop])[1]:
             old = text[at : at + width]
             name = "semicolon" if old == ";" and char == "," else (_MISTAKEN if width else _MISSING)[char]
             edit = Edit(name, Span(start + at, start + at + width), old, char)

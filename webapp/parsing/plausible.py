@@ -161,8 +161,8 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
             if lenient and _lenient_array.match(raw, at, end)
             else "no value follows the bracket: a mark or a word in brackets"
         )
-    kind = look.lastgroup
-    if kind == "empty" and not lenient and not _alone(raw, look.end(), context.line_before(raw, at)):
+    kind, before = look.lastgroup, context.line_before(raw, at)
+    if kind == "empty" and not lenient and (not _alone(raw, look.end(), before) or before.strip() in ("-", "*", "+")):
         return "an empty pair of brackets in a sentence"
     if kind in ("end", "quote", "comma", "dots", "pair") and not lenient:
         return "no value follows the bracket"

@@ -65,8 +65,26 @@ def fault_sentence(fault: Fault) -> str:
     return f"{wording(fault.message)} at line {fault.line}, column {fault.column}, offset {fault.at}"
 
 
+CALL_REPAIRS = frozenset(("call_markup", "call_syntax"))
+FAMILIES = {"<function=": "Qwen", "<invoke": "Claude", "<tool_call>": "GLM", "call:": "Gemma", "": "Python"}
+"""Whose notation a call is in that begins so, the first that fits."""
+
+
+def call_sentence(attempt: Attempt) -> str | None:
+    """What a call that is well formed but no JSON is: `a Qwen call of f with 3 arguments`; None for anything else."""
+    if not attempt.edits or not CALL_REPAIRS.issuperset({edit.repair for edit in attempt.edits}):
+        return None
+    value = attempt.value if isinstance(attempt.value, dict) else {}
+    arguments = value.get("arguments")
+    held = f" with {counted(len(arguments), 'argument')}" if isinstance(arguments, dict) else ""
+    family = next(name for begin, name in FAMILIES.items() if begin in attempt.edits[0].old)
+    return f"a {family} call of {clipped(str(value.get('name')), LONGEST_CHANGE)}{held}"
+
+
 def change_sentence(edit: Edit) -> str:
     """What an edit does: `removes "}}"`, `inserts ":"`, `replaces "None" by "null"`."""
+    if edit.repair in CALL_REPAIRS and len(edit.new) > 1:
+        return "reads the markup of a call"
     old, new = (_QUOTES.get(text) or f'"{clipped(text, LONGEST_CHANGE)}"' for text in (edit.old, edit.new))
     return f"replaces {old} by {new}" if edit.old and edit.new else f"removes {old}" if edit.old else f"inserts {new}"
 
@@ -87,12 +105,16 @@ def repairs_sentence(attempt: Attempt) -> str:
 def attempt_sentence(attempt: Attempt, chosen: bool) -> str:
     """What became of an attempt, in words."""
     after = f" after {repairs_sentence(attempt)}" if attempt.edits else ""
+    if attempt.outcome == "accepted" and chosen and (call := call_sentence(attempt)):
+        return f"Accepted: {call}."
     if attempt.outcome == "accepted":
         return f"Accepted{after}." if chosen else f"Decodes{after}, but was not chosen."
     if attempt.outcome == "rejected":
         return f"Discarded{after}: {attempt.reason}."
     if attempt.error and attempt.reason:
         return f"Failed{after}: {attempt.reason}: {fault_sentence(attempt.error)}."
+    if attempt.error and attempt.strategy == "whole" and attempt.error.at == attempt.span.start and not after:
+        return "Looked at: the response as a whole is not JSON."
     if attempt.error:
         return f"{fault_sentence(attempt.error)}{after and ',' + after}."
     return f"Failed{after}: {attempt.reason}."
@@ -136,6 +158,9 @@ def _reads(trace: Trace) -> str:
     flags = placed_flags(trace)
     more = f" and {counted(len(flags) - 2, 'flag')} more" if len(flags) > 2 else ""
     flagged = f"; {', '.join(flags[:2])}{more}" if flags else ""
+    calls = [call_sentence(trace.attempts[index]) for index in trace.chosen]
+    if calls and all(calls):
+        return f"reads {', '.join(call for call in calls[:4] if call)}{' …' if len(calls) > 4 else ''}{flagged}"
     if edits := chosen_edits(trace):
         return f"reads {values} after {counted(len(edits), 'edit')} ({', '.join(repair_names(edits)[:4])}){flagged}"
     if trace.verdict == "repaired":

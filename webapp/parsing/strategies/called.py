@@ -67,6 +67,7 @@ def _take_list(finder: Finder, start: int) -> int:
     if not calls or calls[-1].problem or not ends:
         reason = calls[-1].problem if calls and calls[-1].problem else "the list of calls does not end as one"
         return finder.reject("called", start, max(at, start + 1), reason or "")
+    finder.tracer.reject("called", Span(start, start + 1), "the bracket round a list of calls")
     for call in calls:
         take_call(finder, call, MARKED if finder.lenient(start) or finder.mark.kind == "call" else PROSE)
     return ends.end()
