@@ -19,6 +19,8 @@ from webapp.config import Settings
 from webapp.store.db import database
 
 KINDS = ("sqlite", "postgresql", "postgresql+worker", "postgresql+worker+redis")
+LONGEST_AWAY = 10.0
+"""seconds for which the database is away, now and then"""
 PROFILE = "windlass-balanced"
 
 
@@ -80,7 +82,8 @@ class World:
             kill_pid(chance.choice(under))  # a process of Celery's, or of a run's: the worker itself stays
             return True
         process.kill()
-        time.sleep(chance.choice((0.0, 0.0, chance.uniform(0, 3.0))))
+        away = (LONGEST_AWAY,) if process is self.database else ()
+        time.sleep(chance.choice((0.0, 0.0, chance.uniform(0, 3.0), *away)))
         self.engine.dispose()
         process.start()
         return True

@@ -292,6 +292,27 @@ def test_a_worker_that_dies_over_it_again_and_again_gives_up(
     assert job.state == "failed" and job.result is not None and job.result["error"]["code"] == "gave_up"
 
 
+@pytest.mark.parametrize(("where", "state"), [("end", "done"), ("between", "failed")])
+def test_what_is_stored_is_said_where_a_worker_died_over_it_too_often(
+    where: str, state: str, engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session
+) -> None:
+    number = make(lines())
+    with child(settings, where) as process:
+        process.kill()
+    disconnected(engine)
+    with engine.begin() as connection:
+        tasks.note(connection, number, {"dump": connection.scalar(sa.select(Dump.id))})
+    for _ in range(tasks.MOST_TRIES):
+        assert tasks.begin(engine, number) is not None
+    worker.work(engine, settings)
+    job = find(number)
+    assert job.state == state
+    if state == "failed":
+        assert 0 < all_whole(db) < SESSIONS
+        assert f" {all_whole(db)} of its sessions are stored. What was stored stays" in job.result["error"]["message"]
+    assert db.scalars(sa.select(Dump.state)).all() == [state]  # nobody takes it up again by itself
+
+
 def test_a_dump_whose_reader_was_killed_is_taken_up(
     engine: sa.Engine, settings: Settings, db: orm.Session, tmp_path: Path
 ) -> None:

@@ -29,7 +29,7 @@ from webapp.store.ingest import dump_files, dump_locks, kept_dumps
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
 from webapp.store.jobs import uploads
-from webapp.store.models import Dump, Task
+from webapp.store.models import Dump, Session, Task
 from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.tasks import HELD, IMPORT, LIVE, TaskFailed, TaskLine
 
@@ -229,6 +229,22 @@ def _note_failure(engine: sa.Engine, dump_id: int | None) -> None:
     with database.writing(engine) as connection:
         wrong = sa.and_(Dump.id == dump_id, Dump.state == "reading")
         connection.execute(sa.update(Dump).where(wrong).values(state="failed", error=error))
+
+
+def is_stored(engine: sa.Engine, task: TaskLine) -> bool:
+    """Whether all of a file is stored, though who read it died: then that is only noted."""
+    with engine.connect() as connection:
+        state = connection.scalar(sa.select(Dump.state).where(Dump.id == dump_of(task)))
+    return bool(task.about["spooled"]) and state == "done"
+
+
+def give_up(engine: sa.Engine, task: TaskLine) -> str:
+    """Have nobody read a dump again that killed its reader; how many of its sessions are stored, in words."""
+    _note_failure(engine, dump_of(task))
+    with engine.connect() as connection:
+        begun = sa.select(sa.func.count()).where(Session.dump_id == dump_of(task), Session.deleted_at.is_(None))
+        count = connection.scalar(begun) or 0
+    return f"{count:,} of its sessions are stored. " if count else ""
 
 
 def take_up(engine: sa.Engine, settings: Settings) -> None:
