@@ -101,25 +101,3 @@ def test_wrong_use(tmp_path: Path) -> None:
     log = dump(tmp_path, "{}")
     assert CliRunner().invoke(main, ["contract", "--tools", str(bad), log]).exit_code == 2
     assert CliRunner().invoke(main, ["contract", str(tmp_path / "none")]).exit_code == 2
-
-
-@pytest.fixture(scope="module")
-def reports(shared: Path) -> list[tuple[Path, dict[str, object]]]:
-    folder = shared / "cases/reports"
-    lines = [json.loads(line) for line in (folder / "expected.jsonl").read_text().splitlines()]
-    return [(folder / line["file"], line["expected"]) for line in lines]
-
-
-def test_the_reports_show_their_contract_and_why_the_model_stopped(
-    reports: list[tuple[Path, dict[str, object]]],
-) -> None:
-    for path, expected in reports:
-        responses = json.loads(CliRunner().invoke(main, ["contract", "--json", str(path)]).stdout)["responses"]
-        contracts = [response["contract"] for response in responses]
-        if "contract" in expected:
-            assert expected["contract"] in [contract["state"] for contract in contracts], path.name
-        if "path" in expected:
-            places = [(one["path"], one["keyword"]) for contract in contracts for one in contract["mismatches"][:1]]
-            assert (expected["path"], expected["keyword"]) in places, path.name
-        if "stop" in expected:
-            assert expected["stop"] in [response["stop"]["reason"] for response in responses if response["stop"]]

@@ -52,7 +52,8 @@ class SessionAnswers:
     def add(self, turn: Turn) -> None:
         self.kinds[turn.kind] += 1
         is_bare = turn.kind == "tool_call" and turn.raw == "" and bool(turn.tool_calls)
-        says_nothing = not turn.raw and not is_bare
+        is_billed = turn.stop is not None and turn.tokens_out is not None  # it was read, and nothing arrived
+        says_nothing = not turn.raw and not is_bare and not is_billed
         if turn.kind == "event":
             self.mute += not (turn.raw or turn.role or turn.phase or turn.agent)
         else:

@@ -206,7 +206,7 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
     if isinstance(as_object(value.get("result")).get("message"), dict) and key not in value:  # Anthropic's batches
         response, response_at = value["result"], ("result",)
     turns = exchange(request, body or response, request_at, response_at, conversation)
-    if not any(turn.written_by_model for turn, _ in turns):
+    if not any(turn.written_by_model or (turn.stop and turn.tokens_out) for turn, _ in turns):
         turns = [*(placed for placed in turns if placed[0].kind != "event"), *failure_turns(value, key, conversation)]
         unanswered(value, turns, conversation)
     if body is not None:  # it stood there as a text, and was put together

@@ -26,7 +26,7 @@ from webapp.dumps.messages.turns import (
     unplaced,
     with_once,
 )
-from webapp.dumps.records import Stop, Turn
+from webapp.dumps.records import MODEL_KINDS, Stop, Turn, changed
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_text, text
 
@@ -89,7 +89,7 @@ def _is_count(response: dict[str, Any]) -> bool:
 
 def unanswered(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Conversation) -> None:
     """Note what an entry holds that should hold an answer and says none, no error and nothing else to be told."""
-    if conversation.notes or any(turn.kind in _TELLING and turn.raw is not None for turn, _ in turns):
+    if conversation.notes or any(turn.kind in _TELLING and (turn.raw is not None or turn.stop) for turn, _ in turns):
         return
     names_answers = any(_ANSWERING.search(key) and "token" not in key.lower() for key in map(str, entry))
     if not names_answers and entry.get("object") not in _BODY_OBJECTS:
@@ -121,6 +121,9 @@ def answer(body: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
         for parts, why in [(parts, why) for parts, why in each if parts] or each[:1]
         for placed in turns_of(parts, "assistant", conversation, sent_at=when, stop=why)
     ]
+    thought = next((turn for turn, _ in turns if turn.stop is not None), None)
+    if thought is not None and not any(turn.kind in MODEL_KINDS for turn, _ in turns):  # reasoning alone, no answer
+        turns.append((changed(thought, kind="response", raw=None, role="assistant", model=conversation.model), None))
     return [*with_once(turns, spent(_usage(body))), *_failed_choices(body)]
 
 

@@ -24,7 +24,7 @@ class BilledButEmpty(Observer):
         super().__init__(context)
         self.entry = -1
         self.reasoning: int | None = None
-        self.said = False
+        self.said = self.thinks = False
         self.empty: _Empty | None = None
         self.tokens = self.thought = self.thought_alone = self.no_call = 0
 
@@ -33,7 +33,8 @@ class BilledButEmpty(Observer):
             if turn.kind in _MODEL and self.empty is not None and turn.tokens_out in (None, self.empty.tokens):
                 self.empty = None  # one answer, logged in several entries
             self.settle()
-            self.entry, self.reasoning, self.said = turn.entry, None, False
+            self.entry, self.reasoning, self.thinks, self.said = turn.entry, None, False, False
+        self.thinks |= turn.kind == "event" and turn.role == "thinking"
         if turn.reasoning is not None:
             self.reasoning = turn.reasoning
         if turn.kind not in _MODEL:
@@ -46,10 +47,12 @@ class BilledButEmpty(Observer):
     def settle(self) -> None:
         """An entry is over: whether it was empty shows now."""
         if self.empty is not None and not self.said:
+            counted = self.empty.tokens if self.thinks else 0  # what was thought is there, and nothing else
+            thought = counted if self.reasoning is None else self.reasoning
             self.marked.add(self.empty.position)
             self.tokens += self.empty.tokens
-            self.thought += self.reasoning or 0
-            self.thought_alone += (self.reasoning or 0) >= self.empty.tokens
+            self.thought += thought
+            self.thought_alone += thought >= self.empty.tokens
             self.no_call += self.empty.stop == "tool_call"
         self.empty = None
 
