@@ -59,7 +59,7 @@ class Declared(Format):
     def __init__(self, name: str, spec: dict[str, Any]) -> None:
         self._name, self.spec, self.shapes = name, spec, spec["shapes"]
         self.times, self.parent_key = tuple(spec.get("times", ())), spec.get("parent")
-        self.grows, self.by_key = bool(spec.get("grows")), bool(spec.get("by_key"))
+        self.by_key = bool(spec.get("by_key"))
         self.home = spec.get("home")
         self.id_key, self.id_name = spec.get("id_key", ""), spec.get("id_name", "id")
 

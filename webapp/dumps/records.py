@@ -118,14 +118,6 @@ class Turn:
         return self.raw is not None and self.kind in MODEL_KINDS
 
 
-@dataclass(frozen=True, slots=True)
-class LaterKnown:
-    """What a session's later entries tell of its turn number `ordinal`, which was read before: a turn of that alone."""
-
-    ordinal: int
-    turn: Turn
-
-
 _PLACES = {field.name: place for place, field in enumerate(fields(Turn))}
 _values = attrgetter(*_PLACES)
 

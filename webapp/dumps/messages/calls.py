@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -18,8 +17,6 @@ CALL_LISTS = (
 )
 _ITEM_ARGUMENTS = ("arguments", "action", "queries", "code", "input", "operation", "revised_prompt")
 ARGUMENTS = ("arguments", "input", "args", "code", "tool_kwargs")
-_CALLISH = re.compile("tool|call|function|invocation", re.I)
-_LONGEST_KEY = 80
 _STEPS, _MOST_ITEMS = 4, 20
 """how far into a value, and into a list, calls are looked for"""
 ID_KEYS = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
@@ -146,11 +143,6 @@ def invoked(invocation: dict[str, Any]) -> Iterator[Piece]:
     answer = next((invocation[key] for key in ("result", "output") if invocation.get(key) is not None), None)
     if answer is not None:
         yield Piece("result", text_or_json(answer, ())[0], None, piece.name, piece.id)
-
-
-def is_callish(key: str) -> bool:
-    """Whether a key may hold calls, by its name."""
-    return len(key) <= _LONGEST_KEY and _CALLISH.search(key) is not None
 
 
 def has_arguments(value: Any, depth: int) -> bool:
