@@ -157,8 +157,8 @@ def _closers_ahead(machine: Machine) -> int:
 
 def first_to_close(machine: Machine) -> str:
     """The first bracket behind `machine.at` that closes what was open before it, as far as is looked; else nothing."""
-    depth, end = 0, min(machine.end, machine.at + 2_000)
-    machine.look -= 1_000
+    depth, end = 0, min(machine.end, machine.at + 600)
+    machine.look -= 300
     for token in bracket.finditer(machine.raw, machine.at, end if machine.look > 0 else machine.at):
         char = token[0][0]
         if char in "}]" and not depth:
