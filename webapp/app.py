@@ -32,6 +32,7 @@ from webapp.web import (
     responses,
     runs,
     statistics,
+    tasks,
     templating,
     traces,
     transfer,
@@ -52,7 +53,7 @@ BLUEPRINTS = (
     *(session_pages, growth, turn_pages, responses, selection, statistics, saved_views),
     *(dump_pages, job_pages, mapping_api, mapping_pages, exports, export_jobs, home_pages, traces),
     *(failure_pages, failure_actions, failures_api, queue_pages),
-    *(profiles, compare_pages, runs, patterns, playground),
+    *(profiles, compare_pages, runs, tasks, patterns, playground),
     *(login, account_pages, admin_pages, audit_pages, oidc_login),
     *(guide, machine_logs, reference_pages, help_pages, health, metrics),
 )

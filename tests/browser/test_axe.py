@@ -40,7 +40,7 @@ PAGES = (
     "/dumps",
     "/homes",
     "/dumps/1",
-    "/exports",
+    "/tasks",
     "/exports/new?failed=1",
     "/mappings",
     "/mappings/make",

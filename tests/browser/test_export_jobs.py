@@ -61,9 +61,9 @@ def test_a_selection_and_all_are_exported_by_keys(page: Page, url: str, stored: 
 def test_an_export_is_cancelled_in_its_row(page: Page, url: str, stored: None) -> None:
     page.goto(f"{url}/exports/new")
     page.get_by_role("button", name="Export in the background").click()
-    page.goto(f"{url}/exports")
-    page.locator("tr[id^=export-]").first.locator("a[data-row]").focus()
+    page.goto(f"{url}/tasks?kind=export")
+    page.locator("tr[id^=task-]").first.locator("a[data-row]").focus()
     page.keyboard.press("C")
-    row = page.locator("tr[id^=export-]").first
+    row = page.locator("tr[id^=task-]").first
     expect(row).to_contain_text(re.compile("Cancelled|done"))
-    assert page.url.endswith("/exports")
+    assert page.url.endswith("/tasks?kind=export")

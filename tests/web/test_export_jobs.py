@@ -169,7 +169,7 @@ def test_a_page_asks_how_and_follows_without_a_script(stored: FlaskClient, work:
     work()
     done = stored.get("/exports/1").text
     assert 'href="/exports/1/file"' in done and "2" in done and "Removed on" in done and "hx-trigger" not in done
-    assert "sessions-1.zip" in stored.get("/exports").text
+    assert "/exports/1/file" in stored.get("/tasks?kind=export").text
 
 
 def test_selected_sessions_are_exported_in_the_background(stored: FlaskClient, work: Work) -> None:
@@ -184,15 +184,14 @@ def test_selected_sessions_are_exported_in_the_background(stored: FlaskClient, w
 def test_a_row_and_a_page_are_asked_for_while_it_goes_on(stored: FlaskClient, work: Work) -> None:
     made(stored)
     dumps = stored.get("/dumps").text
-    assert 'id="export-1"' in dumps and 'hx-get="/exports/1"' in dumps
-    row = stored.get("/exports/1", headers=PARTIAL).text
-    assert row.startswith("\n<tr") or row.lstrip().startswith("<tr")
-    part = stored.get("/exports/1?part=page", headers=PARTIAL).text
+    assert 'id="task-1"' in dumps and 'hx-get="/tasks/1"' in dumps
+    assert stored.get("/tasks/1", headers=PARTIAL).text.lstrip().startswith("<tr")
+    part = stored.get("/exports/1", headers=PARTIAL).text
     assert '<section id="export"' in part and "<html" not in part
-    assert "cancelled" in stored.post("/exports/1/cancel", headers=PARTIAL).text
+    assert stored.post("/exports/1/cancel").location == "/exports/1"
     work()
     assert "hx-trigger" not in stored.get("/exports/1", headers=PARTIAL).text
-    assert 'id="export-1"' not in stored.get("/dumps").text
+    assert 'id="task-1"' not in stored.get("/dumps").text
 
 
 def test_what_happened_meanwhile_is_on_the_page_and_escaped(

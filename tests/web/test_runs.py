@@ -48,7 +48,7 @@ def test_a_filter_under_a_profile_that_was_not_run_says_so(stored: FlaskClient) 
 def test_the_button_runs_it_and_then_there_are_numbers(stored: FlaskClient) -> None:
     answer = stored.post("/profiles/direct/runs", data={})
     assert answer.status_code == 303
-    assert "queued" in stored.get("/profiles/direct").text
+    assert "waiting" in stored.get("/profiles/direct").text
     work(stored)
     assert "Run on all 3 responses" in stored.get("/profiles/direct").text
     assert stored.get("/api/sessions?verdict=failed&under=direct").json["total"] == 1
@@ -64,15 +64,6 @@ def test_a_run_is_made_watched_and_cancelled_by_the_api(stored: FlaskClient) -> 
     assert stored.get(f"/api/runs/{run['id']}").json["run"]["state"] == "cancelled"
     assert stored.get("/api/runs/99").status_code == 404
     assert stored.post("/api/profiles/none/runs").status_code == 404
-
-
-def test_a_partial_shows_the_run(stored: FlaskClient) -> None:
-    partial = {"HX-Request-Type": "partial"}
-    made = stored.post("/profiles/direct/runs", data={}, headers=partial).text
-    assert "<progress" in made and "Cancel the run of direct" in made
-    work(stored)
-    shown = stored.get("/runs/1", headers=partial).text
-    assert "3 responses" in shown and "<progress" not in shown
 
 
 def test_statistics_say_what_was_not_run(stored: FlaskClient) -> None:

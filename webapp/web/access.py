@@ -27,7 +27,7 @@ ROUTES = {
         machine_logs.index mapping_api.suggest mappings.index mappings.make metrics.show patterns.index
         playground.case playground.index playground.markdown playground.raw playground.read
         profiles.index profiles.list_api profiles.responses profiles.show
-        responses.index responses.list_api runs.show runs.show_api
+        responses.index responses.list_api runs.show runs.show_api tasks.index tasks.show
         selection.ask selection.compare selection.download selection.dumps_api selection.export
         sessions.download_dump sessions.index sessions.list_api sessions.next_failure_api sessions.response
         sessions.show sessions.show_api statistics.index
@@ -38,7 +38,7 @@ ROUTES = {
         failure_actions.change labels.causes.change labels.check labels.draw
         labels.lists.settle labels.progress labels.save labels.turn.put_api labels.turn.save
         labels.undo runs.cancel runs.cancel_api runs.make runs.make_api selection.label
-        sessions.write_dump sessions.write_dump_api views.remove views.save
+        sessions.write_dump sessions.write_dump_api tasks.cancel views.remove views.save
     """,
     INGEST: """
         dumps.read_again dumps.upload dumps.upload_api guide.load_examples

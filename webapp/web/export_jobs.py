@@ -15,7 +15,6 @@ from webapp.store.jobs import export_jobs as store
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import selection as selected
 from webapp.store.sessions import sessions as session_store
-from webapp.store.sessions.sessions import BadCursor
 from webapp.store.tasks import EXPORT, TaskLine
 from webapp.web import export_views
 from webapp.web.accounts import audit_trail
@@ -25,10 +24,11 @@ from webapp.web.api.shapes import BINARY, TEXT, many, maybe, record, ref
 from webapp.web.dumps import worker_process
 from webapp.web.render import wants_partial
 from webapp.web.sessions import list_filters
+from webapp.web.tasks import ROWS_A_PAGE
+from webapp.web.tasks import page as task_page
 
 blueprint = Blueprint("export_jobs", __name__)
 
-ROWS_A_PAGE = 50
 _ZIP = {"application/zip": BINARY}
 _EXPORT = record(export=ref("Export"))
 _AUDITED = 200
@@ -52,22 +52,9 @@ def _made(selection: dict[str, Any]) -> TaskLine:
     return _find(number)
 
 
-def _page(after: str | None, limit: int) -> tuple[list[TaskLine], str | None]:
-    """Exports behind a cursor, and the next one. Raises `BadCursor`."""
-    if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
-        raise BadCursor("after is not what an earlier page gave as next")
-    exports = tasks.page(db.session.connection(), EXPORT, after=int(after) if after else None, limit=limit + 1)
-    if any(job.live for job in exports):
-        worker_process.wake()
-    return exports[:limit], str(exports[limit - 1].id) if len(exports) > limit else None
-
-
 @blueprint.get("/exports")
-def index() -> str:
-    exports, older = _page(request.args.get("after"), ROWS_A_PAGE)
-    views = [export_views.view(job) for job in exports]
-    days = current_app.config["SETTINGS"].export_days
-    return render_template("export_jobs/index.html", exports=views, older=older, days=days)
+def index() -> AnyResponse:
+    return redirect(url_for("tasks.index", kind=EXPORT), 302)
 
 
 @blueprint.get("/exports/new")
@@ -97,18 +84,15 @@ def make() -> AnyResponse:
 
 @blueprint.get("/exports/<int:number>")
 def show(number: int) -> str:
-    """The export's page; for htmx its row, or with `part=page` what the page shows of it."""
-    export = export_views.view(_find(number))
-    whole = "export_jobs/_export.html" if wants_partial() else "export_jobs/show.html"
-    template = "export_jobs/_row.html" if wants_partial() and request.args.get("part") != "page" else whole
-    return render_template(template, export=export, days=current_app.config["SETTINGS"].export_days)
+    """The export's page; for htmx what it shows of it."""
+    template = "export_jobs/_export.html" if wants_partial() else "export_jobs/show.html"
+    days = current_app.config["SETTINGS"].export_days
+    return render_template(template, export=export_views.view(_find(number)), days=days)
 
 
 @blueprint.post("/exports/<int:number>/cancel")
-def cancel(number: int) -> str | AnyResponse:
-    export = export_views.view(_cancelled(number))
-    if wants_partial():
-        return render_template("export_jobs/_row.html", export=export)
+def cancel(number: int) -> AnyResponse:
+    _cancelled(number)
     return redirect(url_for("export_jobs.show", number=number), 303)
 
 
@@ -189,7 +173,7 @@ def make_api() -> tuple[Response, int]:
     query=(AFTER, LIMIT),
 )
 def list_api() -> Response:
-    exports, older = _page(request.args.get("after"), limit_of_request(ROWS_A_PAGE))
+    exports, older = task_page(request.args.get("after"), limit_of_request(ROWS_A_PAGE), EXPORT)
     return jsonify(exports=[export_views.as_dict(job) for job in exports], next=older)
 
 

@@ -19,6 +19,7 @@ from webapp.store.jobs import replays
 from webapp.store.labels import label_list
 from webapp.store.scores import scoreboard
 from webapp.store.sessions import coverage
+from webapp.web import task_rows
 from webapp.web.api.operation import json, operation
 from webapp.web.api.work import BOARD
 from webapp.web.render import page
@@ -102,7 +103,7 @@ def index() -> Response:
         groups=groups(lines),
         looked_for=looked_for,
         coverage=coverage.every(db.session),
-        runs=tasks.page(db.session.connection(), tasks.REPLAY, live=True),
+        rows=[task_rows.of_task(run) for run in tasks.page(db.session.connection(), tasks.REPLAY, live=True)],
         board=board,
         sources=label_list.sources(db.session),
         dimensions=scoreboard.DIMENSIONS,
@@ -125,7 +126,7 @@ def show(name: str) -> str:
         score=board.scores[name],
         groups=groups([profile_line]),
         coverage=coverage.every(db.session),
-        runs=replays.recent(db.session.connection(), name),
+        rows=[task_rows.of_task(run) for run in replays.recent(db.session.connection(), name)],
         failures=scoreboard.lines(db.session, name, outcomes=BAD_OUTCOMES, limit=30),
         others=[profile_name for profile_name in profiles() if profile_name != name],
         against=against if against in profiles() else None,

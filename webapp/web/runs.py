@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
+from flask import Blueprint, Response, jsonify, redirect, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
@@ -16,7 +16,6 @@ from webapp.web.api.operation import json, operation
 from webapp.web.api.parameters import FILTERS
 from webapp.web.api.shapes import record, ref
 from webapp.web.dumps import worker_process
-from webapp.web.render import wants_partial
 
 blueprint = Blueprint("runs", __name__)
 
@@ -37,25 +36,20 @@ def _find(number: int) -> TaskLine:
     return run
 
 
-def _answer(run: TaskLine) -> str | AnyResponse:
-    if wants_partial():
-        return render_template("profiles/_run.html", run=run)
-    return redirect(url_for("profiles.show", name=run.about["profile"], _anchor="runs"), 303)
-
-
 @blueprint.post("/profiles/<path:name>/runs")
-def make(name: str) -> str | AnyResponse:
-    return _answer(queued(name, of_parameters(request.form.to_dict())))
+def make(name: str) -> AnyResponse:
+    queued(name, of_parameters(request.form.to_dict()))
+    return redirect(url_for("profiles.show", name=name, _anchor="runs"), 303)
 
 
 @blueprint.get("/runs/<int:number>")
-def show(number: int) -> str | AnyResponse:
-    return _answer(_find(number))
+def show(number: int) -> AnyResponse:
+    return redirect(url_for("tasks.index", kind=tasks.REPLAY, _anchor=f"task-{number}"), 302)
 
 
 @blueprint.post("/runs/<int:number>/cancel")
-def cancel(number: int) -> str | AnyResponse:
-    return _answer(_cancelled(number))
+def cancel(number: int) -> AnyResponse:
+    return redirect(url_for("profiles.show", name=_cancelled(number).about["profile"], _anchor="runs"), 303)
 
 
 def _cancelled(number: int) -> TaskLine:

@@ -15,7 +15,7 @@ ROOMS = (
     ("sessions.index", "Responses", ("sessions", "responses", "turns", "selection")),
     ("labels.index", "Labels", ("labels", "exports")),
     ("profiles.index", "Parsers", ("profiles", "homes", "compare", "runs")),
-    ("dumps.index", "Add logs", ("dumps", "mappings", "export_jobs", "playground", "machine_logs")),
+    ("dumps.index", "Add logs", ("dumps", "mappings", "export_jobs", "tasks", "playground", "machine_logs")),
 )
 """the main navigation: endpoint, name, and the blueprints whose pages stand in that room"""
 WINDOW = ("since", "until", "under")

@@ -24,7 +24,7 @@ from webapp.store.ingest.result import IngestResult
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
 from webapp.store.write import arrival
-from webapp.web import export_views, identity
+from webapp.web import identity, task_rows
 from webapp.web.accounts import audit_trail
 from webapp.web.api.operation import Parameter, json, operation
 from webapp.web.api.parameters import SWITCH
@@ -64,7 +64,7 @@ def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
         "dumps/index.html",
         sent=sent,
         jobs=[dump_rows.of_job(job) for job in live],
-        exports=[export_views.view(job) for job in exports],
+        exports=[task_rows.of_task(task) for task in exports],
         rows=rows,
         older=rows[-1].dump if len(dumps) > ROWS_A_PAGE else None,
         before=before,

@@ -11,13 +11,14 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.extensions import db
 from webapp.parsing import UnknownProfile, profiles
 from webapp.parsing.words import counted
+from webapp.store import tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules, scopes
 from webapp.store.homes.scopes import HomeScope
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.write.home import DECLINED, UNKNOWN, Home
-from webapp.web import links
+from webapp.web import links, task_rows
 from webapp.web.api.operation import json, operation
 from webapp.web.api.sessions import HOME
 from webapp.web.api.shapes import COUNT, TEXT, each, joined, maybe, record
@@ -25,6 +26,7 @@ from webapp.web.dumps import worker_process
 from webapp.web.homes import questions
 from webapp.web.json_bodies import json_object, refused
 from webapp.web.people import author
+from webapp.web.tasks import page as task_page
 
 blueprint = Blueprint("homes", __name__)
 
@@ -34,16 +36,12 @@ AT_ONCE = 1.5
 
 @blueprint.get("/homes")
 def index() -> str:
-    connection = db.session.connection()
-    lines = changes.lines(connection)
-    if any(line.state == "running" for line in lines):
-        worker_process.wake()
+    lines, _ = task_page(None, changes.MOST_SHOWN, tasks.HOMES)
     return render_template(
         "homes/index.html",
         question=questions.of_list(),
-        changes=lines,
-        rules=rules.lines(connection),
-        scope_words=scopes.scope_words,
+        rows=[task_rows.of_task(line) for line in lines],
+        rules=rules.lines(db.session.connection()),
         profile_names=list(profiles()),
     )
 
@@ -64,10 +62,8 @@ def question() -> str | Response:
 
 
 @blueprint.get("/homes/changes/<int:number>")
-def show(number: int) -> str:
-    """One change's row, for a page that waits for its end."""
-    line = changes.find(db.session.connection(), number)
-    return render_template("homes/_change.html", change=line, scope_words=scopes.scope_words)
+def show(number: int) -> AnyResponse:
+    return redirect(url_for("tasks.index", kind=tasks.HOMES, _anchor=f"task-{number}"), 302)
 
 
 @blueprint.post("/homes")
