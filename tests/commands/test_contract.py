@@ -50,6 +50,21 @@ def test_the_gate_fails_where_a_stored_call_breaks_its_contract(run: Run, tmp_pa
     assert run("check").exit_code == 2
 
 
+def test_tools_are_told_for_stored_calls(run: Run, tmp_path: Path) -> None:
+    log = dump(tmp_path, '{"n": "two"}', tools=None)
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps(TOOLS))
+    assert run("ingest", log).exit_code == 0 and run("check", "--contract").exit_code == 0
+    assert "1 calls are held against" in run("ingest", "--tools", str(tools), log).stdout
+    (broken,) = json.loads(run("check", "--contract", "--json").stdout)["responses"]
+    assert (broken["contract"]["source"], broken["contract"]["state"]) == ("file", "schema_mismatch")
+    tools.write_text(json.dumps([{"name": "count"}]))
+    assert run("ingest", "--tools", str(tools), log).exit_code == 0 and run("check", "--contract").exit_code == 0
+    assert (
+        run("ingest", "--tools", log, log).exit_code == run("ingest", "--tools", str(tools), "--watch", log).exit_code
+    )
+
+
 def test_a_kept_call_as_json(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["contract", "--json", dump(tmp_path, '{"n": 2}')])
     document = json.loads(result.stdout)

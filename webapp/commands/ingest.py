@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 import sqlalchemy as sa
@@ -19,9 +20,11 @@ from webapp.commands._start import stopped_by_signals
 from webapp.config import Settings
 from webapp.dumps import known_formats
 from webapp.dumps.session_keys import OPTION
+from webapp.dumps.tools_file import BadTools, read_tools
 from webapp.parsing import installing, profile
 from webapp.store.db import database
 from webapp.store.homes.trials import Question
+from webapp.store.ingest import told_tools
 from webapp.store.ingest.start import mapped
 from webapp.store.jobs import mappings as saved_mappings
 from webapp.visible import visible
@@ -45,6 +48,9 @@ _NICER = 10
 @click.option(
     "--home", type=PROFILE, metavar="P", help="Your parser: the profile that the program used, or pkg.mod:function."
 )
+@click.option(
+    "--tools", type=click.Path(exists=True, path_type=Path), metavar="F", help="Tools, if the dumps have none."
+)
 @click.option("--name", metavar="NAME", help="The file name for standard input.")
 @click.option("--again", is_flag=True, help="Read stored dumps again: all, or by the start of hash or name.")
 @click.option("--watch", is_flag=True, help="Keep reading new and growing files until interrupted.")
@@ -61,6 +67,7 @@ def command(
     save_as: str | None,
     session_key: str | None,
     home: str | None,
+    tools: Path | None,
     name: str | None,
     again: bool,
     watch: bool,
@@ -84,6 +91,9 @@ def command(
     _check_mappings(mappings, format_name, again, save_as, dry_run)
     if session_key is not None and mappings:
         raise click.UsageError("--map names the session too (session=PATH): leave --session-key out.")
+    if tools is not None and (watch or dry_run):
+        raise click.UsageError("--tools is for dumps that are read once: leave --watch and --dry-run out.")
+    given = None if tools is None else _tools(tools)
     _check_paths(name, paths, again=again, watch=watch, dry_run=dry_run)
     settings = _store.settings()
     mapping = _mapping(settings, mappings) if mappings else {OPTION: session_key} if session_key else None
@@ -97,6 +107,9 @@ def command(
             return
         files = read_again(reader, paths) if again else map(reader.read, _input.find(paths, name or "stdin"))
         results = list(files if as_json else _reported(files))
+        if given is not None and engine is not None:
+            told = told_tools.tell(engine, _keys(results), given)
+            click.echo(f"{told:,} calls are held against {tools}", err=as_json)
         unknown = None if engine is None else _unknown_parser(engine, results, as_json)
     if as_json:
         counts = unknown and {"responses": unknown.responses, "not_json": unknown.not_json}
@@ -107,9 +120,20 @@ def command(
     sys.exit(1 if unread else _status(results))
 
 
+def _tools(path: Path) -> dict[str, Any]:
+    try:
+        return read_tools(path)
+    except (OSError, BadTools) as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _keys(results: list[FileResult]) -> list[str]:
+    return [key for result in results if result.ingested for key in result.ingested.keys]
+
+
 def _unknown_parser(engine: sa.Engine, results: list[FileResult], as_json: bool) -> Question | None:
     """What is known of the sessions whose parser is unknown; on a terminal the question for it."""
-    keys = [key for result in results if result.ingested for key in result.ingested.keys]
+    keys = _keys(results)
     question = _home_question.of_keys(engine, keys)
     if question is not None and not as_json:
         _home_question.after_ingest(engine, keys, question)

@@ -3,7 +3,8 @@
 It is a mapping, as it is stored: `{"tools": [{"name", "schema"}], "tool_choice": "auto" | "none" | "required" |
 {"name"}, "response_format": {"type": "json_object" | "json_schema" | "text", "schema"}}`, each only where the request
 says it. A tool without a schema takes any arguments; one with `"open": true` stands for tools that the log does not
-list (a server's). `open` and a tool's `kind` are the reader's words.
+list (a server's). `open` and a tool's `kind` are the reader's words; `"source": "file"` says that the tools stand in no
+request, and were named with the log.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Holder:
         known = self._known.get(id(declared))
         if known is not None:  # the object is held here, so that nothing else has its id
             return known[1]
-        own = Declaration.of(declared)
+        own = Declaration.of(declared, "file" if declared.get("source") == "file" else "request")
         if own.tools is None and self._given is not None:
             own = _with_tools(own, self._given)
         if len(self._known) >= _MOST:

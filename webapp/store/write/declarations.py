@@ -44,6 +44,15 @@ def _declared(content: dict[str, Any]) -> Declared | None:
     return Declared(int.from_bytes(hashlib.sha256(text).digest()[:8]) >> 1, packing.pack(text))
 
 
+def stored(connection: sa.Connection, content: dict[str, Any]) -> int | None:
+    """The number of a declaration, which is stored where it is new; None of one that is nested too deep."""
+    made = _declared(content)
+    if made is not None:
+        values = [{"id": made.id, "content": made.content}]
+        connection.execute(insert_new(connection.dialect.name, _table, values, ("id",)))
+    return None if made is None else made.id
+
+
 def put(connection: sa.Connection, names: tuple[str, ...], batch: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Turns' rows with the numbers of their declarations, which are stored where they are new."""
     at = names.index(COLUMN)
