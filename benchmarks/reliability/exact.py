@@ -33,8 +33,8 @@ from webapp.store.models import (
     SessionModel,
     Task,
     Turn,
+    is_emptied,
     is_response,
-    is_unfinished,
 )
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
@@ -129,7 +129,7 @@ def prune_ended(world: World, ledger: Ledger) -> Iterator[str]:
 
 
 def whole(world: World) -> Iterator[str]:
-    """No half of anything: parses without a turn, turns without a session, chunks, unfinished sessions."""
+    """No half of anything: parses without a turn, turns without a session, chunks, sessions that are not derived."""
     response = sa.select(Turn.id).where(is_response)
     ours, home = orm.aliased(Parse), orm.aliased(Parse)
     lacking = response.join(Session, Session.id == Turn.session_id).where(
@@ -145,7 +145,7 @@ def whole(world: World) -> Iterator[str]:
         "repairs without a parse": sa.select(ParseRepair.turn_id).where(no_parse),
         "turns without a session": sa.select(Turn.id).where(~sa.exists().where(Session.id == Turn.session_id)),
         "parses without a turn": sa.select(Parse.id).where(~sa.exists().where(Turn.id == Parse.turn_id)),
-        "unfinished sessions": sa.select(Session.id).where(is_unfinished),
+        "sessions that are not derived": sa.select(Session.id).where(Session.stale),
     }
     for what, query in queries.items():
         if count := world.value(sa.select(sa.func.count()).select_from(query.subquery())):
@@ -260,7 +260,7 @@ def _label_counts(world: World) -> Iterator[str]:
 
 def _derived(connection: sa.Connection) -> dict[int, dict[str, Any]]:
     columns = [column for column in Session.__table__.columns if column.name not in _UNTOUCHED]
-    rows = {row.id: dict(row._mapping) for row in connection.execute(sa.select(*columns).where(~is_unfinished))}
+    rows = {row.id: dict(row._mapping) for row in connection.execute(sa.select(*columns).where(~is_emptied))}
     for row in rows.values():
         row["models in their table"], row["findings"] = [], []
     for model, number in connection.execute(sa.select(SessionModel.model, SessionModel.session_id)):

@@ -30,7 +30,8 @@ SHARE = 10
 _TRIES, _MOST_AT_ONCE = 5, 100
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
 _find = sa.select(
-    *(Session.id, Session.home_profile, Session.external_id, Session.title, Session.ingested_at, Session.changed)
+    *(Session.id, Session.home_profile, Session.ingested_at, Session.changed),
+    sa.and_(Session.facets.is_(None), Session.turn_count == 0).label("is_new"),
 ).where(Session.id.between(sa.bindparam("first"), sa.bindparam("last")))
 _lock = _find.order_by(Session.id).with_for_update(key_share=True)
 _update = sa.update(_sessions).where(_sessions.c.id == sa.bindparam("session")).values(changed=change(), stale=False)
@@ -57,7 +58,8 @@ def derive(connection: sa.Connection, session_ids: Iterable[int]) -> None:
     """Derive sessions; those that are gone are left out. Nobody else writes them until the caller commits."""
     for first, last in _runs(session_ids):
         found = connection.execute(_lock, {"first": first, "last": last}).all()
-        _write(connection, _made(connection, found, lambda new: new.write(connection)))
+        made = _made(connection, found, lambda new: new.write(connection))
+        _write(connection, made, are_new=all(row.is_new for row in found))
 
 
 def settle(engine: sa.Engine, session_id: int) -> None:
@@ -79,7 +81,7 @@ def settle(engine: sa.Engine, session_id: int) -> None:
             made = _made(connection, found, keep)
         with database.writing_long(engine) as connection:
             if connection.execute(_lock, about).all() == found:
-                _write(connection, made)
+                _write(connection, made, are_new=all(row.is_new for row in found))
                 return
     with database.writing_long(engine) as connection:
         derive(connection, [session_id])
@@ -186,18 +188,16 @@ def _without_known(connection: sa.Connection, new: _NewParses) -> _NewParses:
     return _NewParses(parses, repairs)
 
 
-def _write(connection: sa.Connection, states: list[SessionState]) -> None:
-    """Put what was made in place of what was made before."""
+def _write(connection: sa.Connection, states: list[SessionState], *, are_new: bool) -> None:
+    """Put what was made in place of what was made before, if anything was."""
     ids = [state.session_id for state in states]
     if not ids:
         return
+    if not are_new:
+        _forget(connection, ids[0], ids[-1])
     connection.execute(_update, [{"session": state.session_id, **state.columns()} for state in states])
-    for table in (SessionModel, Finding):
-        connection.execute(sa.delete(table).where(table.session_id.between(ids[0], ids[-1])))
     models = [{"session_id": one.session_id, "model": name} for one in states for name in sorted(one.tally.models)]
     findings = [finding_rows.row(one.session_id, finding) for one in states for finding in one.findings]
-    of_these = TurnContract.turn_id.between(ids[0] * TURNS_A_SESSION, (ids[-1] + 1) * TURNS_A_SESSION - 1)
-    connection.execute(sa.delete(TurnContract).where(of_these))
     contracts = [row._asdict() for one in states for row in one.contracts]
     made: tuple[tuple[type[Base], list[Any]], ...] = (
         (SessionModel, models),
@@ -207,7 +207,14 @@ def _write(connection: sa.Connection, states: list[SessionState]) -> None:
     for model, values in made:
         if values:
             connection.execute(sa.insert(model), values)
-    search.forget_errors(connection, ids[0], ids[-1])
     indexed = search.indexed(connection, ids)
     search.index_notes(connection, [note for one in states if one.session_id in indexed for note in one.notes])
     list_rows.renew(connection, ids)
+
+
+def _forget(connection: sa.Connection, first: int, last: int) -> None:
+    for table in (SessionModel, Finding):
+        connection.execute(sa.delete(table).where(table.session_id.between(first, last)))
+    of_these = TurnContract.turn_id.between(first * TURNS_A_SESSION, (last + 1) * TURNS_A_SESSION - 1)
+    connection.execute(sa.delete(TurnContract).where(of_these))
+    search.forget_errors(connection, first, last)

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from webapp.store.db.database import MORE
 
-EACH = 4
-"""connections that reading a dump uses at once: its lock, what is stored already, rows and the index of their texts"""
+EACH = 3
+"""connections that reading a dump uses at once: its lock, one that reads what is stored, one that writes"""
 LEFT = 3
 """connections that are left to everything else"""
 _LOOK = 0.1

@@ -29,7 +29,7 @@ from webapp.store.models.sessions import (
     SessionFacet,
     SessionModel,
     Turn,
+    is_emptied,
     is_response,
-    is_unfinished,
 )
 from webapp.store.models.tasks import Task

@@ -143,8 +143,8 @@ Session.newest = orm.column_property(
 )
 
 
-is_unfinished = sa.and_(Session.deleted_at.is_not(None), Session.turn_count == 0)
-"""whether a session is still being written (see `store.ingest.unfinished`), or deleted, with nothing to be derived"""
+is_emptied = sa.and_(Session.deleted_at.is_not(None), Session.turn_count == 0)
+"""whether a session was deleted, and of it there is nothing but its row"""
 
 
 class Turn(Base):
