@@ -100,23 +100,22 @@ def scan(text: str, at: int, *, is_long: bool = False) -> tuple[Any, int]:
     return value, end
 
 
-def read(text: str, at: int, *, is_long: bool = False) -> tuple[int, Any, int, int]:
-    """The JSON value that begins at `at`: `(end or -1, value, cost in code points, gap)`. NaN is not read.
+def read(text: str, at: int, *, is_long: bool = False) -> tuple[int, Any, int]:
+    """The JSON value that begins at `at`: `(end or -1, value, cost in code points)`. NaN is not read.
 
-    A failed attempt costs its offset in the whole text, since the decoder counts the lines before it. `gap` is where
-    a value should begin and none does, where that is why it failed, else -1.
+    A failed attempt costs its offset in the whole text, since the decoder counts the lines before it.
     """
     try:
         value, end = scan(text, at, is_long=is_long)
     except json.JSONDecodeError as error:
-        return -1, None, error.pos, -1
+        return -1, None, error.pos
     except StopIteration as stop:
-        return -1, None, max(int(stop.value) - at, 1), int(stop.value)
+        return -1, None, max(int(stop.value) - at, 1)
     except NotFinite:
-        return -1, None, 1000, -1
+        return -1, None, 1000
     except (RecursionError, ValueError):
-        return -1, None, len(text) - at, -1
-    return end, value, end - at, -1
+        return -1, None, len(text) - at
+    return end, value, end - at
 
 
 def first_keys(text: str) -> tuple[Any, bool]:

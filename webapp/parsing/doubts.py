@@ -83,6 +83,8 @@ def _values_left_out(attempt: Attempt) -> Iterator[Flag]:
 def _swallowed(text: str) -> int:
     """Where a string of the mended text holds what looks like a key or another string, and no code; else -1."""
     for string in _string.finditer(text):
+        if "'" not in string[0] and '\\"' not in string[0]:
+            continue
         start, end = string.span()
         match = _key_in_string.search(text, start + 1, end - 1)
         if not match and (odd := _closing.search(text, start + 1, end - 1)) and _is_odd(string[0], odd[0][0]):

@@ -127,7 +127,7 @@ class Finder:
         """Try the value that begins at `start`: as it is, then repaired up to one of `limits`; where it ends."""
         if self.budget > 0:
             is_long = self.end - start > LONG and len(self.tracer.attempts) < FIRST
-            end, value, cost, gap = decode.read(self.tracer.raw, start, is_long=is_long)
+            end, value, cost = decode.read(self.tracer.raw, start, is_long=is_long)
             if end > 0 and not closers.goes_on(self.tracer.raw, start, end, self.end):
                 return self._as_it_is(strategy, start, end, value, tier, note)
             self.budget -= cost
@@ -135,14 +135,14 @@ class Finder:
                 self.skips -= layer.end - start
                 if self.skips > 0:
                     return self.unescaped(start, layer, tier)
-            if stop := self._one_character(strategy, start, gap, tier, note):
+            if stop := self._one_character(strategy, start, tier, note):
                 return stop
         return self._mended(strategy, start, limits() if limits else [self.end], tier, note)
 
-    def _one_character(self, strategy: str, start: int, gap: int, tier: int, note: str | None) -> int:
+    def _one_character(self, strategy: str, start: int, tier: int, note: str | None) -> int:
         """Try the value with one structural character taken out or put in; where it ends, or 0."""
         raw = self.tracer.raw
-        result = one_character(raw, start, self.end, gap)
+        result = one_character(raw, start, self.end)
         if not result or closers.goes_on(raw, start, result.end, self.end):
             return 0
         name, span = self._name(strategy, start, result.end), Span(start, result.end)

@@ -17,8 +17,6 @@ from webapp.parsing.span import Span
 
 LONGEST = 100_000
 """So much text behind a candidate's beginning is looked at."""
-SHORT = 300
-"""So much text shows of most candidates that fail at their beginning that no single character is to blame."""
 MOST = 6
 """So many characters are taken out, one after the other."""
 _MISSING = {
@@ -54,13 +52,8 @@ class Mended(NamedTuple):
     edits: tuple[Edit, ...]
 
 
-def one_character(raw: str, start: int, end: int, gap: int = -1) -> Mended | None:
-    """The value that begins at `start`, where it decodes but for characters written twice or one lost; else None.
-
-    `gap` is where the decoder failed since no value begins there, else -1.
-    """
-    if gap >= 0 and _is_hopeless(raw[start : min(end, start + SHORT)], gap - start):
-        return None
+def one_character(raw: str, start: int, end: int) -> Mended | None:
+    """The value that begins at `start`, where it decodes but for characters written twice, or one lost or mistaken."""
     text = raw[start : min(end, start + LONGEST)]
     if _everywhere.match(text):
         return _quotes_everywhere(raw, start, text)
@@ -81,13 +74,6 @@ def one_character(raw: str, start: int, end: int, gap: int = -1) -> Mended | Non
     if removed:
         return None
     return _bracket(raw, start, text, failed) or _changed(raw, start, text, failed)
-
-
-def _is_hopeless(text: str, at: int) -> bool:
-    """Whether no character of `text` before `at`, where no value begins, is one that is tried."""
-    if at + 100 > len(text) or text[at] in '"]' or _spot(text, at) >= 0 or _everywhere.match(text):
-        return False
-    return next(_pairs(text, at), None) is None and next(suspects.lost(text, at), None) is None
 
 
 def _decoded(text: str) -> tuple[int, Any, int]:

@@ -20,7 +20,7 @@ def mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
     closing = text.find('"', failed + 1) if char and char in "'`" else -1
     if closing > 0 and not _other_quote.search(text, failed + 1, closing):
         yield failed, '"'
-    if opener >= 0:
+    if opener >= 0 and _first_token.fullmatch(text, opener + 1, failed):
         yield opener, "[" if text[opener] == "{" else "{"
     low = max(0, failed - 400)
     if opening := text.rfind('"', low, max(low, failed - 1)) + 1:
@@ -42,6 +42,7 @@ def _open_bracket(text: str, failed: int) -> int:
 
 
 _set = later(rf"\{{\s*+{STRING}(?:\s*+,\s*+{SCALAR})++\s*+\}}|\[\s*+{STRING}\s*+:")
+_first_token = later(rf"\s*+(?:{STRING}\s*+)?+")
 _other_quote = later(r"""['`](?=\s{0,60}+[:,}\]])|(?<=[\s\[{:,])['`]""")
 _key_next = later(r'"[^"\\\n]{1,80}+"\s*+:')
 _word_quote = later(r'[A-Za-z_][\w .}\]-]{0,60}+"')

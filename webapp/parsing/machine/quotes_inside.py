@@ -6,29 +6,14 @@ from webapp.parsing.machine import tokens
 from webapp.parsing.machine.state import Machine, Reading
 from webapp.parsing.patterns import later
 
-_FARTHEST = 20_000
-"""characters of a string that may be JSON which are looked through …"""
 _FAR = 2_000
-"""… and of JSON that begins further on in a string"""
+"""characters of JSON in a string that are looked through"""
 _IN_VAIN = 8
 """how much more a look costs that finds no end"""
 _LONG_RUN = 4
-_embedded = later(
-    r"""\"(?:\{\s{0,50}+"[^"\\\n]{1,80}+"\s{0,20}+:|\[\s{0,50}+(?:"[^"\\\n]{0,80}+"\s{0,20}+[,\]]|\{\s{0,20}+"))"""
-)
 _embedded_later = later(r"""\"[^"\\\n]{1,80}+"\s{0,20}+:\s{0,20}+["\[{\d-]""")
-_delimited = later(r"\s*+[,}\]]")
 _four = later(r'"{4}(?!")')
 _three_and_end = later(r'"{3}(?!")\s{0,1000}+(?:[,}\]]|\Z)')
-
-
-def embedded_end(machine: Machine) -> int:
-    """Where a string ends that is JSON whose quotes are not escaped, the offset of its closing quote; else -1."""
-    raw, at = machine.raw, machine.at
-    if not _embedded.match(raw, at, machine.end):
-        return -1
-    end = _balanced_end(machine, at + 1, _FARTHEST)
-    return end if end > 0 and raw[end : end + 1] == '"' and _delimited.match(raw, end + 1, machine.end) else -1
 
 
 def opens_with_three(machine: Machine) -> bool:

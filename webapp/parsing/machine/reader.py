@@ -110,7 +110,7 @@ def _value(machine: Machine, char: str) -> None:
 def _container(machine: Machine, char: str) -> None:
     """A container that the C decoder reads is eaten whole, as long as failures stay within the budget."""
     if machine.frames and machine.tries > 0:
-        stop, _, cost, _ = read(machine.raw, machine.at)
+        stop, _, cost = read(machine.raw, machine.at)
         if -1 < stop <= machine.end and not machine.raw.startswith('"', stop):
             machine.value_done(stop)
             return

@@ -50,22 +50,12 @@ def read_string(machine: Machine, where: str) -> bool:
     has_three = opener == '"' and where != "k" and quotes_inside.opens_with_three(machine)
     if not has_three and _triple.match(machine.raw, machine.at, machine.end) and _read_triple(machine, where):
         return True
-    if where != "k" and (end := quotes_inside.embedded_end(machine)) > 0:
-        _read_embedded(machine, where, end)
-        return True
     width = 2 if not has_three and _opens_twice(machine, opener) else 1
     reading = Reading(machine.at, machine.at + width, where, QUOTES[opener])
     if has_three:
         _keep(machine, reading, reading.open_end, reading.open_end + 3)
     _walk(machine, reading, _runs[opener], reading.open_end + 3 * has_three)
     return True
-
-
-def _read_embedded(machine: Machine, where: str, end: int) -> None:
-    """Read the string up to its closing quote at `end`, every quote and control character in it escaped."""
-    reading = Reading(machine.at, machine.at + 1, where, "")
-    machine.patches += _escaped(machine.raw, machine.at + 1, end)
-    finish(machine, reading, end + 1)
 
 
 def _opens_twice(machine: Machine, opener: str) -> bool:
@@ -232,10 +222,6 @@ def _open_cut(machine: Machine, reading: Reading) -> None:
     if reading.where == "k" and (colon := lost_quotes.colon_inside(machine, reading)) > 0:
         close_before(machine, reading, colon)
         return
-    if reading.where == "k" and (quote := _first_quote(machine, reading)) > 0:
-        reading.patches.clear()
-        close(machine, reading, quote)
-        return
     if reading.where == "k":
         _drop(machine, reading.start)
         return
@@ -259,15 +245,6 @@ def _drop(machine: Machine, start: int) -> None:
     machine.state = "a"
     machine.last = max(machine.last, machine.frames[-1].start + 1) if machine.frames else begin
     machine.at = machine.end
-
-
-def _first_quote(machine: Machine, reading: Reading) -> int:
-    """The first quote behind a key, where a bracket closes behind it: the text is not cut; else -1."""
-    match = _closed_key.match(machine.raw, reading.open_end, machine.end)
-    return match.end("key") if match and machine.raw[match.end("key")] in reading.closers else -1
-
-
-_closed_key = later(r"""(?P<key>[^"'“”‘’\\\n]{1,80}+)["'“”‘’][^\n]{0,300}[}\]]\s*+\Z""")
 
 
 def _read_triple(machine: Machine, where: str) -> bool:
