@@ -79,6 +79,13 @@ def test_the_lists_are_filtered_by_host(client: FlaskClient, broken: str) -> Non
     assert group["title"] == "broken contract: count: type at $.n" and group["tools"] == [{"tool": "count", "count": 1}]
 
 
+def test_the_model_card_counts_calls_by_model_and_host(client: FlaskClient, broken: str) -> None:
+    page = client.get("/statistics").get_data(as_text=True)
+    card = " ".join(page.split('id="model-card"')[1].split("</table>")[0].split())
+    assert "DeepInfra" in card and "contract=schema_mismatch" in card and "100.0 %" in card and "0.0 %" in card
+    assert 'id="model-card"' not in client.get("/statistics?model=nobody").get_data(as_text=True)
+
+
 def test_the_states_are_a_facet_and_others_are_refused(client: FlaskClient, broken: str) -> None:
     facets = client.get("/api/sessions").get_json()["facets"]
     assert facets["contract"] == {"broken": 1, "kept": 1, "schema_mismatch": 1}

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import Filters
+from webapp.store.statistics.model_card import CardLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class Statistics:
     `step` is what a bucket is: hour, day, week, month, quarter or year; there are at most 40, those without a session
     included. `coverage` says of every profile how far it was run over what is in view: one that was not has no figures.
     `models` and `errors` are the 50 with most responses, `more_models` and `more_errors` count the others.
-    Of `unknown` responses nobody has named the parser: they are read as `json.loads`.
+    Of `unknown` responses nobody has named the parser: they are read as `json.loads`. `cards` is the model card.
     """
 
     sessions: int
@@ -113,6 +114,8 @@ class Statistics:
     over_time: list[Bucket]
     coverage: list[ProfileCoverage] = field(default_factory=list)
     unknown: int = 0
+    cards: list[CardLine] = field(default_factory=list)
+    more_cards: int = 0
 
     @property
     def not_run(self) -> list[ProfileCoverage]:

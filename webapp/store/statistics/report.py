@@ -20,7 +20,7 @@ from webapp.store.sessions.facets import top
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.view import View
 from webapp.store.sessions.where import failed_count, listed, rescued_count
-from webapp.store.statistics import timesteps
+from webapp.store.statistics import model_card, timesteps
 from webapp.store.statistics.figures import Bucket, Entry, OfModel, ProfileFigures, Statistics, Timing
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.parser import OURS
@@ -61,7 +61,7 @@ class _Counted:
     def _names(self) -> list[str]:
         """All names that are counted, but those under home, which are those of its profile."""
         every = self.db.scalars(sa.select(FacetValue.name).distinct())
-        return [name for name in every if name.partition(" ")[2] != HOME]
+        return [name for name in every if name.partition(" ")[2] != HOME and name != model_card.HELD]
 
     def _is_small(self) -> bool:
         every = sa.select(sa.func.count()).select_from(Session).where(listed)
@@ -93,6 +93,7 @@ class _Counted:
             *self.over_time(),
             [coverage.of_counts(name, parses) for name in parsing.profiles()],
             total.unknown,
+            *model_card.card(self.db, self.view),
         )
 
     def profiles(self) -> list[str]:

@@ -6,7 +6,7 @@
                   "won": {strategy or "": [parses, microseconds, {exponent: parses}]}, "tried": {strategy: attempts}}},
      "models": {model: [5 verdicts under a known home profile, 5 under fencepost]},
      "errors": {kind: n}, "agents": [names], "phases": [names], "tools": [names], "hosts": [names],
-     "finding": {rule: n}, "contracts": {state of a response, or "broken": n}}
+     "finding": {rule: n}, "contracts": {state of a response, or "broken": n}, "held": {model␟host␟state of a call: n}}
 
 Each number counts responses but `tried`; empty parts are left out.
 """
@@ -129,6 +129,7 @@ class Facets:
     hosts: dict[str, None] = field(default_factory=dict)
     finding: dict[str, int] = field(default_factory=dict)
     contracts: dict[str, int] = field(default_factory=dict)
+    held: dict[str, int] = field(default_factory=dict)
 
     def response(self, model: str | None, digests: Sequence[Digest], *, known: bool = True) -> None:
         """Count a response: the home profile's digest, if that is `known`, then `fencepost`'s where it is another."""
@@ -165,6 +166,12 @@ class Facets:
         for state in states:
             self.contracts[state] = self.contracts.get(state, 0) + 1
 
+    def call(self, turn: Turn, state: str) -> None:
+        """Count a call by its model, who served that, and its state."""
+        key = "\x1f".join((turn.model or "", turn.host or "", state))
+        if key in self.held or len(self.held) < MOST_NAMES:
+            self.held[key] = self.held.get(key, 0) + 1
+
     def failure(self, text: str) -> None:
         """Count a failure that the dump records."""
         self._error(kind_of(text))
@@ -188,7 +195,7 @@ class Facets:
         parts: dict[str, Any] = {"profiles": profiles, "models": self.models, "errors": self.errors}
         parts |= {"agents": list(self.agents), "phases": list(self.phases), "tools": list(self.tools)}
         parts["hosts"] = list(self.hosts)
-        parts |= {"finding": self.finding, "contracts": self.contracts}
+        parts |= {"finding": self.finding, "contracts": self.contracts, "held": self.held}
         return {name: part for name, part in parts.items() if part}
 
 

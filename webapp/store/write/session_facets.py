@@ -82,7 +82,7 @@ def _counted(session: Any) -> dict[tuple[str, str], int]:
 
 def rows_of(facets: Mapping[str, Any], home: str) -> Iterator[Row]:
     """Name, value and count of what `session.facets` keeps."""
-    for part, name in (("errors", "error"), ("finding", "finding"), ("contracts", "contract")):
+    for part, name in (("errors", "error"), ("finding", "finding"), ("contracts", "contract"), ("held", "held")):
         yield from ((name, value, count) for value, count in facets.get(part, {}).items() if count)
     for part, name in (("agents", "agent"), ("phases", "phase"), ("tools", "tool"), ("hosts", "host")):
         yield from ((name, value, 1) for value in facets.get(part, ()))

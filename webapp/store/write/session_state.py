@@ -122,6 +122,8 @@ class SessionState:
         """Count how a response keeps what its request declares, and show it to the rules."""
         if contract is not None:
             self.facets.contract(contract.state, *([contracts.BROKEN_AS_ONE] if contract.is_broken else []))
+            if placed.turn.kind == "tool_call":
+                self.facets.call(placed.turn, contract.state)
             if contract.state != "not_declared":
                 self.contracts.append(contracts.Row.of(self.turn_id(placed.ordinal), contract))
             if contract.is_broken:
