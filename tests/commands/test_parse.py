@@ -112,7 +112,7 @@ def test_the_caret_stands_under_the_error():
     at = next(index for index, line in enumerate(lines) if "▲ Extra data" in line)
     assert lines[at - 1][lines[at].index("▲") :] == "}}"
     assert any(line.endswith(": Extra data at line 4, column 62, offset 91.") for line in lines)
-    assert "json.loads said: Extra data: line 1 column 62 (char 61)" in lines[at + 1]
+    assert "JSONDecodeError: Extra data: line 1 column 62 (char 61)" in lines[at + 1]
 
 
 def test_the_caret_minds_wide_characters():

@@ -159,10 +159,12 @@ def _attempt(raw: str, attempt: Attempt, index: int, trace: Trace) -> Iterator[T
     yield from _more(len(attempt.edits) - MOST_EDITS, "edit")
     if attempt.error:
         yield from _caret(raw, attempt.error)
+        if said := words.in_python(trace.profile):
+            yield Text(f"     {said}", style="dim")
     if attempt.site:
         yield Text(f"     {visible(words.site_sentence(attempt.site))}", style="dim")
     if attempt.note:
-        yield Text(f"     {visible(attempt.note)}", style="dim italic")
+        yield Text(f"     {visible(words.filled(attempt.note))}", style="dim italic")
 
 
 def _verdict_of(attempt: Attempt, verdict: str, chosen: bool) -> str:
@@ -185,7 +187,7 @@ def _caret(raw: str, error: Fault) -> Iterator[Text]:
     caret = " " * (len(gutter) + cell_len(before))
     yield Text(f"{caret}▲ {visible(words.wording(error.message))}", style="red")
     if error.said != f"{error.message}: line {error.line} column {error.column} (char {error.at})":
-        yield Text(f"     json.loads said: {visible(error.said)}", style="dim")
+        yield Text(f"     {visible(error.type)}: {visible(error.said)}", style="dim")
 
 
 def _values(trace: Trace) -> Iterator[Text]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from webapp.parsing import stored_trace
+from webapp.parsing import engine, stored_trace
 from webapp.parsing.edit import Edit
 from webapp.parsing.installing import not_run
 from webapp.parsing.span import place
@@ -58,6 +58,17 @@ def repair_names(edits: Iterable[Edit]) -> list[str]:
 def wording(message: str) -> str:
     """The decoder's message without the "at" on which some end, since a place follows anyway."""
     return message.removesuffix(" at")
+
+
+def filled(note: str, model: str | None = None, operation: str | None = None) -> str:
+    """A program's own line with the names that its template has a place for, as far as the turn knows them."""
+    return note.replace("{model}", model or "the model").replace("{operation}", operation or "the operation")
+
+
+def in_python(profile: str) -> str:
+    """What to say beside an error of a parser in another language; "" where its words are its own."""
+    original = getattr(engine.profiles().get(profile), "original", "")
+    return f"in the words of Python's decoder: the parser is {original}" if original else ""
 
 
 def fault_sentence(fault: Fault) -> str:

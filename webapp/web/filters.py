@@ -9,6 +9,7 @@ from functools import lru_cache
 from flask import Flask
 from markupsafe import Markup, escape
 
+from webapp.parsing.words import filled, in_python
 from webapp.visible import visible
 
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
@@ -18,9 +19,9 @@ _LONGEST_REMEMBERED = 200
 
 
 def init_app(app: Flask) -> None:
-    shown = (grouped, ago, exact, visible, filesize, ticks, seconds, dollars)
+    shown = (grouped, ago, exact, visible, filesize, ticks, seconds, dollars, filled)
     app.jinja_env.filters.update({function.__name__: function for function in shown})
-    app.jinja_env.globals.update(plural=plural)
+    app.jinja_env.globals.update(plural=plural, in_python=in_python)
 
 
 def grouped(number: int) -> str:

@@ -48,7 +48,7 @@ def test_an_object_that_closes_before_the_run_still_fails():
     trace = parse(raw, "windlass-balanced")
     assert trace.verdict == "failed"
     assert [attempt.outcome for attempt in trace.attempts] == ["failed", "failed"]
-    assert trace.attempts[1].note.startswith("validation error sent: ")
+    assert trace.attempts[1].note.startswith("a validation error for the agent: ")
 
 
 def test_braces_in_strings_are_counted():

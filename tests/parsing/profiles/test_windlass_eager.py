@@ -24,7 +24,7 @@ def test_python_code_is_caught_twice_and_each_is_an_error():
     trace = parse(PYTHON, "windlass-eager")
     assert [attempt.strategy for attempt in trace.attempts] == ["balanced", "balanced"]
     assert trace.verdict == "failed"
-    assert all(attempt.note.startswith("validation error sent: Expecting property name") for attempt in trace.attempts)
+    assert all(attempt.note.startswith("a validation error for the agent: Expecting property name") for attempt in trace.attempts)
 
 
 def test_both_blocks_are_caught_and_the_fence_comes_first():
@@ -33,7 +33,7 @@ def test_both_blocks_are_caught_and_the_fence_comes_first():
     call, other = trace.attempts
     assert (call.strategy, call.note) == ("fenced", "tool call prompt_tool_0: set_state")
     assert other.outcome == "failed"
-    assert other.note.startswith("validation error dropped, since another block is a call: ")
+    assert other.note.startswith("dropped, since another block is a call: ")
 
 
 def test_raw_calls_are_found_with_one_level_inside():

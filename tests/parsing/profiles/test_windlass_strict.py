@@ -64,7 +64,7 @@ def test_valid_json_without_tool_is_ignored_silently():
 def test_arguments_that_are_no_object_are_an_error():
     trace = parse('```json\n{"tool": "t", "arguments": [1]}\n```', "windlass-strict")
     assert trace.verdict == "failed"
-    assert trace.attempts[0].note == ("validation error sent: Tool call 'arguments' must be an object/dict, got list")
+    assert trace.attempts[0].note == ("a validation error for the agent: Tool call 'arguments' must be an object/dict, got list")
 
 
 def test_missing_arguments_are_none_at_all():
@@ -76,7 +76,7 @@ def test_errors_are_dropped_beside_a_call_and_blocks_keep_their_index():
     trace = parse(raw, "windlass-strict")
     bad, good = trace.attempts
     assert bad.note == (
-        "validation error dropped, since another block is a call: Expecting value: line 1 column 10 (char 9)"
+        "dropped, since another block is a call: Expecting value: line 1 column 10 (char 9)"
     )
     assert good.note == "tool call prompt_tool_1: t"
     assert trace.chosen == (1,)
@@ -85,3 +85,11 @@ def test_errors_are_dropped_beside_a_call_and_blocks_keep_their_index():
 def test_a_name_that_is_no_string_is_not_spelled_out():
     trace = parse('```json\n{"tool": {"name": "x"}}\n```', "windlass-strict")
     assert trace.attempts[0].note == "tool call prompt_tool_0: (a name that is no string but dict)"
+
+
+def test_no_note_says_that_anything_was_sent() -> None:
+    """What a program sent stands in its dump, or nowhere: the parser of one report tells the agent, another nobody."""
+    raw = '```json\n{"tool": "run_code", "arguments": {}}}\n```'
+    told, silent = (parse(raw, name).attempts[0].note or "" for name in ("windlass-strict", "windlass-silent"))
+    assert told.startswith("a validation error for the agent: Extra data")
+    assert silent.startswith("caught, and nobody is told: Extra data")

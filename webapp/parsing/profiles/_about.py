@@ -18,6 +18,7 @@ class Described:
     `report` is the number of the field report that describes the parser (for example "004"), or None.
     `group` is one of `webapp.parsing.profile_groups`; without one it goes by its report.
     `about` says in plain words what it does, in which order, and where it departs from its report.
+    `original` is the language of a parser that is not Python, where its errors stand in the words of Python's decoder.
     `roots` is which of several values it gives: all, tools (objects with "tool" alone), first, best, or list (one
     list of them); a comparison with what was meant goes by it.
     The one-line help is the first docstring line of the profile's module (`webapp.plugins.help_of`).
@@ -26,6 +27,7 @@ class Described:
     name: str = ""
     version: str = "1"
     report: str | None = None
+    original: str = ""
     roots: str = "first"
     about: str = ""
     group: str = ""

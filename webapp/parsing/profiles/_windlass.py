@@ -38,11 +38,11 @@ def fenced(raw: str) -> Iterator[Block]:
     yield from _passed_over(raw, passed, len(raw))
 
 
-def call_tools(tracer: Tracer, blocks: Iterable[Block], mend: Mend | None = None) -> None:
+def call_tools(tracer: Tracer, blocks: Iterable[Block], mend: Mend | None = None, silent: bool = False) -> None:
     """Try each block as a tool call, and choose those that are: objects with "tool".
 
     Blocks are counted from 0 without the ignored ones. Every other failure is one validation error for the
-    agent, unless a block is a call: then the program drops all errors.
+    agent, unless a block is a call: then the program drops all errors. A `silent` one catches each and tells nobody.
     """
     index, errors = 0, []
     for block in blocks:
@@ -53,7 +53,7 @@ def call_tools(tracer: Tracer, blocks: Iterable[Block], mend: Mend | None = None
         if not attempt.ok or _is_error(tracer, attempt, index):
             errors.append(len(tracer.attempts) - 1)
         index += 1
-    _tell(tracer, errors)
+    _tell(tracer, errors, "caught, and nobody is told" if silent else "a validation error for the agent")
 
 
 def _decode(tracer: Tracer, block: Block, mend: Mend | None) -> Attempt:
@@ -89,9 +89,12 @@ def _named(tool: object) -> str:
     return tool if len(tool) <= 80 else f"{tool[:79]}…"
 
 
-def _tell(tracer: Tracer, errors: list[int]) -> None:
-    """Note on each failure what the agent is told of it: nothing, where another block is a call."""
-    outcome = "validation error dropped, since another block is a call" if tracer.chosen else "validation error sent"
+def _tell(tracer: Tracer, errors: list[int], outcome: str) -> None:
+    """Note on each failure what comes of it: nothing, where another block is a call.
+
+    That is what the parser gives, and no statement of what its program then sent: that stands in a dump, or nowhere.
+    """
+    outcome = "dropped, since another block is a call" if tracer.chosen else outcome
     for index in errors:
         attempt = tracer.attempts[index]
         message = attempt.error.said if attempt.error else attempt.reason

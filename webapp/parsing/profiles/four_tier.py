@@ -83,6 +83,7 @@ def _fixed(tracer: Tracer, strategy: str, span: Span, label: str, failed: str) -
 plugin = Described(
     name="four-tier",
     report="003",
+    original="TypeScript",
     about=(
         "1. Decodes the whole response. 2a. Decodes the content of the first ```json fence, 2b. the same after "
         "fixJSON, which escapes line feeds, returns, tabs, backspaces and form feeds inside strings. 3a. Decodes from "

@@ -23,6 +23,7 @@ def run(tracer: Tracer) -> None:
 
 plugin = Described(
     name="pydantic-ai",
+    original="Rust",
     group=LIBRARIES,
     version=restated("2.68.0"),
     about=(

@@ -136,6 +136,7 @@ class _Walk:
 
 plugin = Described(
     name="vercel-ai",
+    original="TypeScript",
     group=LIBRARIES,
     version="restated-6.0.326",
     about=(
