@@ -15,6 +15,7 @@ REPORTED = {
     "fire-circle-strict": "000",
     "fire-circle-before": "000",
     "windlass-eager": "001",
+    "windlass-silent": "004",
     "windlass-strict": "001",
     "windlass-balanced": "004",
     "master-before": "002",

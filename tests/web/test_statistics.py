@@ -80,3 +80,11 @@ def test_a_number_leads_to_just_the_responses_that_it_counts(client: FlaskClient
         )
     failing = re.search(r'href="([^"]+)"><b class="bad">(\d+) failed', page)
     assert failing is None or client.get("/api" + failing[1]).get_json()["total"] == int(failing[2])
+
+
+def test_zombies_are_counted_by_model_and_round_with_their_rate(client: FlaskClient) -> None:
+    assert 'id="zombies"' not in client.get("/statistics").text
+    client.post("/guide/examples")
+    table = client.get("/statistics").text.partition('id="zombies"')[2].partition("</table>")[0]
+    (row,) = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in table.split("<tr>")[2:]]
+    assert re.fullmatch(r"gemini 2 1 1 100 % \(21–100\)", row), row

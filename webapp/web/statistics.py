@@ -9,6 +9,7 @@ from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.filters import Filters
 from webapp.store.statistics import report as store
+from webapp.store.statistics.zombies import zombies
 from webapp.web import charts
 from webapp.web.render import page
 from webapp.web.sessions import list_filters
@@ -24,6 +25,7 @@ def index() -> Response:
         "statistics/index.html",
         "statistics/_all.html",
         told=store.statistics(db.session, filters),
+        zombies=zombies(db.session, session_store.view(db.session, filters)),
         charts=charts,
         responses_of=responses_of,
         **list_filters.panel_context(around, filters),

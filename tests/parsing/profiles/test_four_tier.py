@@ -28,7 +28,7 @@ def steps(raw: str) -> list[tuple[str, str, str]]:
 
 
 def test_direct_parse_is_silent():
-    assert steps('{"status": "PASS"}') == [("whole", "accepted", "Strategy 1: Direct parse")]
+    assert steps('{"status": "PASS"}') == [("1", "accepted", "Strategy 1: Direct parse")]
     assert parse('{"status": "PASS"}', "four-tier").verdict == "clean"
 
 
@@ -46,7 +46,7 @@ def test_markdown_wrapped():
     assert parse(raw, "four-tier").values == ({"status": "PASS"},)
     first, second = steps(raw)
     assert first == (
-        "whole",
+        "1",
         "failed",
         "Strategy 1: Direct parse. Failed to parse JSON directly for {operation}, trying fallback strategies...",
     )
@@ -75,21 +75,21 @@ def test_the_examples_of_strategies_2_3_and_4():
 def test_where_2b_fails_3_and_4_are_never_reached():
     raw = '```json\n{"a": }\n```\n{"b": 1}'
     trace = parse(raw, "four-tier")
-    assert [attempt.strategy for attempt in trace.attempts] == ["whole", "fenced", "fenced"]
+    assert [attempt.strategy for attempt in trace.attempts] == ["1", "2", "2b"]
     assert trace.verdict == "failed"
     assert "All JSON parsing strategies failed for {operation}" in trace.attempts[-1].note
     assert trace.attempts[-1].error.said == "Expecting value: line 1 column 7 (char 6)"
 
 
 def test_where_3b_fails_4_is_never_reached():
-    assert [step[0] for step in steps('["x\ny", {]}')] == ["whole", "outermost", "outermost"]
+    assert [step[0] for step in steps('["x\ny", {]}')] == ["1", "3", "3b"]
 
 
 def test_4_is_reached_without_braces():
     trace = parse('["x\ny"]', "four-tier")
     assert trace.values == (["x\ny"],)
     assert trace.attempts[-1].note.endswith("using Strategy 4: Fix control chars in entire content")
-    assert [step[0] for step in steps("no JSON")] == ["whole", "whole"]
+    assert [step[0] for step in steps("no JSON")] == ["1", "4"]
 
 
 def test_the_lazy_fence_ends_inside_a_string():

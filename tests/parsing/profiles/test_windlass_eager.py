@@ -24,7 +24,10 @@ def test_python_code_is_caught_twice_and_each_is_an_error():
     trace = parse(PYTHON, "windlass-eager")
     assert [attempt.strategy for attempt in trace.attempts] == ["balanced", "balanced"]
     assert trace.verdict == "failed"
-    assert all(attempt.note.startswith("a validation error for the agent: Expecting property name") for attempt in trace.attempts)
+    assert all(
+        attempt.note.startswith("a validation error for the agent: Expecting property name")
+        for attempt in trace.attempts
+    )
 
 
 def test_both_blocks_are_caught_and_the_fence_comes_first():

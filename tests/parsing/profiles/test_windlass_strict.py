@@ -64,7 +64,9 @@ def test_valid_json_without_tool_is_ignored_silently():
 def test_arguments_that_are_no_object_are_an_error():
     trace = parse('```json\n{"tool": "t", "arguments": [1]}\n```', "windlass-strict")
     assert trace.verdict == "failed"
-    assert trace.attempts[0].note == ("a validation error for the agent: Tool call 'arguments' must be an object/dict, got list")
+    assert trace.attempts[0].note == (
+        "a validation error for the agent: Tool call 'arguments' must be an object/dict, got list"
+    )
 
 
 def test_missing_arguments_are_none_at_all():
@@ -75,9 +77,7 @@ def test_errors_are_dropped_beside_a_call_and_blocks_keep_their_index():
     raw = '```json\n{"tool": }\n``` ```json\n{"tool": "t"}\n```'
     trace = parse(raw, "windlass-strict")
     bad, good = trace.attempts
-    assert bad.note == (
-        "dropped, since another block is a call: Expecting value: line 1 column 10 (char 9)"
-    )
+    assert bad.note == ("dropped, since another block is a call: Expecting value: line 1 column 10 (char 9)")
     assert good.note == "tool call prompt_tool_1: t"
     assert trace.chosen == (1,)
 

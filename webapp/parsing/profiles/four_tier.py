@@ -50,39 +50,40 @@ def first_fence(raw: str) -> Span | None:
 def run(tracer: Tracer) -> None:
     raw = tracer.raw
     everything = whole(raw)
-    first = tracer.attempt("whole", everything, note="Strategy 1: Direct parse", finite=True)
+    first = tracer.attempt("1", everything, note="Strategy 1: Direct parse", finite=True)
     if choose_if_ok(tracer, first):
         return
     tracer.amend(first, note=f"Strategy 1: Direct parse. {_FIRST}")
     fence, braces = first_fence(raw), between(raw, "{", "}")
     if fence and fence.start == fence.end:
-        tracer.reject("fenced", fence, "an empty fence is passed over", note="Strategy 2")
+        tracer.reject("2", fence, "an empty fence is passed over", note="Strategy 2")
     if fence and fence.start < fence.end:
-        _twice(tracer, "fenced", fence, "2", "Extract from markdown code block", "Extract from markdown")
+        _twice(tracer, fence, "2", "Extract from markdown code block", "Extract from markdown")
     elif braces:
-        _twice(tracer, "outermost", braces, "3", "Extract JSON object", "Extract JSON object")
+        _twice(tracer, braces, "3", "Extract JSON object", "Extract JSON object")
     else:
-        _fixed(tracer, "whole", everything, "4: Fix control chars in entire content", _OVER)
+        _fixed(tracer, everything, "4", "Fix control chars in entire content", _OVER)
 
 
-def _twice(tracer: Tracer, strategy: str, span: Span, number: str, plain: str, fixed: str) -> None:
-    """Strategies 2 and 3: as written (a), and after fixJSON (b)."""
-    attempt = tracer.attempt(strategy, span, note=f"Strategy {number}a: {plain}", finite=True)
+def _twice(tracer: Tracer, span: Span, number: str, plain: str, fixed: str) -> None:
+    """Strategies 2 and 3: as written, and after fixJSON as 2b and 3b."""
+    attempt = tracer.attempt(number, span, note=f"Strategy {number}a: {plain}", finite=True)
     if attempt.ok:
         tracer.choose(tracer.amend(attempt, note=f"{_DONE}{number}: {plain}"))
     else:
-        _fixed(tracer, strategy, span, f"{number}b: {fixed} + fix control chars", _NEVER)
+        _fixed(tracer, span, f"{number}b", f"{fixed} + fix control chars", _NEVER)
 
 
-def _fixed(tracer: Tracer, strategy: str, span: Span, label: str, failed: str) -> None:
-    attempt = tracer.attempt(strategy, span, fix_json(tracer.raw, span), finite=True)
-    note = f"{_DONE}{label}" if attempt.ok else f"Strategy {label}. {failed}"
+def _fixed(tracer: Tracer, span: Span, number: str, label: str, failed: str) -> None:
+    attempt = tracer.attempt(number, span, fix_json(tracer.raw, span), finite=True)
+    note = f"{_DONE}{number}: {label}" if attempt.ok else f"Strategy {number}: {label}. {failed}"
     choose_if_ok(tracer, tracer.amend(attempt, note=note))
 
 
 plugin = Described(
     name="four-tier",
     report="003",
+    version="2",
     original="TypeScript",
     about=(
         "1. Decodes the whole response. 2a. Decodes the content of the first ```json fence, 2b. the same after "
