@@ -31,7 +31,6 @@ from webapp.web import (
     request_log,
     responses,
     runs,
-    statistics,
     tasks,
     templating,
     traces,
@@ -50,7 +49,7 @@ from webapp.web.sessions import growth, saved_views, selection, session_pages
 from webapp.web.turns import turn_pages
 
 BLUEPRINTS = (
-    *(session_pages, growth, turn_pages, responses, selection, statistics, saved_views),
+    *(session_pages, growth, turn_pages, responses, selection, saved_views),
     *(dump_pages, job_pages, mapping_api, mapping_pages, exports, export_jobs, home_pages, traces),
     *(failure_pages, failure_actions, failures_api, queue_pages),
     *(profiles, compare_pages, runs, tasks, patterns, playground),

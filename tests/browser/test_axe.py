@@ -22,7 +22,7 @@ PAGES = (
     "/sessions?failed=1&model=google%2Fgemini-2.5-flash-lite&more=model",
     "/sessions?q=braces",
     "/sessions?model=nobody",
-    "/statistics",
+    "/responses?by=model",
     "/patterns",
     "/selection/compare",
     "/compare?a=direct&b=fencepost",

@@ -82,4 +82,4 @@ def test_a_start_compiles_no_rule(make: Any, monkeypatch: pytest.MonkeyPatch) ->
     app = make()
     assert app.test_client().get("/healthz").status_code == 200
     with pytest.raises(AssertionError, match="compiled"), app.test_request_context():
-        app.url_for("statistics.index")
+        app.url_for("responses.index")

@@ -74,16 +74,16 @@ def test_the_lists_are_filtered_by_host(client: FlaskClient, broken: str) -> Non
     ]
     assert client.get("/api/sessions?host=DeepInfra").get_json()["facets"]["host"] == {"DeepInfra": 1}
     assert client.get("/api/sessions?host=other").get_json()["total"] == 0
-    assert all(client.get(f"{page}?host=DeepInfra").status_code == 200 for page in ("/", "/responses", "/statistics"))
+    assert all(client.get(f"{page}?host=DeepInfra").status_code == 200 for page in ("/", "/responses", "/sessions"))
     (group,) = client.get("/api/failures").get_json()["failures"]
     assert group["title"] == "broken contract: count: type at $.n" and group["tools"] == [{"tool": "count", "count": 1}]
 
 
 def test_the_model_card_counts_calls_by_model_and_host(client: FlaskClient, broken: str) -> None:
-    page = client.get("/statistics").get_data(as_text=True)
+    page = client.get("/responses?by=contract").get_data(as_text=True)
     card = " ".join(page.split('id="model-card"')[1].split("</table>")[0].split())
     assert "DeepInfra" in card and "contract=schema_mismatch" in card and "100.0 %" in card and "0.0 %" in card
-    assert 'id="model-card"' not in client.get("/statistics?model=nobody").get_data(as_text=True)
+    assert 'id="model-card"' not in client.get("/responses?by=contract&model=nobody").get_data(as_text=True)
 
 
 def test_the_states_are_a_facet_and_others_are_refused(client: FlaskClient, broken: str) -> None:

@@ -31,7 +31,7 @@ def test_examples_leave_lists_charts_queues_and_questions_when_others_come(with_
     assert after["/api/sessions"]["total"] == 1 and after["/api/sessions"]["hidden"] == 0
     assert [line["session"] for line in after["/api/responses"]["responses"]] == ["mine"]
     assert [line["count"] for line in after["/api/failures"]["failures"]] == [1]
-    assert "1 session</b>" in client.get("/statistics").text
+    assert "1 of 1</td>" in client.get("/").text
     assert after["/api/sessions"]["facets"]["verdict"] == {"failed": 1}
     assert "Which parser is yours?" not in client.get("/").text
     assert client.get(example["url"]).status_code == 200, "its address stays"

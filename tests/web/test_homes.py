@@ -24,20 +24,20 @@ def app(make: Callable[..., Flask]) -> Flask:
     return make(home="unknown")
 
 
-def test_statistics_read_an_unknown_parser_as_json_loads_and_say_so(
+def test_incidents_read_an_unknown_parser_as_json_loads_and_say_so(
     client: FlaskClient, brought: dict[str, Any]
 ) -> None:
-    page = client.get("/statistics").text
-    assert "1 failed</b>" in page and "Parser unknown for 3 responses: read as <code>json.loads</code>" in page
+    page = client.get("/").text
+    assert "1 response of 3" in page and "Parser unknown for 3 responses: read as <code>json.loads</code>" in page
     failed = client.get("/api/responses?failed=1").json
     assert failed["total"] == 1 == len(failed["responses"])
     report = client.get("/api/session/one/export?format=report").text
     assert "0 failed" not in report and "parser unknown: no failure is recorded" in report
     assert client.put("/api/session/one/home", json={"home": "direct"}).status_code == 200
-    page = client.get("/statistics").text
-    assert "1 failed</b>" in page and "Parser unknown for 1 response:" in page
+    page = client.get("/").text
+    assert "1 response of 3" in page and "Parser unknown for 1 response:" in page
     assert client.put("/api/session/two/home", json={"home": "direct"}).status_code == 200
-    assert "Parser unknown" not in client.get("/statistics").text
+    assert "Parser unknown" not in client.get("/").text
 
 
 def test_no_page_counts_failures_as_none_where_the_parser_is_unknown(
@@ -114,7 +114,7 @@ def test_an_unknown_parser_reads_as_such(client: FlaskClient, brought: dict[str,
     assert client.get("/api/sessions?verdict=clean").json["total"] == 2
     assert client.get("/api/sessions?verdict=failed").json["total"] == 1
     assert client.get("/api/sessions?home=unknown").json["total"] == 2
-    for path in ("/sessions/one", "/sessions/one/turns/1", "/statistics", "/homes"):
+    for path in ("/sessions/one", "/sessions/one/turns/1", "/", "/homes"):
         assert client.get(path).status_code == 200, path
 
 

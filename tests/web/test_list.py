@@ -245,7 +245,7 @@ def test_a_view_cannot_lead_elsewhere(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/sessions", "/statistics", "/patterns", "/selection/compare", "/sessions/s", "/sessions/s/turns/0"]
+    "path", ["/", "/sessions", "/responses", "/patterns", "/selection/compare", "/sessions/s", "/sessions/s/turns/0"]
 )
 def test_no_page_loads_more_than_sixty_kilobytes_of_our_css_and_javascript(
     client: FlaskClient, bring: Callable[..., None], path: str
@@ -267,7 +267,11 @@ def test_answers_read_by_names_are_said_to_be(client: FlaskClient) -> None:
 
 
 def test_old_addresses_lead_to_the_rooms_with_their_query(make: Callable[..., Flask], client: FlaskClient) -> None:
-    for old, new in (("/failures?since=2026-11-01&new=1", "/?since=2026-11-01&new=1"), ("/failures", "/")):
+    for old, new in (
+        ("/failures?since=2026-11-01&new=1", "/?since=2026-11-01&new=1"),
+        ("/failures", "/"),
+        ("/statistics?q=a", "/?q=a"),
+    ):
         answer = client.get(old)
         assert (answer.status_code, answer.location) == (302, new)
     answer = make(prefix="/tools").test_client().get("/tools/failures?q=a%20b&x=%C3%A9")

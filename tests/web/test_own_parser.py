@@ -75,7 +75,6 @@ def test_home_runs_filters_and_pages(stored: FlaskClient, own: str) -> None:
     assert stored.put("/api/session/s/home", json={"home": own}).status_code < 300
     work(stored)
     assert stored.get("/api/session/s/home").json["failed"] == 2
-    assert own in stored.get("/statistics").text
     turn = stored.get("/sessions/s/turns/1").text
     assert "parsers.py:7" in turn and "Extra data" in turn
     assert own in stored.get("/api/profiles").text
@@ -93,7 +92,7 @@ def test_a_home_that_is_configured_no_longer_is_said_to_be_gone(
     stored.put("/api/session/s/home", json={"home": own})
     work(stored)
     monkeypatch.setenv("FENCEPOST_PROFILES", "")
-    for address in ("/", "/sessions/s", "/sessions/s/turns/1", "/statistics", "/profiles"):
+    for address in ("/", "/sessions/s", "/sessions/s/turns/1", "/responses", "/profiles"):
         answer = stored.get(address)
         assert answer.status_code == 200, address
     assert "no profile is called" in stored.get("/sessions/s/turns/1").text

@@ -66,11 +66,6 @@ def test_a_run_is_made_watched_and_cancelled_by_the_api(stored: FlaskClient) -> 
     assert stored.post("/api/profiles/none/runs").status_code == 404
 
 
-def test_statistics_say_what_was_not_run(stored: FlaskClient) -> None:
-    page = stored.get("/statistics").text
-    assert "not run over these" in page and "/profiles/direct/runs" in page
-
-
 def test_profiles_are_grouped_and_searched(stored: FlaskClient) -> None:
     page = stored.get("/profiles").text
     places = [page.index(f">{group}<") for group in ("Fencepost", "Written by hand", "Libraries", "Model servers")]

@@ -314,7 +314,7 @@ def test_no_page_holds_a_character_that_nobody_sees(post: Post, client: FlaskCli
     dump = {"id": f"id{unseen}", "title": f"title{unseen}", "model": f"model{unseen}", "messages": [message]}
     assert post(json.dumps(dump).encode()).status_code == 201
     key = client.get("/api/sessions").json["sessions"][0]["key"]
-    for page in ("/", f"/sessions/{key}", f"/sessions/{key}/turns/0", "/statistics", "/labels"):
+    for page in ("/", f"/sessions/{key}", f"/sessions/{key}/turns/0", "/responses", "/labels"):
         text = client.get(page).text
         assert "⟨U+202E⟩" in text or page == "/labels", page
         assert not set(text) & set(unseen), page

@@ -77,7 +77,7 @@ PATHS = (
     "/sessions/s1",
     "/sessions",
     "/compare?a=fencepost&b=direct",
-    "/statistics",
+    "/",
     "/responses",
     "/labels",
 )

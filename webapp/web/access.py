@@ -30,7 +30,7 @@ ROUTES = {
         responses.index responses.list_api runs.show runs.show_api tasks.index tasks.show
         selection.ask selection.compare selection.download selection.dumps_api selection.export
         sessions.download_dump sessions.index sessions.list_api sessions.next_failure_api sessions.response
-        sessions.show sessions.show_api statistics.index
+        sessions.show sessions.show_api
         turns.case turns.download_decoded turns.download_raw turns.markdown turns.show turns.show_api
     """,
     LABEL: """

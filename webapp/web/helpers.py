@@ -22,7 +22,7 @@ from webapp.web.links import dump_url, ident, session_url, turn_url
 from webapp.web.sessions import strips
 
 SOURCE_LIMIT = 20_000
-LIST_PAGES = ("sessions.index", "responses.index", "statistics.index", "failures.index")
+LIST_PAGES = ("sessions.index", "responses.index", "failures.index")
 NO_FILTERS = ("q", "after", "limit", "more")
 """what else stands in a list's query string"""
 

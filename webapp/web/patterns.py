@@ -15,11 +15,9 @@ from webapp.store.search import Match
 from webapp.store.sessions.facets import Counts, Facet
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.sessions import Page, SessionLine
-from webapp.store.statistics.figures import Bucket, Entry, OfModel, ProfileFigures, Statistics, Timing
 from webapp.store.write.tally import VERDICTS
-from webapp.web import charts, debugger, playground, verdict_column
+from webapp.web import debugger, playground, verdict_column
 from webapp.web.sessions import list_filters
-from webapp.web.statistics import responses_of
 from webapp.web.turns.debugger_query import DebuggerQuery
 
 blueprint = Blueprint("patterns", __name__)
@@ -55,9 +53,6 @@ def index() -> str:
         strips=STRIPS,
         now=datetime.now(UTC) - timedelta(minutes=3),
         verdicts=VERDICTS,
-        told=sample_statistics(),
-        charts=charts,
-        responses_of=responses_of,
         **list_filters.rows_context(sample, filters) | list_filters.panel_context(sample, filters),
         views=[],
         texts={},
@@ -143,28 +138,3 @@ def sample_page() -> Page:
         "dump": Facet("dump", [("1", 5)], 0, None),
     }
     return Page(lines, "next", Counts(1_508, 412, 61, 12, 400, 412, 1_508), facets, {"pattern1": matches})
-
-
-def entries(*counts: int, of: int, names: tuple[str, ...] = VERDICTS) -> list[Entry]:
-    return [Entry(name, count, of, count, Filters()) for name, count in zip(names, counts, strict=False)]
-
-
-def sample_statistics() -> Statistics:
-    profile = ProfileFigures(
-        profile="fencepost",
-        home_sessions=0,
-        responses=930,
-        verdicts=entries(410, 200, 120, 30, 170, of=930),
-        strategies=entries(412, 188, 130, 200, of=930, names=("whole", "fenced", "balanced", "")),
-        tried={"whole": 930, "fenced": 400, "balanced": 318},
-        repairs=entries(60, 31, 1, of=930, names=("extra_closer", "trailing_comma", "raw_newline")),
-        timings=[Timing("whole", 412, 37.0, 32, 64, Filters()), Timing("fenced", 188, 410.5, 256, 4096, Filters())],
-    )
-    days = [NOW + timedelta(days=at) for at in range(12)]
-    buckets = [
-        Bucket(day, day + timedelta(days=1), 4, 90, at % 5, 0, entries(40 + at, 20, at, at % 5, 10, of=90), Filters())
-        for at, day in enumerate(days)
-    ]
-    model = OfModel(MODELS[0], 12, 930, entries(300, 100, 0, 330, 200, of=930), profile.verdicts, Filters())
-    errors = entries(21, 7, of=330, names=("Extra data", "Expecting ',' delimiter"))
-    return Statistics(412, 0, 2_400, 930, 330, 300, [profile], [model], 3, errors, 2, "day", buckets)

@@ -11,7 +11,7 @@ from webapp.capture import specs
 from webapp.parsing import profiles
 
 ROOMS = (
-    ("failures.index", "Incidents", ("failures", "statistics", "failure_actions")),
+    ("failures.index", "Incidents", ("failures", "failure_actions")),
     ("sessions.index", "Responses", ("sessions", "responses", "turns", "selection")),
     ("labels.index", "Labels", ("labels", "exports")),
     ("profiles.index", "Parsers", ("profiles", "homes", "compare", "runs")),

@@ -23,7 +23,6 @@ from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.models import Base, Finding, LabelQueueItem, Parse, ParseRepair, Session, Turn
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
-from webapp.store.statistics.report import statistics
 from webapp.store.write.home import Home
 
 TEXTS = (
@@ -118,7 +117,7 @@ def notes(db: orm.Session, stored: Any) -> dict[str, list[str]]:
 
 
 def views(db: orm.Session) -> list[Any]:
-    """Pages of the list, their facets, and statistics."""
+    """Pages of the list and their facets."""
     told = []
     for filters in (
         Filters(),
@@ -130,16 +129,6 @@ def views(db: orm.Session) -> list[Any]:
         page = sessions.page(db, filters, limit=500)
         facets = {name: sorted(facet.values) for name, facet in page.facets.items()}
         told.append((sorted(line.external_id for line in page.sessions), facets, asdict(page.counts)))
-        figures = statistics(db, filters)
-        told.append(
-            (
-                figures.failed,
-                figures.rescued,
-                figures.responses,
-                [(p.profile, p.home_sessions) for p in figures.profiles],
-            )
-        )
-        told.append([[(entry.value, entry.count) for entry in model.home] for model in figures.models])
     return told
 
 

@@ -14,7 +14,6 @@ from webapp.store.labels import labels
 from webapp.store.models import Label, Parse, Session, Turn
 from webapp.store.sessions import deletion, sessions, turns
 from webapp.store.sessions.filters import Filters
-from webapp.store.statistics.report import statistics
 
 AT_ONCE = timedelta(seconds=-5)
 
@@ -37,7 +36,6 @@ def test_a_deleted_session_is_nowhere_and_comes_back(two: list[str], db: orm.Ses
     assert deletion.delete(db, [two[0], "unknown"]) == [two[0]]
     assert ids(db) == ["two"]
     assert ids(db, Filters(q="one")) == []
-    assert statistics(db, Filters()).sessions == 1
     page = sessions.page(db, Filters())
     assert (page.total, page.hidden, page.counts.all) == (1, 0, 1)
     for ident in ("one", two[0]):
@@ -61,7 +59,7 @@ def test_another_process_learns_that_a_hidden_session_was_removed_at_once(
     two: list[str], engine: sa.Engine, db: orm.Session
 ) -> None:
     """As `fencepost prune` does beside a server whose index was read before."""
-    assert ids(db) == ["one", "two"] and statistics(db, Filters()).responses == 4
+    assert ids(db) == ["one", "two"]
     db.rollback()
     prune = database.connect(engine.url.render_as_string(hide_password=False))
     with orm.Session(prune) as other:
@@ -69,7 +67,7 @@ def test_another_process_learns_that_a_hidden_session_was_removed_at_once(
         deletion.delete(other, [two[0]])
     assert deletion.purge_just_hidden(prune, [number]) == 1
     prune.dispose()
-    assert ids(db) == ["two"] and statistics(db, Filters()).responses == 2
+    assert ids(db) == ["two"]
     assert (count(db, Turn), count(db, Session)) == (2, 2)
     row = db.scalars(sa.select(Session).where(Session.id == number)).one()
     assert (row.title, row.facets, row.turn_count) == (None, None, 0) and row.external_id.startswith("gone-")

@@ -1,1 +1,1 @@
-"""Filters come in, and what the sessions in view add up to goes out: tables, bars and steps of time."""
+"""Filters come in, and what the responses in view add up to goes out: rates over time, and by one thing."""

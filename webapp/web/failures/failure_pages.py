@@ -47,8 +47,9 @@ def group_url(key: str, **query: Any) -> str:
 
 
 @blueprint.get("/failures")
+@blueprint.get("/statistics")
 def old_index() -> AnyResponse:
-    """Where this page was: the first page, with the same query."""
+    """Where this page and its chart were: the first page, with the same query."""
     return redirect(links.with_query(url_for(".index")), 302)
 
 
