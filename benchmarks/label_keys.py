@@ -18,7 +18,7 @@ import json
 import statistics
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,15 +46,15 @@ LONGEST = 100_000
 NO_OFFER = 10**6
 
 
+MOST_CARDS = 7
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the form of a response starts with, and the values that one key takes, by key."""
+    """What the form of a response starts with, and the values on its cards: a digit takes one and saves."""
 
     fields: Fields
-    agreed: list[Any] | None
-    agreed_judgement: str
-    offers: dict[str, list[Any]]
-    home: Trace
+    cards: list[list[Any]]
 
     def keys(self, accepted: Sequence[list[Any] | None]) -> int:
         """The fewest keys that make the label with one of these lists of values; [] where no JSON is meant."""
@@ -62,18 +62,14 @@ class Form:
 
     def least(self) -> int:
         """The fewest keys that make a label with a value that is offered."""
-        return self.keys([self.agreed, *self.offers.values()] if self.agreed else [*self.offers.values()] or [None])
+        return self.keys([*self.cards] or [None])
 
     def _keys(self, meant: list[Any] | None) -> int:
         if meant is None:
             return NO_OFFER
-        judgement = suggestions.judgement(meant, self.home.values if self.home.chosen else None)
-        judged = 0 if self.fields.judgement == judgement else 1
-        if self.agreed is not None and same_as(self.agreed) == same_as(meant) and self.agreed_judgement == judgement:
+        if not meant or any(same_as(card) == same_as(meant) for card in self.cards):
             return 1
-        if not meant or any(same_as(offer) == same_as(meant) for offer in self.offers.values()):
-            return judged + 2
-        return judged + 2 + len(written(meant))
+        return 2 + len(written(meant))
 
 
 def parsed(raw: str) -> dict[str, Trace | str]:
@@ -85,22 +81,9 @@ def form(traces: dict[str, Trace | str], home: str, recorded: str | None = None)
     """The form of a response, as its page makes it."""
     session: Any = SimpleNamespace(home_profile=home)
     turn: Any = SimpleNamespace(recorded_failure=recorded)
-    groups = profile_values.groups(traces, home, None)
-    agreed = suggestions.agreed(groups)
-    trace = traces[agreed.first] if agreed else None
-    shortest = profile_values.shortest(traces)
-    by_key = {"f": "fencepost", "h": home, "r": shortest.profile if shortest else ""}
-    offers = {key: found for key, name in by_key.items() if (found := _values(traces, name))}
-    fields = suggestions.start(session, turn, traces, Fields())
-    judgement = "right" if agreed and agreed.home else "missed"
-    own = traces.get(home, traces["direct"])
-    assert isinstance(own, Trace)
-    return Form(fields, list(trace.values) if isinstance(trace, Trace) else None, judgement, offers, own)
-
-
-def _values(traces: Mapping[str, Trace | str], name: str) -> list[Any] | None:
-    trace = traces.get(name)
-    return list(trace.values) if isinstance(trace, Trace) and trace.chosen else None
+    groups = [group for group in profile_values.groups(traces, home, None) if group.has_value][:MOST_CARDS]
+    cards = [list(trace.values) for group in groups if isinstance(trace := traces[group.first], Trace)]
+    return Form(suggestions.start(session, turn, traces, Fields()), cards)
 
 
 def of_cases(files: Sequence[Path]) -> list[int]:

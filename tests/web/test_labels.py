@@ -15,7 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from webapp.extensions import db
-from webapp.store.models import LabelQueue
+from webapp.store.models import Label, LabelQueue
 
 Post = Callable[..., Any]
 FOUR = '```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```'
@@ -73,7 +73,7 @@ def test_a_browser_is_asked_for_a_name_once(client: FlaskClient, stored: None) -
 def test_the_queue_shows_one_response_and_what_each_profile_made_of_it(ann: FlaskClient) -> None:
     page = ann.get("/labels")
     assert place(page.text).endswith(".0")
-    for words in ("windlass-strict", "use as expected", "shortest edit", "also label 1 similar response"):
+    for words in ("windlass-strict", "was meant", "shortest edit", "also label 1 similar response"):
         assert words in page.text
     partial = ann.get("/labels", headers={"HX-Request-Type": "partial"})
     assert "<html" not in partial.text and 'id="judge"' in partial.text
@@ -294,3 +294,31 @@ def test_a_turn_asks_for_the_name_instead_of_taking_that_of_the_server(client: F
 
 def test_the_queue_says_whether_your_parser_returned_a_value(ann: FlaskClient) -> None:
     assert re.search(r"<code>[\w-]+</code> returned\s+(a|no) value, which is", ann.get("/labels?queue=failed").text)
+
+
+@pytest.mark.parametrize(
+    ("pick", "judgement", "expects"),
+    [("fencepost", "missed", "one"), ("none", "right", "none"), ("unknown", "unsure", "unknown")],
+)
+def test_a_card_saves_its_value_and_the_judgement_follows(
+    app: Flask, client: FlaskClient, post: Callable[..., Any], pick: str, judgement: str, expects: str
+) -> None:
+    body = json.dumps({"id": "card", "messages": [{"role": "assistant", "content": '{"a": 1,}'}]}).encode()
+    assert post(body, home="direct").status_code == 201
+    client.post("/labels/name", data={"name": "ada", "next": "/"})
+    key = client.get("/api/session/card").json["session"]["key"]
+    page = client.get("/labels?queue=failed").text
+    assert 'name="pick" value="fencepost"' in page or 'data-key="1"' in page
+    form = {"queue": "failed", "at": f"{key}.0", "pick": pick, "judgement": "wrong", "seen": ""}
+    assert client.post("/labels", data=form).status_code == 303
+    with app.app_context():
+        label = db.session.scalars(sa.select(Label)).one()
+        assert (label.judgement, label.expects, label.author) == (judgement, expects, "ada")
+
+
+def test_a_card_that_reads_nothing_is_refused(client: FlaskClient, post: Callable[..., Any]) -> None:
+    body = json.dumps({"id": "card", "messages": [{"role": "assistant", "content": '{"a": 1,}'}]}).encode()
+    assert post(body, home="direct").status_code == 201
+    client.post("/labels/name", data={"name": "ada", "next": "/"})
+    key = client.get("/api/session/card").json["session"]["key"]
+    assert client.post("/labels", data={"queue": "failed", "at": f"{key}.0", "pick": "direct"}).status_code == 422

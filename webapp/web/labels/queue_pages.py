@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -99,15 +99,26 @@ def save() -> Response | AnyResponse:
 
 
 def decided(detail: turn_store.TurnDetail, fields: label_form.Fields) -> label_form.Fields:
-    """The form as it was sent, with what one key says: the value that all agree on."""
-    if not request.form.get("accept"):
+    """The form as it was sent, with what one key says: a card's value. The judgement follows from it."""
+    pick = request.form.get("pick")
+    if not pick:
         return fields
-    traces = profile_values.every_trace(detail)
-    group = suggestions.agreed(profile_values.groups(traces, detail.session.first_profile, None))
-    trace = traces[group.first] if group is not None else None
-    if group is None or not isinstance(trace, Trace):
-        raise label_content.BadLabel("the profiles do not agree on one value")
-    return suggestions.accepted(fields, group, trace)
+    if pick in ("none", "unknown"):
+        fields = replace(fields, expects=pick, expected="", source="")
+        return replace(fields, judgement="unsure" if pick == "unknown" else follows(detail, []))
+    trace = profile_values.every_trace(detail).get(pick)
+    if not isinstance(trace, Trace) or not trace.chosen:
+        raise label_content.BadLabel(f"{pick[:80]} reads no value here")
+    text = values.written(trace.values)
+    judgement = follows(detail, trace.values)
+    return replace(fields, judgement=judgement, expects="value", expected=text, source=pick)
+
+
+def follows(detail: turn_store.TurnDetail, meant: Sequence[Any]) -> str:
+    """The judgement that follows from what was meant: a recorded failure returned no value."""
+    trace = bench_store.trace(detail, detail.session.first_profile)
+    returned = trace.values if trace.chosen and detail.turn.recorded_failure is None else None
+    return suggestions.judgement(meant, returned)
 
 
 def refuse_contradiction(detail: turn_store.TurnDetail, label: label_content.LabelContent) -> None:
@@ -245,7 +256,6 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
         "turn": turn,
         "detail": detail,
         "bench": bench(at, detail, traces),
-        "agreed": suggestions.agreed(context["groups"]),
         "before": bench_store.before(db.session, session, turn.position),
         "after": bench_store.after(db.session, session, turn.position),
         "texts": {"raw": url_for("turns.download_raw", ident=session.key, position=turn.position)},

@@ -1,4 +1,4 @@
-"""What the label form starts with: a judgement where your parser failed, and a cause; values that all agree on."""
+"""What the label form starts with: a judgement where your parser failed, and a cause; and what judgement follows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from webapp.store.labels import values
 from webapp.store.models import Session, Turn
 from webapp.store.write.parser import OURS
 from webapp.web.labels.label_form import Fields
-from webapp.web.labels.profile_values import ResultGroup
 
 CAUSES = {
     "extra_closer": "extra-closing",
@@ -54,19 +53,6 @@ def cause(trace: Trace | str | None) -> str:
     """The cause that the first repair of the chosen value names; "" where nothing was repaired."""
     edits = words.chosen_edits(trace) if isinstance(trace, Trace) else []
     return CAUSES.get(edits[0].repair, edits[0].repair.replace("_", "-")) if edits else ""
-
-
-def agreed(groups: Sequence[ResultGroup]) -> ResultGroup | None:
-    """The result of all profiles that read a value, where these are two or more and read the same."""
-    groups_with_value = [group for group in groups if group.has_value]
-    return groups_with_value[0] if len(groups_with_value) == 1 and len(groups_with_value[0].names) > 1 else None
-
-
-def accepted(fields: Fields, group: ResultGroup, trace: Trace) -> Fields:
-    """The form filled with the value that all agree on: right where your parser is one of them, else missed."""
-    text = values.written(trace.values)
-    judgement = "right" if group.home else "missed"
-    return replace(fields, judgement=judgement, expects="value", expected=text, source=group.first)
 
 
 def judgement(meant: Sequence[Any], returned: Sequence[Any] | None) -> str:
