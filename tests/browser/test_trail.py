@@ -45,7 +45,7 @@ def test_u_and_back_return_to_row_scroll_loaded_rows_filters_and_focus(page: Pag
     page.keyboard.press("Enter")
     page.wait_for_url("**/sessions/trail-*")
     page.keyboard.press("u")
-    page.wait_for_url("**/?model=*")
+    page.wait_for_url("**/sessions?model=*")
     page.wait_for_function(f"left => JSON.stringify(({STATE})()) === JSON.stringify(left)", arg=left)
     page.keyboard.press("Enter")
     page.wait_for_url("**/sessions/trail-*")
