@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -61,3 +62,11 @@ def test_what_was_not_run_is_no_number(client: FlaskClient, post: Post) -> None:
     assert "<b>not run</b>" in client.get("/responses?under=langchain").text
     (line,) = client.get("/api/responses?under=langchain").get_json()["responses"]
     assert line["verdicts"] == {"home": "none", "fencepost": "clean", "langchain": None}
+
+
+def test_zombies_are_counted_by_model_and_round_with_their_rate(client: FlaskClient) -> None:
+    assert 'id="zombies"' not in client.get("/responses?by=model").text
+    client.post("/guide/examples")
+    table = client.get("/responses?by=model").text.partition('id="zombies"')[2].partition("</table>")[0]
+    (row,) = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in table.split("<tr>")[2:]]
+    assert re.fullmatch(r"gemini 2 1 1 100 % \(21–100\)", row), row

@@ -12,7 +12,7 @@ from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.statistics import group_by, model_card
+from webapp.store.statistics import group_by, model_card, zombies
 from webapp.web.api.operation import json, operation
 from webapp.web.api.parameters import AFTER, FILTERS, LIMIT, limit_of_request
 from webapp.web.api.sessions import RESPONSE_PAGE
@@ -46,8 +46,10 @@ def grouped(filters: Filters, by: str) -> Response:
     except group_by.NotGrouped as refused:
         found, why = [], str(refused)
     around = list_filters.panel_context(session_store.page(db.session, filters, limit=1), filters)
-    cards, more_cards = model_card.card(db.session, session_store.view(db.session, filters))
+    view = session_store.view(db.session, filters)
+    cards, more_cards = model_card.card(db.session, view)
     around |= {"found": found, "why": why, "by": by, "cards": cards, "more_cards": more_cards}
+    around |= {"zombies": zombies.zombies(db.session, view)}
     return page("responses/index.html", "responses/_groups.html", **around, views=view_store.views(db.session))
 
 
