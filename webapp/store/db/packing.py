@@ -57,16 +57,6 @@ def unpack_text(data: bytes) -> bytes:
     return zstd.decompress(_MAGIC + data[1 + DIGITS :])
 
 
-def pack_bytes(data: bytes) -> bytes:
-    """Any bytes in fewer, for `unpack_bytes`."""
-    return _text_compressor().compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
-
-
-def unpack_bytes(data: bytes) -> bytes:
-    """What `pack_bytes` was given."""
-    return zstd.decompress(data)
-
-
 @cache
 def _dictionary() -> zstd.ZstdDict:
     return zstd.ZstdDict(Path(__file__).with_name("packing.zdict").read_bytes())

@@ -81,19 +81,6 @@ class PackedJson(ExactJson):
         return None if value is None else jsontext.loads(packing.unpack(bytes(value)))
 
 
-class PackedBytes(sa.TypeDecorator[bytes]):
-    """Any bytes, in fewer."""
-
-    impl = sa.LargeBinary
-    cache_ok = True
-
-    def process_bind_param(self, value: bytes | None, dialect: sa.Dialect) -> bytes | None:
-        return None if value is None else packing.pack_bytes(value)
-
-    def process_result_value(self, value: bytes | None, dialect: sa.Dialect) -> bytes | None:
-        return None if value is None else packing.unpack_bytes(bytes(value))
-
-
 class ShortText(sa.TypeDecorator[str]):
     """A name to group and filter by: cut to `length` code points, NUL and lone surrogates become U+FFFD.
 

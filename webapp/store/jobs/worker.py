@@ -67,9 +67,7 @@ def work_once(engine: sa.Engine, settings: Settings, ends: Ends, processes: int 
         if mine:
             imports.tidy(engine, settings)
             imports.take_up(engine, settings)
-    while not ends() and any(
-        do(engine, settings, number, ends, processes) for number in task_locks.free(engine, settings)
-    ):
+    while _do_next(engine, settings, ends, processes):
         pass
     with locks.alone(engine, "trials") as mine:
         if mine:
@@ -164,7 +162,7 @@ def _result(
         raise TaskFailed("gave_up", words.strip())
     if task.kind == IMPORT:
         return imports.work(engine, settings, task, ends)
-    give_way = _imports_first(engine, settings, ends)
+    give_way = _imports_first(engine, settings, ends, processes)
     if task.kind == EXPORT:
         return export_writing.write(engine, settings, task, give_way)
     try:
@@ -178,7 +176,7 @@ def _result(
     return pruning.work(engine, settings, task, between=give_way)
 
 
-def _imports_first(engine: sa.Engine, settings: Settings, ends: Ends) -> Callable[[], None]:
+def _imports_first(engine: sa.Engine, settings: Settings, ends: Ends, processes: int | None) -> Callable[[], None]:
     """For a longer task, between two of its steps: it waits while imports are done that nobody else does."""
     looked_at = time.monotonic()
 
@@ -188,9 +186,7 @@ def _imports_first(engine: sa.Engine, settings: Settings, ends: Ends) -> Callabl
             raise Stopped(False)
         if time.monotonic() - looked_at < LOOKS:
             return
-        while not ends() and any(
-            do(engine, settings, number, ends) for number in task_locks.free(engine, settings, IMPORT)
-        ):
+        while _do_next(engine, settings, ends, processes, IMPORT):
             pass
         looked_at = time.monotonic()
 
