@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -40,8 +39,7 @@ def test_a_match_is_a_finding_with_its_severity_words_and_turns() -> None:
         run.see(TurnView(position, position, "response", raw=raw, home=parse(raw, "direct"), ours=parse(raw)))
     run.see(TurnView(4, 4, "response", raw="", failure="Recursion limit of 25 reached"))
     run.see(TurnView(5, 5, "prompt", raw="I apologize for the confusion"))
-    found = {finding.rule: finding for finding in run.so_far() if finding.rule in own.configured()}
-    assert found == {finding.rule: finding for finding in run.findings() if finding.rule in own.configured()}
+    found = {finding.rule: finding for finding in run.findings() if finding.rule in own.configured()}
     assert {name: (finding.severity, finding.turns) for name, finding in found.items()} == {
         "apology": ("low", (1,)),
         "unknown_tool": ("high", (2,)),
@@ -54,10 +52,8 @@ def test_a_match_is_a_finding_with_its_severity_words_and_turns() -> None:
 
 
 @pytest.mark.usefixtures("configured")
-def test_the_settings_read_it_and_a_copy_of_an_entry_is_the_entry() -> None:
+def test_the_settings_read_it() -> None:
     assert Settings.from_environment().findings is not None
-    entry = own.configured()["recursion"]
-    assert deepcopy(entry) is entry
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,6 @@ def test_a_finding_keeps_the_first_turns_and_counts_them_all() -> None:
     assert finding.count == finding.detail["turns"] == MOST_TURNS + 50
 
 
-def test_what_is_so_far_changes_nothing() -> None:
-    runner = run(2)
-    assert runner.so_far() == runner.so_far() == runner.findings() != []
-
-
 def test_a_kind_that_no_rule_looks_at_is_nothing() -> None:
     runner = RuleRunner(RuleContext("fencepost"))
     runner.see(TurnView(0, 0, "made-up", raw=RAW))

@@ -60,9 +60,6 @@ class OwnFinding:
     kinds: tuple[str, ...]
     compiled: Any
 
-    def __deepcopy__(self, memo: object) -> OwnFinding:
-        return self
-
     def match(self, raw: str, trace: TraceView | None, failure: str | None = None) -> PatternMatch | None:
         """The first place where it stands in a response, None where it does not."""
         for where, text in self._texts(raw, trace, failure):

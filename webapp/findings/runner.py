@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from functools import cache
 
 from webapp import plugins
@@ -42,10 +41,6 @@ class RuleRunner:
     def findings(self) -> list[RuleFinding]:
         """What the rules found, what weighs most first; no more turns may come."""
         return [finding for rule, observer in self._observers for finding in _findings(rule, observer)]
-
-    def so_far(self) -> list[RuleFinding]:
-        """What `findings` would say if no more turns came; more may come."""
-        return [finding for rule, observer in self._observers for finding in _findings(rule, deepcopy(observer))]
 
 
 def _findings(rule: Rule, observer: Observer) -> list[RuleFinding]:

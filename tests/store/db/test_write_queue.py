@@ -12,10 +12,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
-from webapp.store.ingest.batches import Batch
 
-from webapp.dumps.records import SessionStart
-from webapp.store.append import SessionOutcome
 from webapp.store.db import database, write_queue
 from webapp.store.models import DatabaseSecret
 
@@ -41,10 +38,15 @@ def waiting(write: Callable[[], object]) -> Iterator[threading.Thread]:
         assert not thread.is_alive()
 
 
+def is_awaited(engine: sa.Engine) -> bool:
+    folder = write_queue._folder(engine)
+    return folder is not None and write_queue._is_awaited(folder) is True
+
+
 def becomes_awaited(engine: sa.Engine, seconds: float = PATIENCE) -> bool:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        if write_queue.is_awaited(engine):
+        if is_awaited(engine):
             return True
         time.sleep(0.005)
     return False
@@ -78,12 +80,12 @@ def by_orm(engine: sa.Engine) -> None:
 @pytest.mark.parametrize("write", [by_begin, by_statement, by_many, by_orm])
 def test_whoever_waits_is_seen_until_it_has_the_lock(sqlite: sa.Engine, write: Callable[[sa.Engine], None]) -> None:
     with database.writing(sqlite):
-        assert not write_queue.is_awaited(sqlite)
+        assert not is_awaited(sqlite)
         holder = waiting(lambda: write(sqlite))
         holder.__enter__()
         assert becomes_awaited(sqlite)
     holder.__exit__(None, None, None)
-    assert not write_queue.is_awaited(sqlite)
+    assert not is_awaited(sqlite)
 
 
 def test_nobody_rests_for_a_long_writer_that_waits(sqlite: sa.Engine) -> None:
@@ -104,26 +106,10 @@ def test_a_long_writer_lets_in_who_waits(sqlite: sa.Engine, monkeypatch: pytest.
         holder = waiting(lambda: by_orm(sqlite))
         holder.__enter__()
         assert becomes_awaited(sqlite)
-    assert not write_queue.is_awaited(sqlite)  # it rested until the other had its turn
+    assert not is_awaited(sqlite)  # it rested until the other had its turn
     holder.__exit__(None, None, None)
     with sqlite.connect() as connection:
         assert connection.scalar(sa.select(DatabaseSecret.value)) == b"1"
-
-
-def test_an_import_commits_what_it_has_where_somebody_waits(sqlite: sa.Engine) -> None:
-    committed: list[list[tuple[SessionStart, SessionOutcome]]] = []
-    batch = Batch(sqlite, committed.append)
-    with batch.session():
-        pass
-    assert committed == []
-    holder = waiting(lambda: by_orm(sqlite))
-    holder.__enter__()
-    assert becomes_awaited(sqlite)
-    batch.yield_lock()
-    assert committed == [[]]
-    batch.yield_lock()
-    assert committed == [[]]
-    holder.__exit__(None, None, None)
 
 
 def test_what_fails_while_it_waits_is_no_longer_seen(sqlite: sa.Engine) -> None:
@@ -133,11 +119,11 @@ def test_what_fails_while_it_waits_is_no_longer_seen(sqlite: sa.Engine) -> None:
     with database.writing(sqlite), pytest.raises(sa.exc.OperationalError, match="locked"):
         by_begin(engine)
     engine.dispose()
-    assert not write_queue.is_awaited(sqlite)
+    assert not is_awaited(sqlite)
 
 
 def test_in_memory_and_on_other_databases_nobody_waits() -> None:
     engine = sa.create_engine("sqlite://")
     write_queue.announce(engine)
-    assert not write_queue.is_awaited(engine)
+    assert not is_awaited(engine)
     write_queue.let_in(engine)

@@ -52,12 +52,6 @@ def mark_long(connection: sa.Connection) -> None:
     connection.execution_options(**{_LONG: True})
 
 
-def is_awaited(engine: sa.Engine) -> bool:
-    """Whether somebody waits for the write lock of SQLite; False on other databases, and where it cannot be told."""
-    folder = _folder(engine)
-    return folder is not None and _is_awaited(folder) is True
-
-
 def let_in(engine: sa.Engine) -> None:
     """Rest, between two transactions on SQLite, until nobody waits or `LONGEST_REST` is over."""
     if (folder := _folder(engine)) is None:
