@@ -107,7 +107,8 @@ def _peeled(layer: Layer, match: re.Match[str], inside: bool, after_slash: bool)
 _gap = later(r'"(?:[^"\\]|\\[\s\S])*+"?+|(?P<part>(?:\\[nrt])++)')
 _behind_string = later(r"""(?:\\[nrt]|\s){1,1000}+(?:[}\],:]|\Z|"[^"\\\n]{1,80}+"\s*+:)""")
 _head = later(
-    r"[ \t]{0,6}+(?:(?P<mark>[>+|-]|//|\#)|(?P<letter>L?)(?P<number>\d{1,6}+)(?P<sep>[ ]?[:.|)→\t]|(?=[ ])))[ \t]{0,8}+"
+    r"[ \t]{0,6}+(?:(?P<mark>>{1,3}+|[+|-]|//|\#)"
+    r"|(?P<letter>L?)(?P<number>\d{1,6}+)(?P<sep>[ ]?[:.|)→\t]|(?=[ ])))[ \t]{0,8}+"
 )
 """What may stand before the first line of JSON that is quoted, commented, of a diff, or numbered."""
 HEAD = 24

@@ -18,6 +18,7 @@ _NAME = r"[\"']?(?P<name>[A-Za-z_][\w.:/-]{0,80}+)[\"']?"
 OPENING = (
     rf"<{_PREFIX}(?:function|invoke|tool)(?:\s*=\s*|\s+name\s*=\s*){_NAME}\s*>(?=\s*(?:<{_PREFIX}param|</|\Z))"
     rf"|<function=(?P<odd>[A-Za-z_][\w.:/-]{{0,80}}+)>(?=\s*<[A-Za-z])"
+    r"|<function=(?P<open>[A-Za-z_][\w.:/-]{0,80}+)\s*(?=</function>|<parameter=)"
     r"|<tool_call>\s*(?P<plain>[A-Za-z_][\w.:/-]{0,80}+)(?=\s*(?:<arg_key>|</tool_call>))"
     r"|<invoke>\s*<tool_name>\s*(?P<old>[A-Za-z_][\w.:/-]{0,80}+)\s*</tool_name>(?:\s*<parameters>)?"
 )
@@ -58,7 +59,7 @@ class Call(NamedTuple):
 
 def read_xml(raw: str, match: re.Match[str], end: int) -> Call:
     """The call whose opening tag `match` (of `OPENING`) holds; it ends before `end`."""
-    group = next(name for name in ("name", "plain", "old", "odd") if match[name])
+    group = next(name for name in ("name", "plain", "old", "odd", "open") if match[name])
     name = Span(*match.span(group))
     opening = Edit(REPAIR, Span(match.start(), name.start), raw[match.start() : name.start], '{"name": "')
     return _read(raw, name, opening, match.end(), end)
