@@ -188,6 +188,11 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "deflate.har": lambda _: body(GZIP[10:-8]),
     "zstd.har": lambda _: body(ZSTD),
     "aliases.yaml": lambda _: YAML,
+    "values.yaml.gz": lambda _: gzip.compress(
+        b"messages:\n  - role: user\n    content: [" + b"[]," * 600_000 + b"[]]\n"
+    ),
+    "items.yaml.gz": lambda _: gzip.compress(b"- role: user\n  content: [" + b"[]," * 600_000 + b"[]]\n"),
+    "cassette.yaml.gz": lambda _: gzip.compress(b"interactions:\n- request: [" + b"[]," * 600_000 + b"[]]\n"),
 }
 
 

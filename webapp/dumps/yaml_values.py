@@ -8,7 +8,9 @@ from typing import Any, BinaryIO
 
 import yaml
 
+from webapp.dumps.budget import Allowance, current
 from webapp.dumps.values import BINARY
+from webapp.dumps.window import MOST_MARKS
 
 _BINARY_TAG = "tag:yaml.org,2002:binary"
 _PLAIN_TAGS = (None, "tag:yaml.org,2002:str", "!")
@@ -42,7 +44,7 @@ def records(file: BinaryIO, start: int) -> Iterator[Any] | None:
 
 def document(file: BinaryIO, start: int) -> dict[str, Any] | None:
     """The object that a file is; None where it is none, or longer than is held."""
-    if file.seek(0, 2) - start > _LONGEST:
+    if file.seek(0, 2) - start > current().characters(_LONGEST):
         return None
     file.seek(start)
     events = yaml.parse(file, Loader=LOADER)
@@ -69,21 +71,25 @@ def _with_rest(first: Any, events: Iterator[Any]) -> Iterator[Any]:
         yield f"not YAML that is read here from here on ({getattr(error, 'problem', None) or error})"
 
 
-def value(event: Any, events: Iterator[Any], level: int) -> Any:
-    if level > _DEEPEST:
-        raise Refused("nested too deeply")
+def value(event: Any, events: Iterator[Any], level: int, allowance: Allowance | None = None) -> Any:
+    """What begins with `event`; one item's, of which no more values are read than one may hold."""
+    allowance = allowance or Allowance(current().values(MOST_MARKS))
+    allowance.left -= 1
+    if level > _DEEPEST or allowance.left < 0:
+        raise Refused("nested too deeply" if level > _DEEPEST else f"more than {allowance.values:,} values")
     if isinstance(event, yaml.ScalarEvent):
         return _scalar(event)
     if isinstance(event, yaml.SequenceStartEvent):
         listed = []
         while not isinstance(event := next(events), yaml.SequenceEndEvent):
-            listed.append(value(event, events, level + 1))
+            listed.append(value(event, events, level + 1, allowance))
         return listed
     if isinstance(event, yaml.MappingStartEvent):
         mapping = {}
         while not isinstance(event := next(events), yaml.MappingEndEvent):
-            name = value(event, events, level + 1)
-            mapping[name if isinstance(name, str) else str(name)] = value(next(events), events, level + 1)
+            name = value(event, events, level + 1, allowance)
+            inner = value(next(events), events, level + 1, allowance)
+            mapping[name if isinstance(name, str) else str(name)] = inner
         return mapping
     raise Refused("aliases are not followed" if isinstance(event, yaml.AliasEvent) else "unexpected")
 
