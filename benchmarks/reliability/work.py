@@ -234,7 +234,7 @@ class Work:
             status, said = self.world.ask("PUT", f"/api/session/{session}/home", json.dumps({"home": home}).encode())
             if status != 200:
                 raise Refused(f"home: {status} {said}")
-            self.ledger.open_homes.pop(session)
+            self.ledger.open_homes.pop(session, None)  # it may be answered after the look that follows a kill
             self.ledger.homes[session] = home
 
     def _prune(self) -> None:
