@@ -10,6 +10,7 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import types
@@ -85,6 +86,22 @@ def module(path: Path, **stand_ins: dict[str, Any]) -> types.ModuleType:
             patch.setitem(sys.modules, name, stand_in)
         exec(compile(path.read_text("utf-8"), str(path), "exec"), made.__dict__)
     return made
+
+
+@cache
+def packages(what: str) -> Path:
+    """A folder in which npm installed a package, such as `ai@6.0.326`, for Node to import."""
+    folder = FOLDER / what
+    if not shutil.which("npm") or not shutil.which("node"):
+        not_here("needs Node and npm")
+    if not folder.is_dir():
+        partial = FOLDER / f".{what}-{os.getpid()}"
+        partial.mkdir(parents=True)
+        flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+        _ran(["npm", "install", *flags, "--prefix", str(partial), what], what)
+        if not folder.is_dir():
+            partial.rename(folder)
+    return folder
 
 
 _MEMBERS = """

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from webapp.capture.plain_values import plain
 from webapp.capture.result_value import no_json
+from webapp.parsing.edit import Edit, apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._cutting import rewritten
 from webapp.parsing.span import Span
@@ -17,12 +19,12 @@ LONGEST = 200_000  # characters that a decoder written in Python is given: its t
 _LIBRARIES = {"json5": ("json5", "loads"), "yaml": ("yaml", "safe_load")}
 
 
-def decode(tracer: Tracer, decoder: str, span: Span, note: str) -> Attempt:
-    """The attempt of the decoder `literal` (Python's), `json5` or `yaml` at `span`, drawn as the JSON of its value.
+def decode(tracer: Tracer, decoder: str, span: Span, note: str, edits: Sequence[Edit] = ()) -> Attempt:
+    """The attempt of the decoder `literal` (Python's), `json5` or `yaml` at the edited `span`, drawn as JSON.
 
     Rejected where it gives what JSON has not, such as a set; failed where the decoder raises.
     """
-    text = span.of(tracer.raw)
+    text = apply(tracer.raw, span, edits)
     if len(text) > LONGEST:
         reason = f"stopped: a text of more than {LONGEST:,} characters is not given to this decoder"
         return tracer.fail(decoder, span, reason)

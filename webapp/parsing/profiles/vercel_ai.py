@@ -9,7 +9,8 @@ from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import Described
-from webapp.parsing.profiles._cutting import choose_if_ok, whole
+from webapp.parsing.profiles._arguments import checked, no_prototype
+from webapp.parsing.profiles._cutting import whole
 from webapp.parsing.span import Span
 
 _WORDS = ("false", "true", "null")
@@ -38,9 +39,9 @@ _NEXT = {
 def run(tracer: Tracer) -> None:
     everything = whole(tracer.raw)
     first = tracer.attempt("whole", everything, finite=True)
-    if not choose_if_ok(tracer, first):
+    if not first.ok or not checked(tracer, first, (no_prototype,)):
         second = tracer.attempt("whole", everything, completed(tracer.raw), finite=True)
-        tracer.truncated = choose_if_ok(tracer, second)
+        tracer.truncated = second.ok and checked(tracer, second, (no_prototype,))
 
 
 def completed(raw: str) -> list[Edit]:
@@ -142,7 +143,8 @@ plugin = Described(
     about=(
         "1. JSON.parse of the whole response. 2. If that fails, a walk through it that keeps what could begin a "
         "JSON value, drops the text after the last valid character, completes true, false and null, closes strings, "
-        "objects and lists, and JSON.parse once more. Prose before the JSON ends it; prose after it is not removed.\n"
+        "objects and lists, and JSON.parse once more. A key __proto__, or constructor with prototype in it, is "
+        "refused. Prose before the JSON ends it; prose after it is not removed.\n"
         "Source: ai 6.0.326, src/util/parse-partial-json.ts and fix-json.ts. The original is TypeScript: here Python's "
         "decoder words the errors, and large integers stay exact."
     ),
