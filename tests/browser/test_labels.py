@@ -101,7 +101,7 @@ def test_a_hundred_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path
         ("missed", "extra-closing")
     }
     expect(page.locator("#progress")).to_contain_text(f"100 of {COUNT}")
-    page.keyboard.press("u")
+    page.keyboard.press("z")
     expect(page.locator("#said")).to_contain_text("Undone in 1 response")
     expect(page.locator("#progress")).to_contain_text(f"99 of {COUNT}")
     page.keyboard.press("b")

@@ -155,6 +155,9 @@ def test_a_mapping_is_made_over_the_dump_and_used(app: Flask, client: FlaskClien
     partial = client.get("/mappings/make?dump=1&raw=$.run.id", headers=PARTIAL).text
     assert "<html" not in partial and "r0" in partial
     assert "cannot be read" in client.get("/mappings/make?dump=1&raw=$.[", headers=PARTIAL).text
+    assert 'name="name" value="own"' in editor, "named after the file"
+    refused = client.post("/mappings", data={"dump": "1", "name": "", "raw": "$.out.text", "session": "$.run.id"})
+    assert refused.status_code == 422 and 'name="raw" value="$.out.text"' in refused.text and "r0" in refused.text
     form = {"dump": "1", "name": "mine", "raw": "$.out.text", "session": "$.run.id"}
     try:
         assert client.post("/mappings", data=form).location == "/dumps"

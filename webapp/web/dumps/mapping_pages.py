@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
 
 from flask import Blueprint, Response, current_app, flash, redirect, render_template, request, url_for
@@ -47,15 +48,25 @@ def make() -> Response:
     """The editor: `dump` is the number of the dump to look at, `saved` that of the mapping to begin with."""
     number, dump = request.args.get("saved", type=int), _dump(request.args.get("dump"))
     saved = None if number is None else store.find(db.session.connection(), number)
-    fields = _fields(request.args)
+    return _looked_at(_fields(request.args), saved, dump)
+
+
+def _looked_at(
+    fields: dict[str, str],
+    saved: store.Saved | None,
+    dump: dump_store.DumpLine | None,
+    status: int = 200,
+    message: str | None = None,
+) -> Response:
+    """The editor with what these fields read of the dump; without any, with a guess."""
     if dump is None:
-        return _editor(fields or (saved.fields if saved else {}), saved, None, [], None)
+        return _editor(fields or (saved.fields if saved else {}), saved, None, [], None, status, message)
     with store.beginning(current_app.config["SETTINGS"], dump.sha256) as (path, whole):
         places = outline(path, dump.filename)
-        if not fields and "raw" not in request.args:
+        if not fields and "raw" not in request.values:
             fields = saved.fields if saved else guess_of(path, dump.filename)
         preview = store.preview(path, dump.filename, fields, whole=whole) if fields else None
-    return _editor(fields, saved, dump, places, preview)
+    return _editor(fields, saved, dump, places, preview, status, message)
 
 
 def _editor(
@@ -67,7 +78,7 @@ def _editor(
     status: int = 200,
     message: str | None = None,
 ) -> Response:
-    name = request.values.get("name") or (saved.name if saved else "")
+    name = request.values.get("name") or (saved.name if saved else PurePath(dump.filename).stem[:128] if dump else "")
     context: dict[str, Any] = {"fields": fields, "saved": saved, "dump": dump, "places": places, "preview": preview}
     context |= {"name": name, "message": message, "order": ORDER, "help": HELP}
     return page("mappings/edit.html", "mappings/_preview.html", status, **context)
@@ -82,7 +93,7 @@ def save() -> AnyResponse:
         saved = store.save(db.engine, request.form.get("name", ""), fields)
     except BadMapping as bad:
         message = str(bad)
-        return _editor(fields, None, dump, [], None, 422, f"{message[:1].upper()}{message[1:]}.")
+        return _looked_at(fields, None, dump, 422, f"{message[:1].upper()}{message[1:]}.")
     if dump is None:
         flash(f"Saved the mapping {saved.name}.")
         return redirect(url_for("mappings.index"))
