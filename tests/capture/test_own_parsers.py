@@ -30,6 +30,12 @@ def test_a_swallowed_failure_is_one(name: str) -> None:
     assert last.error == trace.attempts[0].error and last.error is not None
 
 
+@pytest.mark.parametrize("text", ['{"name": "f", "arguments": "{"n": 1}"}', '{"tool": "t", "arguments": {"n": }}'])
+def test_a_constant_is_none_of_this_text_though_its_keys_are(text: str) -> None:
+    trace = traced("gives_a_constant", text)
+    assert (trace.verdict, trace.attempts[-1].strategy, trace.values) == ("failed", "swallowed", ())
+
+
 @pytest.mark.parametrize(
     "name",
     sorted(

@@ -65,7 +65,7 @@ def _returned(tracer: Tracer, value: object, attempts: Sequence[Attempt]) -> Non
     Of decoders that were not seen, what stands in the response itself counts.
     """
     canonical = value_origin.canonical(value)
-    giving = [attempt for attempt in attempts if attempt.ok and value_origin.gives(tracer.raw, attempt)]
+    giving = [attempt for attempt in attempts if attempt.ok and value_origin.gives(tracer.raw, attempt, attempts)]
     for attempt in reversed(giving):
         if value_origin.canonical(attempt.value) == canonical:
             tracer.choose(attempt)

@@ -24,13 +24,16 @@ def canonical(value: Any) -> str:
     return jsontext.same_as([value])
 
 
-def gives(raw: str, attempt: Attempt) -> bool:
+def gives(raw: str, attempt: Attempt, tried: Sequence[Attempt]) -> bool:
     """Whether an accepted attempt read something out of this text: no empty text or nothing, nor the text itself.
 
     `json_repair` gives "" and YAML None or a plain text for what they do not take for JSON, and a program may keep its
-    own constant as JSON.
+    own constant as JSON, to decode it where one of those `tried` failed.
     """
-    if any(edit.repair == "unlocated" for edit in attempt.edits) and says_nothing(raw, attempt.value, ()):
+    is_unlocated = any(edit.repair == "unlocated" for edit in attempt.edits)
+    leaves = _leaves(attempt.value)
+    has_texts_alone = bool(leaves) and all(isinstance(leaf, str) for leaf in leaves)  # numbers have other spellings
+    if (is_unlocated or (attempt.edits and has_texts_alone)) and says_nothing(raw, attempt.value, tried):
         return attempt.value in ({}, []) and json.dumps(attempt.value)[0] in raw  # an opener that was closed
     if attempt.value is not None and not isinstance(attempt.value, str):
         return True
