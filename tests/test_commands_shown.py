@@ -27,6 +27,7 @@ NOT_RUN = {
     "gunicorn": "is in an extra: tests/test_wsgi.py loads the application as it does",
     "pytest": "tests/gate/test_workflow.py, test_pytest_plugin.py and tests/exports/test_labels.py run these",
     "pip": "takes other packages from an index",
+    "pipx": "is on few machines: tests/test_wheel.py installs the core alone as it does",
     "benchmarks": "measure for minutes",
 }
 
