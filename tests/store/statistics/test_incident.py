@@ -76,3 +76,14 @@ def test_it_is_asked_of_what_is_stored(bring: Bring, db: orm.Session) -> None:
     assert found.change is not None and found.change.since == BEGAN + timedelta(hours=12)
     assert (found.change.before.count, found.change.after.count, found.change.after.of) == (0, 48, 60)
     assert incident(db, Filters(until="2026-11-08T12:00")).change is None
+
+
+def test_what_has_no_time_stands_where_it_came_in_and_is_no_change(bring: Bring, db: orm.Session) -> None:
+    timed = [{"session_id": f"s{at}", "recorded_at": (BEGAN + timedelta(hours=at)).isoformat()} for at in range(12)]
+    rows = [
+        row | {"kind": "response", "text": "{}"} for row in [*timed, *({"session_id": f"n{at}"} for at in range(24))]
+    ]
+    lines = [json.dumps(row | ({} if "recorded_at" in row else {"text": '{"a": 1,}'})) for row in rows]
+    bring("\n".join(lines).encode(), filename="s.jsonl", home="direct")
+    found = incident(db, Filters())
+    assert (found.change, found.timeless) == (None, 24)

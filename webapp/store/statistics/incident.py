@@ -33,12 +33,13 @@ _LEAST = 5
 @dataclass(frozen=True, slots=True)
 class Sample:
     """The responses of one model in one session: when it began, how many there are, how many failed, and the first
-    that did."""
+    that did. One without a time of its own stands where it came in, which says nothing of a change."""
 
     at: datetime
     responses: int
     failed: int
     first_failed: datetime | None
+    has_time: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,28 +57,30 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line of the chart: (responses, failed) by step, a pair for each of `Incident.steps`; `first` is its begin."""
+    """One line of the chart: (responses, failed) by step, a pair for each of `Incident.steps`; `first` is its begin,
+    None where no session of it has a time."""
 
     model: str
     points: list[tuple[int, int]]
-    first: datetime
+    first: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
     """What failed when. `steps` are begin and end of each step of time, `step` what it is; `cut` says that older
-    sessions are not in it."""
+    sessions are not in it, `timeless` how many sessions have no time of their own."""
 
     step: str
     steps: list[tuple[datetime, datetime]]
     series: list[Series]
     change: Change | None
     cut: bool
+    timeless: int = 0
 
 
 def incident(db: orm.Session, filters: Filters) -> Incident:
     """Of the newest sessions in view."""
-    samples, cut = _samples(db, filters)
+    samples, cut, timeless = _samples(db, filters)
     times = [sample.at for of_model in samples.values() for sample in of_model]
     if not times:
         return Incident("day", [], [], None, False)
@@ -86,7 +89,9 @@ def incident(db: orm.Session, filters: Filters) -> Incident:
     series = [_series(model, samples[model], edges) for model in largest[:MOST_SERIES]]
     if rest := [one for model in largest[MOST_SERIES:] for one in samples[model]]:
         series.append(_series(f"{len(largest) - MOST_SERIES} others", rest, edges))
-    return Incident(step, list(pairwise(edges)), series, change(samples), cut)
+    timed = {model: [one for one in of_model if one.has_time] for model, of_model in samples.items()}
+    told = change({model: of_model for model, of_model in timed.items() if of_model})
+    return Incident(step, list(pairwise(edges)), series, told, cut, timeless)
 
 
 def change(samples: dict[str, list[Sample]]) -> Change | None:
@@ -195,13 +200,14 @@ def _series(model: str, samples: Sequence[Sample], edges: Sequence[datetime]) ->
             at += 1
         points[at][0] += sample.responses
         points[at][1] += sample.failed
-    return Series(model, [(of, count) for of, count in points], ordered[0].at)
+    first = next((one.at for one in ordered if one.has_time), None)
+    return Series(model, [(of, count) for of, count in points], first)
 
 
-def _samples(db: orm.Session, filters: Filters) -> tuple[dict[str, list[Sample]], bool]:
-    """By model, "" where none is named; whether there are more sessions than were looked at."""
+def _samples(db: orm.Session, filters: Filters) -> tuple[dict[str, list[Sample]], bool, int]:
+    """By model, "" where none is named; whether there are more sessions than were looked at; how many have no time."""
     view = sessions.view(db, filters)
-    newest = sa.select(Session.id, Session.happened_at, Session.response_count).where(*view.where())
+    newest = sa.select(Session.id, Session.happened_at, Session.started_at, Session.response_count).where(*view.where())
     newest = newest.order_by(Session.happened_at.desc(), Session.id.desc()).limit(MOST_SESSIONS)
     rows = db.execute(newest).all()
     ids = newest.with_only_columns(Session.id).subquery()
@@ -221,8 +227,10 @@ def _samples(db: orm.Session, filters: Filters) -> tuple[dict[str, list[Sample]]
             failures, first = failed.get((session.id, model), (0, None))
             began = None if first is None else moment(first)
             if count:
-                samples[model].append(Sample(session.happened_at, count, min(failures, count), began))
-    return samples, len(rows) == MOST_SESSIONS
+                has_time = session.started_at is not None
+                samples[model].append(Sample(session.happened_at, count, min(failures, count), began, has_time))
+    timeless = sum(session.started_at is None and session.response_count > 0 for session in rows)
+    return samples, len(rows) == MOST_SESSIONS, timeless
 
 
 def _failed(db: orm.Session, filters: Filters, here: sa.Select[int]) -> dict[tuple[int, str], tuple[int, int | None]]:

@@ -75,8 +75,9 @@ def _steps(incident: Incident, filters: Filters) -> list[ChartStep]:
 def _flags(incident: Incident) -> list[Flag]:
     """What changed, and the models that were not there in the first tenth of the time."""
     start, end = incident.steps[0][0], incident.steps[-1][1]
-    news = [series for series in incident.series if series.model and series.first > start + (end - start) / 10]
-    flags = [_flag(series.first, f"new model {series.model}", start, end) for series in news]
+    begun = [(one.model, one.first) for one in incident.series if one.model and one.first is not None]
+    news = [(model, first) for model, first in begun if first > start + (end - start) / 10]
+    flags = [_flag(first, f"new model {model}", start, end) for model, first in news]
     if (change := incident.change) is not None and not change.is_new:
         flags.append(_flag(change.since, "change", start, end))
     return flags
