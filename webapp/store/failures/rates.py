@@ -40,4 +40,4 @@ def wilson(count: int, of: int) -> tuple[float, float]:
     share, square = count / of, _Z * _Z
     middle = (share + square / (2 * of)) / (1 + square / of)
     half = _Z * sqrt(share * (1 - share) / of + square / (4 * of * of)) / (1 + square / of)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    return (max(0.0, middle - half) if count else 0.0), (min(1.0, middle + half) if count < of else 1.0)
