@@ -88,12 +88,8 @@ def command(
     for later; --json prints a document for each file.
     """
     _check(format_name, home)
-    _check_mappings(mappings, format_name, again, save_as, dry_run)
-    if session_key is not None and mappings:
-        raise click.UsageError("--map names the session too (session=PATH): leave --session-key out.")
-    if tools is not None and (watch or dry_run):
-        raise click.UsageError("--tools is for dumps that are read once: leave --watch and --dry-run out.")
-    given = None if tools is None else _tools(tools)
+    _check_mappings(mappings, format_name, again, save_as, dry_run, session_key)
+    given = None if tools is None else _tools(tools, is_once=not watch and not dry_run)
     _check_paths(name, paths, again=again, watch=watch, dry_run=dry_run)
     settings = _store.settings()
     mapping = _mapping(settings, mappings) if mappings else {OPTION: session_key} if session_key else None
@@ -108,19 +104,28 @@ def command(
         files = read_again(reader, paths) if again else map(reader.read, _input.find(paths, name or "stdin"))
         results = list(files if as_json else _reported(files))
         if given is not None and engine is not None:
-            told = told_tools.tell(engine, _keys(results), given)
-            click.echo(f"{told:,} calls are held against {tools}", err=as_json)
+            _hold(engine, results, given, as_json)
         unknown = None if engine is None else _unknown_parser(engine, results, as_json)
     if as_json:
-        counts = unknown and {"responses": unknown.responses, "not_json": unknown.not_json}
-        _store.print_json(_ingest_report.document(results, dry_run) | {"parser_unknown": counts})
+        _print_json(results, dry_run, unknown)
     else:
         _summarize(results, again)
-    unread = any(result.speaks for result in results) and not skip_unknown
-    sys.exit(1 if unread else _status(results))
+    sys.exit(_status(results, skip_unknown))
 
 
-def _tools(path: Path) -> dict[str, Any]:
+def _hold(engine: sa.Engine, results: list[FileResult], given: dict[str, Any], as_json: bool) -> None:
+    held = told_tools.tell(engine, _keys(results), given)
+    click.echo(f"{held:,} calls are held against the tools that were given", err=as_json)
+
+
+def _print_json(results: list[FileResult], dry_run: bool, unknown: Question | None) -> None:
+    counts = unknown and {"responses": unknown.responses, "not_json": unknown.not_json}
+    _store.print_json(_ingest_report.document(results, dry_run) | {"parser_unknown": counts})
+
+
+def _tools(path: Path, *, is_once: bool) -> dict[str, Any]:
+    if not is_once:
+        raise click.UsageError("--tools is for dumps that are read once: leave --watch and --dry-run out.")
     try:
         return read_tools(path)
     except (OSError, BadTools) as error:
@@ -181,9 +186,10 @@ def _reported(results: Iterable[FileResult]) -> Iterator[FileResult]:
         yield result
 
 
-def _status(results: list[FileResult]) -> int:
+def _status(results: list[FileResult], skip_unknown: bool) -> int:
     """0 where there was a dump and every one was read, with the answers of each of its sessions."""
     failed = any(result.error or result.lacks_answers for result in results)
+    failed = failed or (not skip_unknown and any(result.speaks for result in results))
     return 0 if any(result.content for result in results) and not failed else 1
 
 
@@ -196,8 +202,15 @@ def _check(format_name: str | None, home: str | None) -> None:
 
 
 def _check_mappings(
-    mappings: tuple[str, ...], format_name: str | None, again: bool, save_as: str | None, dry_run: bool
+    mappings: tuple[str, ...],
+    format_name: str | None,
+    again: bool,
+    save_as: str | None,
+    dry_run: bool,
+    session_key: str | None,
 ) -> None:
+    if session_key is not None and mappings:
+        raise click.UsageError("--map names the session too (session=PATH): leave --session-key out.")
     if mappings and format_name not in (None, "mapped"):
         raise click.UsageError("--map reads by a mapping, without --format.")
     if save_as is not None and (dry_run or not any("=" in option for option in mappings)):
