@@ -18,6 +18,8 @@ from sqlalchemy.util import LRUCache
 from tests.store.db import first_tables
 from webapp.store.db import database
 
+pytest_plugins = ["tests.machine_home"]
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # No test goes by the clock: on a busy machine examples come slowly, and that says nothing of what is tested.

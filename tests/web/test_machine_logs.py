@@ -9,22 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.commands.test_scan import claude_code
-
 URL = "/machine-logs"
-
-
-@pytest.fixture
-def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home directory in which Claude Code left one log."""
-    folder = tmp_path / "home" / ".claude" / "projects" / "-work"
-    folder.mkdir(parents=True)
-    (folder / "s-1.jsonl").write_text(claude_code("max_tokens"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "LLM_USER_PATH"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-    return folder / "s-1.jsonl"
 
 
 @pytest.mark.usefixtures("log")
