@@ -1,4 +1,4 @@
-"""Labelling in a real Chromium: a hundred by keyboard alone, two at once, drafts that outlive a reload and a server."""
+"""Labelling in a real Chromium: thirty by keyboard alone, two at once, drafts that outlive a reload and a server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.browser.conftest import serve, stop
 from tests.ports import free_port
 
 pytestmark = pytest.mark.browser
-COUNT = 104
+COUNT = 34
 
 
 def dump(name: str, count: int) -> str:
@@ -28,7 +28,7 @@ def dump(name: str, count: int) -> str:
 
 @pytest.fixture
 def filled(tmp_path: Path) -> Iterator[tuple[Path, str]]:
-    """A server of the test's own, with a session of a hundred failed responses, and its data folder."""
+    """A server of the test's own, with a session of thirty failed responses, and its data folder."""
     (tmp_path / "data").mkdir()
     process, url = serve(tmp_path / "data")
     yield tmp_path / "data", url
@@ -68,14 +68,14 @@ def queue_of(page: Page, url: str, name: str) -> str:
     return f"/labels?ids={key}"
 
 
-def test_a_hundred_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path, str]) -> None:
+def test_thirty_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path, str]) -> None:
     url = filled[1]
     context = person(browser, url, "ann")
     page = context.pages[0]
-    page.goto(queue_of(page, url, "hundred"))
+    page.goto(queue_of(page, url, "thirty"))
     expect(page.locator("#progress")).to_contain_text(f"0 of {COUNT}")
     keys: list[int] = []
-    for number in range(100):
+    for number in range(30):
         if number % 10 == 0:
             page.keyboard.press("c")
             page.keyboard.type("extra-closing 1 s u b")
@@ -91,19 +91,19 @@ def test_a_hundred_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path
             expect(page.locator("[name=judgement]:checked")).to_have_value("missed")
             judge(page, "1")
             keys.append(1)
-    assert len(keys) == 80, "a key a label"
-    found = [label for label in labelled(page) if label["session"] == "hundred"]
-    assert len(found) == 100 and len({label["position"] for label in found}) == 100
-    assert sum(label["cause"] == "extra-closing 1 s u b" and label["note"] == "two braces 5 n" for label in found) == 10
-    assert sum(label["expects"] == "none" for label in found) == 10
+    assert len(keys) == 24, "a key a label"
+    found = [label for label in labelled(page) if label["session"] == "thirty"]
+    assert len(found) == 30 and len({label["position"] for label in found}) == 30
+    assert sum(label["cause"] == "extra-closing 1 s u b" and label["note"] == "two braces 5 n" for label in found) == 3
+    assert sum(label["expects"] == "none" for label in found) == 3
     plain = [label for label in found if label["expects"] == "one"]
-    assert len(plain) == 80 and {(label["judgement"], label["cause"]) for label in plain} == {
+    assert len(plain) == 24 and {(label["judgement"], label["cause"]) for label in plain} == {
         ("missed", "extra-closing")
     }
-    expect(page.locator("#progress")).to_contain_text(f"100 of {COUNT}")
+    expect(page.locator("#progress")).to_contain_text(f"30 of {COUNT}")
     page.keyboard.press("z")
     expect(page.locator("#said")).to_contain_text("Undone in 1 response")
-    expect(page.locator("#progress")).to_contain_text(f"99 of {COUNT}")
+    expect(page.locator("#progress")).to_contain_text(f"29 of {COUNT}")
     page.keyboard.press("b")
     expect(page.locator("#said")).to_contain_text("Your label, saved")
     judge(page, "9")

@@ -15,7 +15,7 @@ from webapp import jsontext
 from webapp.config import Settings
 from webapp.store import derive
 from webapp.store.db import database
-from webapp.store.live import Arrived, Gate, arrived, daily_dump
+from webapp.store.live import Arrived, Gate, arrived, daily_dump, growth
 from webapp.store.live.group_commit import _Ticket
 from webapp.store.models import TURNS_A_SESSION, Finding, Session, Turn
 
@@ -96,11 +96,12 @@ def test_span_by_span_it_is_as_at_once(gate: Gate, db: orm.Session) -> None:
     assert stored(db, "bit")[3] == 8
 
 
-def test_many_new_sessions_come_together(gate: Gate, db: orm.Session) -> None:
-    spans = [numbered(0, talk=f"t{number}") | {"traceId": f"{number + 1:032x}"} for number in range(600)]
+def test_many_new_sessions_come_together(gate: Gate, db: orm.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth, "_AT_ONCE", 50)
+    spans = [numbered(0, talk=f"t{number}") | {"traceId": f"{number + 1:032x}"} for number in range(60)]
     take(gate, *spans)
     take(gate, *(one | {"spanId": "f" * 16} for one in spans))
-    assert db.scalars(sa.select(Session.entry_count)).all() == [2] * 600
+    assert db.scalars(sa.select(Session.entry_count)).all() == [2] * 60
 
 
 def test_whose_spans_are_written_again_loses_no_text(

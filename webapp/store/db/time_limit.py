@@ -53,7 +53,9 @@ def _within_postgresql(connection: sa.Connection, seconds: float) -> Iterator[No
     ends = time.monotonic() + seconds
 
     def set_timeout(*_: object) -> None:
-        left = max(1, round(1000 * (ends - time.monotonic())))
+        left = round(1000 * (ends - time.monotonic()))
+        if left < 1:
+            raise TookTooLong
         connection.connection.cursor().execute(f"SET LOCAL statement_timeout = {left}")
 
     with connection.begin_nested():
