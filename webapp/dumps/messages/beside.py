@@ -38,7 +38,8 @@ def told_beside(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Co
     hosts, conversation.hosts = [*conversation.hosts, *hosts_of(entry)], []
     host = min(hosts or conversation.hosts_always, default=(0, None))[1]
     is_error = says_error(entry) if any(turn.kind == "tool_result" for turn, _ in turns) else None
-    why = None if any(turn.stop for turn, _ in turns) else stop_of(entry)
+    answers = [turn for turn, _ in turns if turn.written_by_model]
+    why = stop_of(entry) if answers and not any(turn.stop for turn in answers) else None
     is_declared = any(turn.declared for turn, _ in turns)
     declared = None if is_declared else conversation.declared_beside
     everywhere = None if is_declared else conversation.declared_always
