@@ -134,7 +134,6 @@ class _Painter:
         self.focus = focus
         current = None if focus.attempt is None else attempts[focus.attempt]
         edits = current.edits if current else ()
-        self.edits_done = len(edits) if focus.edit is None else focus.edit
         self.first = max(0, min((focus.edit or 1) - DRAWN_EDITS // 2, len(edits) - DRAWN_EDITS))
         self.current = current and replace(current, edits=edits[self.first : self.first + DRAWN_EDITS])
         self.edits_left = max(0, len(edits) - DRAWN_EDITS)

@@ -3,7 +3,7 @@
 # ruff: noqa: F401 - what others import from here
 
 from webapp.store.models.accounts import Account, ApiToken, AuditEntry
-from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of, turns_of_any
+from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of
 from webapp.store.models.contracts import Declaration, TurnContract, contract_state, has_failed
 from webapp.store.models.dumps import Dump, DumpSession, Mapping
 from webapp.store.models.failures import FailedResponse, FailureEvent, FailureOverlay
