@@ -9,7 +9,7 @@ import re
 import sys
 from typing import Any, Callable  # noqa: UP035 — collections.abc.Callable takes no list in Python 3.9.1
 
-_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+(?=>)")  # which differs from run to run
 _AT_LINE = re.compile(r"at line (\d+) column (\d+)|^<string>:(\d+) .* at column (\d+)$", re.DOTALL)  # Rust's; json5's
 _DEEPEST = 500  # levels of a value that are shown
 
@@ -55,9 +55,9 @@ def shortened(text: str) -> str:
 
 
 def _words(of: Callable[[Any], str], value: object) -> str:
-    """`str` or `repr` of something that may raise instead."""
+    """`str` or `repr` of something that may raise instead, without the addresses of objects."""
     try:
-        return of(value)
+        return _ADDRESS.sub("", of(value))
     except Exception as error:  # noqa: BLE001 — it is somebody's own __repr__
         return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
 
@@ -73,7 +73,7 @@ def snapshot(value: Any) -> Any:
 def plain(value: Any, depth: int = 0) -> Any:
     """`value` as JSON can carry it: models and data classes as objects, exceptions in their words.
 
-    Anything else within it is `{"$repr": …}`, without the address, which would differ from run to run.
+    Anything else within it is `{"$repr": …}`.
     """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -83,6 +83,8 @@ def plain(value: Any, depth: int = 0) -> Any:
         return {key if isinstance(key, str) else _key(key): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item, depth + 1) for item in value]
+    if isinstance(value, (set, frozenset)) and value:  # in an order that stays from run to run
+        return {"$repr": shortened("{" + ", ".join(sorted(_words(repr, item) for item in value)) + "}")}
     if isinstance(value, BaseException):
         return f"{type(value).__name__}: {shortened(_words(str, value))}"
     try:
@@ -92,7 +94,7 @@ def plain(value: Any, depth: int = 0) -> Any:
             return {f.name: plain(getattr(value, f.name), depth + 1) for f in dataclasses.fields(value)}
     except Exception:  # noqa: BLE001, S110 — somebody's own serializer; the repr is shown instead
         pass
-    return {"$repr": shortened(_ADDRESS.sub("", _words(repr, value)))}
+    return {"$repr": shortened(_words(repr, value))}
 
 
 def _key(key: object) -> str:

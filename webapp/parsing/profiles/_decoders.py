@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from webapp.capture.plain_values import plain
+from webapp.capture.plain_values import failure_of, plain
 from webapp.capture.result_value import no_json
 from webapp.parsing.edit import Edit, apply
 from webapp.parsing.engine import Tracer
@@ -31,7 +32,7 @@ def decode(tracer: Tracer, decoder: str, span: Span, note: str, edits: Sequence[
     try:
         value = _decoded(decoder, text)
     except Exception as error:  # noqa: BLE001 — whatever a library raises on such a text is its outcome
-        return tracer.fail(decoder, span, f"{type(error).__name__}: {error}")
+        return tracer.fail(decoder, span, f"{type(error).__name__}: {failure_of(error)['said']}")
     if words := no_json(value):
         return tracer.reject(decoder, span, words)
     return rewritten(tracer, decoder, span, plain(value), note)
@@ -39,6 +40,8 @@ def decode(tracer: Tracer, decoder: str, span: Span, note: str, edits: Sequence[
 
 def _decoded(decoder: str, text: str) -> Any:
     if decoder == "literal":
-        return ast.literal_eval(text)
+        with warnings.catch_warnings():  # of unknown escapes, which are an error under -W error
+            warnings.simplefilter("ignore")
+            return ast.literal_eval(text)
     module, name = _LIBRARIES[decoder]
     return getattr(import_module(module), name)(text)
