@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -118,20 +119,21 @@ def read(text: str, at: int, *, is_long: bool = False) -> tuple[int, Any, int]:
     return end, value, end - at
 
 
-def first_keys(text: str) -> tuple[Any, bool]:
-    """The value of a text that decodes, the first of two equal keys counting, and whether there were two."""
-    repeated: list[bool] = []
+def first_keys(text: str) -> tuple[Any, set[str]]:
+    """The value of a text that decodes, the first of two equal keys counting, and the keys that stand twice."""
+    repeated: set[str] = set()
 
     def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
         members_once = dict(reversed(members))
-        repeated.append(len(members_once) < len(members))
+        if len(members_once) < len(members):
+            repeated.update(key for key, count in Counter(key for key, _ in members).items() if count > 1)
         return {key: members_once[key] for key, _ in members}
 
     try:
         value = json.loads(text, object_pairs_hook=pairs)
     except (RecursionError, ValueError):
-        return None, False
-    return value, any(repeated)
+        return None, set()
+    return value, repeated
 
 
 def _refuse(name: str) -> NoReturn:

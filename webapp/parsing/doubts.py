@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -51,11 +53,22 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     if names & _REQUOTED and (at := _swallowed(apply(raw, attempt.span, attempt.edits))) >= 0:
         place = to_raw(attempt.span, attempt.edits, at)
         yield Flag("swallowed_keys", Span(place, place))
-    made = [edit.span for edit in attempt.edits if edit.repair in _MOVED | _QUOTES]
-    if made and first_keys(apply(raw, attempt.span, attempt.edits))[1]:
-        yield Flag("closed_by_guess", made[0])
     if names & _DOUBTFUL:
         yield from _brackets(raw, attempt, cut)
+
+
+def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
+    """Whether a bracket or a quote that was mended between two equal keys puts them into one object."""
+    made = [edit.span.start for edit in attempt.edits if edit.repair in _MOVED | _QUOTES]
+    if not made:
+        return False
+    text = apply(raw, attempt.span, attempt.edits)
+    for key in first_keys(text)[1]:
+        places = [place.start() for place in re.finditer(re.escape(json.dumps(key, ensure_ascii=False)), text)]
+        first, last = (to_raw(attempt.span, attempt.edits, at) for at in (places[0], places[-1])) if places else (0, 0)
+        if any(first < at <= last for at in made):
+            return True
+    return False
 
 
 def _at_the_end(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:

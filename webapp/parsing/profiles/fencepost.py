@@ -61,7 +61,7 @@ class Fencepost:
     """The whole text first; then fences, tags and brackets outside of thoughts; then inside them."""
 
     name: str = "fencepost"
-    version: str = "5"
+    version: str = "6"
     group: str = FENCEPOST
     policies: Policies = field(default_factory=Policies)
     about: str = ABOUT
@@ -72,7 +72,7 @@ class Fencepost:
         if whole.ok:
             self._take_whole(tracer, whole)
             return
-        finder_of, scan_region = _search()
+        finder_of, scan_region, _ = _search()
         finder = finder_of(tracer, self.policies)
         outside, inside = _regions(tracer.raw)
         looked_at: list[list[tuple[int, int]]] = []
@@ -115,13 +115,14 @@ class Fencepost:
 
 
 @cache
-def _search() -> tuple[type[Finder], Callable[[Finder, int, int], None]]:
+def _search() -> tuple[type[Finder], Callable[[Finder, int, int], None], Callable[[str, Attempt], bool]]:
     """What looks for candidates: loaded when it is needed, since its patterns take longer to compile than clean JSON
     to read."""
+    from webapp.parsing.doubts import makes_equal_keys
     from webapp.parsing.finder import Finder
     from webapp.parsing.scan import scan_region
 
-    return Finder, scan_region
+    return Finder, scan_region, makes_equal_keys
 
 
 def _amend(tracer: Tracer, index: int, **changes: Any) -> None:
@@ -129,10 +130,14 @@ def _amend(tracer: Tracer, index: int, **changes: Any) -> None:
 
 
 def _duplicates(tracer: Tracer, index: int, policy: str) -> bool:
-    """Apply the policy for equal keys to an accepted attempt; False where that refuses it."""
+    """Whether an accepted attempt stays so: a repair that makes equal keys is refused, the policy says of others."""
+    attempt = tracer.attempts[index]
+    if attempt.edits and _search()[2](tracer.raw, attempt):
+        _amend(tracer, index, outcome="failed", reason="its repair would put two equal keys into one object")
+        tracer.offered = True
+        return False
     if policy == "last":
         return True
-    attempt = tracer.attempts[index]
     value, repeated = first_keys(apply(tracer.raw, attempt.span, attempt.edits))
     if repeated and policy == "error":
         _amend(tracer, index, outcome="failed", reason="a key stands twice in one object (policy: error)")
