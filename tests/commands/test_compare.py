@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
 from tests.store.made import BROKEN, CALL, entry, windlass
@@ -16,6 +17,7 @@ from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import replays
+from webapp.store.models import Parse, Session
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +88,13 @@ def test_before_and_after_a_change_of_ones_own_parser(tmp_path: Path, monkeypatc
     assert document["a"].startswith("acme-parsers-parse-") and document["b"] == "acme.parsers:parse"
     assert (document["only_a"], document["only_b"], document["compared"]) == (0, 1, 3)
     assert len(subprocess.run([*git, "worktree", "list"], capture_output=True).stdout.splitlines()) == 1
+    engine = database.connect(f"sqlite:///{tmp_path / 'store.sqlite3'}")
+    with engine.connect() as stored:
+        names = set(stored.scalars(sa.select(Parse.profile)))
+        (facets,) = stored.scalars(sa.select(Session.facets))
+    assert "acme.parsers:parse" in names & facets["profiles"].keys()
+    assert document["a"] not in names | facets["profiles"].keys()
+    engine.dispose()
     refused = compare("--before", "no-such-revision", "acme.parsers:parse")
     assert refused.exit_code == 2 and "Needed a single revision" in refused.output
     assert "'direct' is none" in compare("--before", "HEAD", "direct").output

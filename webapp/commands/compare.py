@@ -28,7 +28,8 @@ def command(a: str, b: str | None, before: str | None, no_run: bool, as_json: bo
     """Count how the profiles A and B read the same responses: same value, different values, only one, neither.
 
     No labels are needed; if there are final labels, it also shows which profile is right. Both are first run over the
-    responses that they were not run over. With --before, A is the parser as it was, in a temporary git worktree.
+    responses that they were not run over. With --before, A is the parser as it was, in a temporary git worktree,
+    and nothing of it is kept.
 
     Exits with 0 when compared, with 1 when no response was parsed by both, with 2 when used wrongly.
     """
@@ -39,7 +40,7 @@ def command(a: str, b: str | None, before: str | None, no_run: bool, as_json: bo
         comparison = _compared(a, b or "", narrowed, run=not no_run)
     else:
         with _checkout.before(before, a) as earlier:
-            comparison = _compared(earlier, a, narrowed, run=not no_run)
+            comparison = _compared(earlier, a, narrowed, run=not no_run, is_earlier=True)
     if as_json:
         _store.print_json(comparison.as_dict())
     else:
@@ -47,8 +48,11 @@ def command(a: str, b: str | None, before: str | None, no_run: bool, as_json: bo
     raise SystemExit(0 if comparison.compared else 1)
 
 
-def _compared(a: str, b: str, filters: Filters | None, *, run: bool) -> Comparison:
-    """The comparison, once what can run here was `run` over what it was not run over."""
+def _compared(a: str, b: str, filters: Filters | None, *, run: bool, is_earlier: bool = False) -> Comparison:
+    """The comparison, once what can run here was `run` over what it was not run over.
+
+    Where A `is_earlier`, nobody can run it again, and its traces go with it.
+    """
     settings = _store.settings()
     with _store.engine(settings) as engine:
         for name in (a, b) if run else ():
@@ -56,7 +60,10 @@ def _compared(a: str, b: str, filters: Filters | None, *, run: bool) -> Comparis
             with _progress.bar(name, counts=True) as on_progress:
                 replays.replay(engine, settings, name, filters=filters, on_progress=on_progress)
         with orm.Session(engine) as db:
-            return compare(db, a, b, filters or Filters())
+            comparison = compare(db, a, b, filters or Filters())
+        if is_earlier:
+            replays.forget(engine, a)
+    return comparison
 
 
 def _print(comparison: Comparison) -> None:

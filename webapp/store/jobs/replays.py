@@ -24,7 +24,7 @@ from webapp.store.ingest.progress import Stopped
 from webapp.store.jobs import replay_pieces, task_locks
 from webapp.store.jobs.processors import processors
 from webapp.store.jobs.replay_pieces import COUNTED, ParsedPiece
-from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Session, Task
+from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Session, Task, turns_of
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import REPLAY, TaskFailed, TaskLine
@@ -121,6 +121,19 @@ def replay(
             tasks.end(engine, task.id, "failed", {"error": died.error})
             raise
     return run
+
+
+def forget(engine: sa.Engine, profile: str) -> None:
+    """Remove the traces of a profile that is gone, and what was made of them, session by session."""
+    with engine.connect() as connection:
+        turn_ids = connection.scalars(sa.select(Parse.turn_id).where(Parse.profile == profile))
+        session_ids = sorted({turn_id // TURNS_A_SESSION for turn_id in turn_ids})
+    for session_id in session_ids:
+        with writing_long(engine) as connection:
+            for table in (Parse, ParseRepair):
+                mine = turns_of(table.turn_id, session_id)
+                connection.execute(sa.delete(table).where(mine, table.profile == profile))
+            derive.derive(connection, [session_id])
 
 
 def work(
