@@ -102,7 +102,7 @@ def test_what_the_program_changed_is_no_repair() -> None:
     assert part.values == ({"b": 2},) and part.verdict in ("clean", "extracted")
 
 
-def test_hang_death_and_own_exceptions_are_groups_of_their_own() -> None:
+def test_what_says_nothing_of_the_text_is_a_group_of_its_own() -> None:
     parsers = Path(__file__).with_name("parsers.py")
     groups = []
     for function, text in (("hangs", "hang"), ("ends_the_process", "end")):
@@ -112,9 +112,10 @@ def test_hang_death_and_own_exceptions_are_groups_of_their_own() -> None:
         groups.append(group(text, failed, parse(text)))
         child.close()
     text = '{"a": 1}'
-    groups.append(group(text, traced("searches", text), parse(text)))
+    groups += [group(text, traced(name, text), parse(text)) for name in ("searches", "gives_an_object")]
     assert [each and each.title for each in groups] == [
         "the parser took longer than 0.5 s",
         "the parser died: its process ended by itself with exit code 3",
         "the parser raised AttributeError",
+        "the parser returned a ParseResult",
     ]

@@ -97,7 +97,7 @@ def group(raw: str, failed: Trace, ours: Trace) -> FailureGroup | None:
 
 
 def _of_the_parser_itself(last: Sequence[Attempt]) -> str | None:
-    """That somebody's own parser hung, died, or broke in its own code, which says nothing of the text; else None."""
+    """That somebody's own parser hung, died, broke in its own code or gave no JSON, whatever the text; else None."""
     for attempt in last:
         kind, _, words = (attempt.reason or "").partition(": ")
         if attempt.strategy == "stopped":
@@ -106,6 +106,8 @@ def _of_the_parser_itself(last: Sequence[Attempt]) -> str | None:
             return f"the parser died: {words}"
         if attempt.strategy == "raised" and kind in _BROKEN:
             return f"the parser raised {kind}"
+        if attempt.strategy == "returned":
+            return f"the parser {kind.partition(',')[0]}"
     return None
 
 

@@ -16,7 +16,7 @@ VERDICTS = {
     "clean": "the response is JSON",
     "extracted": "JSON was found unchanged inside other text",
     "repaired": "a value was read from text that is not JSON",
-    "failed": "a candidate for JSON could not be decoded",
+    "failed": "JSON was meant, and no value was read",
     "none": "the response contains no candidate for JSON",
 }
 VERDICT_NAMES = {name: name for name in VERDICTS} | {"none": "no JSON found"}
