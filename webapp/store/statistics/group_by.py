@@ -36,11 +36,12 @@ _FILTERED = {name: (name,) for name in ("model", "host", "tool", "contract", "st
 @dataclass(frozen=True, slots=True)
 class ResponseGroup:
     """`failed` of all that have the value; `value` None stands for those without one; `filters` lead to them, None
-    where no filter does."""
+    where no filter does. `microseconds` is the mean of their parses under the profile, None where none was run."""
 
     value: str | None
     failed: Rate
     filters: Filters | None
+    microseconds: float | None
 
 
 class NotGrouped(ValueError):
@@ -55,7 +56,8 @@ def groups(db: orm.Session, filters: Filters, by: str) -> list[ResponseGroup]:
     column = BY[by][1].label("value")
     failed = sa.func.sum(sa.case((response_query.failed(), 1), else_=0)).label("failed")
     view = responses.view_of(db, filters)
-    query = query.with_only_columns(column, sa.func.count().label("of"), failed)
+    took = sa.func.avg(response_query.under.microseconds).label("took")
+    query = query.with_only_columns(column, sa.func.count().label("of"), failed, took)
     query = query.where(*view.where()).group_by(sa.literal_column("1"))
     order: Any = sa.desc("value" if by == "day" else "of")
     try:
@@ -63,11 +65,12 @@ def groups(db: orm.Session, filters: Filters, by: str) -> list[ResponseGroup]:
             rows = db.execute(query.order_by(order).limit(MOST)).all()
     except TookTooLong:
         raise NotGrouped(f"counting took longer than {LIMIT:g} seconds: a filter makes it quicker") from None
-    return [_group(filters, by, row.value, row.failed, row.of) for row in rows]
+    return [_group(filters, by, row) for row in rows]
 
 
-def _group(filters: Filters, by: str, value: Any, failed: int, of: int) -> ResponseGroup:
-    name = None if value is None else str(value)
+def _group(filters: Filters, by: str, row: Any) -> ResponseGroup:
+    name = None if row.value is None else str(row.value)
     changes: dict[str, Any] = dict.fromkeys(_FILTERED.get(by, ()), name)
     narrowed = replace(filters, **changes) if name is not None and changes else None
-    return ResponseGroup(name, rate(name or "", failed, of), narrowed)
+    took = None if row.took is None else float(row.took)
+    return ResponseGroup(name, rate(name or "", row.failed, row.of), narrowed, took)
