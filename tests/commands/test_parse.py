@@ -176,13 +176,15 @@ def test_long_lines_fold_behind_the_gutter_of_a_terminal():
     assert all(line.startswith(("1 ┃ ", "  ┃ ")) for line in folded)
 
 
-def test_all_profiles_are_one_line_each():
+def test_all_profiles_are_one_line_each_and_one_for_each_flag():
     result = run("--profile", "all")
     lines = result.stdout.strip().split("\n")
     assert any(line.startswith("◆ windlass-balanced ") and "1 edit" in line and '"run_code"' in line for line in lines)
     assert any(line.startswith("✕ windlass-strict ") for line in lines)
     documents = json.loads(run("--profile", "all", "--json").stdout)
     assert [line.split()[1] for line in lines] == [document["profile"] for document in documents]
+    several = run("--profile", "all", text='{"a": 1} {"b": 2}').stdout.split("fencepost ")[1].split("\n")
+    assert [line.strip() for line in several[1:3]] == [f"flag: one of several values at {at}" for at in ("0–8", "9–17")]
 
 
 def test_bulk_lines_come_back_in_order_with_their_ids():

@@ -37,6 +37,15 @@ def test_the_page_lists_responses_under_the_lists_filters(client: FlaskClient, p
     assert client.get("/responses?after=nonsense").status_code == 400
 
 
+def test_a_value_that_may_be_another_says_where(client: FlaskClient, post: Post) -> None:
+    assert post(json.dumps(session("s", '{"a": 1} {"b": 2}', "{}")).encode()).status_code == 201
+    both = "one of several values at 0–8; one of several values at 9–17"
+    assert client.get("/responses?under=fencepost").text.count(both) == 1
+    several, plain = client.get("/api/responses?under=fencepost").get_json()["responses"]
+    spans = [{"flag": "several_values", "span": span} for span in ([0, 8], [9, 17])]
+    assert (several["flags"], plain["flags"]) == (spans, [])
+
+
 def test_pages_follow_each_other_by_cursor(client: FlaskClient, post: Post) -> None:
     assert post(json.dumps(session("s", *["{}"] * 5)).encode()).status_code == 201
     seen, after = [], None

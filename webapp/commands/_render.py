@@ -46,7 +46,7 @@ def console() -> Console:
 
 
 def render_table(console: Console, traces: Sequence[Trace]) -> None:
-    """One line a profile: mark, name, verdict, edits, time, the beginning of the values."""
+    """One line a profile: mark, name, verdict, edits, time, the beginning of the values; and one for each flag."""
     width = max(len(trace.profile) for trace in traces)
     for trace in traces:
         edits = words.counted(len(words.chosen_edits(trace)), "edit")
@@ -57,6 +57,8 @@ def render_table(console: Console, traces: Sequence[Trace]) -> None:
         line = Text.assemble(mark, facts, (preview, "dim"))
         line.truncate(len(facts) + 1 + room, overflow="ellipsis")
         console.print(line, soft_wrap=True)
+        for sentence in words.flag_sentences(trace):
+            console.print(Text(visible(f"   {'':<{width}}{sentence}"), style="dim"), soft_wrap=True)
 
 
 def render(console: Console, raw: str, trace: Trace) -> None:

@@ -19,5 +19,5 @@ def print_head(trace: Trace) -> None:
     colour = False if os.environ.get("NO_COLOR") else True if os.environ.get("FORCE_COLOR") else None
     verdict = f"{words.MARKS[trace.verdict]} {words.verdict_sentence(trace)}"
     click.secho(verdict, sys.stdout, color=colour, fg=COLOURS[trace.verdict], bold=True)
-    for sentence in words.flag_sentences(trace):
+    for sentence in (*words.flag_sentences(trace), *words.policy_sentences(trace)):
         click.secho(visible(f"  {sentence}"), sys.stdout, color=colour)

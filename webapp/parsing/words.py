@@ -9,7 +9,7 @@ from webapp.parsing import engine, stored_trace
 from webapp.parsing.edit import Edit
 from webapp.parsing.installing import not_run
 from webapp.parsing.span import place
-from webapp.parsing.trace import Attempt, Fault, Site, Trace
+from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace
 from webapp.visible import clipped
 
 VERDICTS = {
@@ -166,7 +166,7 @@ def trace_sentence(trace: Trace) -> str:
 def _reads(trace: Trace) -> str:
     count = len(trace.chosen)
     values = "one value" if count == 1 else f"{count} values"
-    flags = placed_flags(trace)
+    flags = placed_flags(trace.flags)
     more = f" and {counted(len(flags) - 2, 'flag')} more" if len(flags) > 2 else ""
     flagged = f"; {', '.join(flags[:2])}{more}" if flags else ""
     calls = [call_sentence(trace.attempts[index]) for index in trace.chosen]
@@ -245,9 +245,9 @@ def milliseconds(trace: Trace) -> str:
     return f"{trace.microseconds / 1000:,.2f} ms"
 
 
-def placed_flags(trace: Trace) -> list[str]:
-    """Each flag with its place: `closed by guess at offset 12`, `something was left over at 3–9`."""
-    spans = [(flag, f"{flag.span.start}–{flag.span.end}") for flag in trace.flags]
+def placed_flags(flags: Iterable[Flag]) -> list[str]:
+    """Each of them with its place: `closed by guess at offset 12`, `something was left over at 3–9`."""
+    spans = [(flag, f"{flag.span.start}–{flag.span.end}") for flag in flags]
     return [
         f"{PLACED_FLAGS[flag.kind]} at {span if flag.span.start < flag.span.end else f'offset {flag.span.start}'}"
         for flag, span in spans
@@ -255,8 +255,12 @@ def placed_flags(trace: Trace) -> list[str]:
 
 
 def flag_sentences(trace: Trace) -> list[str]:
-    """The flags and policies of a trace that are set."""
+    """The flags of a trace that are set."""
     flags = [f"{name}: {meaning}" for name, meaning in FLAGS.items() if getattr(trace, name)]
-    flags += [f"flag: {sentence}" for sentence in placed_flags(trace)]
+    return flags + [f"flag: {sentence}" for sentence in placed_flags(trace.flags)]
+
+
+def policy_sentences(trace: Trace) -> list[str]:
+    """The policies of a trace that are set."""
     policies = ", ".join(f"{name} {value}" for name, value in trace.policy.items() if value)
-    return flags + ([f"policies: {policies}"] if policies else [])
+    return [f"policies: {policies}"] if policies else []

@@ -108,7 +108,7 @@ class Bench:
     @property
     def flags(self) -> list[str]:
         """What is not sure of the values, each with its place."""
-        return words.placed_flags(self.trace)[:8]
+        return words.placed_flags(self.trace.flags)[:8]
 
     @property
     def other(self) -> str:

@@ -32,7 +32,7 @@ def init_app(app: Flask) -> None:
         *(asset, kept_filters, findings_of, rule_class, about_rule, reason),
         *(ident, session_url, turn_url, dump_url, turn_name, grouped_turns, query_of, source_text, line_runs),
         *(strips.binned, strips.marks, strips.bin_marks, strips.failures, strips.shade, strips.cell_words, strips.told),
-        *(session_words, words.wording, verdict_name, verdict_help, expects_words, failure_words),
+        *(session_words, words.wording, words.placed_flags, verdict_name, verdict_help, expects_words, failure_words),
     )
     time_window.init_app(app)
     app.jinja_env.globals.update({helper.__name__: helper for helper in helpers}, SHOWN=SHOWN, MORE_THAN=MORE_THAN)

@@ -102,6 +102,7 @@ def response_dict(line: store.ResponseLine, filters: Filters) -> dict[str, Any]:
         "revision": line.revision,
         **{name: getattr(line, name) for name in (*names, "preview")},
         "bytes": line.length,
+        "flags": [flag.as_dict() for flag in line.flags],
         "sent_at": line.sent_at and line.sent_at.isoformat(),
         "home_profile": line.home_profile,
         "verdicts": verdicts | ({} if filters.under == HOME else {filters.under: line.under}),

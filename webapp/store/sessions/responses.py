@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.contracts import MISFITS
+from webapp.parsing.trace import Flag
 from webapp.store.db import heads
 from webapp.store.models import Session, Turn, contract_state
 from webapp.store.sessions import coverage, facets, order, response_query, sessions
@@ -57,6 +58,8 @@ class ResponseLine:
     rescued: bool
     preview: str
     length: int
+    flags: tuple[Flag, ...]
+    """where the value that `under` read, or else `fencepost`, may be another"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +250,8 @@ _line = sa.select(
     contract_state(Turn).label("contract"),
     heads.head(Turn.raw, 4 * PREVIEW).label("head"),
     heads.Length(Turn.raw).label("length"),
+    sa.case((response_query.under.ambiguous, response_query.under.trace)).label("doubtful"),
+    sa.case((response_query.ours.ambiguous, response_query.ours.trace)).label("ours_doubtful"),
 )
 
 
@@ -255,5 +260,12 @@ def _response_line(row: Any) -> ResponseLine:
     del values["turn_id"]
     failed, head = bool(values["failed"]), bytes(values.pop("head") or b"")
     rescued = failed and row.fencepost in READABLE and row.contract not in MISFITS
-    values |= {"failed": failed, "rescued": rescued, "length": row.length or 0}
+    theirs, ours = values.pop("doubtful"), values.pop("ours_doubtful")
+    flags = (theirs or (ours if rescued else None) or {}).get("flags", ())
+    values |= {
+        "failed": failed,
+        "rescued": rescued,
+        "length": row.length or 0,
+        "flags": tuple(map(Flag.from_dict, flags)),
+    }
     return ResponseLine(**values, preview=preview(head))

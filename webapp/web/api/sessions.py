@@ -37,6 +37,7 @@ SESSION = record(
     models=many(TEXT),
     findings=each(COUNT),
 )
+FLAGS = many(record(flag=TEXT, span=SPAN))
 HOME = joined(_COUNTED, id=TEXT, key=TEXT, home=TEXT, home_source=maybe(TEXT))
 UNDER = record(profile=TEXT, run=COUNT, of=COUNT, reason=maybe(TEXT))
 MATCH = record(
@@ -68,6 +69,7 @@ RESPONSE = record(
     rescued=FLAG,
     sent_at=maybe(TIME),
     verdicts=each(maybe(VERDICT)),
+    flags=FLAGS,
 )
 RESPONSE_PAGE = record(
     {"under": ref("Under")},
@@ -110,7 +112,7 @@ TRACE = record(
     version=TEXT,
     verdict=VERDICT,
     **dict.fromkeys(("truncated", "ambiguous", "exhausted"), FLAG),
-    flags=many(record(flag=TEXT, span=SPAN)),
+    flags=FLAGS,
     policy=each(ANYTHING),
     chosen=many(COUNT),
     values=many(ANYTHING),
