@@ -15,6 +15,7 @@ from webapp import logs, memory
 from webapp.commands import _start, _store
 from webapp.extensions import db
 from webapp.store.jobs import upkeep
+from webapp.web.dumps import worker_process
 
 CANNOT_START = 4
 """The exit code after which gunicorn ends; after others it starts its workers again and again."""
@@ -26,7 +27,7 @@ def _start_app() -> Flask:
     _start.check(settings)
     ready = _start.app(settings)
     with ready.app_context():
-        upkeep.start(db.engine, settings)
+        upkeep.start(db.engine, settings, worker_process.of(ready).take_up)
     return ready
 
 

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
@@ -23,7 +24,7 @@ from tests.store.made import CALL, entry
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
-from webapp.store.models import Dump, Parse, Session, Turn
+from webapp.store.models import Dump, Parse, Session, Task, Turn
 from webapp.web.dumps import worker_process
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -167,3 +168,33 @@ def test_half_a_body_leaves_nothing(server: Server, tmp_path: Path) -> None:
         assert (whole(), states()) == (0, [])
         assert app.test_client().post("/api/dumps?filename=a.jsonl", data=body).status_code == 201
         assert whole() == SESSIONS
+
+
+def test_a_replay_whose_command_was_killed_ends_behind_the_server(server: Server, tmp_path: Path) -> None:
+    """Nobody starts it again, or the server."""
+    assert server.ask("POST", "/api/dumps?filename=a.jsonl", lines())[0] == 201
+    environ = {**os.environ, "FENCEPOST_DATA": str(tmp_path), "FENCEPOST_DATABASE": ""}
+    command = subprocess.Popen([sys.executable, "-m", "webapp", "replay", "crewai"], cwd=ROOT, env=environ)
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'fencepost.sqlite3'}")
+
+    def replay_is(*states: str | None) -> str | None:
+        until = time.monotonic() + 60
+        while (state := one(sa.select(Task.state).where(Task.kind == "replay"))) not in states:
+            assert time.monotonic() < until, state
+            time.sleep(0.05)
+        return state
+
+    def one(query: Any) -> Any:
+        with engine.connect() as connection:
+            return connection.scalar(query)
+
+    try:
+        replay_is("running")
+        command.kill()
+        command.wait()
+        assert replay_is("running", "done") == "running", "it was to be killed over it"
+        replay_is("done")
+        parsed = sa.select(sa.func.count()).select_from(Parse).where(Parse.profile == "crewai")
+        assert one(parsed) == SESSIONS * ENTRIES
+    finally:
+        engine.dispose()

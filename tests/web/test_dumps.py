@@ -92,6 +92,19 @@ def test_the_api_leaves_a_file_to_the_worker_where_asked(app: Flask, client: Fla
     assert client.get("/api/jobs/2").status_code == 404
 
 
+@pytest.mark.parametrize("start", [b"SQLite format 3\0", b"PAR1"])
+def test_no_request_makes_rows_of_what_a_library_reads(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch, start: bytes
+) -> None:
+    """The worker does, which may die over it; what was looked at of the file is not lost."""
+    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
+    content = start + bytes(100)
+    for sent in ({"data": content}, {"data": {"file": (io.BytesIO(content), "a")}}):
+        answer = client.post("/api/dumps?filename=a", **sent)
+        assert answer.status_code == 202
+        assert client.get(answer.json["job"]["url"]).json["job"]["bytes"] == len(content)
+
+
 def test_a_job_that_another_server_left_is_taken_over(app: Flask, client: FlaskClient) -> None:
     """While another server's worker is at it there is none of ours; once that is gone, without being asked."""
     try:

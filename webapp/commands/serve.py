@@ -138,6 +138,7 @@ def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]
     from webapp.store.ingest.start import ingest_examples
     from webapp.store.jobs import upkeep
     from webapp.store.sessions.dumps import count
+    from webapp.web.dumps import worker_process
 
     settings = app.config["SETTINGS"]
     with app.app_context():
@@ -145,6 +146,6 @@ def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]
             ingest_examples(db.engine, settings)
         with db.engine.connect() as connection:
             lacking = search.lacking(connection)
-        upkeep.start(db.engine, settings)
+        upkeep.start(db.engine, settings, worker_process.of(app).take_up)
     if lacking:
         click.echo("Some sessions are not in the search index yet: fencepost db reindex adds them.", err=True)

@@ -31,6 +31,6 @@ def test_no_task_is_ended_by_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(upkeep, "_EVERY", 0.01)
     monkeypatch.setattr(deletion, "purge", purge)
     monkeypatch.setattr(export_jobs, "purge", warm)
-    upkeep.start(sa.create_engine("sqlite://"), Settings(data=tmp_path, database="sqlite://"))
+    upkeep.start(sa.create_engine("sqlite://"), Settings(data=tmp_path, database="sqlite://"), int)
     purged.wait(60)
     assert len(tried) == 2

@@ -1,5 +1,6 @@
 """What a server does beside its requests: removes what was deleted long ago and
-exports whose time is over, shows log records whose span never came, and derives sessions that grew."""
+exports whose time is over, shows log records whose span never came, derives sessions that grew, and has
+tasks taken up that a killed command left."""
 
 from __future__ import annotations
 
@@ -16,18 +17,22 @@ from webapp.store.jobs import export_jobs, failure_webhook
 from webapp.store.live import Gate
 from webapp.store.sessions import deletion
 
-_EVERY, _OVERDUE, _ALERTS, _GROWN = 600.0, 20.0, 60.0, 1.0
+_EVERY, _OVERDUE, _ALERTS, _LEFT, _GROWN = 600.0, 20.0, 60.0, 5.0, 1.0
 """seconds"""
 _log = logging.getLogger(__name__)
 
 
-def start(engine: sa.Engine, settings: Settings) -> None:
-    """Begin a thread for each task, so that none ends another; they end with the process."""
+def start(engine: sa.Engine, settings: Settings, take_up: Callable[[], object]) -> None:
+    """Begin a thread for each task, so that none ends another; they end with the process.
+
+    `take_up` sees to it that a worker does what nobody is at.
+    """
     _begin(deletion.purge, engine)
     _begin(export_jobs.purge, engine, settings)
     _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
     _begin(Gate(engine, settings).show_overdue, every=_OVERDUE)
     _begin(derive.catch_up, engine, every=_GROWN)
+    _begin(take_up, every=_LEFT)
 
 
 def _begin(task: Callable[..., object], *about: object, every: float | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from flask import Blueprint, Response, current_app, flash, redirect, render_template, request, send_file, url_for
 from werkzeug.datastructures import FileStorage
@@ -31,7 +31,14 @@ from webapp.web.api.parameters import SWITCH
 from webapp.web.api.shapes import TEXT
 from webapp.web.api.work import QUEUED, READ, UPLOAD
 from webapp.web.dumps import dump_rows, upload_answers, uploads, worker_process
-from webapp.web.dumps.uploads import RefusedUpload, UploadOptions, ingest_upload, queue_upload, upload_options
+from webapp.web.dumps.uploads import (
+    ClientStream,
+    RefusedUpload,
+    UploadOptions,
+    ingest_upload,
+    queue_upload,
+    upload_options,
+)
 from webapp.web.homes import questions
 from webapp.web.json_bodies import refused
 from webapp.web.render import wants_partial
@@ -98,10 +105,10 @@ def upload() -> AnyResponse | tuple[str, int]:
 def _taken(file: FileStorage, how: UploadOptions) -> Taken:
     name = file.filename or "upload"
     if keys := uploads.keys_to_ask_about(cast(BinaryIO, file.stream), name, how):
-        return queue_upload(file.stream, name, how, keys)
+        return queue_upload(ClientStream(file.stream), name, how, keys)
     if uploads.is_small(file.stream):
-        return ingest_upload(file.stream, name, how)
-    return queue_upload(file.stream, name, how)
+        return ingest_upload(ClientStream(file.stream), name, how)
+    return queue_upload(ClientStream(file.stream), name, how)
 
 
 def _row(name: str, result: Taken) -> dump_rows.DumpRow:
@@ -194,7 +201,7 @@ def read_again(ident: str) -> AnyResponse:
     {
         201: json(READ, "It was read"),
         200: json(READ, "Nothing in it was new"),
-        202: json(QUEUED, "With `background`: the job that reads it"),
+        202: json(QUEUED, "With `background`, and for SQLite and Parquet: the job that reads it"),
     },
     about="Plain, gzip or zstd. Of several files `dumps` says what became of each.",
     query=(
@@ -214,12 +221,12 @@ def read_again(ident: str) -> AnyResponse:
 )
 def upload_api() -> tuple[Response, int]:
     how = upload_options(request.args)
-    files: list[tuple[IO[bytes], str]] = [(request.stream, request.args.get("filename") or "upload")]
+    files = [(ClientStream(request.stream), request.args.get("filename") or "upload")]
     if request.mimetype == "multipart/form-data":
-        files = [(file.stream, file.filename or "upload") for file in request.files.getlist("file")]
+        files = [(ClientStream(file.stream), file.filename or "upload") for file in request.files.getlist("file")]
     if not files:
         return refused("no_file", "the form has no part called file")
-    if request.args.get("background") == "1":
+    if request.args.get("background") == "1" or any(stream.is_computed() for stream, _ in files):
         return upload_answers.queued([queue_upload(stream, name, how) for stream, name in files])
     before = arrival.last_change(db.engine)
     results = [ingest_upload(stream, name, how) for stream, name in files]

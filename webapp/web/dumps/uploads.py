@@ -104,11 +104,11 @@ def upload_options(values: Mapping[str, str]) -> UploadOptions:
     return UploadOptions(values.get("format") or None, values.get("home") or None, mapping)
 
 
-def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> IngestResult | RefusedUpload:
+def ingest_upload(stream: ClientStream, filename: str, how: UploadOptions) -> IngestResult | RefusedUpload:
     watch = Progress()
     options = how.for_ingest() | {"filename": filename, "watch": watch, "by_request": True}
     try:
-        return ingest(db.engine, current_app.config["SETTINGS"], cast(BinaryIO, _ClientStream(stream)), **options)
+        return ingest(db.engine, current_app.config["SETTINGS"], cast(BinaryIO, stream), **options)
     except UnknownFormat as error:
         return RefusedUpload(filename, 415, "unknown_format", str(error), "byte 0", watch.dump)
     except TooLarge as error:
@@ -119,10 +119,10 @@ def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> Inges
         return RefusedUpload(filename, 507, disk_full.CODE, str(error), None, watch.dump)
 
 
-def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: dict[str, Any] | None = None) -> int:
+def queue_upload(stream: ClientStream, filename: str, how: UploadOptions, keys: dict[str, Any] | None = None) -> int:
     """Keep one file for the worker, or with `keys` until somebody says how it is read; gives the job's number."""
     settings = current_app.config["SETTINGS"]
-    path = imports.own(settings, cast(BinaryIO, _ClientStream(stream)))
+    path = imports.own(settings, cast(BinaryIO, stream))
     number = imports.ask(db.engine, settings, filename=filename, path=path, keys=keys, **how.for_ingest())
     if keys is None:
         worker_process.wake()
@@ -143,10 +143,10 @@ def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> di
     None where nobody is to be asked: somebody is where keys give different numbers of sessions, or who wants to be.
     What is wrong with the file is said when it is read.
     """
-    if how.mapping is not None:
+    size, start = _size_and_start(stream)
+    if how.mapping is not None or (start.startswith(COMPUTED) and not how.ask):
         return None
     incoming = dump_files.incoming(current_app.config["SETTINGS"].data)
-    size, start = _size_and_start(stream)
     is_zip = start.startswith(ZIPS)  # its list of members stands at its end
     path = spool_beginning(stream, incoming, most=sys.maxsize if is_zip else LOOKED_AT)
     try:
@@ -184,11 +184,18 @@ def _size_and_start(stream: IO[bytes]) -> tuple[int, bytes]:
     return size, start
 
 
-class _ClientStream:
+class ClientStream:
     """What a client sends, which may end early: then nothing of it is taken."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
+        self._start = b""
+
+    def is_computed(self) -> bool:
+        """Whether a library makes its rows, which only a process that may die over them is to do."""
+        while len(self._start) < LONGEST_MARK and (more := self._sent(LONGEST_MARK - len(self._start))):
+            self._start += more
+        return self._start.startswith(COMPUTED)
 
     @property
     def name(self) -> Any:
@@ -198,6 +205,10 @@ class _ClientStream:
         self._stream.flush()
 
     def read(self, size: int = -1) -> bytes:
+        start, self._start = (self._start, b"") if size < 0 else (self._start[:size], self._start[size:])
+        return start + self._sent(size if size < 0 else size - len(start))
+
+    def _sent(self, size: int) -> bytes:
         try:
             return self._stream.read(size)
         except ClientDisconnected as cut:

@@ -56,6 +56,13 @@ class WorkerSupervisor:
             self._watcher = threading.Thread(target=self._watch, daemon=True)
             self._watcher.start()
 
+    def take_up(self) -> None:
+        """See to it that there is a worker where work is left, by a command that was killed, too."""
+        with self._engine.connect() as connection:
+            is_left = is_work_left(connection)
+        if is_left:
+            self.wake()
+
     def close(self) -> None:
         """Let the worker end; a job that it is at goes on with the next one."""
         with self._lock:
