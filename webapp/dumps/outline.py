@@ -9,6 +9,7 @@ from typing import Any
 from webapp.dumps.head import DumpHead, look
 from webapp.dumps.json_texts import MOST_PATHS, OutlinePath, member, places_of
 from webapp.dumps.source import opened
+from webapp.dumps.value_shapes import by_shape, columns
 
 _GUESSES = {
     "raw": ("response", "completion", "output", "answer", "raw", "text", "content", "generation", "result"),
@@ -40,7 +41,7 @@ def guessed(head: DumpHead) -> dict[str, str]:
 
     Where it goes through lists of records, `each` begins at the document.
     """
-    mapping, longest = guess(_outline(head)), _longest(head)
+    mapping, longest = guess(records(head)), _longest(head)
     if "each" in mapping and longest is not None:
         mapping["each"] = f"{member(longest)}[*]{mapping['each'].removeprefix('$')}"
     return mapping
@@ -49,8 +50,7 @@ def guessed(head: DumpHead) -> dict[str, str]:
 def guessed_tables(head: DumpHead) -> list[dict[str, str]]:
     """As `guessed`, for each table of a database that has rows with texts, the likeliest names first."""
     mappings = [
-        {"table": name, **guess(_outline_of([row for row in rows if isinstance(row, dict)]))}
-        for name, rows in head.items.items()
+        {"table": name, **guess([row for row in rows if isinstance(row, dict)])} for name, rows in head.items.items()
     ]
     return sorted(
         mappings, key=lambda mapping: not re.search("messag|chat|turn|event|respon|log", mapping["table"], re.I)
@@ -91,8 +91,10 @@ def records(head: DumpHead) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)]
 
 
-def guess(places: list[OutlinePath]) -> dict[str, str]:
-    """Fields whose paths are called as such things are called; raw falls back on the longest text."""
+def guess(values: list[dict[str, Any]]) -> dict[str, str]:
+    """Fields whose paths are called as such things are called, else by the shape of their values; raw falls back on the
+    longest text."""
+    places = _outline_of(values)
     mapping: dict[str, str] = {}
     for field, names in _GUESSES.items():
         fitting = [place for name in names for place in places if name in _names(place.path)]
@@ -112,7 +114,8 @@ def guess(places: list[OutlinePath]) -> dict[str, str]:
         longest = max(answers, key=lambda place: (" " in (place.text or ""), len(place.text or "")), default=None)
         if longest is not None:
             mapping["raw"] = longest.path
-    return _iterated(mapping, {place.path for place in places})
+    named = _iterated(mapping, {place.path for place in places})
+    return named if "each" in named else by_shape(columns(values), len(values), set(named.values())) | named
 
 
 def _iterated(mapping: dict[str, str], paths: set[str]) -> dict[str, str]:

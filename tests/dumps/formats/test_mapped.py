@@ -9,6 +9,7 @@ import pytest
 from webapp.dumps import BadDump, SessionStart, Turn, read
 from webapp.dumps.formats.mapped import BadMapping
 from webapp.dumps.json_path import BadPath, parse_path, value_at
+from webapp.dumps.outline import guess_of
 
 MAPPING = {
     "raw": "$.output.text",
@@ -105,3 +106,27 @@ def test_paths(path, found, place):
 def test_paths_that_cannot_be_read(path):
     with pytest.raises(BadPath):
         parse_path(path)
+
+
+def test_only_entries_where_the_condition_holds_are_responses(tmp_path):
+    lines = [{"kind": "llm", "text": "{}"}, {"kind": "noop", "text": "tick"}, {"kind": "llm", "text": "hello"}]
+    for where in ("$.kind=llm", "$.kind != noop", "kind == 'llm'"):
+        (_, *turns) = records(tmp_path, "\n".join(map(json.dumps, lines)), {"raw": "$.text", "where": where})
+        assert [(turn.kind, turn.raw) for turn in turns] == [("response", "{}"), ("event", None), ("response", "hello")]
+        assert turns[1].source == lines[1]
+    with pytest.raises(BadMapping):
+        records(tmp_path, "{}", {"raw": "$.text", "where": "$[=x"})
+
+
+def test_a_guess_goes_by_the_shape_of_the_values(tmp_path):
+    path = tmp_path / "own.jsonl"
+    ours = [
+        {"ts": f"2026-11-20T0{at}:00:00Z", "lvl": "info", "run": f"r{at // 4}", "from": who, "msg": f"hello {at}"}
+        for at, who in enumerate(["human", "bot"] * 4)
+    ]
+    path.write_text("\n".join(map(json.dumps, ours)))
+    mapping = guess_of(path, "own.jsonl")
+    assert mapping == {"raw": "$.msg", "time": "$.ts", "session": "$.run", "role": "$.from"}
+    found = records(tmp_path, path.read_text(), mapping)
+    assert [record.external_id for record in found if isinstance(record, SessionStart)] == ["r0", "r1"]
+    assert [record.kind for record in found if isinstance(record, Turn)] == ["prompt", "response"] * 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, cast, get_args
@@ -26,8 +27,9 @@ _KINDS = get_args(Kind)
 _BY_ROLE: dict[str, Kind] = {"user": "prompt", "system": "prompt", "developer": "prompt", "tool": "tool_result"}
 _TEXTS = ("role", "agent", "model", "phase", "parent", "failure")
 _NUMBERS = ("sounding", "round", "attempt", "tokens_in", "tokens_out")
-FIELDS = ("raw", "prompt", "each", "table", "session", "title", "kind", "time", "cost", *_TEXTS, *_NUMBERS)
+FIELDS = ("raw", "prompt", "where", "each", "table", "session", "title", "kind", "time", "cost", *_TEXTS, *_NUMBERS)
 """What a mapping may name; `raw` it must. The others are looked for in what `each` leads to, then around it."""
+_WHERE = re.compile(r"(?P<path>.*?)\s*(?P<sign>!?=)=?\s*(?P<value>.*)", re.DOTALL)
 
 
 class BadMapping(ValueError):
@@ -128,6 +130,8 @@ class Mapped(Format):
         return Format.turns(reader, entries, {})
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        if "where" in self.mapping and not _is_met(entry, self.mapping["where"]):
+            return [(Turn(0, "event", sent_at=moment(_value(entry, self._paths, "time"))), None)]
         value, path = _found(entry, self._paths["raw"])
         raw, raw_at = text_or_json(value, path or ())
         about = _about(entry, self._paths)
@@ -155,9 +159,28 @@ def _paths(mapping: Mapping[str, Any]) -> dict[str, JsonPath]:
     try:
         if "each" in mapping:
             parse_each(mapping["each"])
-        return {key: parse_path(path) for key, path in mapping.items() if key not in ("each", "table")}
+        if "where" in mapping:
+            _condition(mapping["where"])
+        return {key: parse_path(path) for key, path in mapping.items() if key not in ("each", "table", "where")}
     except BadPath as bad:
         raise BadMapping(str(bad)) from bad
+
+
+def _condition(where: Any) -> tuple[JsonPath, bool, str | None]:
+    """Path, whether it must be so, and the text that must stand there, None where anything may: `$.kind=llm`,
+    `$.level!=debug`, `$.reply`. Raises `BadPath`."""
+    match = _WHERE.fullmatch(where) if isinstance(where, str) else None
+    if match is None:
+        return parse_path(where), True, None
+    return parse_path(match["path"]), match["sign"] == "=", match["value"].strip().strip("\"'")
+
+
+def _is_met(entry: dict[str, Any], where: str) -> bool:
+    path, must, wanted = _condition(where)
+    value, place = _found(entry, path)
+    if wanted is None:
+        return place is not None and value is not None
+    return (place is not None and text_or_json(value, ())[0] == wanted) is must
 
 
 def _events(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:

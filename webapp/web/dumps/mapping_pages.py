@@ -22,6 +22,7 @@ blueprint = Blueprint("mappings", __name__)
 HELP = {
     "raw": "the text that the model wrote",
     "prompt": "what it was asked, a turn of its own",
+    "where": "read only entries where this holds: $.kind=llm, $.level!=debug; the others become events",
     "table": "the table of a SQLite file whose rows are read",
     "session": "what a session is called",
     "title": "the session's title",
@@ -30,7 +31,7 @@ HELP = {
     "role": "user, system, assistant or tool",
     "failure": "what the log says went wrong",
 }
-_FIRST = ("raw", "session", "prompt", "model", "role", "time")
+_FIRST = ("raw", "session", "where", "prompt", "model", "role", "time")
 ORDER = (*_FIRST, *(field for field in FIELDS if field not in _FIRST))
 _MOST_DUMPS = 20
 
