@@ -8,7 +8,7 @@ const typing = (target) => target.closest("input:not([type=radio]):not([type=che
 const presses = (target) => target.closest("a[href], button, summary, input[type=submit], [role=button]");  // takes Enter itself
 const visible = (element) => element.checkVisibility();  // false in a closed fold, where a focus would not go
 
-// --- keys: an element says with data-key which key presses it, and with data-help what that does
+// --- keys: an element says with data-key which key presses it; webapp/web/keys.py what each means
 function press(element) {
   if (element.matches("input[type=radio]")) { element.checked = true; element.focus(); return; }
   if (element.matches("input, textarea")) { element.focus(); element.select?.(); return; }
@@ -63,55 +63,41 @@ document.addEventListener("click", (event) => {
 });
 
 function showKeys(dialog) {
-  const list = dialog.querySelector("dl");
-  list.replaceChildren();
-  const entries = [...document.querySelectorAll("[data-key]")].map((element) => [element.dataset.key, element.dataset.help]);
-  const has = (selector) => document.querySelector(selector);
-  if (has("[data-row]")) entries.push(["j", "next row"], ["k", "previous row"], ["Enter", "open the row"]);
-  if (has("[data-row][data-failed]")) entries.push(["n", "next failure"], ["p", "previous failure"]);
-  const listed = new Set();
-  for (const [key, help] of entries) {
-    if (listed.has(key)) continue;
-    listed.add(key);
-    const term = document.createElement("dt");
-    const k = document.createElement("kbd");
-    k.textContent = shownKey(key);
-    term.append(k);
-    const words = document.createElement("dd");
-    words.textContent = help;
-    if (key.length === 1 && key !== "?") words.append(" ", changer(key, help, dialog));
-    list.append(term, words);
+  const here = new Set([...document.querySelectorAll("[data-key]")].map((element) => element.dataset.key));
+  if (document.querySelector("[data-row]")) ["j", "k", "Enter"].forEach((key) => here.add(key));
+  if (document.querySelector("[data-row][data-failed]")) ["n", "p"].forEach((key) => here.add(key));
+  for (const term of dialog.querySelectorAll("dt")) {
+    term.hidden = term.nextElementSibling.hidden = !here.has(term.dataset.of);
+    term.firstElementChild.textContent = shownKey(term.dataset.of);
   }
   document.getElementById("keys-on").checked = keysOn();
   if (!dialog.open) dialog.showModal();
 }
 
-function changer(key, help, dialog) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "plain";
-  button.textContent = "change";
-  button.ariaLabel = `change the key for: ${help}`;
-  const said = document.getElementById("keys-said");
-  button.addEventListener("click", () => {
-    said.textContent = `Press the new key for “${help}”, Esc to leave it.`;
-    button.addEventListener("keydown", (event) => {
-      event.preventDefault();
-      event.stopPropagation();
-      if (event.key.length !== 1) { said.textContent = "Nothing changed."; return; }
-      const map = keymap();
-      const holder = [...dialog.querySelectorAll("dt kbd")].find((each) => each.textContent === event.key);
-      if (holder && event.key !== shownKey(key)) { said.textContent = `${event.key} is taken on this page. Choose another key.`; return; }
-      if (event.key === key) delete map[key]; else map[key] = event.key;
-      stored((kept) => kept.setItem("keymap", JSON.stringify(map)));
-      said.textContent = `${help}: ${event.key}`;
-      showKeys(dialog);
-      drawKeys();
-      document.querySelector(`[aria-label="change the key for: ${CSS.escape(help)}"]`)?.focus();
-    }, { once: true });
-  });
-  return button;
-}
+let changing; // the term whose key the next press is
+document.getElementById("keys")?.addEventListener("click", (event) => {
+  if (!event.target.matches("dd button")) return;
+  changing = event.target.parentElement.previousElementSibling;
+  tellKeys(`Press the new key for “${meaning(changing)}”, Esc to leave it.`);
+});
+const meaning = (term) => term.nextElementSibling.firstChild.data.trim();
+const tellKeys = (words) => { document.getElementById("keys-said").textContent = words; };
+document.getElementById("keys")?.addEventListener("keydown", (event) => {
+  if (!changing) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const [term, key] = [changing, changing.dataset.of];
+  changing = undefined;
+  if (event.key.length !== 1) { tellKeys("Nothing changed."); return; }
+  const holder = [...document.querySelectorAll("#keys dt")].find((each) => shownKey(each.dataset.of) === event.key);
+  if (holder && holder !== term) { tellKeys(`${event.key} is taken: ${meaning(holder)}. Choose another key.`); return; }
+  const map = keymap();
+  if (event.key === key) delete map[key]; else map[key] = event.key;
+  stored((kept) => kept.setItem("keymap", JSON.stringify(map)));
+  tellKeys(`${meaning(term)}: ${event.key}`);
+  showKeys(document.getElementById("keys"));
+  drawKeys();
+});
 
 // The keys that the page names are those that work: changed ones as they are now, none where they are off.
 function drawKeys() {

@@ -135,5 +135,5 @@ def test_the_dialog_of_keys_the_help_of_search_and_a_rows_menu_have_none(looked:
     assert violations(looked, TAGS) == []
     looked.keyboard.press("Escape")
     looked.keyboard.press("j")
-    looked.keyboard.press("m")
+    looked.keyboard.press(";")
     assert violations(looked, TAGS) == []

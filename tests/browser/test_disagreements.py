@@ -56,7 +56,7 @@ def test_votes_are_settled_one_after_the_other_by_keys_alone(adjudicator: Page) 
     expect(votes.nth(0)).to_contain_text("Ben, Cy")
     expect(votes.nth(1).locator(".ins, .del")).to_have_count(2)
     before = first(page)
-    page.keyboard.press("s")
+    page.keyboard.press("j")
     page.wait_for_url("**/disagreements?after=*")
     assert first(page) != before
     page.goto("/labels/disagreements")

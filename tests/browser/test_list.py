@@ -83,17 +83,17 @@ def test_failed_sessions_come_first_with_a_mark_a_response_and_their_count(page:
     expect(row.locator(".badges")).to_contain_text("lost tool call")
 
 
-def test_f_filters_and_keeps_the_focus_and_back_undoes_it(page: Page) -> None:
+def test_a_filters_and_keeps_the_focus_and_back_undoes_it(page: Page) -> None:
     page.goto("/sessions")
-    page.keyboard.press("f")
+    page.keyboard.press("a")
     page.wait_for_url(re.compile("failed=1"))
     expect(page.locator(".shown")).to_contain_text("hidden by filters")
     expect(page.locator(f"{ROWS}:not(.failed)")).to_have_count(0)
     page.locator(".facets a", has_text="failed").first.focus()
-    page.keyboard.press("f")
+    page.keyboard.press("a")
     page.wait_for_url(lambda url: "failed" not in url)
     expect(page.locator(f"{ROWS}:not(.failed)").first).to_be_visible()
-    page.wait_for_function("document.activeElement.dataset.key === 'f'")
+    page.wait_for_function("document.activeElement.dataset.key === 'a'")
     page.go_back()
     expect(page.locator(f"{ROWS}:not(.failed)")).to_have_count(0)
 
@@ -176,7 +176,7 @@ def test_a_key_without_a_selection_acts_on_the_row_with_the_focus(page: Page) ->
     page.keyboard.press("Delete")
     expect(page.get_by_role("heading", level=1)).to_have_text("Delete 1 session?")
     expect(page.locator("main")).to_contain_text(STORY)
-    page.keyboard.press("n")
+    page.keyboard.press("u")
     expect(page.locator(ROWS).filter(has_text=STORY)).to_have_count(1)
 
 
@@ -195,7 +195,7 @@ def test_deleting_asks_and_can_be_undone(page: Page) -> None:
     page.locator("[name=ids]").check()
     page.keyboard.press("Delete")
     expect(page.get_by_role("heading", level=1)).to_have_text("Delete 1 session?")
-    page.keyboard.press("y")
+    page.keyboard.press("Delete")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("#messages")).to_contain_text("1 restored")
     page.goto("/sessions/doomed-too-000")
@@ -206,7 +206,7 @@ def test_compare_puts_sessions_side_by_side(page: Page) -> None:
     page.goto("/sessions?sort=length")
     for box in page.locator("[name=ids]").all()[:2]:
         box.check()
-    page.keyboard.press("c")
+    page.keyboard.press("A")
     page.wait_for_url(re.compile("/compare"))
     expect(page.locator("thead th")).to_have_count(2)
     expect(page.locator("tbody")).to_contain_text(re.compile(r"turn 0\s+\(turn 0 of the other\)"))
@@ -218,7 +218,7 @@ def test_a_rows_menu_copies_the_link_the_id_and_a_command(
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto("/sessions")
     page.locator(ROWS).filter(has_text=STORY).locator("[data-row]").focus()
-    page.keyboard.press("m")
+    page.keyboard.press(";")
     copied = {}
     for name in ("permalink", "id", "curl"):
         page.locator("#rowmenu").get_by_role("button", name=name).click()
@@ -232,7 +232,7 @@ def test_a_rows_menu_copies_the_link_the_id_and_a_command(
 
 def test_search_keeps_the_filters_and_each_match_leads_to_its_turn(page: Page) -> None:
     page.goto("/sessions")
-    page.keyboard.press("f")
+    page.keyboard.press("a")
     page.wait_for_url(re.compile("failed=1"))
     page.keyboard.press("/")
     page.keyboard.type("sieve")
@@ -247,7 +247,7 @@ def test_search_keeps_the_filters_and_each_match_leads_to_its_turn(page: Page) -
 
 def test_a_view_is_saved_used_and_removed(page: Page) -> None:
     page.goto("/sessions?failed=1&sort=failures")
-    page.keyboard.press("v")
+    page.keyboard.press("S")
     page.locator("#save-view [name=name]").fill("worst first")
     page.keyboard.press("Enter")
     expect(page.locator("#messages")).to_contain_text("Saved as worst first")
@@ -307,6 +307,6 @@ def test_a_server_that_is_gone_is_told_in_words(page: Page) -> None:
     page.route("**/*failed=1*", lambda route: route.abort())  # first: a loaded page's requests may pass by a new route
     page.goto("/sessions")
     expect(page.locator("#question[hx-trigger]")).to_have_count(0)  # it asks on its own while it counts
-    page.keyboard.press("f")
+    page.keyboard.press("a")
     expect(page.locator("#messages")).to_contain_text("did not answer")
     expect(page.locator(ROWS).first).to_be_visible()

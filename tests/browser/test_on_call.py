@@ -115,6 +115,6 @@ def test_a_group_is_labelled_to_its_end_by_keys_and_leads_back(own_server: str, 
         page.reload()  # the address is the state
         expect(progress).to_contain_text(done)
     expect(page.get_by_text("You have labelled all 2 responses of the group")).to_be_visible()
-    page.keyboard.press("G")
+    page.keyboard.press("u")
     expect(page.locator("h1")).to_contain_text("single quotes")
     expect(page.locator(".failure-group")).to_contain_text("2 of 2 responses labelled")
