@@ -53,7 +53,7 @@ document.addEventListener("keydown", (event) => {
 // --- what data-open and data-toggle buttons do
 document.addEventListener("click", (event) => {
   const opener = event.target.closest("[data-open]");
-  if (opener) showKeys(document.getElementById(opener.dataset.open));
+  if (opener) commands().then((all) => all.showKeys());
   const toggle = event.target.closest("[data-toggle]");
   if (toggle) {
     const on = document.getElementById(toggle.dataset.on).classList.toggle(toggle.dataset.toggle);
@@ -62,42 +62,13 @@ document.addEventListener("click", (event) => {
   }
 });
 
-function showKeys(dialog) {
-  const here = new Set([...document.querySelectorAll("[data-key]")].map((element) => element.dataset.key));
-  if (document.querySelector("[data-row]")) ["j", "k", "Enter"].forEach((key) => here.add(key));
-  if (document.querySelector("[data-row][data-failed]")) ["n", "p"].forEach((key) => here.add(key));
-  for (const term of dialog.querySelectorAll("dt")) {
-    term.hidden = term.nextElementSibling.hidden = !here.has(term.dataset.of);
-    term.firstElementChild.textContent = shownKey(term.dataset.of);
-  }
-  document.getElementById("keys-on").checked = keysOn();
-  if (!dialog.open) dialog.showModal();
-}
-
-let changing; // the term whose key the next press is
-document.getElementById("keys")?.addEventListener("click", (event) => {
-  if (!event.target.matches("dd button")) return;
-  changing = event.target.parentElement.previousElementSibling;
-  tellKeys(`Press the new key for “${meaning(changing)}”, Esc to leave it.`);
+// --- ? and Ctrl-K: commands.js comes when it is asked for
+const commands = () => import(document.getElementById("palette").dataset.script);
+const goTo = () => commands().then((all) => all.open());
+document.addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); goTo(); }
 });
-const meaning = (term) => term.nextElementSibling.firstChild.data.trim();
-const tellKeys = (words) => { document.getElementById("keys-said").textContent = words; };
-document.getElementById("keys")?.addEventListener("keydown", (event) => {
-  if (!changing) return;
-  event.preventDefault();
-  event.stopPropagation();
-  const [term, key] = [changing, changing.dataset.of];
-  changing = undefined;
-  if (event.key.length !== 1) { tellKeys("Nothing changed."); return; }
-  const holder = [...document.querySelectorAll("#keys dt")].find((each) => shownKey(each.dataset.of) === event.key);
-  if (holder && holder !== term) { tellKeys(`${event.key} is taken: ${meaning(holder)}. Choose another key.`); return; }
-  const map = keymap();
-  if (event.key === key) delete map[key]; else map[key] = event.key;
-  stored((kept) => kept.setItem("keymap", JSON.stringify(map)));
-  tellKeys(`${meaning(term)}: ${event.key}`);
-  showKeys(document.getElementById("keys"));
-  drawKeys();
-});
+document.addEventListener("click", (event) => { if (event.target.closest("[data-palette]")) goTo(); });
 
 // The keys that the page names are those that work: changed ones as they are now, none where they are off.
 function drawKeys() {
@@ -107,15 +78,6 @@ function drawKeys() {
     if (element.dataset.origin.length === 1) element.textContent = shownKey(element.dataset.origin);
   }
 }
-document.getElementById("keys-on")?.addEventListener("change", (event) => {
-  stored((kept) => kept.setItem("keys", event.target.checked ? "on" : "off"));
-  drawKeys();
-});
-document.getElementById("keys-reset")?.addEventListener("click", () => {
-  stored((kept) => kept.removeItem("keymap"));
-  showKeys(document.getElementById("keys"));
-  drawKeys();
-});
 drawKeys();
 document.addEventListener("htmx:after:swap", drawKeys);
 

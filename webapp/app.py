@@ -24,6 +24,7 @@ from webapp.web import (
     login,
     machine_logs,
     metrics,
+    palette,
     patterns,
     playground,
     prefix,
@@ -46,13 +47,13 @@ from webapp.web.ids import Int64Converter, SessionIdConverter, SessionIds
 from webapp.web.labels import queue_pages
 from webapp.web.secret_key import secret_key
 from webapp.web.sessions import growth, saved_views, selection, session_pages
-from webapp.web.turns import turn_pages
+from webapp.web.turns import turn_diff, turn_pages
 
 BLUEPRINTS = (
-    *(session_pages, growth, turn_pages, responses, selection, saved_views),
+    *(session_pages, growth, turn_pages, turn_diff, responses, selection, saved_views),
     *(dump_pages, job_pages, mapping_api, mapping_pages, exports, export_jobs, home_pages, traces),
     *(failure_pages, failure_actions, failures_api, queue_pages),
-    *(profiles, compare_pages, runs, tasks, patterns, playground),
+    *(profiles, compare_pages, runs, tasks, palette, patterns, playground),
     *(login, account_pages, admin_pages, audit_pages, oidc_login),
     *(guide, machine_logs, reference_pages, help_pages, health, metrics),
 )

@@ -53,6 +53,23 @@ def test_keys_can_be_changed_and_switched_off(page: Page) -> None:
     expect(page.locator("#legend")).to_be_hidden()
 
 
+def test_ctrl_k_goes_to_pages_and_presses_keys_by_their_words(page: Page) -> None:
+    page.goto("/sessions")
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette input")).to_be_focused()
+    page.keyboard.type("legend of")
+    expect(page.locator("#palette [role=status]")).to_have_text("2 found")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#legend")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("disagreem")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/labels/disagreements")
+
+
 def test_without_javascript_no_key_is_named(browser: Browser, server: str) -> None:
     context = browser.new_context(java_script_enabled=False, base_url=server)
     page = context.new_page()

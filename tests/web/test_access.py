@@ -35,7 +35,7 @@ READING_POSTS = {
 """forms that are too long for an address: they answer, and keep nothing but a cookie"""
 ALIKE = {"login.submit", "login.sign_out"}
 """what everybody may send"""
-PUBLIC = {"static", "login.form", "oidc.begin", "oidc.finish", "health.alive", "health.ready"}
+PUBLIC = {"static", "login.form", "oidc.begin", "oidc.finish", "health.alive", "health.ready", "palette.keys"}
 Ask = tuple[str, str, str]
 
 

@@ -13,7 +13,7 @@ from webapp.web.keys import KEYS
 TEMPLATES = Path(__file__).parents[2] / "templates"
 NAMED = re.compile(r'data-key"?[=:] ?"([^"]+)"|"([^"]{1,6})" if loop\.index == 2|step\(around\.\w+, "([^"]+)"')
 SHOWN = re.compile(r"<kbd[^>]*>([^<{]+)</kbd>")
-OURS = {"Esc": "Escape", "Ctrl+Enter": "Enter"}
+OURS = {"Esc": "Escape", "Ctrl+Enter": "Enter", "Ctrl-K": "/"}
 
 
 def test_every_key_has_the_one_meaning_of_the_table() -> None:
@@ -32,7 +32,7 @@ def test_every_key_has_the_one_meaning_of_the_table() -> None:
 
 
 def test_the_list_of_keys_says_what_each_means(client: FlaskClient) -> None:
-    page = client.get("/help").text
+    page = client.get("/keys").text
     for key, meaning in KEYS.items():
         assert f'<dt data-of="{html.escape(key)}">' in page and html.escape(meaning) in html.unescape(page).replace(
             "'", "&#x27;"

@@ -11,7 +11,7 @@ OWN = "own"
 
 ROUTES = {
     OPEN: """
-        static login.form login.submit login.sign_out health.alive health.ready oidc.begin oidc.finish
+        static login.form login.submit login.sign_out health.alive health.ready oidc.begin oidc.finish palette.keys
     """,
     READ: """
         api_reference.description_api api_reference.show compare.compare_api compare.index compare.show
@@ -24,14 +24,14 @@ ROUTES = {
         homes.ask homes.index homes.question homes.show homes.show_api
         labels.causes.index labels.index labels.lists.disagreements labels.lists.index
         labels.name.ask labels.name.tell labels.turn.list_api labels.value
-        machine_logs.index mapping_api.suggest mappings.index mappings.make metrics.show patterns.index
+        machine_logs.index mapping_api.suggest mappings.index mappings.make metrics.show palette.found patterns.index
         playground.case playground.index playground.markdown playground.raw playground.read
         profiles.index profiles.list_api profiles.responses profiles.show
         responses.index responses.list_api runs.show runs.show_api tasks.index tasks.show
         selection.ask selection.compare selection.download selection.dumps_api selection.export
         sessions.download_dump sessions.index sessions.list_api sessions.next_failure_api sessions.response
         sessions.show sessions.show_api
-        turns.case turns.download_decoded turns.download_raw turns.markdown turns.show turns.show_api
+        turn_diff.show turns.case turns.download_decoded turns.download_raw turns.markdown turns.show turns.show_api
     """,
     LABEL: """
         export_jobs.cancel export_jobs.cancel_api export_jobs.make export_jobs.make_api export_jobs.remove

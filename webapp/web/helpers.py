@@ -17,7 +17,6 @@ from webapp.store.sessions.columns import MORE_THAN, SHOWN
 from webapp.store.sessions.sessions import shape_of
 from webapp.visible import line_runs, visible
 from webapp.web import time_window
-from webapp.web.keys import KEYS
 from webapp.web.labels.label_form import expects_words
 from webapp.web.links import dump_url, ident, session_url, turn_url
 from webapp.web.sessions import strips
@@ -36,9 +35,7 @@ def init_app(app: Flask) -> None:
         *(session_words, words.wording, words.placed_flags, verdict_name, verdict_help, expects_words, failure_words),
     )
     time_window.init_app(app)
-    app.jinja_env.globals.update(
-        {helper.__name__: helper for helper in helpers}, SHOWN=SHOWN, MORE_THAN=MORE_THAN, keys=KEYS
-    )
+    app.jinja_env.globals.update({helper.__name__: helper for helper in helpers}, SHOWN=SHOWN, MORE_THAN=MORE_THAN)
 
 
 def asset(name: str) -> str:

@@ -12,7 +12,7 @@ from webapp.parsing import profiles
 
 ROOMS = (
     ("failures.index", "Incidents", ("failures", "failure_actions")),
-    ("sessions.index", "Responses", ("sessions", "responses", "turns", "selection")),
+    ("sessions.index", "Responses", ("sessions", "responses", "turns", "turn_diff", "selection")),
     ("labels.index", "Labels", ("labels", "exports")),
     ("profiles.index", "Parsers", ("profiles", "homes", "compare", "runs")),
     ("dumps.index", "Add logs", ("dumps", "mappings", "export_jobs", "tasks", "playground", "machine_logs")),

@@ -1,0 +1,31 @@
+"""What there is under a name: sessions, models, tools, hosts, services and saved views that have a text in theirs."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.db.dialect import contains
+from webapp.store.models import FacetValue, SavedView, Session
+from webapp.store.sessions import where
+
+FACETS = ("model", "tool", "host", "service", "agent")
+"""filters of the list whose values are found"""
+
+
+def sessions(db: orm.Session, text: str, most: int) -> list[Session]:
+    """Those whose id has `text` in it, the newest first."""
+    query = sa.select(Session).where(contains(Session.external_id, text), where.listed)
+    return list(db.scalars(query.order_by(Session.id.desc()).limit(most)))
+
+
+def facets(db: orm.Session, text: str, most: int) -> list[tuple[str, str]]:
+    """Filter and value."""
+    query = sa.select(FacetValue.name, FacetValue.value)
+    query = query.where(FacetValue.name.in_(FACETS), contains(FacetValue.value, text))
+    return [(row.name, row.value) for row in db.execute(query.order_by(FacetValue.value).limit(most))]
+
+
+def views(db: orm.Session, text: str, most: int) -> list[SavedView]:
+    query = sa.select(SavedView).where(contains(SavedView.name, text))
+    return list(db.scalars(query.order_by(SavedView.name).limit(most)))
