@@ -42,7 +42,7 @@ def compare(*arguments: str) -> Result:
 def test_the_matrix_in_words_and_as_json() -> None:
     result = compare("direct", "fencepost")
     assert result.exit_code == 0 and "         2  only B reads it" in result.output, result.output
-    assert "exact sign test p = 0.5" in result.output
+    assert "in one session; sign-flip test over sessions p = 1" in result.output
     document = json.loads(compare("direct", "fencepost", "--json").output)
     assert {name: document[name] for name in ("a", "b", "of", "only_b", "neither", "both_same", "not_run_a")} == {
         "a": "direct",

@@ -9,11 +9,12 @@ from sqlalchemy import orm
 
 from webapp.commands import _checkout, _filters, _progress, _store
 from webapp.commands._profiles import PROFILE, runnable
+from webapp.findings.phrases import number
 from webapp.store.compare import cells
 from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
-from webapp.store.compare.sign_test import SignTest
 from webapp.store.jobs import replays
 from webapp.store.sessions.filters import Filters
+from webapp.store.statistics.clusters import SignTest
 from webapp.visible import visible
 
 
@@ -69,6 +70,7 @@ def _compared(a: str, b: str, filters: Filters | None, *, run: bool, is_earlier:
 def _print(comparison: Comparison) -> None:
     cut = ", the first of those under the filters" if comparison.cut else ""
     click.echo(visible(f"A {comparison.a}, B {comparison.b}: {comparison.of:,} responses{cut}"))
+    click.echo(f"both were run in {number(comparison.sessions, 'session')}")
     for cell, words in cells.CELLS.items():
         count = comparison.counts[cell]
         if count or cell in ("both_same", "both_different", "only_a", "only_b", "neither"):
@@ -77,8 +79,8 @@ def _print(comparison: Comparison) -> None:
         if coverage.reason:
             run = "" if coverage.absent else f": fencepost replay --profile {coverage.profile}"
             click.echo(visible(f"{coverage.profile}: {coverage.reason}{run}"))
-    if comparison.sign_test.p is not None:
-        click.echo(_test("read by A only", comparison.sign_test))
+    if comparison.signs.p is not None:
+        click.echo(_test("read by A only", comparison.signs))
     _print_labels(comparison.labels)
 
 
@@ -92,16 +94,17 @@ def _print_labels(labels: LabelMatrix) -> None:
             (labels.silently_wrong, "→ silently wrong"),
         ):
             click.echo(f"  {count:>10,}  {words}")
-        if labels.sign_test.p is not None:
-            click.echo(_test("fixed by B", labels.sign_test))
+        if labels.signs.p is not None:
+            click.echo(_test("fixed by B", labels.signs))
     if labels.waiting:
         click.echo(f"{labels.waiting:,} labels are not compared yet; run it again to go on")
 
 
 def _test(subject: str, test: SignTest) -> str:
-    """The exact test in words: it describes, and decides nothing."""
-    low, high = test.share.interval or (0.0, 1.0)
-    of = test.first + test.second
-    return (
-        f"{subject}: {test.first:,} of {of:,} that differ ({low:.0%} to {high:.0%}); exact sign test p = {test.p:.2g}"
+    """The test in words: it describes, and decides nothing."""
+    low, high = test.share.low, test.share.high
+    interval = "" if low is None or high is None else f" ({low:.0%} to {high:.0%})"
+    differ = (
+        f"{test.first:,} of {test.first + test.second:,} that differ{interval}, in {number(test.sessions, 'session')}"
     )
+    return f"{subject}: {differ}; sign-flip test over sessions p = {test.p:.2g}"

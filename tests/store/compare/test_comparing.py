@@ -11,12 +11,13 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
-from webapp.store.compare import cells, comparing, listing, sign_test
+from webapp.store.compare import cells, comparing, listing
 from webapp.store.jobs import replays
 from webapp.store.labels import labels
 from webapp.store.scores import profile_results
 from webapp.store.sessions import deletion, sessions, turns
 from webapp.store.sessions.filters import BadFilter, Filters
+from webapp.store.statistics import clusters
 
 DEEP = "[" * 2_000 + "]" * 2_000
 TEXTS = (CALL, BROKEN, "Nothing.", '{"a": 1, "a": 2,}', '{"a": 1}')
@@ -51,7 +52,8 @@ def test_each_response_stands_in_one_cell(stored: orm.Session) -> None:
     assert counts(stored, "langchain", "json-repair") == {"not_run_both": 6}
     comparison = compare(stored, "direct", "fencepost")
     assert (comparison.a_runs.reason, comparison.b_runs.reason) == ("run over 5 of 6 responses", None)
-    assert (comparison.compared, comparison.sign_test.first, comparison.sign_test.second) == (5, 0, 3)
+    assert (comparison.compared, comparison.signs.first, comparison.signs.second) == (5, 0, 3)
+    assert (comparison.sessions, comparison.signs.sessions, comparison.signs.p) == (1, 1, 1.0)
     with pytest.raises(UnknownProfile):
         compare(stored, "nobody", "fencepost")
 
@@ -121,17 +123,20 @@ def test_labels_say_what_was_fixed_broken_and_silently_broken(stored: orm.Sessio
     assert (matrix.total, matrix.fixed, matrix.broken, matrix.silently_wrong) == (5, 3, 0, 0)
     assert matrix.of("right", "right") == 1 and matrix.of("silently wrong", "silently wrong") == 1
     back = compare(stored, "fencepost", "direct").labels
-    assert (back.fixed, back.broken) == (0, 3) and back.sign_test.p == pytest.approx(0.25)
+    assert (back.fixed, back.broken) == (0, 3) and back.signs.p == 1.0, "one session says nothing of others"
     assert compare(stored, "direct", "fencepost", Filters(model="m2")).labels.total == 2
     assert compare(stored, "direct", "fencepost").as_dict()["labels"]["wrong_right"] == 3
 
 
-@pytest.mark.parametrize(("fewer", "of"), [(0, 1), (0, 5), (1, 6), (3, 20), (40, 100), (450, 1000), (5, 10)])
-def test_the_sign_test_is_exact(fewer: int, of: int) -> None:
+@pytest.mark.parametrize(("fewer", "of"), [(0, 1), (0, 5), (1, 6), (3, 20), (40, 100), (5, 10)])
+def test_of_a_response_a_session_the_test_is_the_sign_test(fewer: int, of: int) -> None:
     exact = min(1.0, 2 * sum(comb(of, heads) for heads in range(fewer + 1)) / 2**of)
-    assert sign_test.two_sided(fewer, of) == pytest.approx(exact, rel=1e-9)
+    test = clusters.sign_test([(1, 0)] * fewer + [(0, 1)] * (of - fewer))
+    assert (test.first, test.second, test.sessions, test.p) == (fewer, of - fewer, of, pytest.approx(exact, rel=1e-9))
 
 
-def test_the_sign_test_takes_large_numbers_and_none() -> None:
-    assert sign_test.SignTest(0, 0).p is None and sign_test.SignTest(0, 0).share.interval is None
-    assert 0 <= sign_test.two_sided(400_000, 1_000_000) < 1e-300 and sign_test.two_sided(500_000, 1_000_000) == 1.0
+def test_failures_that_repeat_in_one_session_are_one_trial() -> None:
+    assert clusters.sign_test([(0, 10)]).p == 1.0 and clusters.sign_test(()).p is None
+    assert clusters.sign_test([(0, 10), (1, 0), (0, 1)]).p == 0.75, "of 8 signs 6 leave ten or more"
+    assert clusters.sign_test([(3, 0)] * 6).p == pytest.approx(2 / 2**6)
+    assert clusters.sign_test([(5, 5)]).p == 1.0 and clusters.sign_test([(1, 0)] * 9_000).p < 1e-300  # type: ignore[operator]

@@ -212,7 +212,12 @@ def test_agreement_is_krippendorffs(turn: Turn, db: orm.Session) -> None:
     assert measured.units == 3
     assert [(pair.both, pair.judgement) for pair in measured.pairs] == [(3, 2)]
     assert measured.judgement == pytest.approx(1 - 5 * 2 / (2 * (2 * 3 + 2 * 1 + 3 * 1)))
-    assert agreement.alpha([["right", "right"]]) is None
+    assert agreement.alpha([["right", "right"]]) is None and agreement.interval([["right", "right"]]) is None
+    low, high = measured.judgement_interval or (0.0, 0.0)
+    assert low < measured.judgement < high == 1
+    many = [["a", "a"], ["b", "b"], ["a", "b"], ["b", "b"]] * 100
+    low, high = agreement.interval(many) or (0.0, 0.0)
+    assert low < (agreement.alpha(many) or 0) < high < low + 0.2
 
 
 def test_without_the_library_there_is_still_a_table(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,17 +14,19 @@ from webapp import parsing
 from webapp.parsing import installing
 from webapp.store.compare import cells
 from webapp.store.compare.cells import CELLS
-from webapp.store.compare.sign_test import SignTest
-from webapp.store.models import UNDIGESTED, Parse
+from webapp.store.models import TURNS_A_SESSION, UNDIGESTED, Parse
 from webapp.store.scores import profile_results
 from webapp.store.sessions import responses
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.view import View
+from webapp.store.statistics.clusters import SignTest, sign_test
 from webapp.store.write.parser import OURS
 
 MOST = 200_000
 """responses that are compared one by one under filters; of more it is said that only these were"""
+BySession = dict[int, Counter[str]]
+"""by session, how many of its responses stand in each cell"""
 OUTCOMES = {
     "right": "right",
     "nothing": "right",
@@ -38,11 +40,12 @@ OUTCOMES = {
 class LabelMatrix:
     """What became of labelled responses: (under A, under B) → how many, each right, missed or silently wrong.
 
-    `waiting` labels were not compared yet.
+    `waiting` labels were not compared yet. `signs` tests what B fixed against what it broke.
     """
 
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     waiting: int = 0
+    signs: SignTest = field(default_factory=lambda: sign_test(()))
 
     @property
     def total(self) -> int:
@@ -66,10 +69,6 @@ class LabelMatrix:
         """Right or missed under A, and B gives another value than was meant, without a word."""
         return self.of("right", "silently wrong") + self.of("missed", "silently wrong")
 
-    @property
-    def sign_test(self) -> SignTest:
-        return SignTest(self.fixed, self.broken + self.of("right", "silently wrong"))
-
     def as_dict(self) -> dict[str, Any]:
         return {
             "right_right": self.of("right", "right"),
@@ -80,14 +79,15 @@ class LabelMatrix:
             "matrix": [{"a": was, "b": now, "count": count} for (was, now), count in sorted(self.counts.items())],
             "compared": self.total,
             "waiting": self.waiting,
-            "sign_test": self.sign_test.as_dict(),
+            "sign_test": self.signs.as_dict(),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Two profiles over the `of` responses in view. `counts` has every cell of `CELLS`; `a_runs` and `b_runs` say how
-    far each profile was run and why not further. With `cut` only the first `of` responses were compared."""
+    far each profile was run and why not further. Both were run in `sessions` sessions. `signs` tests the responses that
+    only one of the two reads, not whether it reads them rightly. With `cut` only the first `of` were compared."""
 
     a: str
     b: str
@@ -96,6 +96,8 @@ class Comparison:
     a_runs: ProfileCoverage
     b_runs: ProfileCoverage
     labels: LabelMatrix
+    sessions: int
+    signs: SignTest
     cut: bool = False
 
     @property
@@ -103,19 +105,14 @@ class Comparison:
         """Responses over which both were run."""
         return sum(self.counts[cell] for cell in cells.READ)
 
-    @property
-    def sign_test(self) -> SignTest:
-        """Over the responses that only one of the two reads; it does not tell whether that one reads them rightly."""
-        return SignTest(self.counts["only_a"], self.counts["only_b"])
-
     def as_dict(self) -> dict[str, Any]:
         """As the API and `fencepost compare --json` give it."""
         runs = {"a_runs": self.a_runs, "b_runs": self.b_runs}
         return {
-            **{name: getattr(self, name) for name in ("a", "b", "of", "compared", "cut")},
+            **{name: getattr(self, name) for name in ("a", "b", "of", "compared", "sessions", "cut")},
             **self.counts,
             **{name: asdict(run) | {"reason": run.reason} for name, run in runs.items()},
-            "sign_test": self.sign_test.as_dict(),
+            "sign_test": self.signs.as_dict(),
             "labels": self.labels.as_dict() if self.labels.total or self.labels.waiting else None,
         }
 
@@ -128,13 +125,17 @@ def compare(db: orm.Session, first: str, second: str, filters: Filters) -> Compa
     parsing.profile(first), parsing.profile(second)
     cut, turn_ids = False, None
     if is_everything(filters):
-        counts = _of_everything(db, first, second)
+        by_session, missing = _of_everything(db, first, second)
     else:
-        counts, cut, turn_ids = _of_some(db, responses.view_of(db, filters), first, second)
-    by_cell = {cell: counts.get(cell, 0) for cell in CELLS}
+        by_session, cut, turn_ids = _of_some(db, responses.view_of(db, filters), first, second)
+        missing = Counter()
+    counts = sum(by_session.values(), missing)
+    by_cell = {cell: counts[cell] for cell in CELLS}
     a_runs, b_runs = (_coverage(name, side, by_cell) for name, side in ((first, "a"), (second, "b")))
     labels = _labels(db, first, second, turn_ids)
-    return Comparison(first, second, sum(by_cell.values()), by_cell, a_runs, b_runs, labels, cut)
+    sessions = sum(any(made[cell] for cell in cells.READ) for made in by_session.values())
+    signs = sign_test((made["only_a"], made["only_b"]) for made in by_session.values())
+    return Comparison(first, second, sum(by_cell.values()), by_cell, a_runs, b_runs, labels, sessions, signs, cut)
 
 
 def is_everything(filters: Filters) -> bool:
@@ -142,19 +143,24 @@ def is_everything(filters: Filters) -> bool:
     return not set(filters.active()) - {"under", "sort"}
 
 
-def _of_everything(db: orm.Session, first: str, second: str) -> Counter[str]:
-    """Counted over the index of digests alone, unless a value that was read has none."""
+def _of_everything(db: orm.Session, first: str, second: str) -> tuple[BySession, Counter[str]]:
+    """What both were run over, by session, and what not; over the index of digests alone, unless a value has none."""
     undigested = sa.select(Parse.turn_id).where(Parse.profile.in_((first, second)), sa.text(UNDIGESTED)).limit(1)
     count = _by_digest if db.scalar(undigested) is None else _by_verdict
-    counts = Counter(count(db, first, second))
-    both, of, a_run, b_run = counts.total(), *(_parses(db, name) for name in (OURS, first, second))
-    counts["not_run_a"] = max(0, b_run - both)
-    counts["not_run_b"] = max(0, a_run - both)
-    counts["not_run_both"] = max(0, of - a_run - b_run + both)
-    return counts
+    by_session = count(db, first, second)
+    both = sum(made.total() for made in by_session.values())
+    of, a_run, b_run = (_parses(db, name) for name in (OURS, first, second))
+    missing = {"not_run_a": b_run - both, "not_run_b": a_run - both, "not_run_both": of - a_run - b_run + both}
+    return by_session, Counter({cell: max(0, missed) for cell, missed in missing.items()})
 
 
-def _by_digest(db: orm.Session, first: str, second: str) -> dict[str, int]:
+def _rows(db: orm.Session, columns: Iterable[Any], first: str, second: str) -> Iterable[Any]:
+    """A row of counts for each session with responses that both were run over."""
+    session = (cells.a.turn_id // TURNS_A_SESSION).label("session")
+    return db.execute(cells.both_run(sa.select(session, *columns), first, second).group_by(session))
+
+
+def _by_digest(db: orm.Session, first: str, second: str) -> BySession:
     """The cells where each value that was read has a digest: a comparison with NULL is NULL, which is not counted."""
     first_digest, second_digest = cells.a.value_digest, cells.b.value_digest
     columns = (
@@ -164,7 +170,10 @@ def _by_digest(db: orm.Session, first: str, second: str) -> dict[str, int]:
         sa.func.count(first_digest == second_digest).label("both"),
         sa.func.count(sa.case((first_digest == second_digest, 1))).label("same"),
     )
-    row = db.execute(cells.both_run(sa.select(*columns), first, second)).one()
+    return {row.session: Counter(_cells_of(row)) for row in _rows(db, columns, first, second)}
+
+
+def _cells_of(row: Any) -> dict[str, int]:
     return {
         "both_same": row.same,
         "both_different": row.both - row.same,
@@ -174,10 +183,11 @@ def _by_digest(db: orm.Session, first: str, second: str) -> dict[str, int]:
     }
 
 
-def _by_verdict(db: orm.Session, first: str, second: str) -> dict[str, int]:
+def _by_verdict(db: orm.Session, first: str, second: str) -> BySession:
     """The cells where some value has no digest: the verdicts of what has none are read too."""
     columns = [sa.func.count(sa.case((cells.holds(cell), 1))).label(cell) for cell in cells.READ]
-    return dict(db.execute(cells.both_run(sa.select(*columns), first, second)).one()._mapping)
+    rows = _rows(db, columns, first, second)
+    return {row.session: Counter({cell: row._mapping[cell] for cell in cells.READ}) for row in rows}
 
 
 def _parses(db: orm.Session, profile: str) -> int:
@@ -186,14 +196,15 @@ def _parses(db: orm.Session, profile: str) -> int:
     return db.scalar(select.with_hint(Parse, cells.INDEX, "sqlite")) or 0
 
 
-def _of_some(db: orm.Session, view: View, first: str, second: str) -> tuple[Counter[str], bool, set[int]]:
+def _of_some(db: orm.Session, view: View, first: str, second: str) -> tuple[BySession, bool, set[int]]:
     """The cells of the responses under filters, one by one, and their turns."""
-    counts: Counter[str] = Counter()
+    counts: BySession = defaultdict(Counter)
     counted_ids: set[int] = set()
     for ids in responses.turn_ids(db, view):
         if len(counted_ids) + len(ids) > MOST:
             return counts, True, counted_ids
-        counts.update(cells_of(db, ids, first, second).values())
+        for turn_id, cell in cells_of(db, ids, first, second).items():
+            counts[turn_id // TURNS_A_SESSION][cell] += 1
         counted_ids.update(ids)
     return counts, False, counted_ids
 
@@ -224,7 +235,12 @@ def _labels(db: orm.Session, first: str, second: str, only: set[int] | None) -> 
         return LabelMatrix()
     waiting = profile_results.refresh(db)
     counts: Counter[tuple[str, str]] = Counter()
+    signs: dict[int, Counter[str]] = defaultdict(Counter)
     for turn_id, _, _, results in profile_results.known(db):
         if first in results and second in results and (only is None or turn_id in only):
-            counts[OUTCOMES[results[first][1]], OUTCOMES[results[second][1]]] += 1
-    return LabelMatrix(dict(counts), waiting)
+            was, now = OUTCOMES[results[first][1]], OUTCOMES[results[second][1]]
+            counts[was, now] += 1
+            side = "" if "right" not in (was, now) or was == now else "broken" if was == "right" else "fixed"
+            signs[turn_id // TURNS_A_SESSION][side] += 1
+    pairs = ((made["fixed"], made["broken"]) for made in signs.values())
+    return LabelMatrix(dict(counts), waiting, sign_test(pairs))

@@ -217,7 +217,12 @@ SAME_FAILURE = record(
     **dict.fromkeys(("since", "last_seen"), TIME),
     **dict.fromkeys(("earlier", "later"), maybe(EXAMPLE)),
 )
-SIGN_TEST = record(first=COUNT, second=COUNT, share=maybe(SHARE), p=maybe(SHARE), interval=maybe(many(SHARE)))
+SIGN_TEST = record(
+    **dict.fromkeys(("first", "second", "sessions"), COUNT),
+    share=maybe(SHARE),
+    p=maybe(SHARE),
+    interval=maybe(many(SHARE)),
+)
 _RUNS = record(profile=TEXT, run=COUNT, of=COUNT, absent=maybe(TEXT), reason=maybe(TEXT))
 _CELLS = ("both_same", "both_different", "only_a", "only_b", "undecided", "neither")
 _NOT_RUN = ("not_run_a", "not_run_b", "not_run_both")
@@ -231,7 +236,7 @@ _LABELLED = record(
 COMPARISON = record(
     a=TEXT,
     b=TEXT,
-    **dict.fromkeys(("of", "compared", *_CELLS, *_NOT_RUN), COUNT),
+    **dict.fromkeys(("of", "compared", "sessions", *_CELLS, *_NOT_RUN), COUNT),
     cut=FLAG,
     a_runs=_RUNS,
     b_runs=_RUNS,
