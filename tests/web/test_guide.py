@@ -18,14 +18,15 @@ def test_an_empty_database_says_what_this_is_and_offers_the_examples(client: Fla
     assert "Fencepost shows why a model" in page and 'type="file"' in page and "Load the examples" in page
     assert "No stored response failed" in client.get("/guide").text
     answer = client.post("/guide/examples", data={"guide": "1"}, follow_redirects=True)
-    assert answer.status_code == 200 and "1 of 5: The mark." in answer.text
+    assert answer.status_code == 200 and "1 of 5: What the agent wrote." in answer.text
 
 
 @pytest.mark.usefixtures("examples")
 def test_five_steps_lead_from_the_mark_to_your_parser_and_never_again(client: FlaskClient) -> None:
     assert "See one failed response in five steps" in client.get("/sessions").text
     url = client.get("/guide").location
-    for number, shows in enumerate(("The mark", "The attempt", "The edit", "The value", "Your parser"), 1):
+    told = ("What the agent wrote", "Where your parser stopped", "What would mend it", "What would have been read")
+    for number, shows in enumerate((*told, "Who else reads it"), 1):
         page = client.get(url).text
         assert f"{number} of 5: {shows}." in page, url
         following = re.search(r'class="button main" href="([^"]+)">Next<', page)

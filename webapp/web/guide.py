@@ -15,24 +15,27 @@ from webapp.store.models import Session
 from webapp.store.sessions import debugger_queries, overview
 from webapp.store.sessions import turns as turn_store
 from webapp.store.write.parser import OURS
-from webapp.web.links import own_path, session_url, turn_url
+from webapp.web.links import own_path, turn_url
 
 blueprint = Blueprint("guide", __name__, url_prefix="/guide")
 
 EXAMPLE = "ui_run_764686752e2f"
 """the example session that is taken where it is stored"""
 STEPS = (
-    ("The mark", "Each response has one mark. A boxed cross: your parser failed, and Fencepost can read the response."),
     (
-        "The attempt",
-        "A profile tries to decode parts of the response. The list shows each attempt and its result.",
+        "What the agent wrote",
+        "This is the raw response of one turn, every character as it came. It was meant to be JSON.",
     ),
     (
-        "The edit",
-        "A repair makes edits. Removed characters are struck out, inserted ones are underlined.",
+        "Where your parser stopped",
+        "The parser of the session's own program tried to decode it, and stopped at the caret.",
     ),
-    ("The value", "This is the decoded value after the edits: what the model meant."),
-    ("Your parser", "This is what the parser of the session's own program did with the same text: why it failed."),
+    ("What would mend it", "A repair makes edits: removed characters are struck out, inserted ones are underlined."),
+    ("What would have been read", "This is the decoded value after the edits: what the model meant."),
+    (
+        "Who else reads it",
+        "Each profile is a parser. The column of verdicts says which of them read this text, and as what.",
+    ),
 )
 _MOST_TRIED = 20
 
@@ -95,12 +98,12 @@ def _urls() -> tuple[str, ...] | None:
         trace = debugger_queries.trace(turn_store.find(db.session, session, position), OURS)
         edited = next((at for at in trace.chosen if trace.attempts[at].edits), None)
         if edited is not None:
-            of = {"profile": OURS, "attempt": edited}
+            own, of = session.home_profile, {"profile": OURS, "attempt": edited}
             return (
-                f"{session_url(session, at=position, guide=1)}#t{position}",
-                turn_url(session, position, guide=2, **of),
+                turn_url(session, position, guide=1),
+                turn_url(session, position, guide=2, profile=own),
                 turn_url(session, position, guide=3, edit=1, **of),
                 turn_url(session, position, guide=4, view="value", **of),
-                turn_url(session, position, guide=5, profile=session.home_profile),
+                turn_url(session, position, guide=5, profile=OURS),
             )
     return None

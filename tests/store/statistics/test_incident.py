@@ -87,3 +87,25 @@ def test_what_has_no_time_stands_where_it_came_in_and_is_no_change(bring: Bring,
     bring("\n".join(lines).encode(), filename="s.jsonl", home="direct")
     found = incident(db, Filters())
     assert (found.change, found.timeless) == (None, 24)
+
+
+@pytest.mark.parametrize("by", ["service", "host"])
+def test_a_series_is_a_service_or_a_host_as_well(by: str, bring: Bring, db: orm.Session) -> None:
+    span = {"traceId": "", "spanId": "00000000000000a1", "name": "chat m"}
+    for at, name in enumerate(["east", "west"] * 3):
+        keys = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "server.address": f"{name}.example"}
+        keys["gen_ai.output.messages"] = json.dumps(
+            [{"role": "assistant", "parts": [{"type": "text", "content": "{}" if name == "east" else '{"a": 1,}'}]}]
+        )
+        attributes = [{"key": key, "value": {"stringValue": value}} for key, value in keys.items()]
+        start = int((BEGAN + timedelta(hours=at)).timestamp() * 1e9)
+        one = span | {"traceId": f"{at + 1:032x}", "startTimeUnixNano": str(start), "endTimeUnixNano": str(start + 1)}
+        resource = {"attributes": [{"key": "service.name", "value": {"stringValue": f"{name}.example"}}]}
+        body = {
+            "resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [one | {"attributes": attributes}]}]}]
+        }
+        bring(json.dumps(body).encode(), filename=f"{at}.json", home="direct")
+    found = incident(db, Filters(), by)
+    counts = {line.model: [sum(one) for one in zip(*line.points, strict=True)] for line in found.series}
+    assert (found.by, counts) == (by, {"east.example": [3, 0], "west.example": [3, 3]})
+    assert {line.model for line in incident(db, Filters(model="m"), by).series} == counts.keys()

@@ -1,4 +1,4 @@
-"""The failure rate over time, a series a model, and the one change in it that chance does not make."""
+"""The failure rate over time, a series a model, service or host, and the change in it that chance does not make."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from webapp.store.write.tally import VERDICTS
 MOST_SESSIONS = 20_000
 """the newest that are looked at"""
 MOST_SERIES = 6
+DIVIDED = ("model", "service", "host")
+"""what a series may be of"""
 LEVEL = 0.05
 """how often a page may speak of a change where there is none"""
 _LEAST = 5
@@ -68,7 +70,7 @@ class Series:
 @dataclass(frozen=True, slots=True)
 class Incident:
     """What failed when. `steps` are begin and end of each step of time, `step` what it is; `cut` says that older
-    sessions are not in it, `timeless` how many sessions have no time of their own."""
+    sessions are not in it, `timeless` how many sessions have no time of their own; a series is a `by`."""
 
     step: str
     steps: list[tuple[datetime, datetime]]
@@ -76,14 +78,15 @@ class Incident:
     change: Change | None
     cut: bool
     timeless: int = 0
+    by: str = "model"
 
 
-def incident(db: orm.Session, filters: Filters) -> Incident:
-    """Of the newest sessions in view."""
-    samples, cut, timeless = _samples(db, filters)
+def incident(db: orm.Session, filters: Filters, by: str = "model") -> Incident:
+    """Of the newest sessions in view, a series a `by`, of `DIVIDED`."""
+    samples, cut, timeless = _samples(db, filters, by)
     times = [sample.at for of_model in samples.values() for sample in of_model]
     if not times:
-        return Incident("day", [], [], None, False)
+        return Incident("day", [], [], None, False, 0, by)
     step, edges = timesteps.edges(min(times), max(times))
     largest = sorted(samples, key=lambda model: (-sum(one.responses for one in samples[model]), model))
     series = [_series(model, samples[model], edges) for model in largest[:MOST_SERIES]]
@@ -91,7 +94,7 @@ def incident(db: orm.Session, filters: Filters) -> Incident:
         series.append(_series(f"{len(largest) - MOST_SERIES} others", rest, edges))
     timed = {model: [one for one in of_model if one.has_time] for model, of_model in samples.items()}
     told = change({model: of_model for model, of_model in timed.items() if of_model})
-    return Incident(step, list(pairwise(edges)), series, told, cut, timeless)
+    return Incident(step, list(pairwise(edges)), series, told, cut, timeless, by)
 
 
 def change(samples: dict[str, list[Sample]]) -> Change | None:
@@ -204,39 +207,67 @@ def _series(model: str, samples: Sequence[Sample], edges: Sequence[datetime]) ->
     return Series(model, [(of, count) for of, count in points], first)
 
 
-def _samples(db: orm.Session, filters: Filters) -> tuple[dict[str, list[Sample]], bool, int]:
-    """By model, "" where none is named; whether there are more sessions than were looked at; how many have no time."""
+def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list[Sample]], bool, int]:
+    """By model, service or host, "" where none is named; whether there are more sessions than were looked at; how many
+    have no time."""
     view = sessions.view(db, filters)
     newest = sa.select(Session.id, Session.happened_at, Session.started_at, Session.response_count).where(*view.where())
     newest = newest.order_by(Session.happened_at.desc(), Session.id.desc()).limit(MOST_SESSIONS)
     rows = db.execute(newest).all()
     ids = newest.with_only_columns(Session.id).subquery()
     here = sa.select(ids.c.id)
-    responses: dict[int, Counter[str]] = defaultdict(Counter)
-    names = [f"model {OURS} {verdict}" for verdict in VERDICTS]
-    query = sa.select(SessionFacet.session_id, FacetValue.value, SessionFacet.count.label("times"))
-    query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id)
-    for row in db.execute(query.where(FacetValue.name.in_(names), SessionFacet.session_id.in_(here))):
-        responses[row.session_id][row.value] += row.times
-    failed = _failed(db, filters, here)
+    responses, failed = _of_models(db, here), _failed(db, filters, here, by)
+    names = {} if by == "model" else _names(db, by, here)
     samples: dict[str, list[Sample]] = defaultdict(list)
     for session in rows:
         named = responses[session.id]
-        named[""] = max(session.response_count - named.total(), failed.get((session.id, ""), (0, 0))[0])
-        for model, count in named.items():
-            failures, first = failed.get((session.id, model), (0, None))
+        if filters.model is not None:
+            named = Counter({filters.model: named[filters.model]})
+        elif by == "model":
+            named[""] = max(session.response_count - named.total(), failed.get((session.id, ""), (0, 0))[0])
+        of = session.response_count if filters.model is None else named.total()
+        counts = named if by == "model" else {names.get(session.id, ""): of}
+        for name, count in counts.items():
+            failures, first = failed.get((session.id, name if by == "model" else ""), (0, None))
             began = None if first is None else moment(first)
             if count:
                 has_time = session.started_at is not None
-                samples[model].append(Sample(session.happened_at, count, min(failures, count), began, has_time))
+                samples[name].append(Sample(session.happened_at, count, min(failures, count), began, has_time))
     timeless = sum(session.started_at is None and session.response_count > 0 for session in rows)
     return samples, len(rows) == MOST_SESSIONS, timeless
 
 
-def _failed(db: orm.Session, filters: Filters, here: sa.Select[int]) -> dict[tuple[int, str], tuple[int, int | None]]:
-    model = sa.func.coalesce(FailedResponse.model, "")
+def _of_models(db: orm.Session, here: sa.Select[int]) -> dict[int, Counter[str]]:
+    """How many responses of each model each session has."""
+    responses: dict[int, Counter[str]] = defaultdict(Counter)
+    for session_id, model, count in _facets(db, [f"model {OURS} {verdict}" for verdict in VERDICTS], here):
+        responses[session_id][model] += count
+    return responses
+
+
+def _names(db: orm.Session, by: str, here: sa.Select[int]) -> dict[int, str]:
+    """The service or host of each session, the one that it has most of."""
+    most: dict[int, tuple[int, str]] = {}
+    for session_id, name, count in _facets(db, [by], here):
+        most[session_id] = max(most.get(session_id, (0, "")), (count, name))
+    return {session_id: name for session_id, (_, name) in most.items()}
+
+
+def _facets(db: orm.Session, names: list[str], here: sa.Select[int]) -> Iterable[tuple[int, str, int]]:
+    query = sa.select(SessionFacet.session_id, FacetValue.value, SessionFacet.count.label("times"))
+    query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id)
+    rows = db.execute(query.where(FacetValue.name.in_(names), SessionFacet.session_id.in_(here)))
+    return ((row.session_id, row.value, row.times) for row in rows)
+
+
+def _failed(
+    db: orm.Session, filters: Filters, here: sa.Select[int], by: str
+) -> dict[tuple[int, str], tuple[int, int | None]]:
+    """Failures and the first of them by session and model, by session and "" where a series is none of a model."""
+    model = sa.func.coalesce(FailedResponse.model, "") if by == "model" else sa.literal("")
     query = sa.select(FailedResponse.session_id, model, sa.func.count(), sa.func.min(FailedResponse.at))
     query = query.where(FailedResponse.under == filters.under, FailedResponse.session_id.in_(here))
     if filters.model is not None:
         query = query.where(FailedResponse.model == filters.model)
-    return {(row[0], row[1]): (row[2], row[3]) for row in db.execute(query.group_by(FailedResponse.session_id, model))}
+    grouped = query.group_by(FailedResponse.session_id, *([FailedResponse.model] if by == "model" else []))
+    return {(row[0], row[1]): (row[2], row[3]) for row in db.execute(grouped)}

@@ -57,7 +57,10 @@ def old_index() -> AnyResponse:
 def index() -> Response:
     filters = list_filters.of_request()
     only_new = request.args.get("new") == "1"
-    told = incident.incident(db.session, filters)
+    by = request.args.get("by") or incident.DIVIDED[0]
+    if by not in incident.DIVIDED:
+        raise BadFilter(f"by must be one of {', '.join(incident.DIVIDED)}, not {by[:40]!r}")
+    told = incident.incident(db.session, filters, by)
     axis = (told.steps[0][0], told.steps[-1][1]) if told.steps else None
     new_since = told.change.since if told.change else None
     after = request.args.get("after")
@@ -65,13 +68,14 @@ def index() -> Response:
         *(db.session, filters), after=after, limit=A_PAGE, only_new=only_new, axis=axis, new_since=new_since
     )
     around = list_filters.panel_context(session_store.page(db.session, filters, limit=1), filters)
-    active = filters.active() | ({"new": 1} if only_new else {})
+    active = filters.active() | ({"new": 1} if only_new else {}) | ({"by": by} if by != "model" else {})
     return page(
         "failures/index.html",
         "failures/_list.html",
         **around,
         result=result,
         chart=rate_chart.chart(told, filters),
+        divided=[(one, list_filters.address(active, by=None if one == "model" else one)) for one in incident.DIVIDED],
         only_new=only_new,
         group_query={name: value for name, value in filters.active().items() if name != "sort"},
         next_url=list_filters.address(active, after=result.next) if result.next else None,

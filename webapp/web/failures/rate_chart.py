@@ -67,17 +67,18 @@ def _steps(incident: Incident, filters: Filters) -> list[ChartStep]:
     steps = []
     for at, (start, end) in enumerate(incident.steps):
         since, until = (timesteps.text(when) for when in (max(start, after or start), min(end, before or end)))
-        url = list_filters.address(filters.active(), since=since, until=until)
+        by = {} if incident.by == "model" else {"by": incident.by}
+        url = list_filters.address(filters.active() | by, since=since, until=until)
         steps.append(ChartStep(round(at * width, 2), round(width, 2), start.strftime(form), since, until, url))
     return steps
 
 
 def _flags(incident: Incident) -> list[Flag]:
-    """What changed, and the models that were not there in the first tenth of the time."""
+    """What changed, and what was not there in the first tenth of the time."""
     start, end = incident.steps[0][0], incident.steps[-1][1]
     begun = [(one.model, one.first) for one in incident.series if one.model and one.first is not None]
     news = [(model, first) for model, first in begun if first > start + (end - start) / 10]
-    flags = [_flag(first, f"new model {model}", start, end) for model, first in news]
+    flags = [_flag(first, f"new {incident.by} {model}", start, end) for model, first in news]
     if (change := incident.change) is not None and not change.is_new:
         flags.append(_flag(change.since, "change", start, end))
     return flags
