@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -105,6 +107,8 @@ def test_an_unknown_session_is_refused(engine: sa.Engine, settings: Settings, id
 
 
 CHILD = """
+import os
+import signal
 import sys
 from pathlib import Path
 from webapp.config import Settings
@@ -320,6 +324,32 @@ def test_what_a_page_asked_for_is_done_by_the_worker(engine: sa.Engine, settings
     worker.work(engine, settings)
     (run,) = recent(engine)
     assert (run.state, run.about["filters"], run.result["counts"]["responses"]) == ("done", {"failed": 1}, 3)
+
+
+@pytest.mark.parametrize(("deaths", "state"), [(2, "done"), (9, "failed")])
+def test_a_replay_whose_parsing_process_is_killed_is_begun_again(
+    bring: Bring, engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch, deaths: int, state: str
+) -> None:
+    bring(windlass("long", [entry(str(number)) for number in range(30)]))
+    real, killed = replay_pieces.ProcessPoolExecutor, []
+
+    def pool(*about: Any) -> Any:
+        made = real(*about)
+        if len(killed) < deaths:
+            made.submit(os.kill, made.submit(os.getpid).result(), signal.SIGKILL)
+            killed.append(made)
+        return made
+
+    monkeypatch.setattr(replay_pieces, "ProcessPoolExecutor", pool)
+    monkeypatch.setattr(replay_pieces, "AT_ONCE", 10)
+    replays.queue(engine, "direct")
+    worker.work_once(engine, settings, lambda: False, processes=2)
+    (run,) = recent(engine)
+    assert run.state == state
+    if state == "failed":
+        assert run.result["error"]["code"] == "parser_died"
+    else:
+        assert run.result["counts"]["responses"] == 34
 
 
 def test_a_parser_that_cannot_be_imported_is_not_run(

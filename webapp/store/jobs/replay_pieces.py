@@ -139,6 +139,8 @@ def parsed(engine: sa.Engine, parser: Profile, pieces: Iterable[Piece], processe
             while waiting:
                 yield waiting.popleft().result()
         except BrokenProcessPool as died:
+            for child in multiprocessing.active_children():  # one that was just being started is waited for, for ever
+                child.kill()
             raise ProcessDied from died
         finally:
             pool.shutdown(cancel_futures=True)

@@ -128,6 +128,11 @@ def _do(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends, proce
         tasks.put_back(engine, task.id)
         time.sleep(1)
         return
+    except replays.ParserDied as died:
+        if task.tries < tasks.MOST_TRIES:  # it is begun again, as if this process had died too
+            _log.warning("%s %s: %s", task.kind, task.id, died)
+            return
+        state, result = "failed", {"error": died.error}
     except TaskFailed as failed:
         _log.error("%s %s: %s", task.kind, task.id, failed)
         state, result = "failed", {"error": failed.error}
