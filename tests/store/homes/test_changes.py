@@ -71,19 +71,9 @@ def snapshot(engine: sa.Engine) -> dict[str, Any]:
         names = [column.name for column in Session.__table__.columns if column.name not in NOT_DERIVED]
         stored = db.scalars(sa.select(Session).order_by(Session.external_id)).all()
         rows = {row.external_id: {name: getattr(row, name) for name in names} for row in stored}
-        for row in rows.values():
-            row["facets"] = timeless(row["facets"])
         ids = {row.id: row.external_id for row in stored}
         seen = {"sessions": rows, "parses": parses(db, ids), "repairs": repairs(db), "findings": found(db, ids)}
         return seen | {"notes": notes(db, stored), "views": views(db), "queues": queues(db, ids)}
-
-
-def timeless(facets: dict[str, Any]) -> dict[str, Any]:
-    profiles = {
-        name: counters | {"won": {strategy: won[0] for strategy, won in counters["won"].items()}}
-        for name, counters in facets["profiles"].items()
-    }
-    return facets | {"profiles": profiles}
 
 
 def parses(db: orm.Session, ids: dict[int, str]) -> set[tuple[Any, ...]]:

@@ -22,25 +22,15 @@ MORE = [entry(BROKEN, model="m2", timestamp=200.0), entry(BROKEN, "turn_output",
 
 
 def facts(session: Session) -> dict[str, object]:
-    """What is the same of a session however it came to be: without names, and without moments and durations."""
+    """What is the same of a session however it came to be: without names and moments."""
     left_out = ("id", "dump_id", "ingested_at", "key", "extra", "external_id", "revision", "changed", "grown_at")
     names = [column.name for column in Session.__table__.columns if column.name not in left_out]
-    found = {name: getattr(session, name) for name in names}
-    return found | {"facets": timeless(session.facets or {})}
+    return {name: getattr(session, name) for name in names}
 
 
 def findings(db: orm.Session, name: str) -> list[dict[str, Any]]:
     """What the rules found in a session."""
     return [finding_rows.as_dict(finding) for finding in finding_rows.findings_of(db, sessions.find(db, name).id)]
-
-
-def timeless(facets: dict[str, Any]) -> dict[str, Any]:
-    """Facets without the microseconds that parsing took."""
-    profiles = {
-        name: one | {"won": {strategy: won[0] for strategy, won in one["won"].items()}}
-        for name, one in facets.get("profiles", {}).items()
-    }
-    return facets | {"profiles": profiles}
 
 
 def test_more_entries_grow_the_session_in_place(bring: Bring, db: orm.Session) -> None:

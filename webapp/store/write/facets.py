@@ -3,12 +3,12 @@
 `session.facets` keeps it as JSON, so that no list, facet or chart ever reads turns:
 
     {"profiles": {"windlass-strict": {"verdicts": [clean, extracted, repaired, failed, none], "repairs": {name: n},
-                  "won": {strategy or "": [parses, microseconds, {exponent: parses}]}, "tried": {strategy: attempts}}},
+                  "won": {strategy or "": n}}},
      "models": {model: [5 verdicts under a known home profile, 5 under fencepost]},
      "errors": {kind: n}, "agents": [names], "phases": [names], "tools": [names], "hosts": [names],
      "finding": {rule: n}, "contracts": {state of a response, or "broken": n}, "held": {model␟host␟state of a call: n}}
 
-Each number counts responses but `tried`; empty parts are left out.
+Each number counts responses; empty parts are left out.
 """
 
 from __future__ import annotations
@@ -38,13 +38,11 @@ _SPACE = re.compile(r"\s+")
 
 
 class Digest(NamedTuple):
-    """What is counted of one trace; small, so that another process can make it beside the trace."""
+    """What is counted of one trace."""
 
     profile: str
     verdict: int
     strategy: str
-    microseconds: int
-    tried: tuple[str, ...]
     repairs: tuple[str, ...]
     error: str | None
 
@@ -59,8 +57,6 @@ def digest(trace: Trace) -> Digest:
         trace.profile,
         _INDEX[trace.verdict],
         short(trace.attempts[chosen[0]].strategy, 64) if chosen else "",
-        trace.microseconds,
-        tuple([attempt.strategy for attempt in trace.attempts]),
         repairs,
         _last_error(trace) if trace.verdict == "failed" else None,
     )
@@ -96,22 +92,13 @@ class OfProfile:
     """One profile's counters, as the module says."""
 
     verdicts: list[int] = field(default_factory=lambda: [0] * len(VERDICTS))
-    won: dict[str, tuple[list[int], dict[str, int]]] = field(default_factory=dict)
-    tried: dict[str, int] = field(default_factory=dict)
+    won: dict[str, int] = field(default_factory=dict)
     repairs: dict[str, int] = field(default_factory=dict)
 
     def count(self, parse_digest: Digest) -> None:
         """Count one parse."""
         self.verdicts[parse_digest.verdict] += 1
-        won = self.won.get(parse_digest.strategy)
-        if won is None:
-            won = self.won[parse_digest.strategy] = ([0, 0], {})
-        won[0][0] += 1
-        won[0][1] += parse_digest.microseconds
-        exponent = str(parse_digest.microseconds.bit_length())
-        won[1][exponent] = won[1].get(exponent, 0) + 1
-        for strategy in parse_digest.tried:
-            self.tried[strategy] = self.tried.get(strategy, 0) + 1
+        self.won[parse_digest.strategy] = self.won.get(parse_digest.strategy, 0) + 1
         for repair in parse_digest.repairs:
             self.repairs[repair] = self.repairs.get(repair, 0) + 1
 
@@ -186,8 +173,7 @@ class Facets:
         profiles = {
             name: {
                 "verdicts": counters.verdicts,
-                "won": {strategy: [*won, exponents] for strategy, (won, exponents) in counters.won.items()},
-                "tried": counters.tried,
+                "won": counters.won,
                 **({"repairs": counters.repairs} if counters.repairs else {}),
             }
             for name, counters in self.profiles.items()

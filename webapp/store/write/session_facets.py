@@ -2,9 +2,9 @@
 
 A row says that a session has a value of a name, `count` times. The names that the list filters by are `verdict P`,
 `strategy P` and `repair P` of each profile P that was run, and of `home`, each session's own, `json.loads` where it is
-unknown; and error, finding, model, host, agent, phase, tool, home, service, format and contract. Those that only
-statistics add up are `tried P`, `took P` (microseconds by strategy), `parses P` (by exponent and strategy), and `model
-home V` and `model fencepost V` (responses by model with the verdict V). A session that is deleted has no rows.
+unknown; and error, finding, model, host, agent, phase, tool, home, service, format and contract. Those that are
+only added up are `model home V` and `model fencepost V`: responses by model with the verdict V. A session that is
+deleted has no rows.
 """
 
 from __future__ import annotations
@@ -94,7 +94,6 @@ def rows_of(facets: Mapping[str, Any], home: str) -> Iterator[Row]:
         yield from ((f"model {HOME} {name}", model, count) for name, count in read)
     for profile, counters in facets.get("profiles", {}).items():
         yield from _of_profile(profile, counters)
-        yield from _to_total(profile, counters)
         if profile == home != UNKNOWN:
             yield from _of_profile(HOME, counters)
         if profile == "fencepost" and home == UNKNOWN:
@@ -116,15 +115,7 @@ def _as_json(ours: Sequence[int]) -> Iterator[tuple[str, int]]:
 def _of_profile(profile: str, counters: Mapping[str, Any]) -> Iterator[Row]:
     verdicts = ((f"verdict {profile}", *pair) for pair in zip(VERDICTS, counters["verdicts"], strict=True))
     yield from (row for row in verdicts if row[2])
-    for strategy, (count, _, _) in counters["won"].items():
+    for strategy, count in counters["won"].items():
         yield f"strategy {profile}", strategy, count
     for repair, count in counters.get("repairs", {}).items():
         yield f"repair {profile}", repair, count
-
-
-def _to_total(profile: str, counters: Mapping[str, Any]) -> Iterator[Row]:
-    for strategy, count in counters.get("tried", {}).items():
-        yield f"tried {profile}", strategy, count
-    for strategy, (_, took, exponents) in counters["won"].items():
-        yield f"took {profile}", strategy, took
-        yield from ((f"parses {profile}", f"{exponent} {strategy}", count) for exponent, count in exponents.items())
