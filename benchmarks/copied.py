@@ -23,7 +23,7 @@ from webapp.store.write import list_rows, row_values, rows
 _session = Session.__table__
 _insert_sessions = sa.insert(_session)  # type: ignore[arg-type]
 _insert_turns = rows.turns.insert()
-_OF_SESSION = {"finding": ("rule", "severity", "turns", "detail"), "session_model": ("model",)}
+_FINDING = ("rule", "severity", "turns", "detail")
 _PARSE = tuple(column.name for column in rows.parses.c if column.name not in ("id", "turn_id"))
 _OF_TURN = {"parse": _PARSE, "parse_repair": ("profile", "repair", "count")}
 _NOTES = "INSERT INTO search_note(rowid, text) SELECT rowid + ?, text FROM search_note WHERE rowid BETWEEN ? AND ?"
@@ -84,10 +84,9 @@ def _rows(number: int, turns: Sequence[Turn]) -> Iterator[row_values.Row]:
 
 
 def _copy_rows(connection: sa.Connection, old: int, new: int) -> None:
-    for table, names in _OF_SESSION.items():
-        some = ", ".join(names)
-        statement = f"INSERT INTO {table} (session_id, {some}) SELECT ?, {some} FROM {table} WHERE session_id = ?"
-        connection.exec_driver_sql(statement, (new, old))
+    some = ", ".join(_FINDING)
+    statement = f"INSERT INTO finding (session_id, {some}) SELECT ?, {some} FROM finding WHERE session_id = ?"
+    connection.exec_driver_sql(statement, (new, old))
     shift, low = (new - old) * TURNS_A_SESSION, old * TURNS_A_SESSION
     for table, names in _OF_TURN.items():
         some = ", ".join(names)

@@ -409,16 +409,6 @@ def upgrade() -> None:
     )
     op.create_index("ix_session_facet_value", "session_facet", ["value_id", "session_id", "count"], unique=False)
     op.create_table(
-        "session_model",
-        sa.Column("model", sa.String(length=255), nullable=False),
-        sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["session_id"], ["session.id"], name=op.f("fk_session_model_session_id_session"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("model", "session_id", name=op.f("pk_session_model")),
-    )
-    op.create_index(op.f("ix_session_model_session_id"), "session_model", ["session_id"], unique=False)
-    op.create_table(
         "turn",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
         sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),

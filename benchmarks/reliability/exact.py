@@ -30,7 +30,6 @@ from webapp.store.models import (
     Parse,
     ParseRepair,
     Session,
-    SessionModel,
     Task,
     Turn,
     is_emptied,
@@ -262,9 +261,7 @@ def _derived(connection: sa.Connection) -> dict[int, dict[str, Any]]:
     columns = [column for column in Session.__table__.columns if column.name not in _UNTOUCHED]
     rows = {row.id: dict(row._mapping) for row in connection.execute(sa.select(*columns).where(~is_emptied))}
     for row in rows.values():
-        row["models in their table"], row["findings"] = [], []
-    for model, number in connection.execute(sa.select(SessionModel.model, SessionModel.session_id)):
-        rows[number]["models in their table"].append(model)
+        row["findings"] = []
     finding = sa.select(Finding.session_id, Finding.rule, Finding.severity, Finding.turns, Finding.detail)
     for number, *said in connection.execute(finding.order_by(Finding.rule, Finding.id)):
         rows[number]["findings"].append(said)

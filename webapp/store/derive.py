@@ -18,7 +18,7 @@ from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db import database
 from webapp.store.db.dialect import change
-from webapp.store.models import MODEL_KINDS, TURNS_A_SESSION, Base, Finding, Parse, Session, SessionModel, TurnContract
+from webapp.store.models import MODEL_KINDS, TURNS_A_SESSION, Base, Finding, Parse, Session, TurnContract
 from webapp.store.write import finding_rows, list_rows, row_values, rows
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.parser import OURS, SessionParser, is_known
@@ -196,14 +196,9 @@ def _write(connection: sa.Connection, states: list[SessionState], *, are_new: bo
     if not are_new:
         _forget(connection, ids[0], ids[-1])
     connection.execute(_update, [{"session": state.session_id, **state.columns()} for state in states])
-    models = [{"session_id": one.session_id, "model": name} for one in states for name in sorted(one.tally.models)]
     findings = [finding_rows.row(one.session_id, finding) for one in states for finding in one.findings]
     contracts = [row._asdict() for one in states for row in one.contracts]
-    made: tuple[tuple[type[Base], list[Any]], ...] = (
-        (SessionModel, models),
-        (Finding, findings),
-        (TurnContract, contracts),
-    )
+    made: tuple[tuple[type[Base], list[Any]], ...] = ((Finding, findings), (TurnContract, contracts))
     for model, values in made:
         if values:
             connection.execute(sa.insert(model), values)
@@ -213,8 +208,7 @@ def _write(connection: sa.Connection, states: list[SessionState], *, are_new: bo
 
 
 def _forget(connection: sa.Connection, first: int, last: int) -> None:
-    for table in (SessionModel, Finding):
-        connection.execute(sa.delete(table).where(table.session_id.between(first, last)))
+    connection.execute(sa.delete(Finding).where(Finding.session_id.between(first, last)))
     of_these = TurnContract.turn_id.between(first * TURNS_A_SESSION, (last + 1) * TURNS_A_SESSION - 1)
     connection.execute(sa.delete(TurnContract).where(of_these))
     search.forget_errors(connection, first, last)

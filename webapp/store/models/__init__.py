@@ -27,7 +27,6 @@ from webapp.store.models.sessions import (
     SavedView,
     Session,
     SessionFacet,
-    SessionModel,
     Turn,
     is_emptied,
     is_response,

@@ -102,15 +102,6 @@ class Session(Numbered):
         return "fencepost" if self.home_profile == "unknown" else self.home_profile
 
 
-class SessionModel(Base):
-    """Which models wrote in a session: what the list filters by and counts."""
-
-    model: orm.Mapped[str] = orm.mapped_column(ShortText(255), primary_key=True)
-    session_id: orm.Mapped[int] = orm.mapped_column(
-        sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True, index=True
-    )
-
-
 class FacetValue(Numbered):
     """A value that sessions have under a name: `store.write.session_facets` says which names there are."""
 
