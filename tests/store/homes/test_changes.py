@@ -214,6 +214,18 @@ def test_a_change_goes_on_where_it_was_left(bring_unknown: Bring, engine: sa.Eng
         assert connection.scalars(sa.select(Session.home_profile).distinct()).all() == ["direct"]
 
 
+def test_what_was_said_last_holds_whichever_is_done_first(bring_unknown: Bring, engine: sa.Engine) -> None:
+    bring_unknown(logs(3), filename="log.jsonl")
+    with engine.connect() as connection:
+        ids = list(connection.scalars(sa.select(Session.id)))
+    first = changes.begin(engine, ids, Home("langchain", "told"))
+    second = changes.begin(engine, ids[1:], DIRECT)
+    assert changes.work(engine, second) and changes.work(engine, first)
+    with engine.connect() as connection:
+        homes = sa.select(Session.home_profile).order_by(Session.id)
+        assert list(connection.scalars(homes)) == ["langchain", *["direct"] * (len(ids) - 1)]
+
+
 def test_a_cancelled_change_leaves_the_rest(bring_unknown: Bring, engine: sa.Engine) -> None:
     bring_unknown(logs(3), filename="log.jsonl")
     with engine.connect() as connection:

@@ -158,7 +158,11 @@ def _insert(
 ) -> int:
     about = {"profile": profile, "scope": scope, "author": author, "total": len(homes)}
     number = tasks.insert(connection, HOMES, about | {"undoes": undoes, "undone": False})
+    line = HomeChangeSession
     for at in range(0, len(homes), _AT_ONCE):
+        these = line.session_id.in_([session_id for session_id, _, _ in homes[at : at + _AT_ONCE]])
+        # what was said last holds, whichever worker comes to its change first
+        connection.execute(sa.update(line).where(these, line.state == "waiting").values(state="left"))
         waiting = [
             {"task_id": number, "session_id": session_id, "profile": name, "source": source, "state": "waiting"}
             for session_id, name, source in homes[at : at + _AT_ONCE]
