@@ -310,3 +310,28 @@ def test_a_server_that_is_gone_is_told_in_words(page: Page) -> None:
     page.keyboard.press("a")
     expect(page.locator("#messages")).to_contain_text("did not answer")
     expect(page.locator(ROWS).first).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/sessions", "/responses"])
+def test_a_row_is_44_pixels_high_at_most(page: Page, path: str) -> None:
+    for width in (1440, 1024):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(path)
+        rows = page.locator("#list tbody tr:not(.next)")
+        expect(rows.first).to_be_visible()
+        assert max(rows.evaluate_all("rows => rows.map((row) => row.getBoundingClientRect().height)")) <= 44
+
+
+def test_a_drag_over_the_chart_of_rates_sets_the_time_window(page: Page) -> None:
+    page.goto("/?by=service")
+    steps = page.locator("#rates a[data-since]")
+    since, until = steps.nth(1).get_attribute("data-since"), steps.nth(3).get_attribute("data-until")
+    boxes = [steps.nth(at).bounding_box() for at in (1, 3)]
+    centres = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes if box]
+    page.mouse.move(*centres[1])
+    page.mouse.down()
+    page.mouse.move(*centres[0], steps=3)
+    page.mouse.up()
+    page.wait_for_url(lambda url: "since=" in url)
+    query = parse_qs(urlsplit(page.url).query)
+    assert query == {"by": ["service"], "since": [since], "until": [until]}
