@@ -17,7 +17,7 @@ from webapp.commands import _start, _store
 from webapp.commands._start import stopped_by_signals
 from webapp.config import Settings
 from webapp.store.jobs import worker
-from webapp.store.jobs.processors import processors
+from webapp.store.jobs.replays import processors
 
 _NICER = 10
 _log = logging.getLogger(__name__)

@@ -6,13 +6,13 @@ import pytest
 
 from webapp.dumps.records import Problem, SessionStart
 from webapp.store.append import SessionOutcome
-from webapp.store.ingest import ingest_counts
-from webapp.store.ingest.ingest_counts import IngestCounts
+from webapp.store.ingest import result
 from webapp.store.ingest.progress import Progress
+from webapp.store.ingest.result import IngestCounts
 
 
 def test_all_problems_are_counted_and_the_first_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest_counts, "MOST_PROBLEMS", 2)
+    monkeypatch.setattr(result, "MOST_PROBLEMS", 2)
     counts = IngestCounts(Progress())
     for number in range(3):
         counts.problem(Problem(f"line {number}", "broken"))

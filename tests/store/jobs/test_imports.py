@@ -41,7 +41,7 @@ import sys
 from pathlib import Path
 from webapp.config import Settings
 from webapp.store.db import database
-from webapp.store.ingest import start, dump_ingest, dump_files, ingest_counts
+from webapp.store.ingest import start, dump_ingest, dump_files, result
 from webapp.store.jobs import worker
 from webapp.store import derive
 
@@ -69,7 +69,7 @@ elif where == "unpacked":
 elif where == "keep":
     before(dump_files.os, "fsync")
 elif where == "reading":
-    before(ingest_counts.IngestCounts, "turn", 500)
+    before(result.IngestCounts, "turn", 500)
 elif where == "between":
     before(dump_ingest.DumpIngest, "_take", 4)
 elif where == "inside":

@@ -19,10 +19,9 @@ from webapp.store import append
 from webapp.store.append import SessionOutcome
 from webapp.store.db import database, disk_full
 from webapp.store.homes import rules
-from webapp.store.ingest import dump_links, kept_dumps, superseded
-from webapp.store.ingest.ingest_counts import IngestCounts, Outcomes
+from webapp.store.ingest import dump_links, kept_dumps
 from webapp.store.ingest.progress import Progress, Stopped
-from webapp.store.ingest.result import IngestResult, describe, problem_dict
+from webapp.store.ingest.result import IngestCounts, IngestResult, Outcomes, describe, problem_dict
 from webapp.store.ingest.turn_spool import Spill, sessions
 from webapp.store.models import Dump, Session
 from webapp.store.sessions.dumps import DumpLine, line
@@ -183,7 +182,7 @@ class DumpIngest:
             **self._told(),
         }
         dump_id = connection.scalar(self._find_dump)
-        if dump_id is None and (former := superseded.former(connection, self.spooled, self.filename, self.format)):
+        if dump_id is None and (former := kept_dumps.former(connection, self.spooled, self.filename, self.format)):
             dump_id, self.replaced = former
             values["sha256"] = self.spooled.sha256
         if dump_id is None:

@@ -1,8 +1,10 @@
-"""One process at a time reads a dump: on PostgreSQL whichever machine it is on, on SQLite those of the data folder."""
+"""Who may read a dump: one process at a time; on PostgreSQL as many dumps at once as there are connections for."""
 
 from __future__ import annotations
 
+import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
@@ -10,10 +12,11 @@ import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.store.db import locks
+from webapp.store.db.database import MORE
 from webapp.store.ingest import dump_files
 
 _LOOK = 0.1
-"""seconds between two looks whether somebody else still reads a dump"""
+"""seconds between two looks whether somebody else still reads a dump, and whether to wait on"""
 
 
 def alone(engine: sa.Engine, settings: Settings, sha256: str) -> AbstractContextManager[bool]:
@@ -35,3 +38,33 @@ def reading(
                 return
         on_wait()
         time.sleep(_LOOK)
+
+
+EACH = 3
+"""connections that reading a dump uses at once: its lock, one that reads what is stored, one that writes"""
+LEFT = 3
+"""connections that are left to everything else"""
+_slots: weakref.WeakKeyDictionary[sa.Engine, threading.Semaphore] = weakref.WeakKeyDictionary()
+_guard = threading.Lock()
+
+
+@contextmanager
+def slot(engine: sa.Engine, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Wait until a dump may be read, holding no connection; `on_wait` is called meanwhile, which may raise."""
+    if not isinstance(engine.pool, sa.QueuePool) or engine.dialect.name == "sqlite":
+        yield
+        return
+    slots = _slots_of(engine, engine.pool)
+    while not slots.acquire(timeout=_LOOK):
+        on_wait()
+    try:
+        yield
+    finally:
+        slots.release()
+
+
+def _slots_of(engine: sa.Engine, pool: sa.QueuePool) -> threading.Semaphore:
+    with _guard:
+        if engine not in _slots:
+            _slots[engine] = threading.Semaphore(max(1, (pool.size() + MORE - LEFT) // EACH))
+        return _slots[engine]

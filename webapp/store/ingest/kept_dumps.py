@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import sqlalchemy as sa
+
 from webapp.config import Settings
 from webapp.dumps.records import BadDump
 from webapp.dumps.spool import Spooled
 from webapp.store.files import draft, file_store
 from webapp.store.files.base import StoredFile
 from webapp.store.ingest import dump_files
+from webapp.store.models import Dump
 
 if sys.version_info >= (3, 14):
     from compression.zstd import ZstdError, ZstdFile
@@ -110,3 +113,23 @@ def unpacked(settings: Settings, sha256: str, most: int | None = None) -> Spoole
                 raise BadDump(f"the stored file is damaged ({error})", f"byte {size}") from error
             raise
     return Spooled(Path(name), sha256, size)
+
+
+def former(connection: sa.Connection, spooled: Spooled, filename: str, format: str | None) -> tuple[int, str] | None:  # noqa: A002
+    """The dump (id, sha256) of the same name and format that this one begins with, byte for byte."""
+    query = sa.select(Dump.id, Dump.sha256, Dump.bytes).where(
+        Dump.format == format, Dump.filename == filename, Dump.bytes < spooled.bytes, Dump.state == "done"
+    )
+    for row in connection.execute(query.order_by(Dump.id.desc()).limit(10)).all():
+        if _beginning(spooled.path, row.bytes) == row.sha256:
+            return row.id, row.sha256
+    return None
+
+
+def _beginning(path: Path, size: int) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while size > 0 and (piece := file.read(min(size, _PIECE))):
+            digest.update(piece)
+            size -= len(piece)
+    return digest.hexdigest()

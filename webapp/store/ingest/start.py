@@ -20,7 +20,7 @@ from webapp.dumps.session_keys import told_key
 from webapp.dumps.spool import Spooled, spool
 from webapp.store.db import database, disk_full
 from webapp.store.homes import changes
-from webapp.store.ingest import dump_files, dump_locks, ingest_slots, kept_dumps
+from webapp.store.ingest import dump_files, dump_locks, kept_dumps
 from webapp.store.ingest.dump_ingest import DumpIngest
 from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.result import MOST_PROBLEMS as MOST_PROBLEMS
@@ -63,7 +63,7 @@ def ingest(
         spooled = spool(watch.file(stream), dump_files.incoming(settings.data), max_bytes=settings.max_dump)
     try:
         with (
-            ingest_slots.slot(engine, watch.moved),
+            dump_locks.slot(engine, watch.moved),
             dump_locks.reading(engine, settings, spooled.sha256, watch.moved),
             disk_full.in_words(),
             budget.reading(_budget_of(spooled, by_request)),
@@ -105,7 +105,7 @@ def ingest_again(
         dump = find(db, ident)
     format = format_by(mapping, format)  # noqa: A001
     with (
-        ingest_slots.slot(engine, watch.moved),
+        dump_locks.slot(engine, watch.moved),
         dump_locks.reading(engine, settings, dump.sha256, watch.moved),
         disk_full.in_words(),
     ):

@@ -7,6 +7,7 @@ verdict. Its `result` has the `counts`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,6 @@ from webapp.store import derive, tasks
 from webapp.store.db.database import writing, writing_long
 from webapp.store.ingest.progress import Stopped
 from webapp.store.jobs import replay_pieces, task_locks
-from webapp.store.jobs.processors import processors
 from webapp.store.jobs.replay_pieces import COUNTED, ParsedPiece
 from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Session, Task, turns_of
 from webapp.store.sessions import sessions
@@ -235,3 +235,8 @@ def _keep(connection: sa.Connection, profile: str, parsed: ParsedPiece) -> set[i
     if profile == OURS:
         regrouping.regroup(connection, turn_ids)
     return there
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

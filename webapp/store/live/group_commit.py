@@ -14,7 +14,7 @@ from webapp.store import derive
 from webapp.store.db import database
 from webapp.store.live import daily_dump, growth, logs
 from webapp.store.live.logs import ArrivedLog
-from webapp.store.live.routing import routed
+from webapp.store.live.lookup import routed
 from webapp.store.live.spans import Arrived
 
 MOST_WAITING = 50_000

@@ -14,13 +14,14 @@ from webapp.exports.session_dump import whole_entry
 from webapp.store import append, derive, search
 from webapp.store.db.dialect import change
 from webapp.store.homes import rules
-from webapp.store.live import lookup, places, reading
+from webapp.store.live import lookup, reading
 from webapp.store.live.daily_dump import Count
 from webapp.store.live.spans import Arrived, arrived
-from webapp.store.models import LiveSpan, Session
+from webapp.store.models import TURNS_A_SESSION, LiveSpan, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.write import arrival, row_values, rows, stored_turns
 from webapp.store.write.session_input import SessionInput
+from webapp.store.write.tally import Tally
 from webapp.store.write.turn_rows import TurnBatch, TurnRows
 
 _AT_ONCE = 500
@@ -73,7 +74,7 @@ def _append(connection: sa.Connection, stored_session: lookup.LiveSession, spans
             break
     batch.write(connection)
     reading.note(connection, session_id, new, first, spans_read.turns)
-    places.settle(connection, session_id, tally, new)
+    settle(connection, session_id, tally, new)
     if stored_session.deleted:
         connection.execute(_bring_back, {"session": session_id})
     return Count(session_id, False, turn_rows.count - first)
@@ -143,3 +144,30 @@ def _span(entry: Any) -> Iterator[Arrived | Problem]:
     if isinstance(entry, dict) and isinstance(entry.get("span"), dict):
         scopes = [{"scope": entry.get("scope"), "spans": [entry["span"]]}]
         yield from arrived([("", {"resource": entry.get("resource"), "scopeSpans": scopes})])
+
+
+_turns = StoredTurn.__table__
+_move = sa.update(_turns).where(_turns.c.id == sa.bindparam("turn")).values(position=sa.bindparam("place"))  # type: ignore[arg-type]
+_after = (
+    sa.select(LiveSpan.entry, LiveSpan.ordinal, LiveSpan.turns)
+    .where(LiveSpan.session_id == sa.bindparam("session"), LiveSpan.started >= sa.bindparam("start"))
+    .order_by(LiveSpan.started, LiveSpan.entry)
+)
+
+
+def settle(connection: sa.Connection, session_id: int, tally: Tally, new: list[Arrived]) -> None:
+    """Put the turns of `new`, which stand at the end, where their spans belong; `new` is in the order of time."""
+    after = connection.execute(_after, {"session": session_id, "start": new[0].started}).all()
+    after = after[next(index for index, row in enumerate(after) if row.entry == new[0].number) :]
+    if [row.entry for row in after] == [span.number for span in new]:
+        return
+    order = [at for row in after for at in range(row.ordinal, row.ordinal + row.turns) if tally.originals[at] == at]
+    before = tally.positions[:]
+    for at, place in zip(order, sorted(before[at] for at in order), strict=True):
+        tally.positions[at] = place
+    for at, original in enumerate(tally.originals):
+        tally.positions[at] = tally.positions[original]
+    first = session_id * TURNS_A_SESSION
+    moved = [at for at, position in enumerate(tally.positions) if position != before[at]]
+    if moved:
+        connection.execute(_move, [{"turn": first + at, "place": tally.positions[at]} for at in moved])

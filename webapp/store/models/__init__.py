@@ -2,13 +2,10 @@
 
 # ruff: noqa: F401 - what others import from here
 
-from webapp.store.models.accounts import Account, ApiToken, AuditEntry
+from webapp.store.models.accounts import Account, ApiToken, AuditEntry, DatabaseSecret
 from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of
-from webapp.store.models.contracts import Declaration, TurnContract, contract_state, has_failed
-from webapp.store.models.dumps import Dump, DumpSession, Mapping
+from webapp.store.models.dumps import Dump, DumpSession, LiveLog, LiveSpan, Mapping
 from webapp.store.models.failures import FailedResponse, FailureEvent, FailureOverlay
-from webapp.store.models.growing import LiveLog, LiveSpan
-from webapp.store.models.homes import HomeChangeSession, HomeRule
 from webapp.store.models.labels import (
     Cause,
     Compared,
@@ -18,12 +15,21 @@ from webapp.store.models.labels import (
     LabelQueue,
     LabelQueueItem,
 )
-from webapp.store.models.parses import UNDIGESTED, Parse, ParseRepair
-from webapp.store.models.secrets import DatabaseSecret
+from webapp.store.models.parses import (
+    UNDIGESTED,
+    Declaration,
+    Parse,
+    ParseRepair,
+    TurnContract,
+    contract_state,
+    has_failed,
+)
 from webapp.store.models.sessions import (
     MODEL_KINDS,
     FacetValue,
     Finding,
+    HomeChangeSession,
+    HomeRule,
     SavedView,
     Session,
     SessionFacet,

@@ -1,4 +1,4 @@
-"""The tables of accounts: who may sign in, their API tokens, and the audit log."""
+"""The tables of accounts: who may sign in, their API tokens, the audit log, and the key that logins are signed with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.types import ExactJson, ExactText, UtcDateTime
-from webapp.store.models.base import Numbered
+from webapp.store.models.base import Base, Numbered
 
 
 class Account(Numbered):
@@ -60,3 +60,10 @@ class AuditEntry(Numbered):
     """fields of the form that name the object further"""
     status: orm.Mapped[int | None]
     """the answer's; None where the request never came to its end"""
+
+
+class DatabaseSecret(Base):
+    """Made once, by whichever machine needs it first: see `store.db.database_secrets`."""
+
+    name: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
+    value: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary)

@@ -1,4 +1,4 @@
-"""The tables of parses: what a profile made of each response."""
+"""The tables of what responses turned out to be: their parses, and how they keep what their requests declare."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import PackedJson, ProfileName
+from webapp.contracts import BROKEN
+from webapp.store.db.types import BigId, ExactJson, PackedJson, ProfileName
 from webapp.store.models.base import Base, Numbered, partial_index
 
 UNDIGESTED = "value_digest IS NULL AND verdict IN ('clean', 'extracted', 'repaired')"
@@ -42,7 +43,7 @@ class Parse(Numbered):
     """the JSON path of the first edit that mends it; NULL where nothing does"""
     failure_tokens: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
     value_digest: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
-    """64 bits, signed, of the SHA-256 of all values that were read, as `store.write.value_digest` writes them: equal
+    """64 bits, signed, of the SHA-256 of all values that were read, as `store.write.row_values` writes them: equal
     where two profiles read the same JSON (1 is 1.0, keys have no order). NULL where nothing was read, and where a value
     is nested too deeply to be compared, though the verdict says that one was read: such are never the same"""
     trace: orm.Mapped[dict[str, Any]] = orm.mapped_column(PackedJson)
@@ -55,3 +56,35 @@ class ParseRepair(Base):
     profile: orm.Mapped[str] = orm.mapped_column(ProfileName, primary_key=True)
     repair: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
     count: orm.Mapped[int]
+
+
+def has_failed(turn: Any) -> sa.ColumnElement[bool]:
+    """Whether a response, of which these are the columns, failed whatever its parser made of it: its dump records
+    that, or it breaks what its request declares."""
+    is_broken = sa.func.coalesce(contract_state(turn).in_(BROKEN), sa.false())
+    return sa.or_(turn.recorded_failure.is_not(None), is_broken)
+
+
+def contract_state(turn: Any) -> sa.ScalarSelect[str]:
+    """The state of a response, of which these are the columns, under its contract; NULL where nothing is declared."""
+    return sa.select(TurnContract.state).where(TurnContract.turn_id == turn.id).scalar_subquery()
+
+
+class Declaration(Base):
+    """What a request declares, once however many turns refer to it; its number is made of its content."""
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True, autoincrement=False)
+    content: orm.Mapped[dict[str, Any]] = orm.mapped_column(PackedJson)
+
+
+class TurnContract(Base):
+    """How a response keeps what its request declares; none for one of which the log does not say what that is."""
+
+    __table_args__ = (sa.Index("ix_turn_contract_state", "state", "turn_id"),)
+
+    turn_id: orm.Mapped[int] = orm.mapped_column(
+        sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    detail: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+    """all of it, as the API gives it; None where it is kept"""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby
+from typing import Literal
 
 import sqlalchemy as sa
 
@@ -14,10 +15,57 @@ from webapp.store.db import heads
 from webapp.store.db.search_texts import KINDS, SLOTS, Kind
 from webapp.store.db.time_limit import TookTooLong, within
 from webapp.store.models import TURNS_A_SESSION, Session, Turn
-from webapp.store.search import asking
-from webapp.store.search.asking import Condition, Table, rowid
 from webapp.store.search.excerpts import Cutter, Excerpt
-from webapp.store.search.query import Query, parse
+from webapp.store.search.query import Query, Term, parse
+from webapp.store.search.words import kept
+
+Table = Literal["search_raw", "search_note"]
+Condition = sa.ColumnElement[bool]
+rowid: dict[Table, sa.ColumnClause[int]] = {
+    name: sa.table(name, sa.column("rowid", sa.BigInteger())).c.rowid for name in ("search_raw", "search_note")
+}
+"""the key of a text: of a raw one its turn's id, of a note as `search_texts.key` has it"""
+
+
+def expression(connection: sa.Connection, query: Query) -> str | None:
+    """`query` in the database's own language; None where nothing can match.
+
+    From here to the end of its transaction PostgreSQL plans each statement for its own words: a plan for any words
+    reads all of a common word's places.
+    """
+    if not query.required:
+        return None
+    if connection.dialect.name == "sqlite":
+        together = " AND ".join(map(_phrase, query.required))
+        return f"({together}) NOT ({' OR '.join(map(_phrase, query.excluded))})" if query.excluded else together
+    connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_custom_plan")
+    return " & ".join([*map(_tsterm, query.required), *(f"!{_tsterm(term)}" for term in query.excluded)])
+
+
+def keys(
+    connection: sa.Connection, table: Table, match: str, *where: Condition, newest: bool, limit: int
+) -> Sequence[int]:
+    """At most `limit` keys of texts that match, in order; `where` may speak of `rowid`."""
+    key = rowid[table]
+    query = sa.select(key).where(_is_match(connection, table, match), *where)
+    return connection.scalars(query.order_by(key.desc() if newest else key).limit(limit)).all()
+
+
+def _is_match(connection: sa.Connection, table: Table, match: str) -> Condition:
+    if connection.dialect.name == "sqlite":
+        return sa.literal_column(table).bool_op("MATCH")(match)
+    return sa.literal_column(f"{table}.words").bool_op("@@")(sa.func.to_tsquery("simple", match))
+
+
+def _phrase(term: Term) -> str:
+    """FTS5's own words stand outside of quotes only."""
+    return f'"{" ".join(term.tokens)}"' + (" *" if term.prefix else "")
+
+
+def _tsterm(term: Term) -> str:
+    text = " <-> ".join(f"'{kept(token)}'" for token in term.tokens)
+    return f"({text}{':*' if term.prefix else ''})"
+
 
 EACH = 3
 LIMIT = 0.5
@@ -74,7 +122,7 @@ def sessions(
     connection: sa.Connection, query: str, where: Sequence[Condition], *, below: int | None = None, most: int
 ) -> FoundSessions:
     """The newest sessions, of those below a number, in which `query` stands; `where` are conditions on them."""
-    match = asking.expression(connection, parse(query))
+    match = expression(connection, parse(query))
     if match is None:
         return FoundSessions([], more=False)
     ids: list[int] = []
@@ -99,7 +147,7 @@ def _sessions_of(
     visible = sa.exists().where(Session.id == key // size, *where)
     while True:
         bound = [] if below is None else [key < below * size]
-        found = asking.keys(connection, table, match, *bound, visible, newest=True, limit=limit)
+        found = keys(connection, table, match, *bound, visible, newest=True, limit=limit)
         yield from (number // size for number in found)
         if len(found) < limit:
             return
@@ -109,7 +157,7 @@ def _sessions_of(
 def matches(connection: sa.Connection, query: str, session_ids: Sequence[int], *, each: int = EACH) -> list[Match]:
     """The first matches of each of these sessions, in their order."""
     parsed = parse(query)
-    match = asking.expression(connection, parsed)
+    match = expression(connection, parsed)
     every = [key for number in session_ids for key in _inside(connection, match, number, None, each)]
     return list(_matches(connection, parsed, every))
 
@@ -117,7 +165,7 @@ def matches(connection: sa.Connection, query: str, session_ids: Sequence[int], *
 def find(connection: sa.Connection, query: str, *, session_id: int, after: int | None = None, limit: int = 50) -> Found:
     """Where `query` stands in a session, behind the `next` of what was found before. Any text is a query."""
     parsed = parse(query)
-    match = asking.expression(connection, parsed)
+    match = expression(connection, parsed)
     visible = sa.select(Session.id).where(Session.id == session_id, Session.deleted_at.is_(None))
     if match is None or connection.scalar(visible) is None:
         return Found((), None, parsed.cut)
@@ -135,8 +183,8 @@ def _inside(connection: sa.Connection, match: str | None, number: int, after: in
     raw, note = rowid["search_raw"], rowid["search_note"]
     in_texts = raw >= max(low, -((_RAW - start) // SLOTS)), raw < high
     in_notes = note >= start, note < high * SLOTS
-    hits = asking.keys(connection, "search_raw", match, *in_texts, newest=False, limit=limit)
-    notes = asking.keys(connection, "search_note", match, *in_notes, newest=False, limit=limit)
+    hits = keys(connection, "search_raw", match, *in_texts, newest=False, limit=limit)
+    notes = keys(connection, "search_note", match, *in_notes, newest=False, limit=limit)
     return sorted([*(key * SLOTS + _RAW for key in hits), *notes])[:limit]
 
 

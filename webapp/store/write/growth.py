@@ -1,17 +1,95 @@
-"""Tells a session that grew from one with another past, by the hashes of its entries in order."""
+"""Tells a session that grew from one with another past, by the hashes of its entries, or by its turns as read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import sqlalchemy as sa
 
 from webapp.dumps.records import Turn
 from webapp.store.models import Session
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.write import row_values
-from webapp.store.write.reread import same_reading
+from webapp.store.write import row_values, rows
+from webapp.store.write.tally import Tally
+
+_EXACT = ("kind", "role", "parent", "raw_sha256", "raw_at")
+_GATHERED = (
+    *("agent", "model", "phase", "sounding", "round", "attempt"),
+    *("tool_calls", "sent_at", "tokens_in", "tokens_out", "tokens_reasoning", "cost", "host"),
+)
+"""What a turn may have from its later twin: a shorter dump of the same session lacks it, and is no other reading."""
+_columns = rows.turns.c
+_find_turns = (
+    sa.select(
+        _columns.entry,
+        _columns.recorded_failure.is_not(None).label("failed"),
+        _columns.duplicate_of,
+        (_columns.id - _columns.ordinal).label("first"),
+        *(_columns[name] for name in (*_EXACT, *_GATHERED)),
+    )
+    .where(_columns.session_id == sa.bindparam("session"))
+    .order_by(_columns.ordinal)
+    .execution_options(yield_per=1000)
+)
+
+
+@dataclass(slots=True)
+class _Compared:
+    """The turns that were compared: where they stand, and which of them failed in the store and in what came."""
+
+    tally: Tally = field(default_factory=Tally)
+    stored: set[int] = field(default_factory=set)
+    came: set[int] = field(default_factory=set)
+    entry: int = -1
+
+    def same(self, turn: Turn, row: sa.Row[Any]) -> bool:
+        place = self.tally.place(turn.entry, turn.kind, turn.written_by_model, turn.duplicate_of)
+        self.entry = turn.entry
+        if row.failed:
+            self.stored.add(place.ordinal)
+        if turn.failure is not None:
+            self.came.add(place.ordinal if place.original is None else place.original)
+        if turn.answers is not None and (answered := self.tally.answered(turn.answers)) is not None:
+            self.came.add(answered)
+        original = None if row.duplicate_of is None else row.duplicate_of - row.first
+        return (row.entry, original) == (turn.entry, place.original) and _as_stored(turn, row)
+
+
+def same_reading(connection: sa.Connection, session_id: int, turns: Iterable[Turn]) -> bool:
+    """Whether `turns` are what is stored of the session, as far as both go, and end between two entries."""
+    compared = _Compared()
+    with connection.execute(_find_turns, {"session": session_id}) as result:
+        stored_rows = iter(result)
+        for turn in turns:
+            if (row := next(stored_rows, None)) is None:
+                return turn.entry != compared.entry and compared.came <= compared.stored
+            if not compared.same(turn, row):
+                return False
+        following = next(stored_rows, None)
+    return (following is None or following.entry != compared.entry) and compared.came <= compared.stored
+
+
+def _as_stored(turn: Turn, row: sa.Row[Any]) -> bool:
+    values = _row(turn)
+    columns = row._mapping
+    if any(values[name] != columns[name] for name in _EXACT):
+        return False
+    for name in _GATHERED:
+        stored_value = row_values.utc(columns[name]) if name == "sent_at" else columns[name]
+        if values[name] is not None and values[name] != stored_value:
+            return False
+    return True
+
+
+def _row(turn: Turn) -> row_values.Row:
+    raw = row_values.encoded(turn.raw)
+    try:
+        return row_values.turn_row(turn, raw)
+    except RecursionError:  # stored without its entry, as `SessionRows` does
+        return row_values.turn_row(replace(turn, source=None, raw_at=None, tool_calls=None), raw)
+
 
 _DIGEST = 32
 _find_revisions = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import itemgetter
@@ -13,11 +13,11 @@ from typing import Any
 from webapp import jsontext
 from webapp.dumps.records import Turn
 from webapp.exports.session_dump import whole_entry
+from webapp.jsontext import canonical as canonical
 from webapp.parsing import Trace, failure_group
 from webapp.store.db import packing
 from webapp.store.db.short_text import short
 from webapp.store.write.declarations import declared
-from webapp.store.write.value_digest import value_digest
 
 Row = dict[str, Any]
 Values = tuple[Any, ...]
@@ -200,3 +200,11 @@ PARSE = (
 )
 REPAIR = ("turn_id", "profile", "repair", "count")
 """The columns of what is prepared before its session has a number: first those that this number changes."""
+
+
+def value_digest(values: Sequence[Any]) -> int | None:
+    """64 bits, signed, of the SHA-256 of `canonical`; None where that is."""
+    text = canonical(values)
+    if text is None:
+        return None
+    return int.from_bytes(hashlib.sha256(text.encode("ascii")).digest()[:8], "big", signed=True)
