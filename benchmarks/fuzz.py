@@ -75,7 +75,6 @@ PAGES = (
     "/dumps/{1}/file",
     "/statistics",
     "/labels",
-    "/patterns",
     "/api/sessions",
     "/compare?left={0}&right={0}",
     "/profiles/fencepost/responses",

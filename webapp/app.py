@@ -25,7 +25,6 @@ from webapp.web import (
     machine_logs,
     metrics,
     palette,
-    patterns,
     playground,
     prefix,
     profiles,
@@ -53,7 +52,7 @@ BLUEPRINTS = (
     *(session_pages, growth, turn_pages, turn_diff, responses, selection, saved_views),
     *(dump_pages, job_pages, mapping_api, mapping_pages, exports, export_jobs, home_pages, traces),
     *(failure_pages, failure_actions, failures_api, queue_pages),
-    *(profiles, compare_pages, runs, tasks, palette, patterns, playground),
+    *(profiles, compare_pages, runs, tasks, palette, playground),
     *(login, account_pages, admin_pages, audit_pages, oidc_login),
     *(guide, machine_logs, reference_pages, help_pages, health, metrics),
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from webapp.web.playground import pack
 
@@ -23,7 +23,6 @@ PAGES = (
     "/sessions?q=braces",
     "/sessions?model=nobody",
     "/responses?by=model",
-    "/patterns",
     "/selection/compare",
     "/compare?a=direct&b=fencepost",
     "/responses",
@@ -47,6 +46,7 @@ PAGES = (
     STORY,
     f"{STORY}?q=braces",
     f"{STORY}/turns/0",
+    "/diff?a=ui_run_764686752e2f.12&b=ui_run_764686752e2f.14",
     f"{STORY}/turns/12",
     f"{STORY}/turns/12?profile=fencepost",
     "/sessions/nobody",
@@ -128,9 +128,11 @@ def test_a_page_has_no_violation(looked: Page, path: str) -> None:
 
 def test_the_dialog_of_keys_the_help_of_search_and_a_rows_menu_have_none(looked: Page) -> None:
     looked.goto("/")
-    looked.keyboard.press("?")
-    assert violations(looked, TAGS) == []
-    looked.keyboard.press("Escape")
+    for pressed, dialog in (("?", "#keys dt[data-of]:visible"), ("Control+k", "#palette li a")):
+        looked.keyboard.press(pressed)
+        expect(looked.locator(dialog).first).to_be_visible()
+        assert violations(looked, TAGS) == []
+        looked.keyboard.press("Escape")
     looked.get_by_role("button", name="How to search").click()
     assert violations(looked, TAGS) == []
     looked.keyboard.press("Escape")

@@ -245,7 +245,7 @@ def test_a_view_cannot_lead_elsewhere(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/sessions", "/responses", "/patterns", "/selection/compare", "/sessions/s", "/sessions/s/turns/0"]
+    "path", ["/", "/sessions", "/responses", "/selection/compare", "/sessions/s", "/sessions/s/turns/0"]
 )
 def test_no_page_loads_more_than_sixty_kilobytes_of_our_css_and_javascript(
     client: FlaskClient, bring: Callable[..., None], path: str
@@ -254,8 +254,7 @@ def test_no_page_loads_more_than_sixty_kilobytes_of_our_css_and_javascript(
     page = client.get(path, query_string={"ids": keys(client).values()} if path == "/selection/compare" else {}).text
     own = {link.partition("?")[0] for link in Links(page).found if re.match(r"/static/[^/]+\.(css|js)", link)}
     sizes = {name: (STATIC.parent / name.lstrip("/")).stat().st_size for name in own}
-    most = 90_000 if path == "/patterns" else 60_000  # the one page that shows the parts of all others
-    assert sizes and sum(sizes.values()) <= most, sizes
+    assert sizes and sum(sizes.values()) <= 60_000, sizes
 
 
 def test_answers_read_by_names_are_said_to_be(client: FlaskClient) -> None:

@@ -24,7 +24,7 @@ ROUTES = {
         homes.ask homes.index homes.question homes.show homes.show_api
         labels.causes.index labels.index labels.lists.disagreements labels.lists.index
         labels.name.ask labels.name.tell labels.turn.list_api labels.value
-        machine_logs.index mapping_api.suggest mappings.index mappings.make metrics.show palette.found patterns.index
+        machine_logs.index mapping_api.suggest mappings.index mappings.make metrics.show palette.found
         playground.case playground.index playground.markdown playground.raw playground.read
         profiles.index profiles.list_api profiles.responses profiles.show
         responses.index responses.list_api runs.show runs.show_api tasks.index tasks.show
