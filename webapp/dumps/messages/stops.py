@@ -43,7 +43,7 @@ REASONS = {
 _BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
 _NOTHING = ("", "null", "none", "unspecified", "finish_reason_unspecified", "in_progress", "queued")
 _KEYS = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
-_INTO = ("response", "message", "output", "choices", "candidates", "response_metadata")
+_INTO = ("response", "message", "output", "choices", "candidates", "response_metadata", "kwargs", "data")
 _DEPTH = 5
 
 
