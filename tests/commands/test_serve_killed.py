@@ -28,7 +28,7 @@ from webapp.store.models import Dump, Parse, Session, Task, Turn
 from webapp.web.dumps import worker_process
 
 ROOT = Path(__file__).resolve().parents[2]
-SESSIONS, ENTRIES = 400, 20
+SESSIONS, ENTRIES = 200, 20
 STANDS_STILL = """
 import sys
 from webapp.cli import main
@@ -170,31 +170,42 @@ def test_half_a_body_leaves_nothing(server: Server, tmp_path: Path) -> None:
         assert whole() == SESSIONS
 
 
-def test_a_replay_whose_command_was_killed_ends_behind_the_server(server: Server, tmp_path: Path) -> None:
-    """Nobody starts it again, or the server."""
-    assert server.ask("POST", "/api/dumps?filename=a.jsonl", lines())[0] == 201
-    environ = {**os.environ, "FENCEPOST_DATA": str(tmp_path), "FENCEPOST_DATABASE": ""}
-    command = subprocess.Popen([sys.executable, "-m", "webapp", "replay", "crewai"], cwd=ROOT, env=environ)
-    engine = sa.create_engine(f"sqlite:///{tmp_path / 'fencepost.sqlite3'}")
+def killed_command(server: Server, data: Path, words: list[str], state: Any) -> Any:
+    """A command that is killed while `state` asks the database for "running" or "reading": what asks on behind it.
 
-    def replay_is(*states: str | None) -> str | None:
-        until = time.monotonic() + 60
-        while (state := one(sa.select(Task.state).where(Task.kind == "replay"))) not in states:
-            assert time.monotonic() < until, state
-            time.sleep(0.05)
-        return state
+    Nobody starts it again, or the server.
+    """
+    environ = {**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": ""}
+    command = subprocess.Popen([sys.executable, "-m", "webapp", *words], cwd=ROOT, env=environ)
+    engine = sa.create_engine(f"sqlite:///{data / 'fencepost.sqlite3'}", poolclass=sa.NullPool)
 
     def one(query: Any) -> Any:
         with engine.connect() as connection:
             return connection.scalar(query)
 
-    try:
-        replay_is("running")
-        command.kill()
-        command.wait()
-        assert replay_is("running", "done") == "running", "it was to be killed over it"
-        replay_is("done")
-        parsed = sa.select(sa.func.count()).select_from(Parse).where(Parse.profile == "crewai")
-        assert one(parsed) == SESSIONS * ENTRIES
-    finally:
-        engine.dispose()
+    def wait(*states: str) -> str:
+        until = time.monotonic() + 60
+        while (seen := one(state)) not in states:
+            assert time.monotonic() < until, seen
+            time.sleep(0.01)
+        return str(seen)
+
+    wait("running", "reading")
+    command.kill()
+    command.wait()
+    assert wait("running", "reading", "done") != "done", "it was to be killed over it"
+    wait("done")
+    return one
+
+
+def test_a_replay_whose_command_was_killed_ends_behind_the_server(server: Server, tmp_path: Path) -> None:
+    assert server.ask("POST", "/api/dumps?filename=a.jsonl", lines())[0] == 201
+    state = sa.select(Task.state).where(Task.kind == "replay")
+    one = killed_command(server, tmp_path, ["replay", "crewai"], state)
+    assert one(sa.select(sa.func.count()).where(Parse.profile == "crewai")) == SESSIONS * ENTRIES
+
+
+def test_an_ingest_whose_command_was_killed_ends_behind_the_server(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(lines(" and so on" * 50))
+    one = killed_command(server, tmp_path, ["ingest", str(tmp_path / "a.jsonl")], sa.select(Dump.state))
+    assert one(sa.select(sa.func.count()).select_from(Session)) == SESSIONS

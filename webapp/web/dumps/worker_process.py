@@ -59,7 +59,7 @@ class WorkerSupervisor:
     def take_up(self) -> None:
         """See to it that there is a worker where work is left, by a command that was killed, too."""
         with self._engine.connect() as connection:
-            is_left = is_work_left(connection)
+            is_left = is_work_left(connection) or dumps.are_being_read(connection)
         if is_left:
             self.wake()
 
