@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
@@ -61,7 +62,7 @@ class Server:
                 return answer.status, answer.read()
         except HTTPError as refused:
             return refused.code, refused.read()
-        except (URLError, OSError):
+        except (URLError, OSError, HTTPException):
             return 0, b""
 
     def kill(self) -> str:
