@@ -58,13 +58,13 @@ def test_an_attempt_and_a_verdict() -> None:
         ((0, 0, 0), "", "No response was recorded in this session."),
         ((1, 0, 0), "", "1 response, none failed."),
         ((3, 0, 0), "A loop.", "A loop. 3 responses, none failed."),
-        ((3, 1, 1), "", "1 of 3 responses failed under `direct`; Fencepost can read it."),
+        ((3, 1, 1), "", "1 of 3 responses failed (parser `direct`); Fencepost can read it."),
         (
             (3, 2, 1),
             "A.",
-            "A. 2 of 3 responses failed under `direct`; Fencepost can read 1 of them.",
+            "A. 2 of 3 responses failed (parser `direct`); Fencepost can read 1 of them.",
         ),
-        ((3, 2, 0), "", "2 of 3 responses failed under `direct`."),
+        ((3, 2, 0), "", "2 of 3 responses failed (parser `direct`)."),
     ],
 )
 def test_a_session(counts: tuple[int, int, int], findings: str, sentence: str) -> None:

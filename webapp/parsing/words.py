@@ -226,7 +226,7 @@ def session_sentence(
     else:
         reads = "it" if failed == 1 else "all of them" if rescued == failed else f"{rescued:,} of them"
         ending = f"; Fencepost can read {reads}." if rescued else "."
-        sentence = f"{failed:,} of {counted(responses, 'response')} failed under `{home}`{ending}"
+        sentence = f"{failed:,} of {counted(responses, 'response')} failed (parser `{home}`){ending}"
     return f"{findings} {sentence}" if findings else sentence
 
 
