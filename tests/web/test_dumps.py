@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
+import sqlite3
+import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ from flask import Flask, request
 from flask.testing import FlaskClient
 
 from tests.web.test_doors import entry, windlass
+from webapp.dumps import sqlite_tables
 from webapp.store.db import disk_full
 from webapp.store.ingest import dump_files
 from webapp.store.jobs.worker import WORKER
@@ -92,17 +97,30 @@ def test_the_api_leaves_a_file_to_the_worker_where_asked(app: Flask, client: Fla
     assert client.get("/api/jobs/2").status_code == 404
 
 
-@pytest.mark.parametrize("start", [b"SQLite format 3\0", b"PAR1"])
+def packed_rows(path: Path) -> dict[str, bytes]:
+    """A SQLite file, as it is, compressed, and in an archive."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (role TEXT, content TEXT)")
+        connection.execute("INSERT INTO t VALUES ('assistant', '{}')")
+        connection.commit()
+    content, archive = path.read_bytes(), io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as members:
+        members.writestr("a.db", content)
+    return {"a.db": content, "a.db.gz": gzip.compress(content), "a.zip": archive.getvalue()}
+
+
 def test_no_request_makes_rows_of_what_a_library_reads(
-    client: FlaskClient, monkeypatch: pytest.MonkeyPatch, start: bytes
+    app: Flask, client: FlaskClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker does, which may die over it; what was looked at of the file is not lost."""
+    """The worker does, which may die over it."""
     monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
-    content = start + bytes(100)
-    for sent in ({"data": content}, {"data": {"file": (io.BytesIO(content), "a")}}):
-        answer = client.post("/api/dumps?filename=a", **sent)
-        assert answer.status_code == 202
-        assert client.get(answer.json["job"]["url"]).json["job"]["bytes"] == len(content)
+    monkeypatch.setattr(sqlite_tables, "_fill", lambda *_: pytest.fail("it was read in a request"))
+    for number, (name, content) in enumerate(packed_rows(tmp_path / "a.db").items()):
+        answer = client.post(f"/api/dumps?filename={name}", data=content)
+        assert answer.status_code == 202, answer.json
+        assert client.get(answer.json["job"]["url"]).json["job"]["filename"] == name
+        assert send(client, (content, name)).status_code == 302
+        assert len(list(dump_files.incoming(app.config["SETTINGS"].data).glob("job-*"))) == 2 * number + 2
 
 
 def test_a_job_that_another_server_left_is_taken_over(app: Flask, client: FlaskClient) -> None:

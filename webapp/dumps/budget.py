@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from time import thread_time
 from typing import TypeVar
 
-from webapp.dumps.records import TooLarge
+from webapp.dumps.records import LeftToWorker, TooLarge
 
 PIECE = 1024 * 1024
 RATIO = 200
@@ -43,6 +43,8 @@ class Budget:
     free: int = FREE
     is_strict: bool = False
     """whether a request brought it packed: a kilobyte may be an item of 64 million characters, a gigabyte in memory"""
+    leaves_rows: bool = False
+    """whether what a library makes rows of is left to the worker, which may die over it"""
     out: int = 0
     spent: float = 0.0
     """seconds of processor time"""
@@ -56,6 +58,11 @@ class Budget:
             raise TooLarge(f"it is larger than {size}, the most that is taken", at)
         if self.out > max(self.free, RATIO * self.came):
             raise TooLarge(f"a decompression bomb: {self.came} bytes became more than {self.out // PIECE} MB", at)
+
+    def make_rows(self) -> None:
+        """A library is to make rows of a file. Raises `LeftToWorker` in a request."""
+        if self.leaves_rows:
+            raise LeftToWorker
 
     def timed(self, items: Iterable[_T], at: str) -> Iterator[_T]:
         """The items; making them takes time, what is done with them does not count."""

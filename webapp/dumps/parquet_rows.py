@@ -28,6 +28,7 @@ def rows(source: Source) -> Iterator[dict[str, Any]]:
         raise BadDump(
             f"this is Parquet, which needs the library pyarrow: {install_extra('parquet')}", "byte 0"
         ) from error
+    source.budget.make_rows()
     source.file.seek(source.start)
     budget, number = source.budget.anew(), 0
     try:

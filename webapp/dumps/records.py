@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["prompt", "response", "tool_call", "tool_result", "error", "event"]
@@ -27,6 +28,12 @@ class BadDump(ValueError):
         super().__init__(reason)
         self.reason = reason
         self.at = at
+
+
+class LeftToWorker(Exception):
+    """A library makes the rows of this file, which no request waits for; `path` is the file, where it was kept."""
+
+    path: Path | None = None
 
 
 class TooLarge(BadDump):

@@ -117,6 +117,7 @@ class Tables:
 @contextmanager
 def opened_tables(source: Source) -> Iterator[Tables]:
     """The tables of `source`. Raises `BadDump` where it is no SQLite file, or damaged."""
+    source.budget.make_rows()
     with tempfile.TemporaryDirectory(prefix="sqlite-") as folder:
         path = Path(folder) / "copy.db"
         source.file.seek(0)

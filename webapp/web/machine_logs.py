@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response
 
 from webapp.parsing.words import counted
 from webapp.scan.files import Found, on_this_machine
-from webapp.web.dumps.uploads import ClientStream, UploadOptions, queue_upload
+from webapp.web.dumps.uploads import UploadOptions, queue_upload
 from webapp.web.render import page
 
 blueprint = Blueprint("machine_logs", __name__, url_prefix="/machine-logs")
@@ -45,7 +45,7 @@ def add() -> Response:
         if program in ("", file.program):
             try:
                 with Path(file.path).open("rb") as stream:
-                    queue_upload(ClientStream(stream), file.name, UploadOptions(None, None, None))
+                    queue_upload(stream, file.name, UploadOptions(None, None, None))
             except OSError as error:
                 flash(f"{file.path} cannot be read: {error.strerror or error}")
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import sys
 import threading
@@ -23,6 +24,13 @@ _BETWEEN = 60.0
 """… and those between two looks for them: a request with hundreds of files looked at all of them for each"""
 JOB = "job-"
 """How the files begin that a job owns: they stay until it ends, however long that takes."""
+
+
+def for_job(path: Path) -> Path:
+    """Where a job owns a file of the folder for incoming ones, which is moved there."""
+    target = path.with_name(f"{JOB}{secrets.token_hex(8)}")
+    path.rename(target)
+    return target
 
 
 def folder(data: Path) -> Path:

@@ -15,7 +15,7 @@ from webapp.config import Settings
 from webapp.dumps import budget
 from webapp.dumps.budget import Budget
 from webapp.dumps.formats.mapped import plugin as _mapped
-from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.dumps.records import BadDump, LeftToWorker, UnknownFormat
 from webapp.dumps.session_keys import told_key
 from webapp.dumps.spool import Spooled, spool
 from webapp.store.db import database, disk_full
@@ -46,8 +46,11 @@ def ingest(
     mapping: Mapping[str, str] | None = None,
     watch: Progress | None = None,
     by_request: bool = False,
+    leaves_rows: bool = False,
 ) -> IngestResult:
     """Store the sessions of `stream`; of what came `by_request`, read now or by the worker, packed items are limited.
+
+    With `leaves_rows` it raises `LeftToWorker`, with the spooled file, where a library is to make rows of it.
 
     `home` is the profile that the sessions' own program used, over what the dump says. Raises `BadDump` and
     `UnknownFormat` after all that could be read is stored and the dump is noted as failed; the same bytes are
@@ -66,7 +69,7 @@ def ingest(
             dump_locks.slot(engine, watch.moved),
             dump_locks.reading(engine, settings, spooled.sha256, watch.moved),
             disk_full.in_words(),
-            budget.reading(_budget_of(spooled, by_request)),
+            budget.reading(_budget_of(spooled, by_request, leaves_rows)),
         ):
             reread_dump = _read_otherwise(engine, spooled.sha256, mapping)
             if reread_dump is None and (result := _already(engine, spooled.sha256)) is not None:
@@ -75,12 +78,16 @@ def ingest(
                 format = sniffed(spooled, filename)  # noqa: A001
             reading = DumpIngest(engine, settings, spooled, filename, format, home, reread_dump, mapping, watch)
             return _with_home(engine, _replacing(engine, reread_dump, reading.run()), home)
+    except LeftToWorker as left:
+        left.path = dump_files.for_job(spooled.path)
+        raise
     finally:
         spooled.path.unlink(missing_ok=True)
 
 
-def _budget_of(spooled: Spooled, by_request: bool) -> Budget:
-    return Budget(spooled.packed or spooled.bytes, is_strict=by_request and spooled.packed is not None)
+def _budget_of(spooled: Spooled, by_request: bool, leaves_rows: bool) -> Budget:
+    is_strict = by_request and spooled.packed is not None
+    return Budget(spooled.packed or spooled.bytes, is_strict=is_strict, leaves_rows=leaves_rows)
 
 
 def ingest_again(

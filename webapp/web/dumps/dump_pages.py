@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 from flask import Blueprint, Response, current_app, flash, redirect, render_template, request, send_file, url_for
 from werkzeug.datastructures import FileStorage
@@ -32,7 +32,6 @@ from webapp.web.api.shapes import TEXT
 from webapp.web.api.work import QUEUED, READ, UPLOAD
 from webapp.web.dumps import dump_rows, upload_answers, uploads, worker_process
 from webapp.web.dumps.uploads import (
-    ClientStream,
     RefusedUpload,
     UploadOptions,
     ingest_upload,
@@ -105,10 +104,10 @@ def upload() -> AnyResponse | tuple[str, int]:
 def _taken(file: FileStorage, how: UploadOptions) -> Taken:
     name = file.filename or "upload"
     if keys := uploads.keys_to_ask_about(cast(BinaryIO, file.stream), name, how):
-        return queue_upload(ClientStream(file.stream), name, how, keys)
+        return queue_upload(file.stream, name, how, keys)
     if uploads.is_small(file.stream):
-        return ingest_upload(ClientStream(file.stream), name, how)
-    return queue_upload(ClientStream(file.stream), name, how)
+        return ingest_upload(file.stream, name, how)
+    return queue_upload(file.stream, name, how)
 
 
 def _row(name: str, result: Taken) -> dump_rows.DumpRow:
@@ -221,15 +220,18 @@ def read_again(ident: str) -> AnyResponse:
 )
 def upload_api() -> tuple[Response, int]:
     how = upload_options(request.args)
-    files = [(ClientStream(request.stream), request.args.get("filename") or "upload")]
+    files: list[tuple[IO[bytes], str]] = [(request.stream, request.args.get("filename") or "upload")]
     if request.mimetype == "multipart/form-data":
-        files = [(ClientStream(file.stream), file.filename or "upload") for file in request.files.getlist("file")]
+        files = [(file.stream, file.filename or "upload") for file in request.files.getlist("file")]
     if not files:
         return refused("no_file", "the form has no part called file")
-    if request.args.get("background") == "1" or any(stream.is_computed() for stream, _ in files):
+    if request.args.get("background") == "1":
         return upload_answers.queued([queue_upload(stream, name, how) for stream, name in files])
     before = arrival.last_change(db.engine)
-    results = [ingest_upload(stream, name, how) for stream, name in files]
+    taken = [ingest_upload(stream, name, how) for stream, name in files]
+    if numbers := [one for one in taken if isinstance(one, int)]:
+        return upload_answers.queued(numbers)
+    results = [one for one in taken if not isinstance(one, int)]
     if request.args.get("format") == "recorder":
         keys = [key for result in results if isinstance(result, IngestResult) for key in result.keys]
         arrival.mark_watched(db.engine, keys, before)

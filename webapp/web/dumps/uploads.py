@@ -16,8 +16,8 @@ from werkzeug.exceptions import BadRequest, ClientDisconnected
 
 from webapp import dumps as readers
 from webapp.dumps.budget import Budget, reading
-from webapp.dumps.packing import COMPUTED, HOLDING_MORE, LONGEST_MARK
-from webapp.dumps.records import BadDump, TooLarge, Turn, UnknownFormat
+from webapp.dumps.packing import HOLDING_MORE, LONGEST_MARK
+from webapp.dumps.records import BadDump, LeftToWorker, TooLarge, Turn, UnknownFormat
 from webapp.dumps.session_keys import OPTION, SessionKeys
 from webapp.dumps.source import ZIPS
 from webapp.dumps.spool import spool_beginning
@@ -104,11 +104,16 @@ def upload_options(values: Mapping[str, str]) -> UploadOptions:
     return UploadOptions(values.get("format") or None, values.get("home") or None, mapping)
 
 
-def ingest_upload(stream: ClientStream, filename: str, how: UploadOptions) -> IngestResult | RefusedUpload:
-    watch = Progress()
-    options = how.for_ingest() | {"filename": filename, "watch": watch, "by_request": True}
+def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> IngestResult | RefusedUpload | int:
+    """What became of a file; the number of the job that reads it where that is left to the worker."""
+    watch, settings = Progress(), current_app.config["SETTINGS"]
+    options = how.for_ingest() | {"filename": filename, "watch": watch, "by_request": True, "leaves_rows": True}
     try:
-        return ingest(db.engine, current_app.config["SETTINGS"], cast(BinaryIO, stream), **options)
+        return ingest(db.engine, settings, cast(BinaryIO, _ClientStream(stream)), **options)
+    except LeftToWorker as left:
+        number = imports.ask(db.engine, settings, filename=filename, path=left.path, **how.for_ingest())
+        worker_process.wake()
+        return number
     except UnknownFormat as error:
         return RefusedUpload(filename, 415, "unknown_format", str(error), "byte 0", watch.dump)
     except TooLarge as error:
@@ -119,10 +124,10 @@ def ingest_upload(stream: ClientStream, filename: str, how: UploadOptions) -> In
         return RefusedUpload(filename, 507, disk_full.CODE, str(error), None, watch.dump)
 
 
-def queue_upload(stream: ClientStream, filename: str, how: UploadOptions, keys: dict[str, Any] | None = None) -> int:
+def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: dict[str, Any] | None = None) -> int:
     """Keep one file for the worker, or with `keys` until somebody says how it is read; gives the job's number."""
     settings = current_app.config["SETTINGS"]
-    path = imports.own(settings, cast(BinaryIO, stream))
+    path = imports.own(settings, cast(BinaryIO, _ClientStream(stream)))
     number = imports.ask(db.engine, settings, filename=filename, path=path, keys=keys, **how.for_ingest())
     if keys is None:
         worker_process.wake()
@@ -143,18 +148,18 @@ def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> di
     None where nobody is to be asked: somebody is where keys give different numbers of sessions, or who wants to be.
     What is wrong with the file is said when it is read.
     """
-    size, start = _size_and_start(stream)
-    if how.mapping is not None or (start.startswith(COMPUTED) and not how.ask):
+    if how.mapping is not None:
         return None
     incoming = dump_files.incoming(current_app.config["SETTINGS"].data)
+    size, start = _size_and_start(stream)
     is_zip = start.startswith(ZIPS)  # its list of members stands at its end
     path = spool_beginning(stream, incoming, most=sys.maxsize if is_zip else LOOKED_AT)
     try:
-        with reading(Budget(size, is_strict=start.startswith(HOLDING_MORE))):
+        with reading(Budget(size, is_strict=start.startswith(HOLDING_MORE), leaves_rows=True)):
             keys = readers.session_keys(path, filename, format=how.format, most=LOOKED_AT)
             asks = how.ask or (keys is not None and not keys.is_sure)
             return asdict(keys or _NO_KEYS) | {"preview": _first_turns(path, filename, how)} if asks else None
-    except (BadDump, UnknownFormat):
+    except (BadDump, UnknownFormat, LeftToWorker):
         return None
     finally:
         stream.seek(0)
@@ -169,10 +174,9 @@ def _first_turns(path: Path, filename: str, how: UploadOptions) -> list[dict[str
 
 
 def is_small(stream: IO[bytes]) -> bool:
-    """Whether a spooled file is read so fast, and by our own code, that its sender can wait for it."""
+    """Whether a spooled file is read so fast that its sender can wait for it."""
     size, start = _size_and_start(stream)
-    most = AT_ONCE_PACKED if start.startswith(HOLDING_MORE) else AT_ONCE
-    return size <= most and not start.startswith(COMPUTED)
+    return size <= (AT_ONCE_PACKED if start.startswith(HOLDING_MORE) else AT_ONCE)
 
 
 def _size_and_start(stream: IO[bytes]) -> tuple[int, bytes]:
@@ -184,18 +188,11 @@ def _size_and_start(stream: IO[bytes]) -> tuple[int, bytes]:
     return size, start
 
 
-class ClientStream:
+class _ClientStream:
     """What a client sends, which may end early: then nothing of it is taken."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self._start = b""
-
-    def is_computed(self) -> bool:
-        """Whether a library makes its rows, which only a process that may die over them is to do."""
-        while len(self._start) < LONGEST_MARK and (more := self._sent(LONGEST_MARK - len(self._start))):
-            self._start += more
-        return self._start.startswith(COMPUTED)
 
     @property
     def name(self) -> Any:
@@ -205,10 +202,6 @@ class ClientStream:
         self._stream.flush()
 
     def read(self, size: int = -1) -> bytes:
-        start, self._start = (self._start, b"") if size < 0 else (self._start[:size], self._start[size:])
-        return start + self._sent(size if size < 0 else size - len(start))
-
-    def _sent(self, size: int) -> bytes:
         try:
             return self._stream.read(size)
         except ClientDisconnected as cut:
