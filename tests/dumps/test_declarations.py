@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.parsing import _cases
 from webapp.dumps import Turn, read
 from webapp.dumps.messages.declarations import declared_in
 
@@ -146,58 +147,40 @@ STREAM = "".join(
     f"data: {json.dumps({'id': 'c', 'object': 'chat.completion.chunk', 'choices': [choice]})}\n\n"
     for choice in (CHUNK, {"index": 0, "delta": {}, "finish_reason": "tool_calls"})
 )
-URL = "https://h/v1/chat/completions"
-HEAD = {"headers": [], "status": 200, "content": {"text": json.dumps(BODY)}}
-HAR = {
-    "log": {
-        "version": "1.2",
-        "entries": [
-            {
-                "startedDateTime": "2026-01-01T00:00:00Z",
-                "request": {"method": "POST", "url": URL, "postData": {"text": json.dumps(CHAT)}},
-                "response": HEAD,
-            }
-        ],
-    }
-}
-LANGSMITH = {
-    "id": "r",
-    "run_type": "llm",
-    "trace_id": "t",
-    "name": "m",
-    "inputs": {"messages": CHAT["messages"]},
-    "outputs": BODY,
-    "extra": {"invocation_params": {"tools": CHAT["tools"]}},
-}
-LANGFUSE = {
-    "trace": {"id": "t"},
-    "observations": [
-        {
-            "id": "o",
-            "traceId": "t",
-            "type": "GENERATION",
-            "startTime": "2026-01-01T00:00:00Z",
-            "input": CHAT,
-            "output": MESSAGE,
-        }
-    ],
-}
 
 
 @pytest.mark.parametrize(
     "dump",
     [
         {"request": CHAT, "response": BODY},
-        {"method": "POST", "uri": URL, "request": CHAT, "response_text": STREAM},
+        {"method": "POST", "uri": "https://h/v1/chat/completions", "request": CHAT, "response_text": STREAM},
         {"id": "x", "request": {"body": CHAT}, "response": BODY},
-        {"model_parameters": {"tools": CHAT["tools"]}, "messages": CHAT["messages"], "response": BODY},
-        *(HAR, LANGSMITH, LANGFUSE),
+        {"model_parameters": {"tools": CHAT["tools"]}, "messages": CHAT["messages"], "response": BODY},  # LiteLLM's
+        {"proxy_server_request": {"tools": CHAT["tools"]}, "messages": CHAT["messages"], "response": BODY},
     ],
 )
 def test_a_dump_declares(dump: dict[str, Any], tmp_path: Path) -> None:
     turn = only_call(tmp_path, dump)
-    assert turn.declared == {"tools": T} and turn.arguments == "written"
-    assert dump is LANGFUSE or turn.stop == ("tool_call", "tool_calls")
+    assert (turn.declared, turn.arguments, turn.stop) == ({"tools": T}, "written", ("tool_call", "tool_calls"))
+
+
+CARRIERS = (
+    *("langsmith", "langfuse", "mlflow", "phoenix", "weave", "braintrust", "inspect_ai", "har", "vcr", "http_log"),
+    *("otlp", "jaeger", "nock"),
+)
+
+
+@pytest.mark.parametrize("name", CARRIERS)
+def test_a_carrier_declares(name: str, tmp_path: Path) -> None:
+    """As the small files of its format's cases have it."""
+    declared: dict[str, Any] = {}
+    for number, case in enumerate(_cases.read(Path(__file__).parent / f"formats/cases/{name}.md")):
+        (path := tmp_path / str(number)).write_text(case.raw)
+        turns = [turn for turn in read(path, "dump") if isinstance(turn, Turn) and turn.kind == "tool_call"]
+        declared = next((turn.declared for turn in turns if turn.declared), declared)
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    assert (declared["tools"], declared["max_tokens"]) == ([{"name": "t", "schema": schema}], 9)
+    assert declared.get("response_format", {"schema": schema})["schema"] == schema
 
 
 RECORDING = {"session_id": "s", "recorded_at": "2026-01-01T00:00:00Z"}

@@ -14,6 +14,8 @@ from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTur
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import members
 from webapp.dumps.entries import entry_or_problem, nested, objects
+from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.stops import stop_of
 from webapp.dumps.messages.turns import each_with, error_turns, message_turns, spent
 from webapp.dumps.records import Problem
 from webapp.dumps.stream import walk
@@ -102,8 +104,9 @@ def _message(value: dict[str, Any], sample: _Sample) -> list[PlacedTurn]:
         return error_turns(error["message"], "sample", ("sample_error", "message"))
     event = sample.calls.get(str(value.get("id")), {})
     once = spent(as_object(event.get("output")).get("usage"))
-    when = moment(event.get("timestamp"))
-    turns = message_turns(value, sample, once=once, model=text(value.get("model")), sent_at=when)
+    sample.declares(declared_in(event))
+    about = {"sent_at": moment(event.get("timestamp")), "stop": stop_of(event), "declared": sample.declared}
+    turns = message_turns(value, sample, once=once, model=text(value.get("model")), **about)
     return each_with(turns, failure=_parsing_error(value))
 
 

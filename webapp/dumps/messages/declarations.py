@@ -1,8 +1,8 @@
 """What a request declares: its tools with their schemas, which of them may be called, and the form of the answer.
 
 One shape for all providers, `{"tools": [{"name", "schema"}], "tool_choice", "response_format"}`, and `max_tokens`, the
-cap of the answer; webapp/contracts says
-what its parts mean. What a request does not say is not in it, and a request that says nothing declares None.
+cap of the answer; webapp/contracts says what its parts mean. What a request does not say is not in it, and a request
+that says nothing declares None.
 """
 
 from __future__ import annotations
@@ -25,18 +25,8 @@ _GENERATION = ("generationConfig", "generation_config", "config")
 _ANSWER_SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
 _HOLDERS = (
     *("request", "body", "json", "kwargs", "config", "params", "parameters", "model_parameters", "modelParameters"),
-    *(
-        "optional_params",
-        "extra",
-        "invocation_params",
-        "inputs",
-        "input",
-        "options",
-        "extra_body",
-        "request_body",
-        "req",
-    ),
-    *("model_request_parameters", "attributes", "metadata", "llm_request", "agent"),
+    *("optional_params", "extra", "invocation_params", "inputs", "input", "options", "extra_body", "request_body"),
+    *("req", "model_request_parameters", "attributes", "metadata", "llm_request", "agent", "proxy_server_request"),
 )
 """under which keys an entry has its request, or the parameters of one"""
 _CAPPED = ("generationConfig", "generation_config", "inferenceConfig", "options")
@@ -154,8 +144,8 @@ def _answer(request: dict[str, Any]) -> Declared | None:
     """The form of the answer; None where any text will do."""
     config = next((request[key] for key in _GENERATION if isinstance(request.get(key), dict)), request)
     for key in _ANSWER_SCHEMAS:
-        if isinstance(schema := config.get(key), dict):
-            return {"type": "json_schema", "schema": plain_schema(schema)}
+        if isinstance(schema := config.get(key), dict):  # within a name in Inspect's
+            return {"type": "json_schema", "schema": plain_schema(schema.get("json_schema", schema))}
     mime = config.get("responseMimeType", config.get("response_mime_type"))
     output = as_object(request.get("output_config"))
     candidates = (request.get("response_format"), as_object(request.get("text")).get("format"))
