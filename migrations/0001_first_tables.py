@@ -453,6 +453,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_turn")),
     )
     op.create_index(
+        "ix_turn_declaration_id",
+        "turn",
+        ["declaration_id"],
+        unique=False,
+        sqlite_where=sa.text("declaration_id IS NOT NULL"),
+        postgresql_where=sa.text("declaration_id IS NOT NULL"),
+    )
+    op.create_index(
         "ix_turn_duplicate_of",
         "turn",
         ["duplicate_of"],

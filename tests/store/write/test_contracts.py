@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from tests.contracts.dialects import chat
 from webapp.config import Settings
 from webapp.store.ingest.start import ingest
+from webapp.store.jobs import pruning
+from webapp.store.labels import labels
 from webapp.store.models import Declaration, Session, Turn, TurnContract
 from webapp.store.write import list_rows
 
@@ -49,7 +53,15 @@ def test_another_dump_with_the_same_tools_brings_no_other_row(engine: sa.Engine,
         line = chat(TOOLS, "count", {"n": number})
         line["response"]["choices"][0]["finish_reason"] = "length"
         stored(engine, settings, line)
+    stored(engine, settings, chat([("other", SCHEMA)], "other", {"n": 1}))
+    later = datetime.now(UTC) + timedelta(days=1)
+    with orm.Session(engine) as db:
+        labels.put(
+            db, db.scalars(sa.select(Turn).where(Turn.agent == "count")).first(), author="ann", judgement="right"
+        )
+        assert db.scalar(sa.select(sa.func.count()).select_from(Declaration)) == 2
+    assert pruning.prune(engine, settings, later).sessions == 3
     with engine.connect() as connection:
-        assert connection.scalar(sa.select(sa.func.count()).select_from(Declaration)) == 1
+        assert [one["tools"][0]["name"] for one in connection.scalars(sa.select(Declaration.content))] == ["count"]
         stops = connection.execute(sa.select(Turn.stop, Turn.stop_said).where(Turn.stop.is_not(None))).all()
         assert {tuple(stop) for stop in stops} == {("length", "length")}

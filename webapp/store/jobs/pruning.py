@@ -19,6 +19,7 @@ from webapp.store.jobs import task_locks
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions import deletion
 from webapp.store.tasks import PRUNE, TaskLine
+from webapp.store.write import declarations
 
 _AT_ONCE = 200
 """sessions that are hidden together before they are removed one by one"""
@@ -92,6 +93,7 @@ def work(
             if not tasks.note(connection, task.id, {"finished": gone}):
                 raise Stopped(True)
         between()
+    declarations.remove_orphans(engine)
     files, file_bytes = _drop_files(engine, settings, before)
     return asdict(Pruned(gone, left, files, file_bytes))
 

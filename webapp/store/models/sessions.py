@@ -146,6 +146,7 @@ class Turn(Base):
         sa.Index("ix_turn_session_ordinal", "session_id", "ordinal", unique=True),
         partial_index("ix_turn_recorded_failure", "id", where="recorded_failure IS NOT NULL"),
         partial_index("ix_turn_duplicate_of", "duplicate_of", where="duplicate_of IS NOT NULL"),
+        partial_index("ix_turn_declaration_id", "declaration_id", where="declaration_id IS NOT NULL"),
     )
 
     id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True, autoincrement=False)

@@ -24,7 +24,7 @@ from webapp.store.models import (
     Turn,
     turns_of,
 )
-from webapp.store.write import list_rows
+from webapp.store.write import declarations, list_rows
 
 UNDONE_FOR = timedelta(hours=1)
 """how long a deletion can be undone for sure"""
@@ -82,7 +82,10 @@ def purge(engine: sa.Engine, *, older_than: timedelta = UNDONE_FOR) -> int:
     with engine.connect() as connection:
         query = sa.select(Session.id).where(Session.deleted_at < before).order_by(Session.id)
         session_ids = [number for number in connection.scalars(query) if not _labelled(connection, number)]
-    return sum(_purge(engine, number, before) for number in session_ids)
+    gone = sum(_purge(engine, number, before) for number in session_ids)
+    if gone:
+        declarations.remove_orphans(engine)
+    return gone
 
 
 def purge_just_hidden(engine: sa.Engine, session_ids: Iterable[int]) -> int:

@@ -10,10 +10,14 @@ import sqlalchemy as sa
 
 from webapp import jsontext
 from webapp.store.db import packing
+from webapp.store.db.database import writing
 from webapp.store.db.dialect import insert_new
+from webapp.store.models import Declaration, Turn
 
 COLUMN = "declaration_id"
 _table = sa.table("declaration", sa.column("id"), sa.column("content", sa.types.NullType()))
+_LOCK = 0x4445434C
+"""an arbitrary number of our own for PostgreSQL's advisory lock: shared by who refers to declarations"""
 
 
 class Declared(NamedTuple):
@@ -47,17 +51,31 @@ def _declared(content: dict[str, Any]) -> Declared | None:
 def stored(connection: sa.Connection, content: dict[str, Any]) -> int | None:
     """The number of a declaration, which is stored where it is new; None of one that is nested too deep."""
     made = _declared(content)
-    if made is not None:
-        values = [{"id": made.id, "content": made.content}]
-        connection.execute(insert_new(connection.dialect.name, _table, values, ("id",)))
+    _store(connection, {} if made is None else {made.id: made.content})
     return None if made is None else made.id
 
 
 def put(connection: sa.Connection, names: tuple[str, ...], batch: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Turns' rows with the numbers of their declarations, which are stored where they are new."""
     at = names.index(COLUMN)
-    found: dict[int, bytes] = {row[at].id: row[at].content for row in batch if isinstance(row[at], Declared)}
-    if found:
-        values = [{"id": number, "content": found[number]} for number in sorted(found)]
-        connection.execute(insert_new(connection.dialect.name, _table, values, ("id",)))
+    _store(connection, {row[at].id: row[at].content for row in batch if isinstance(row[at], Declared)})
     return [(*row[:at], row[at].id, *row[at + 1 :]) if isinstance(row[at], Declared) else row for row in batch]
+
+
+def _store(connection: sa.Connection, found: dict[int, bytes]) -> None:
+    """Store those that are new; none of them goes before the caller commits what refers to them."""
+    if not found:
+        return
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock_shared(_LOCK)))
+    values = [{"id": number, "content": found[number]} for number in sorted(found)]
+    connection.execute(insert_new(connection.dialect.name, _table, values, ("id",)))
+
+
+def remove_orphans(engine: sa.Engine) -> int:
+    """Remove the declarations that no turn refers to any more; how many went."""
+    is_used = sa.exists().where(Turn.declaration_id == Declaration.id)
+    with writing(engine) as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        return connection.execute(sa.delete(Declaration).where(~is_used)).rowcount
