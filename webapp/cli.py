@@ -88,5 +88,9 @@ def main() -> None:
     try:
         specs.configured()
         pyproject.schemas()
+        if pyproject.tools():
+            from webapp.dumps.tools_file import configured
+
+            configured()
     except pyproject.BadSpec as bad:
         raise click.UsageError(str(bad)) from None

@@ -157,6 +157,10 @@ def _profiles(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The names of the configured parsers, those of the nearest pyproject.toml among them."""
     try:
         pyproject.schemas()
+        if pyproject.tools():
+            from webapp.dumps.tools_file import configured
+
+            configured()
         return tuple(specs.configured(environ))
     except pyproject.BadSpec as bad:
         raise BadSetting(str(bad)) from None

@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from tests.commands.conftest import Run
+from tests.dumps.formats.test_otlp import span, trace
+from webapp.capture import pyproject
 from webapp.cli import main
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -108,6 +110,25 @@ def test_tools_of_a_file_hold_where_the_log_has_none(given: object, tmp_path: Pa
         (response,) = json.loads(result.stdout)["responses"]
         assert result.exit_code == 1 and response["contract"]["source"] == "file"
     assert CliRunner().invoke(main, ["contract", without]).exit_code == 0
+
+
+def test_a_service_has_its_tools(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[tool.fencepost.tools]\nshop = "shop.json"\n')
+    (tmp_path / "shop.json").write_text(json.dumps({"result": {"tools": [{"name": "count", "inputSchema": SCHEMA}]}}))
+    calls = [{"type": "tool_call", "id": str(n), "name": "count", "arguments": {"n": n}} for n in (1, "two")]
+    said = span({"gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": calls}])})
+    for service in ("shop", "bank"):
+        (tmp_path / f"{service}.log").write_text(trace(said, resource={"service.name": service}))
+    held = [json.loads(run("contract", "--json", f"{service}.log").stdout) for service in ("shop", "bank")]
+    told = [[(one["contract"]["state"], one["contract"]["source"]) for one in each["responses"]] for each in held]
+    assert told == [[("kept", "file"), ("schema_mismatch", "file")], [("not_declared", None)] * 2]
+    assert run("ingest", "shop.log").exit_code == 0
+    (broken,) = json.loads(run("check", "--contract", "--json").stdout)["responses"]
+    assert broken["contract"]["source"] == "file"
+    (tmp_path / "pyproject.toml").write_text('[tool.fencepost.tools]\nshop = "pyproject.toml"\n')
+    pyproject._files.cache_clear()
+    assert "no JSON" in run("contract", "shop.log").stderr and run("ingest", "shop.log").exit_code == 2
 
 
 def test_wrong_use(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""[tool.fencepost] of the nearest pyproject.toml: the section, its values, and the JSON Schemas that it names."""
+"""[tool.fencepost] of the nearest pyproject.toml: the section, its values, and the JSON Schemas and tools it names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-KEYS = frozenset({"profiles", "python", "folder", "seconds", "memory", "schemas"})
+KEYS = frozenset({"profiles", "python", "folder", "seconds", "memory", "schemas", "tools"})
 
 
 class BadSpec(ValueError):
@@ -36,19 +36,29 @@ def schemas() -> Mapping[str, Path]:
     return _schemas(str(Path.cwd()))
 
 
+def tools() -> Mapping[str, Path]:
+    """Files, or folders of them, with the tools of each service whose requests declare none. Raises `BadSpec`."""
+    return _files("tools", "service", str(Path.cwd()))
+
+
 @lru_cache(maxsize=16)
 def _schemas(folder: str) -> Mapping[str, Path]:
-    path, section = section_above(Path(folder))
-    schemas = section.get("schemas", {})
-    if not isinstance(schemas, dict) or not all(isinstance(text, str) for text in schemas.values()):
-        raise BadSpec(f"{path}: schemas of [tool.fencepost] must be a table of files by profile or phase:…")
-    files = {name: (path.parent if path else Path()) / text for name, text in schemas.items()}
+    files = _files("schemas", "profile or phase:…", folder)
     for name, file in files.items():
         try:
             json.loads(file.read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise BadSpec(f"{path}: the schema of {name} cannot be read: {error}") from None
+            raise BadSpec(f"{file}: the schema of {name} cannot be read: {error}") from None
     return files
+
+
+@lru_cache(maxsize=16)
+def _files(key: str, of: str, folder: str) -> Mapping[str, Path]:
+    path, section = section_above(Path(folder))
+    table = section.get(key, {})
+    if not isinstance(table, dict) or not all(isinstance(text, str) for text in table.values()):
+        raise BadSpec(f"{path}: {key} of [tool.fencepost] must be a table of files by {of}")
+    return {name: (path.parent if path else Path()) / text for name, text in table.items()}
 
 
 def text_of(section: Mapping[str, Any], key: str, path: Path, default: str) -> str:

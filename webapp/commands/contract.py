@@ -17,7 +17,7 @@ from webapp.commands._input import open_bytes
 from webapp.contracts import BROKEN, STATES, Contract
 from webapp.contracts.turns import Holder
 from webapp.dumps import BadDump, Problem, SessionStart, Turn, UnknownFormat, read, spool
-from webapp.dumps.tools_file import BadTools, read_tools
+from webapp.dumps.tools_file import BadTools, of_service, read_tools
 from webapp.visible import visible
 
 _MOST_BYTES = 4 * 1024**3
@@ -42,7 +42,8 @@ def command(tools: Path | None, as_json: bool, file: str) -> None:
     """Hold each call and each answer in the dump FILE (- for standard input) against its own request.
 
     Tools, tool_choice and response_format are read from the request of each response. For requests without tools,
-    --tools takes OpenAI's list of tools, the result of an MCP server's tools/list, or a folder of such files.
+    --tools takes OpenAI's list of tools, the result of an MCP server's tools/list, or a folder of such files; without
+    it, [tool.fencepost.tools] of pyproject.toml may name one for the log's service.
 
     Exits with 0 when nothing is broken, with 1 when something is, with 2 when used wrongly.
     """
@@ -77,22 +78,23 @@ def command(tools: Path | None, as_json: bool, file: str) -> None:
 
 def _held(path: Path, name: str, given: dict[str, Any] | None, problems: list[Problem]) -> Iterator[Held]:
     """The responses of a dump in order; what of it could not be read is added to `problems`."""
-    holder = Holder(given)
-    for (session, _), answer in groupby(_placed(path, name, problems), key=lambda one: (one[0], one[2].entry)):
-        placed = list(answer)
-        contracts = holder.answer([turn for _, _, turn in placed])
-        for (_, position, turn), contract in zip(placed, contracts, strict=True):
-            if contract is not None:
-                yield Held(session, position, turn, contract)
+    for session, of_session in groupby(_placed(path, name, problems), key=lambda one: one[0]):
+        holder = Holder(given or of_service(session.service))
+        for _, answer in groupby(of_session, key=lambda one: one[2].entry):
+            placed = list(answer)
+            contracts = holder.answer([turn for _, _, turn in placed])
+            for (_, position, turn), contract in zip(placed, contracts, strict=True):
+                if contract is not None:
+                    yield Held(session.external_id, position, turn, contract)
 
 
-def _placed(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[str, int, Turn]]:
-    session, position = "", 0
+def _placed(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[SessionStart, int, Turn]]:
+    session, position = SessionStart("", ""), 0
     for record in read(path, name):
         if isinstance(record, Problem):
             problems.append(record)
         elif isinstance(record, SessionStart):
-            session, position = record.external_id, 0
+            session, position = record, 0
         elif record.duplicate_of is None:
             yield session, position, record
             position += 1

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from webapp.capture import pyproject
 from webapp.dumps.messages.declarations import declared_in
 
 
@@ -29,6 +32,27 @@ def read_tools(path: Path) -> dict[str, Any]:
     if not files:
         raise BadTools(f"{path}: no file *.json is in it")
     return declared
+
+
+def of_service(service: str | None) -> dict[str, Any] | None:
+    """What [tool.fencepost.tools] names for the requests of a service that declare no tools. Raises `BadSpec`."""
+    return configured().get(service) if service else None
+
+
+def configured() -> Mapping[str, dict[str, Any]]:
+    """The tools that are configured for each service, as their files were when they were first asked for.
+
+    Raises `BadSpec`.
+    """
+    return _read_all(tuple(pyproject.tools().items()))
+
+
+@lru_cache(maxsize=16)
+def _read_all(files: tuple[tuple[str, Path], ...]) -> Mapping[str, dict[str, Any]]:
+    try:
+        return {service: read_tools(path) for service, path in files}
+    except (OSError, BadTools) as reason:
+        raise pyproject.BadSpec(f"[tool.fencepost.tools]: {reason}") from None
 
 
 def _declared(value: Any) -> dict[str, Any] | None:

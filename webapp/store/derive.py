@@ -30,7 +30,7 @@ SHARE = 10
 _TRIES, _MOST_AT_ONCE = 5, 100
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
 _find = sa.select(
-    *(Session.id, Session.home_profile, Session.ingested_at, Session.changed),
+    *(Session.id, Session.home_profile, Session.ingested_at, Session.service, Session.changed),
     sa.and_(Session.facets.is_(None), Session.turn_count == 0).label("is_new"),
 ).where(Session.id.between(sa.bindparam("first"), sa.bindparam("last")))
 _lock = _find.order_by(Session.id).with_for_update(key_share=True)
@@ -138,7 +138,8 @@ def _runs(session_ids: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 def _made(connection: sa.Connection, found: Iterable[Any], keep: Keep) -> list[SessionState]:
     """The state of each session, from all of its stored turns."""
-    states = {row.id: SessionState.of_nothing(row.id, row.home_profile, row.ingested_at) for row in found}
+    about = ((row.id, row.home_profile, row.ingested_at, row.service) for row in found)
+    states = {number: SessionState.of_nothing(number, *more) for number, *more in about}
     parsers, orders, declared = cache(_parser), {number: TurnOrder() for number in states}, Declared(connection)
     for page in pages(connection, min(states), max(states)) if states else ():
         others, new = other_traces(connection, page), _NewParses([], [])

@@ -105,7 +105,11 @@ def _message(value: dict[str, Any], sample: _Sample) -> list[PlacedTurn]:
     event = sample.calls.get(str(value.get("id")), {})
     once = spent(as_object(event.get("output")).get("usage"))
     sample.declares(declared_in(event))
-    about = {"sent_at": moment(event.get("timestamp")), "stop": stop_of(event), "declared": sample.declared}
+    about: dict[str, Any] = {
+        "sent_at": moment(event.get("timestamp")),
+        "stop": stop_of(event),
+        "declared": sample.declared,
+    }
     turns = message_turns(value, sample, once=once, model=text(value.get("model")), **about)
     return each_with(turns, failure=_parsing_error(value))
 

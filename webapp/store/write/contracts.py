@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from webapp.contracts import Contract
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
     @classmethod
     def of(cls, turn_id: int, contract: Contract) -> Row:
-        is_plain = contract == Contract("kept", contract.tool, contract.source)
+        is_plain = contract == Contract("kept", contract.tool, "request")
         return cls(turn_id, contract.state, None if is_plain else contract.as_dict())
 
 
@@ -43,8 +43,8 @@ P = TypeVar("P", bound=Placed)
 class Answers(Generic[P]):
     """Gives turns on with their contracts, an entry at a time: what a text must be depends on the calls beside it."""
 
-    def __init__(self) -> None:
-        self._holder = Holder()
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        self._holder = Holder(given)
         self._open: list[P] = []
 
     def add(self, placed: P) -> Iterator[tuple[P, Contract | None]]:

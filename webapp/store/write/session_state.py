@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from webapp import parsing
 from webapp.contracts import Contract
 from webapp.dumps.records import Turn
+from webapp.dumps.tools_file import of_service
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
 from webapp.parsing import Trace
 from webapp.store.db.ids import TURNS_A_SESSION
@@ -55,14 +56,17 @@ class SessionState:
     findings: list[RuleFinding] = field(default_factory=list)
     ingested_at: datetime | None = None
     """when it came in: the time of a session whose turns have none"""
-    answers: contracts.Answers[PlacedTurn] = field(default_factory=contracts.Answers)
+    answers: contracts.Answers[PlacedTurn] = field(kw_only=True)
     contracts: list[contracts.Row] = field(default_factory=list)
     """of its turns, but for those of which the log says nothing"""
 
     @classmethod
-    def of_nothing(cls, session_id: int, home: str, ingested_at: datetime | None = None) -> SessionState:
-        """That of a session before its first turn, whose program used the profile `home`."""
-        return cls(session_id, home, rules=RuleRunner(RuleContext(home, readers)), ingested_at=ingested_at)
+    def of_nothing(
+        cls, session_id: int, home: str, ingested_at: datetime | None = None, service: str | None = None
+    ) -> SessionState:
+        """That of a session before its first turn, whose program used the profile `home`. Raises `BadSpec`."""
+        runner, answers = RuleRunner(RuleContext(home, readers)), contracts.Answers[PlacedTurn](of_service(service))
+        return cls(session_id, home, rules=runner, ingested_at=ingested_at, answers=answers)
 
     def see(self, placed: PlacedTurn) -> None:
         """Take the next turn in, once it has its place in the tally."""
