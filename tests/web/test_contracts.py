@@ -33,6 +33,34 @@ def test_the_page_marks_what_does_not_fit(client: FlaskClient, broken: str) -> N
     assert "Cut off at the token limit (<code>length</code>), and JSON by chance." in kept
 
 
+def test_a_call_without_a_declaration_is_shown_beside_those_that_worked(
+    client: FlaskClient, post: Callable[..., Any]
+) -> None:
+    def session(name: str, arguments: dict[str, Any], result: dict[str, Any] | None) -> str:
+        call = {"id": "c", "type": "function", "function": {"name": "count", "arguments": json.dumps(arguments)}}
+        said = [{"role": "assistant", "content": None, "tool_calls": [call]}, *([result] if result else [])]
+        return json.dumps({"id": name, "messages": [{"role": "user", "content": "go"}, *said]})
+
+    good, failed = {"role": "tool", "tool_call_id": "c", "content": "2"}, {"type": "tool_result", "tool_use_id": "c"}
+    failed = {"role": "user", "content": [failed | {"content": "no", "is_error": True}]}
+    lines = [session(f"s{n}", {"n": n, "why": None if n % 2 else "x"}, good) for n in range(20)]
+    lines += [session("bad", {"m": 1}, failed), session("late", {"n": "two"}, None)]
+    assert post("\n".join(lines[1:]).encode(), "log.jsonl").status_code == 201
+    turn = client.get("/api/session/late/turns/1").get_json()
+    assert (turn["contract"]["source"], turn["contract"]["mismatches"], turn["failed"]) == (None, [], False), (
+        "19 are few"
+    )
+    post(lines[0].encode(), "first.jsonl")
+    held = client.get("/api/session/late/turns/1").get_json()["contract"]
+    assert (held["state"], held["source"]) == ("not_declared", "learned")
+    assert held["reason"] == "it differs from 20 calls that worked"
+    told = ["`why` is missing", '`n` must be an integer, and is "two"']
+    assert [one["message"] for one in held["mismatches"]] == told
+    page = " ".join(client.get("/sessions/late/turns/1").get_data(as_text=True).split())
+    assert "Not declared: it differs from 20 calls that worked." in page and "declares it so" not in page
+    assert client.get("/api/sessions?contract=broken").get_json()["total"] == 0
+
+
 def test_the_api_tells_the_contract(client: FlaskClient, broken: str) -> None:
     turn = client.get(f"/api/session/{broken}/turns/1").get_json()
     assert (turn["tool"], turn["arguments"], turn["host"]) == ("count", "written", "DeepInfra")

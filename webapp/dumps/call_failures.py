@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from webapp.dumps.messages.calls import ID_KEYS
 from webapp.dumps.records import Problem, Turn, changed
@@ -34,7 +35,7 @@ class CallFailures(TurnWindow):
     def put(self, turn: Turn | Problem) -> Iterator[Turn | Problem]:
         """Take a turn; gives those that leave for it."""
         slot = Slot(turn)
-        if isinstance(turn, Turn) and turn.kind == "tool_call" and (name := call_id(turn)) is not None:
+        if isinstance(turn, Turn) and turn.kind == "tool_call" and (name := call_id(turn.tool_calls)) is not None:
             slot.call = name
             self._calls[name] = slot
         elif isinstance(turn, Turn) and turn.kind == "tool_result" and turn.parent in self._calls:
@@ -51,9 +52,9 @@ class CallFailures(TurnWindow):
         return slot.turn
 
 
-def call_id(turn: Turn) -> str | None:
-    """The id that a tool call's answer will name; None where it has none."""
-    call = as_object(turn.tool_calls[0]) if turn.tool_calls else {}
+def call_id(calls: list[Any] | None) -> str | None:
+    """The id that a tool call's answer will name, of a turn's `tool_calls`; None where it has none."""
+    call = as_object(calls[0]) if calls else {}
     return next((call[key] for key in _IDS if isinstance(call.get(key), str)), None)
 
 

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.contracts import Contract
-from webapp.store.models import MODEL_KINDS, Declaration, Turn, TurnContract
+from webapp.contracts.learned import like_others
+from webapp.dumps.call_failures import call_id
+from webapp.store.models import MODEL_KINDS, Declaration, FacetValue, Session, SessionFacet, Turn, TurnContract
+
+_NEWEST, _LONGEST = 30, 1_000
+"""sessions in which calls of the same tool are looked for, and turns of one of them, at most"""
+_sessions = (
+    sa.select(SessionFacet.session_id)
+    .join(FacetValue, FacetValue.id == SessionFacet.value_id)
+    .join(Session, Session.id == SessionFacet.session_id)
+    .where(FacetValue.name == "tool", FacetValue.value == sa.bindparam("tool"), Session.turn_count <= _LONGEST)
+    .order_by(SessionFacet.session_id.desc())
+    .limit(_NEWEST)
+)
+_calls = sa.select(
+    *(Turn.id, Turn.session_id, Turn.kind, Turn.raw, Turn.tool_calls, Turn.parent),
+    sa.or_(Turn.is_error.is_(True), Turn.recorded_failure.is_not(None)).label("failed"),
+).where(
+    Turn.session_id.in_(sa.bindparam("sessions", expanding=True)),
+    Turn.agent == sa.bindparam("tool"),
+    Turn.kind.in_(("tool_call", "tool_result")),
+)
 
 
 def of_turn(db: orm.Session, turn: Turn) -> dict[str, Any] | None:
@@ -18,10 +41,26 @@ def of_turn(db: orm.Session, turn: Turn) -> dict[str, Any] | None:
     held = db.get(TurnContract, turn.id)
     if held is None:
         why = "the log does not say what its request declares"
-        return Contract("not_declared", tool, reason=why).as_dict()
+        if turn.declaration_id is not None:
+            why = f"its request {'names no tools' if turn.kind == 'tool_call' else 'asks for no form of the answer'}"
+        if turn.arguments == "provider":
+            why = "the provider runs this tool, and declares it"
+        contract = Contract("not_declared", tool, reason=why)
+        return like_others(contract, turn.raw or "", _worked(db, turn) if tool else ()).as_dict()
     if held.detail is None:
         return Contract("kept", tool, "request").as_dict()
     return held.detail
+
+
+def _worked(db: orm.Session, turn: Turn) -> Iterator[str]:
+    """The arguments of other calls of the same tool that were answered, and not with an error that the log tells."""
+    sessions = db.scalars(_sessions, {"tool": turn.agent}).all()
+    rows = db.execute(_calls, {"tool": turn.agent, "sessions": sessions}).all()
+    answered = {(row.session_id, row.parent) for row in rows if row.kind == "tool_result" and not row.failed}
+    for row in rows:
+        is_other = row.kind == "tool_call" and row.id != turn.id and not row.failed and row.raw is not None
+        if is_other and (row.session_id, call_id(row.tool_calls)) in answered:
+            yield row.raw
 
 
 def declared_of(db: orm.Session, turn: Turn) -> dict[str, Any] | None:
