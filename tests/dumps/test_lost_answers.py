@@ -16,7 +16,7 @@ from webapp.dumps import BadDump, UnknownFormat
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 SHARE = 0.2
 """Of a file's answers; a field that holds fewer is not the one that holds them."""
-MAY_BE_EMPTY = {("atif", "emptied"), ("langchain", "emptied")}
+MAY_BE_EMPTY = {("atif", "emptied"), ("langchain", "emptied"), ("inspect_ai", "emptied"), ("inspect_ai", "dropped")}
 """A step that calls a tool may say nothing; what stopped and was billed is an empty answer, and that is a finding."""
 FILES = [
     path
