@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -28,6 +28,7 @@ _key_in_string = later(
 )
 _pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+{STRING}\s*+,\s*+{SCALAR}\s*+\}}")
 _string = later(STRING)
+_string_or_key = later(rf"({STRING})(\s*+:)?")
 _closing = later(r"""(?<=[^\s,"'\\])(?:'|\\")\s{0,9}+,""")
 _single = later(r"(?<!\w)'|'(?!\w)")
 _key_behind = later(r'"\s{0,20}+:')
@@ -59,16 +60,19 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
 
 def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
     """Whether a bracket or a quote that was mended between two equal keys puts them into one object."""
-    made = [edit.span.start for edit in attempt.edits if edit.repair in _MOVED | _QUOTES]
-    if not made:
+    made, shift = list[int](), -attempt.span.start
+    for edit in attempt.edits:  # where each is in the mended text
+        if edit.repair in _MOVED | _QUOTES:
+            made.append(edit.span.start + shift)
+        shift += len(edit.new) - len(edit.old)
+    text = apply(raw, attempt.span, attempt.edits) if made else ""
+    if not (repeated := first_keys(text)[1] if made else set()):
         return False
-    text = apply(raw, attempt.span, attempt.edits)
-    for key in first_keys(text)[1]:
-        places = [place.start() for place in re.finditer(re.escape(json.dumps(key, ensure_ascii=False)), text)]
-        first, last = (to_raw(attempt.span, attempt.edits, at) for at in (places[0], places[-1])) if places else (0, 0)
-        if any(first < at <= last for at in made):
-            return True
-    return False
+    places: dict[str, list[int]] = {}
+    for match in _string_or_key.finditer(text):
+        if match[2] and (key := json.loads(match[1])) in repeated:
+            places.setdefault(key, []).append(match.start())
+    return any(bisect_right(made, at[0]) < bisect_right(made, at[-1]) for at in places.values())
 
 
 def _at_the_end(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:

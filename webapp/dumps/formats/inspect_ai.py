@@ -107,7 +107,7 @@ def _message(value: dict[str, Any], sample: _Sample) -> list[PlacedTurn]:
     sample.declares(declared_in(event))
     about: dict[str, Any] = {
         "sent_at": moment(event.get("timestamp")),
-        "stop": stop_of(event),
+        "stop": stop_of(event) if "content" in value else None,  # an answer without it is lost, not empty
         "declared": sample.declared,
     }
     turns = message_turns(value, sample, once=once, model=text(value.get("model")), **about)
