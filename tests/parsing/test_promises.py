@@ -147,6 +147,7 @@ GROWTH = {
     "alternating": lambda n: "[{" * (n // 2),
     "escaped": lambda n: '{\\"a\\": ' * (n // 8),
     "objects": lambda n: '{"a": 1,} text ' * (n // 15),
+    "keys that stand twice": lambda n: "{" + ", ".join(f'"k{k}": 1, "k{k}": 2' for k in range(n // 24)),
 }
 
 
