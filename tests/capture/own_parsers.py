@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import datetime as dt
 import json
 import re
 
@@ -66,6 +67,21 @@ class ParseResult:
 
 def gives_an_object(text):
     return ParseResult(True, json.loads(text))
+
+
+def gives_an_object_within(text):
+    return {"ok": True, "results": [ParseResult(True, json.loads(text))]}
+
+
+@dataclasses.dataclass
+class Dated:
+    a: int
+    when: dt.date
+    tags: set
+
+
+def with_other_types(text):
+    return Dated(json.loads(text)["a"], dt.date(2026, 11, 25), {"b", "c", "a"})
 
 
 async def waits(text):

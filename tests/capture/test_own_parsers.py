@@ -70,6 +70,12 @@ def test_a_result_object_is_no_value_and_its_part_can_be_named() -> None:
     reason = "returned a ParseResult, which holds no JSON: name the part that does, as --value data"
     assert trace.attempts[-1].reason == reason
     assert traced("is_no_value", "[1]").attempts[-1].reason == "returned a set, which holds no JSON"
+    reason = "returned a dict with a ParseResult at .results.0, which holds no JSON: "
+    trace = traced("gives_an_object_within", '{"a": 1}')
+    assert (trace.verdict, trace.attempts[-1].reason) == (
+        "failed",
+        f"{reason}name the part that does, as --value results.0.data",
+    )
     child = ParserProcess(f"{FILE}:gives_an_object", part="data")
     try:
         assert trace_of('{"a": 1}', child.parse('{"a": 1}')).values == ({"a": 1},)
@@ -78,6 +84,14 @@ def test_a_result_object_is_no_value_and_its_part_can_be_named() -> None:
         assert child.parse('{"a": 1}').error.said == "a dict has no 'b', which --value names"  # type: ignore[union-attr]
     finally:
         child.close()
+
+
+def test_types_that_have_a_text_are_that_text_and_a_set_a_list() -> None:
+    child = ParserProcess(f"{FILE}:with_other_types")
+    for trace in (traced("with_other_types", '{"a": 1}'), trace_of('{"a": 1}', child.parse('{"a": 1}'))):
+        assert trace.values == ({"a": 1, "when": "2026-11-25", "tags": ["a", "b", "c"]},)
+        assert [flag.kind for flag in trace.flags] == ["changed_afterwards"]
+    child.close()
 
 
 def test_async_def_is_awaited() -> None:
@@ -112,10 +126,12 @@ def test_what_says_nothing_of_the_text_is_a_group_of_its_own() -> None:
         groups.append(group(text, failed, parse(text)))
         child.close()
     text = '{"a": 1}'
-    groups += [group(text, traced(name, text), parse(text)) for name in ("searches", "gives_an_object")]
+    names = ("searches", "gives_an_object", "gives_an_object_within")
+    groups += [group(text, traced(name, text), parse(text)) for name in names]
     assert [each and each.title for each in groups] == [
         "the parser took longer than 0.5 s",
         "the parser died: its process ended by itself with exit code 3",
         "the parser raised AttributeError",
         "the parser returned a ParseResult",
+        "the parser returned a dict with a ParseResult",
     ]

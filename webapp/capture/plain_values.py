@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import json
 import marshal
 import re
@@ -71,7 +72,7 @@ def snapshot(value: Any) -> Any:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """`value` as JSON can carry it: models and data classes as objects, exceptions in their words.
+    """`value` as JSON can carry it: models and data classes as objects, sets as lists, dates and errors in their words.
 
     Anything else within it is `{"$repr": …}`.
     """
@@ -79,22 +80,42 @@ def plain(value: Any, depth: int = 0) -> Any:
         return value
     if depth > _DEEPEST:
         return {"$repr": "nested too deep"}
-    if isinstance(value, dict):
-        return {key if isinstance(key, str) else _key(key): plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item, depth + 1) for item in value]
-    if isinstance(value, (set, frozenset)) and value:  # in an order that stays from run to run
-        return {"$repr": shortened("{" + ", ".join(sorted(_words(repr, item) for item in value)) + "}")}
-    if isinstance(value, BaseException):
-        return f"{type(value).__name__}: {shortened(_words(str, value))}"
+    inner = inside(value)
+    if isinstance(inner, dict):
+        return {key if isinstance(key, str) else _key(key): plain(item, depth + 1) for key, item in inner.items()}
+    if inner is not None:
+        return [plain(item, depth + 1) for item in inner]
+    words = in_words(value)
+    return {"$repr": shortened(_words(repr, value))} if words is None else words
+
+
+def inside(value: Any) -> Any:
+    """What a value that holds others consists of, as a dict or a list; None of any other value."""
+    if isinstance(value, (dict, list)):
+        return value
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=lambda item: _words(repr, item))  # in an order that stays from run to run
     try:
-        if hasattr(value, "model_dump"):
-            return plain(value.model_dump(), depth + 1)
+        if hasattr(value, "model_dump") and not isinstance(value, type):
+            return value.model_dump()
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return {f.name: plain(getattr(value, f.name), depth + 1) for f in dataclasses.fields(value)}
+            return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     except Exception:  # noqa: BLE001, S110 — somebody's own serializer; the repr is shown instead
         pass
-    return {"$repr": shortened(_words(repr, value))}
+    return None
+
+
+def in_words(value: Any) -> Any:
+    """A value whose type says what its text is, such as a date, a decimal, a path or an error; None of any other."""
+    if isinstance(value, enum.Enum):
+        return plain(value.value)
+    if isinstance(value, BaseException):
+        return f"{type(value).__name__}: {shortened(_words(str, value))}"
+    if isinstance(value, (bytes, bytearray)):
+        return as_text(value)
+    return shortened(_words(str, value)) if type(value).__str__ is not object.__str__ else None
 
 
 def _key(key: object) -> str:

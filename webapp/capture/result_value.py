@@ -5,11 +5,15 @@ The child imports this file under a name of its own, beside packages that may be
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from typing import Any
 
-_JSON = (bool, int, float, str, dict, list, tuple)
+from .plain_values import in_words, inside
+
+_SCALARS = (bool, int, float, str)
+_SETS = (set, frozenset)
+_MOST = 100_000  # values that are looked at
+_DEEPEST = 20  # levels
 
 
 class NoSuchPart(LookupError):
@@ -47,13 +51,34 @@ def _named(value: Any, name: str) -> Any:
 
 
 def no_json(value: Any) -> str | None:
-    """In words that a value as a whole is no JSON, and how to name the part that is; None where it is JSON."""
-    has_fields = hasattr(value, "model_dump") or dataclasses.is_dataclass(value)
-    if value is None or isinstance(value, _JSON) or (has_fields and not isinstance(value, type)):
+    """In words that a value, or one within it, is no JSON, and how to name the part that is; None where all is JSON."""
+    if (found := _strange(value)) is None:
         return None
-    names = [name for name, inner in _attributes(value).items() if isinstance(inner, (dict, list))]
-    hint = f": name the part that does, as --value {names[0]}" if names else ""
-    return f"returned a {type(value).__name__}, which holds no JSON{hint}"
+    place, strange = found
+    names = [name for name, inner in _attributes(strange).items() if isinstance(inner, (dict, list))]
+    hint = f": name the part that does, as --value {'.'.join((*place, names[0]))}" if names else ""
+    where = f"{type(value).__name__} with a " if place else ""
+    behind = f" at .{'.'.join(place)}" if place else ""
+    return f"returned a {where}{type(strange).__name__}{behind}, which holds no JSON{hint}"
+
+
+def _strange(value: Any) -> tuple[tuple[str, ...], Any] | None:
+    """Where within a value the first one is that is neither JSON nor has words of its own, and that one."""
+    left: list[tuple[tuple[str, ...], Any]] = [((), value)]
+    for _ in range(_MOST):
+        if not left:
+            break
+        place, inner = left.pop()
+        if inner is None or isinstance(inner, _SCALARS) or len(place) > _DEEPEST:
+            continue
+        parts = None if isinstance(inner, _SETS) and not place else inside(inner)
+        if isinstance(parts, dict):
+            left += [((*place, str(key)), part) for key, part in reversed(list(parts.items()))]
+        elif parts is not None:
+            left += [((*place, str(at)), part) for at, part in reversed(list(enumerate(parts)))]
+        elif not place or in_words(inner) is None:
+            return place, inner
+    return None
 
 
 def _attributes(value: Any) -> dict[str, Any]:

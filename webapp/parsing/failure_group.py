@@ -107,7 +107,7 @@ def _of_the_parser_itself(last: Sequence[Attempt]) -> str | None:
         if attempt.strategy == "raised" and kind in _BROKEN:
             return f"the parser raised {kind}"
         if attempt.strategy == "returned":
-            return f"the parser {kind.partition(',')[0]}"
+            return f"the parser {kind.partition(',')[0].partition(' at .')[0]}"
     return None
 
 

@@ -62,7 +62,7 @@ def _is_of(attempt: Attempt, error: ParserFailure) -> bool:
 def _returned(tracer: Tracer, value: object, attempts: Sequence[Attempt]) -> None:
     """The newest attempt that gave the value is the result; else one from whose value the program made it.
 
-    Of decoders that were not seen, what stands in the response itself counts.
+    Of decoders that were not seen, what stands in the response itself counts; nothing needs no decoder.
     """
     canonical = value_origin.canonical(value)
     giving = [attempt for attempt in attempts if attempt.ok and value_origin.gives(tracer.raw, attempt, attempts)]
@@ -70,7 +70,9 @@ def _returned(tracer: Tracer, value: object, attempts: Sequence[Attempt]) -> Non
         if value_origin.canonical(attempt.value) == canonical:
             tracer.choose(attempt)
             return
-    if origin := value_origin.origin(value, giving or _own_readings(tracer.raw), attempts):
+    if not giving and (value is not None or not attempts):
+        giving = _own_readings(tracer.raw)
+    if origin := value_origin.origin(value, giving, attempts):
         _changed(tracer, value, origin)
     elif value_origin.says_nothing(tracer.raw, value, attempts):
         _swallowed(tracer, value, attempts)

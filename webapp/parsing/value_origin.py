@@ -44,7 +44,8 @@ def gives(raw: str, attempt: Attempt, tried: Sequence[Attempt]) -> bool:
 def origin(value: Any, attempts: Sequence[Attempt], tried: Sequence[Attempt]) -> Attempt | None:
     """The newest of the accepted `attempts` that shares a leaf with `value`, or a key if nothing `tried` after failed.
 
-    One with the same value comes first.
+    One with the same value comes first. Where nothing failed, an empty object or list comes from what is empty too
+    (null, 0, `[]`): nothing that was read is lost.
     """
     same = canonical(value)
     leaves, keys = set(_leaves(value)), set(_keys(value))
@@ -55,7 +56,8 @@ def origin(value: Any, attempts: Sequence[Attempt], tried: Sequence[Attempt]) ->
     for attempt in newest_first:
         if leaves & set(_leaves(attempt.value)):
             return attempt
-        if keys & set(_keys(attempt.value)) and not _failed_after(attempt, tried):
+        both_empty = value in ({}, []) and not attempt.value
+        if (both_empty or keys & set(_keys(attempt.value))) and not _failed_after(attempt, tried):
             return attempt
     return None
 

@@ -34,10 +34,13 @@ def verdict(raw: str, chosen: Sequence[Attempt], *, offered: bool) -> Verdict:
     """What `raw` is, of which the attempts `chosen`, as `settled` left them, gave the values.
 
     clean: all of it, less white space, is JSON (RFC 8259). extracted: what was taken is. repaired: a value was taken
-    from text that is not JSON, whether its edits are known or not.
+    from text that is not JSON, whether its edits are known or not. none: nothing was there to take it from, as where
+    an SDK makes {} of no text.
     """
     if not chosen:
         return "failed" if offered else "none"
+    if not raw.strip().strip("\ufeff"):
+        return "none"
     if not all(attempt.is_json for attempt in chosen):
         return "repaired"
     span, everything = chosen[0].span, stripped(raw, characters=JSON_SPACE)

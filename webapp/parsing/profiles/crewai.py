@@ -13,6 +13,7 @@ from webapp.parsing.profiles.json_repair import repaired_text
 from webapp.parsing.trace import Attempt
 
 _ESCAPES = ("TypeError", "RecursionError", "MemoryError")  # what its excepts let through, for example of `{{}}`
+_GOES_ON = "returned a dict with "  # something that JSON has not, such as the ellipsis of `{"a": ...}`
 _NOT_AN_OBJECT = "decoded, but no object"
 _OTHER = "decoded by another decoder than JSON's, drawn as the JSON of its value"
 
@@ -27,7 +28,7 @@ def run(tracer: Tracer) -> None:
         return
     for decoder in ("literal", "json5"):
         attempt = _decoders.decode(tracer, decoder, everything, _OTHER)
-        if _object(tracer, attempt) or (attempt.reason or "").startswith(_ESCAPES):
+        if _object(tracer, attempt) or (attempt.reason or "").startswith((*_ESCAPES, _GOES_ON)):
             return
     text = repaired_text(tracer, everything)
     if text is not None:
@@ -47,7 +48,7 @@ def _object(tracer: Tracer, attempt: Attempt) -> bool:
 plugin = Described(
     name="crewai",
     group=LIBRARIES,
-    version=restated("1.15.30", "json-repair", "json5"),
+    version=restated("1.15.30-2", "json-repair", "json5"),
     about=(
         "1. json.loads. 2. ast.literal_eval, for Python's quotes, True, None. 3. json5.loads, for comments, bare "
         "keys and trailing commas. 4. json_repair over the whole text, and json.loads of what it writes. The first of "

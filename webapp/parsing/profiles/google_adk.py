@@ -67,7 +67,7 @@ def _read(tracer: Tracer, strategy: str, span: Span, edits: Sequence[Edit] = ())
 plugin = Described(
     name="google-adk",
     group=LIBRARIES,
-    version=restated("2.13.0"),
+    version=restated("2.13.0-2"),
     about=(
         "Reads the arguments of a native call of a model that LiteLLM serves. 1. No text is {}. 2. json.loads, else "
         "ast.literal_eval. 3. Both again with quotes round bare keys. 4. Of a text that begins and ends with ```, both "

@@ -9,7 +9,7 @@ from webapp.parsing.profiles._arguments import empty, made, steps
 plugin = Described(
     name="langchain-tool-call",
     group=LIBRARIES,
-    version=restated("1.8.3"),
+    version=restated("1.8.3-2"),
     about=(
         "Reads the arguments of a native call. 1. No text is {}. 2. json.loads with strict=False: raw line feeds and "
         "tabs in strings pass. 3. null, false, 0, an empty text and an empty list are made {}. Anything else that "

@@ -48,7 +48,7 @@ def _yaml(tracer: Tracer, span: Span) -> None:
 plugin = Described(
     name="llamaindex",
     group=LIBRARIES,
-    version=restated("0.14.25", "PyYAML"),
+    version=restated("0.14.25-2", "PyYAML"),
     about=(
         "1. If there is a ```json, only the text between the first and the second of them counts, without "
         "backticks at its end. 2. Takes from the first { or [, whichever comes first, to the last closer of that kind. "

@@ -9,7 +9,7 @@ from webapp.parsing.profiles._arguments import empty, loads, must_be_object, ste
 plugin = Described(
     name="openai-agents",
     group=LIBRARIES,
-    version=restated("0.24.0"),
+    version=restated("0.24.0-2"),
     about=(
         "Reads the arguments of a native call. 1. No text is {}. 2. json.loads of the whole text, once. 3. A value "
         "that is no object is refused. Nothing is repaired; the tool's own schema is not known here.\n"
