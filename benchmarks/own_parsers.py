@@ -37,7 +37,7 @@ VERDICTS = ("clean", "extracted", "repaired", "failed", "none")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="+", type=Path)
-    texts = responses([text for path in parser.parse_args().cases for text in _texts(path)])
+    texts = responses([text for path in sorted(parser.parse_args().cases) for text in _texts(path)])
     print(f"| parser | {' | '.join(VERDICTS)} |\n|---|{'---|' * len(VERDICTS)}")
     for name, words in KINDS.items():
         counts: Counter[str] = Counter(run(getattr(own_parsers, name), text).verdict for text in texts)

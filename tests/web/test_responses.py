@@ -79,3 +79,13 @@ def test_zombies_are_counted_by_model_and_round_with_their_rate(client: FlaskCli
     table = client.get("/responses?by=model").text.partition('id="zombies"')[2].partition("</table>")[0]
     (row,) = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in table.split("<tr>")[2:]]
     assert re.fullmatch(r"gemini 2 1 1 100 % \(21–100\)", row), row
+
+
+def test_strategies_have_shares_and_what_failed_in_production_is_called_so(client: FlaskClient, post: Post) -> None:
+    post(json.dumps(session("s", '{"a": 1}', "Sure: {}", "{'a': 1}", "{'a': 2}")).encode())
+    table = client.get("/responses?by=strategy&under=fencepost").text.partition('<table class="by"')[2]
+    head, *rows = [
+        " ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in table.partition("</table>")[0].split("<tr>")[1:]
+    ]
+    assert head.startswith("Strategy that won Responses Failed in production Rate")
+    assert sum(int(re.search(r"(\d+) %? ?[\d,]+ µs$", row)[1]) for row in rows) == 100, rows  # type: ignore[index]
