@@ -8,7 +8,7 @@ from functools import cache
 from importlib import metadata
 
 from webapp.parsing.engine import Tracer, parse
-from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profile_groups import RESTATED
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Described:
         """Where a library's parser gives nothing it failed, unless nothing in the text offered itself, as own ones."""
         if self.parser:
             self.parser(tracer)
-        if self.group == LIBRARIES and not tracer.chosen and not tracer.exhausted:
+        if self.group in RESTATED and not tracer.chosen and not tracer.exhausted:
             tracer.offered = parse(tracer.raw).verdict != "none"
 
 

@@ -22,11 +22,11 @@ def steps(*tries: Step) -> Callable[[Tracer], None]:
     return run
 
 
-def empty(spaces: str = "") -> Step:
-    """No text, or only characters of `spaces`, stands for no arguments: {}."""
+def empty(spaces: str | None = "") -> Step:
+    """No text, or only characters of `spaces` (white space where None), stands for no arguments: {}."""
 
     def step(tracer: Tracer) -> bool:
-        if tracer.raw.strip(spaces) if spaces else tracer.raw:
+        if tracer.raw.strip(spaces):
             return False
         tracer.choose(rewritten(tracer, "empty_arguments", whole(tracer.raw), {}, "no text stands for no arguments"))
         return True

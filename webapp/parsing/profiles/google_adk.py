@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profile_groups import ARGUMENTS
 from webapp.parsing.profiles._about import Described, restated
 from webapp.parsing.profiles._arguments import empty, steps
 from webapp.parsing.profiles._cutting import whole
@@ -66,7 +66,7 @@ def _read(tracer: Tracer, strategy: str, span: Span, edits: Sequence[Edit] = ())
 
 plugin = Described(
     name="google-adk",
-    group=LIBRARIES,
+    group=ARGUMENTS,
     version=restated("2.13.0-2"),
     about=(
         "Reads the arguments of a native call of a model that LiteLLM serves. 1. No text is {}. 2. json.loads, else "

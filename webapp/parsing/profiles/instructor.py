@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 
-from webapp.parsing.decode import read
 from webapp.parsing.engine import Tracer
+from webapp.parsing.nesting import nesting
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import Described, restated
 from webapp.parsing.profiles._cutting import choose_if_ok, whole
@@ -13,6 +14,8 @@ from webapp.parsing.span import Span
 
 LONGEST = 1024 * 1024
 WORK = 16  # a failed start is charged with the rest of the text, up to this many times the text
+DEEPEST = 128  # levels
+_decoder = json.JSONDecoder()
 _OPENER = re.compile(r"[\[{]")
 
 
@@ -27,12 +30,18 @@ def run(tracer: Tracer) -> None:
         if work < len(raw) - start:
             tracer.fail("balanced", Span(start, len(raw)), "ValueError: malformed-input work limit exceeded")
             return
-        end = read(raw, start)[0]
-        if end < 0:
+        try:
+            end = _decoder.raw_decode(raw, start)[1]
+            if nesting(raw[start:end])[0] > DEEPEST:
+                raise ValueError(f"JSON extraction nesting exceeds the {DEEPEST} level limit")
+        except json.JSONDecodeError:
             tracer.reject("balanced", Span(start, start + 1), "no value begins here")
             work -= len(raw) - start
             at = start + 1
             continue
+        except (ValueError, RecursionError) as error:
+            tracer.fail("balanced", Span(start, len(raw)), f"ValueError: {error}")
+            return
         if last is not None:
             tracer.amend(last, outcome="rejected", reason="a later value is taken")
         last = tracer.attempt("balanced", Span(start, end))
@@ -44,12 +53,13 @@ def run(tracer: Tracer) -> None:
 plugin = Described(
     name="instructor",
     group=LIBRARIES,
-    version=restated("1.17.0"),
+    version=restated("1.17.0-2"),
     roots="last",
     about=(
         "1. Tries to decode at each { or [ that is not inside a value which was read already. 2. The last value that "
         "was read is the result: what comes earlier may be quoted from the prompt. 3. Without any, decodes the whole "
-        "response. Texts of more than 1 MiB are refused, and so are texts with very many openers that start nothing.\n"
+        "response. Texts of more than 1 MiB are refused, and so are texts with very many openers that start nothing, "
+        "with more than 128 levels, or with an integer of more digits than Python reads.\n"
         "Source: instructor 1.17.0, instructor/v2/core/json.py, extract_json_from_codeblock; the model's schema, which "
         "is checked afterwards, is not known here."
     ),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profile_groups import ARGUMENTS
 from webapp.parsing.profiles._about import Described, restated
 from webapp.parsing.profiles._arguments import empty, made, steps
 
 plugin = Described(
     name="langchain-tool-call",
-    group=LIBRARIES,
+    group=ARGUMENTS,
     version=restated("1.8.3-2"),
     about=(
         "Reads the arguments of a native call. 1. No text is {}. 2. json.loads with strict=False: raw line feeds and "

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profile_groups import ARGUMENTS
 from webapp.parsing.profiles._about import Described, restated
 from webapp.parsing.profiles._arguments import empty, loads, must_be_object, steps
 
 plugin = Described(
     name="openai-agents",
-    group=LIBRARIES,
+    group=ARGUMENTS,
     version=restated("0.24.0-2"),
     about=(
         "Reads the arguments of a native call. 1. No text is {}. 2. json.loads of the whole text, once. 3. A value "

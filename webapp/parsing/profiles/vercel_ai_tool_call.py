@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profile_groups import ARGUMENTS
 from webapp.parsing.profiles._about import Described
 from webapp.parsing.profiles._arguments import empty, loads, no_prototype, steps
 from webapp.parsing.profiles.four_tier import WHITE
 
 plugin = Described(
     name="vercel-ai-tool-call",
-    group=LIBRARIES,
+    group=ARGUMENTS,
     version="restated-6.0.326",
     about=(
         "Reads the input of a native call. 1. White space alone, or nothing, is {}. 2. JSON.parse of the whole, once. "
