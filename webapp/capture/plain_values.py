@@ -115,7 +115,7 @@ def in_words(value: Any) -> Any:
         return f"{type(value).__name__}: {shortened(_words(str, value))}"
     if isinstance(value, (bytes, bytearray)):
         return as_text(value)
-    return shortened(_words(str, value)) if type(value).__str__ is not object.__str__ else None
+    return shortened(_words(str, value)) if type(value).__str__ is not vars(object)["__str__"] else None
 
 
 def _key(key: object) -> str:
