@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import logging
+import math
 import random
 import re
 import subprocess
@@ -246,7 +247,13 @@ RELEASED = {
     "mcp-python": mcp_python,
     "litellm-tool-call": litellm_tool_call,
 }
-IN_NODE = {"vercel-ai", "vercel-ai-tool-call"}
+IN_NODE = {
+    "vercel-ai": "ai",
+    "vercel-ai-tool-call": "ai",
+    "partial-json": "partial-json",
+    "openai-node-stream": "openai",
+}
+"""and the package of each"""
 ARGUMENTS = ["", "  ", "\ufeff", "null", "[]", "0", "false", '""', "{}", "{a: 1}", "{'a': None}"]
 ARGUMENTS += [
     "{a: True, b : 'x,y: z'}",
@@ -334,8 +341,8 @@ def test_a_restatement_reads_what_the_release_reads(name: str, shared: Path) -> 
     assert different == []
 
 
-@pytest.mark.parametrize("name", ["vercel-ai", "vercel-ai-tool-call"])
-def test_vercel_reads_what_the_release_reads_in_node(name: str, shared: Path) -> None:
+@pytest.mark.parametrize("name", IN_NODE)
+def test_a_restatement_reads_what_the_release_reads_in_node(name: str, shared: Path) -> None:
     cases = [*texts(shared), *ARGUMENTS]
     for text, (ok, value) in zip(cases, in_node(name, cases), strict=True):
         values = parse(text, name).values
@@ -345,20 +352,21 @@ def test_vercel_reads_what_the_release_reads_in_node(name: str, shared: Path) ->
 
 def in_node(name: str, cases: list[str]) -> list[tuple[bool, Any]]:
     """Whether the package's own function reads each text, and its value."""
-    script = f"{_RUN}\nconst read = {_READS[name]}\n{_PRINT}"
+    script = f"{_IMPORTS[IN_NODE[name]]}\nconst read = {_READS[name]}\n{_PRINT}"
     command = ["node", "--input-type=module", "--eval", script]
-    folder = packages(f"ai@{_version(name)}")
+    folder = packages(f"{IN_NODE[name]}@{_version(name)}")
     done = subprocess.run(command, cwd=folder, input=json.dumps(cases), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     found: list[tuple[bool, Any]] = json.loads(done.stdout)
     return found
 
 
-_RUN = """
-import { readFileSync } from 'node:fs'
-import { generateText, jsonSchema, parsePartialJson, tool } from 'ai'
-import { MockLanguageModelV3 } from 'ai/test'
-"""
+_IMPORTS = {
+    "ai": """import { generateText, jsonSchema, parsePartialJson, tool } from 'ai'
+        import { MockLanguageModelV3 } from 'ai/test'""",
+    "partial-json": "import { parse } from 'partial-json'",
+    "openai": "import { partialParse } from 'openai/_vendor/partial-json-parser/parser.mjs'",
+}
 _READS = {
     "vercel-ai": """async text => {
         const { state, value } = await parsePartialJson(text)
@@ -372,11 +380,15 @@ _READS = {
         const [call] = (await generateText({ model, tools, prompt: 'x' })).toolCalls
         return [!call.invalid, call.invalid ? null : call.input]
     }""",
+    "partial-json": "text => { try { return [true, parse(text)] } catch { return [false, null] } }",
+    "openai-node-stream": "text => { try { return [true, partialParse(text)] } catch { return [false, null] } }",
 }
 _PRINT = """
+import { readFileSync } from 'node:fs'
+const finite = (_, value) => typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
 const found = []
 for (const text of JSON.parse(readFileSync(0, 'utf8'))) found.push(await read(text))
-console.log(JSON.stringify(found))
+console.log(JSON.stringify(found, finite))
 """
 
 
@@ -386,6 +398,8 @@ def _as_javascript(value: Any) -> Any:
         return {key: _as_javascript(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_as_javascript(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}[str(value)]
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
