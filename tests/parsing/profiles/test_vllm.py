@@ -1,7 +1,7 @@
 """vLLM's tool-call readers as we restate them against the released modules, run with stand-ins for what they import.
 
-The wheel has hundreds of megabytes and needs PyTorch: only the readers' own files are fetched. The `mistral` reader is
-that of 0.11; later releases read by an engine of many modules.
+The wheel has hundreds of megabytes and needs PyTorch: only the readers' own files are fetched. The `mistral`,
+`glm45`, `kimi_k2` and `qwen3_coder` readers are those of 0.11; later releases read by an engine of many modules.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ CALLS = (
     '{"arguments": {}}',
     '{"name": 5, "arguments": null}',
 )
+KIMI = "<|tool_calls_section_begin|>"
+KIMI_CALL = "<|tool_call_begin|>functions.{}:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
 WRAPPED: tuple[Callable[[str], str], ...] = (
     lambda call: f"<tool_call>\n{call}\n</tool_call>",
     lambda call: f"I look.\n<tool_call>{call}</tool_call>\n<tool_call>{call}",
@@ -39,6 +41,18 @@ WRAPPED: tuple[Callable[[str], str], ...] = (
     lambda call: f"I look. [TOOL_CALLS] [{call}, {call}] </s>",
     lambda call: f"[TOOL_CALLS]{call}",
     lambda call: f"[TOOL_CALLS]f{call}[TOOL_CALLS]",
+    lambda call: (
+        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{call}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+    ),
+    lambda call: (
+        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f\n<｜tool▁call▁begin｜>g<｜tool▁sep｜>{call}<｜tool▁call▁end｜>"
+    ),
+    lambda call: f"{KIMI}<|tool_call_begin|> functions.f:0\n<|tool_call_argument_begin|> {call}\n<|tool_call_end|>",
+    lambda call: f"{KIMI}{KIMI_CALL.format('f', call)}{KIMI_CALL.format('g.x', call)}\n{KIMI_CALL.format('h', 1)}",
+    lambda call: f"<tool_call>f\n<arg_key>x</arg_key>\n<arg_value>{call}</arg_value>\n</tool_call>",
+    lambda call: f"<tool_call>f\n<arg_key>x</arg_key><arg_value>{{1, 'y'}}</arg_value></tool_call>{call}",
+    lambda call: f"<tool_call><function=f>\n<parameter=x>\n{call}\n</parameter></function></tool_call>",
+    lambda call: f"<function=f><parameter=x>NULL<parameter=y>\n{call}\n",
 )
 PIECES = (
     "",
@@ -57,22 +71,46 @@ PIECES = (
     "</tool_call>",
     "<tool_call>",
     "1",
+    "<arg_key>",
+    "</arg_value>",
+    "<function=",
+    "</function>",
+    "<parameter=",
+    ">",
+    "<｜tool▁sep｜>",
+    ":0",
+    ".",
+    "<|tool_call_begin|>",
+    "<|tool_call_end|>",
+    "<｜tool▁call▁begin｜>",
 )
 
 
 def responses(shared: Path) -> Iterator[str]:
-    """The shared cases and their mutations, bare and in each wrapping, and calls with a change or two: 3,000 texts."""
+    """The shared cases and their mutations, bare and in each wrapping, and calls with a change or two: 4,000 texts."""
     dice = random.Random(SEED)
     cases = texts(shared)
     yield from cases
     for case in cases:
         yield dice.choice(WRAPPED)(case)
-    for number in range(3_000 - 2 * len(cases)):
+    for number in range(4_000 - 2 * len(cases)):
         text = WRAPPED[number % len(WRAPPED)](dice.choice(CALLS))
         for _ in range(number % 3):
             at = dice.randint(0, len(text))
             text = text[:at] + dice.choice(PIECES) + text[at + dice.randint(0, 2) :]
         yield text
+
+
+TOKENS = (
+    "<|tool_calls_section_begin|>",
+    "<|tool_calls_section_end|>",
+    "[TOOL_CALLS]",
+    "<|python_tag|>",
+    "<｜tool▁calls▁begin｜>",
+    "<｜tool▁calls▁end｜>",
+    "<tool_call>",
+    "</tool_call>",
+)
 
 
 class ToolParser:
@@ -83,7 +121,7 @@ class ToolParser:
 
     @property
     def vocab(self) -> dict[str, int]:
-        return {"[TOOL_CALLS]": 1, "<|python_tag|>": 2}
+        return dict.fromkeys(TOKENS, 1)
 
 
 def function_call(name: Any, arguments: str) -> Any:
@@ -104,7 +142,10 @@ def _quiet(*_: object) -> None:
 
 def released(version: str, path: str, class_name: str) -> Callable[[str], list[tuple[str, Any]] | None]:
     """Gives the calls of a response; None where it is taken for plain text."""
-    names = dict.fromkeys(("ChatCompletionRequest", "DeltaFunctionCall", "DeltaMessage", "DeltaToolCall"), object)
+    names = dict.fromkeys(
+        ("ChatCompletionRequest", "ChatCompletionToolsParam", "DeltaFunctionCall", "DeltaMessage", "DeltaToolCall"),
+        object,
+    )
     names |= dict.fromkeys(("ResponsesRequest", "TokenizerLike", "AnyTokenizer", "Tool", "Allow"), object)
     names |= {"ToolParser": ToolParser, "ToolCall": ToolCall, "FunctionCall": function_call}
     names |= {"ExtractedToolCallInformation": SimpleNamespace, "MistralTokenizer": type("MistralTokenizer", (), {})}
@@ -113,19 +154,31 @@ def released(version: str, path: str, class_name: str) -> Callable[[str], list[t
     )
     names |= {"make_tool_call_id": None, "extract_intermediate_diff": None, "PreTrainedTokenizerBase": object}
     names |= {"is_mistral_tokenizer": lambda tokenizer: False, "Field": lambda **about: None}
-    names |= {"init_logger": lambda name: SimpleNamespace(exception=_quiet, error=_quiet, info=_quiet)}
+    names |= {
+        "init_logger": lambda name: SimpleNamespace(
+            **dict.fromkeys(("exception", "error", "warning", "info", "debug"), _quiet)
+        )
+    }
     names |= {"ToolParserManager": SimpleNamespace(register_module=lambda name: lambda made: made)}
     names |= {"VLLM_TOOL_PARSE_REGEX_TIMEOUT_SECONDS": 60}
     made = module(members("vllm", version, path) / path, **dict.fromkeys(_IMPORTED, names))
     reader = getattr(made, class_name)(SimpleNamespace())
 
     def calls(text: str) -> list[tuple[str, Any]] | None:
-        result = reader.extract_tool_calls(text, None)
+        result = reader.extract_tool_calls(text, SimpleNamespace(tools=None))
         if not result.tools_called:
             return None
-        return [(call.function.name, json.loads(call.function.arguments)) for call in result.tool_calls]
+        return [(call.function.name, _decoded(call.function.arguments)) for call in result.tool_calls]
 
     return calls
+
+
+def _decoded(arguments: str) -> Any:
+    """As the caller decodes them; a text where that fails."""
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
 
 
 _IMPORTED = (
@@ -140,16 +193,40 @@ _IMPORTED = (
 
 def ours(text: str, name: str) -> list[tuple[str, Any]] | None:
     """The calls that our profile reads, as those of `released`."""
-    values = parse(text, name).values
+    trace = parse(text, name)
+    values = trace.values
+    if name in PASSED_ON:
+        calls = [at for at in trace.attempts if at.note and not at.reason]
+        return [(at.note[6:], at.value if at.ok else at.span.of(text)) for at in calls] or (
+            [] if _lost(trace) else None
+        )
     if not values:
         return None
     calls = values[0] if name == "vllm-mistral" else values
     return [(call["name"], call["arguments"] if "arguments" in call else call["parameters"]) for call in calls]
 
 
+PASSED_ON = ("vllm-deepseek-v31", "vllm-kimi-k2")
+"""which give the arguments as a text"""
+
+
+def _lost(trace: Any) -> bool:
+    return any("this text is lost" in (attempt.reason or "") for attempt in trace.attempts)
+
+
 RELEASED = {
     "vllm-hermes": (LATEST, "vllm/tool_parsers/hermes_tool_parser.py", "Hermes2ProToolParser"),
     "vllm-llama3": (LATEST, "vllm/tool_parsers/llama_tool_parser.py", "Llama3JsonToolParser"),
+    "vllm-deepseek-v31": (LATEST, "vllm/tool_parsers/deepseekv31_tool_parser.py", "DeepSeekV31ToolParser"),
+    "vllm-glm45": (
+        BEFORE_THE_ENGINE, "vllm/entrypoints/openai/tool_parsers/glm4_moe_tool_parser.py", "Glm4MoeModelToolParser",
+    ),
+    "vllm-qwen3-coder": (
+        BEFORE_THE_ENGINE, "vllm/entrypoints/openai/tool_parsers/qwen3coder_tool_parser.py", "Qwen3CoderToolParser",
+    ),
+    "vllm-kimi-k2": (
+        BEFORE_THE_ENGINE, "vllm/entrypoints/openai/tool_parsers/kimi_k2_tool_parser.py", "KimiK2ToolParser",
+    ),
     "vllm-mistral": (
         BEFORE_THE_ENGINE, "vllm/entrypoints/openai/tool_parsers/mistral_tool_parser.py", "MistralToolParser",
     ),
