@@ -1,11 +1,16 @@
-"""One heap for all threads of a process."""
+"""The memory of a process: one heap for all its threads, and a bound for what a library takes."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 _ARENA_MAX = -8
 """glibc's `M_ARENA_MAX`, see mallopt(3)"""
+_DATA = 5
+"""which of the numbers of `statm` counts pages that are written to, see proc(5)"""
 
 
 def use_one_arena() -> bool:
@@ -18,3 +23,22 @@ def use_one_arena() -> bool:
     except OSError:  # no Linux, or another C library
         return False
     return bool(library.mallopt(_ARENA_MAX, 1))
+
+
+@contextmanager
+def at_most(size: int) -> Iterator[None]:
+    """Until the end the process gets `size` bytes more than it has; beyond is a `MemoryError`. On Linux alone."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():
+        yield
+        return
+    import resource
+
+    kind = resource.RLIMIT_DATA
+    soft, hard = resource.getrlimit(kind)
+    bound = int(statm.read_text().split()[_DATA]) * resource.getpagesize() + size
+    resource.setrlimit(kind, (bound if hard == resource.RLIM_INFINITY else min(bound, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(kind, (soft, hard))

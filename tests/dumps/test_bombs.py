@@ -10,6 +10,7 @@ import json
 import lzma
 import os
 import sqlite3
+import struct
 import subprocess
 import sys
 import tarfile
@@ -21,7 +22,9 @@ from typing import Any
 import msgpack
 import pytest
 
+from webapp.dumps import read
 from webapp.dumps.packing import zstd
+from webapp.dumps.records import Turn
 
 MOST_GROWN, MOST_SECONDS = 300 * 2**20, 10
 MANY = 70 * 2**20
@@ -80,6 +83,21 @@ def tarred(name: str, data: bytes) -> bytes:
     return out.getvalue()
 
 
+def directory() -> bytes:
+    """A zip that names 600,000 members in 32 MB."""
+    name = struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, *[0] * 7, 7, *[0] * 6)
+    names = b"".join(name + b"%07d" % number for number in range(600_000))
+    first = struct.pack("<IHHHHHIIIHH", 0x04034B50, 20, *[0] * 9)
+    return first + names + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, len(names), len(first), 0)
+
+
+def described(kind: bytes) -> bytes:
+    """A tar that says four million things, of one member or of all of them."""
+    words, info = b"".join(b"14 k%07d=v\n" % number for number in range(4_000_000)), tarfile.TarInfo("a.jsonl")
+    info.type, info.size = kind, len(words)
+    return info.tobuf() + words + bytes(-len(words) % 512) + tarfile.TarInfo("a.jsonl").tobuf() + bytes(1024)
+
+
 def database(folder: Path, *statements: str) -> bytes:
     path = folder / "made.db"
     connection = sqlite3.connect(path)
@@ -119,6 +137,20 @@ def in_circles(folder: Path) -> bytes:
     return bytes(data)
 
 
+def schema_in_circles(folder: Path) -> bytes:
+    """As `in_circles`, where it is said which tables there are."""
+    data, page = bytearray(in_circles(folder)), 4096
+    leaf, start = data[100 : 108 + 2 * data[104]], int.from_bytes(data[105:107], "big")
+    first, last = len(data) // page + 1, len(data) // page + 6
+    data += leaf + bytes(start - len(leaf)) + data[start:page]
+    for child in range(first, last):
+        data += _interior(page, child)
+    inner = _interior(page, last, 200)
+    data[28:32] = last.to_bytes(4, "big")
+    data[100:page] = inner[:412] + inner[512:]
+    return bytes(data)
+
+
 def _interior(page: int, child: int, cells: int = 300) -> bytes:
     starts = [page - 6 * number for number in range(1, cells + 1)]
     head = bytes([5, 0, 0]) + b"".join(number.to_bytes(2, "big") for number in (cells, starts[-1])) + b"\0"
@@ -146,6 +178,19 @@ def table(**columns: Callable[[Any], Any]) -> Callable[[Path], bytes]:
     return made
 
 
+def lying(folder: Path) -> bytes:
+    """A list of 100 million numbers, of which the end of the file says that they are two."""
+
+    def numbers(pa: Any) -> Any:
+        return pa.ListArray.from_arrays(pa.array([0, 1, 100_000_000], pa.int32()), pa.nulls(100_000_000, pa.int32()))
+
+    data = table(prompt=lambda pa: pa.array(["Q", "Q"]), messages=numbers)(folder)
+    end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    count = bytes([0x80, 0x84, 0xAF, 0x5F])
+    assert count in data[end:]
+    return data[:end] + data[end:].replace(count, b"\x84\x80\x80\0")
+
+
 def body(packed: bytes) -> bytes:
     content = {"text": base64.b64encode(packed).decode(), "encoding": "base64"}
     asked = {"text": '{"messages":[]}'}
@@ -168,11 +213,15 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "many.zip": lambda _: zipped({f"{number}.jsonl": LONG[: 20 * 2**20] for number in range(4)}),
     "packed.zip": lambda _: zipped({"a.jsonl.gz": GZIP}),
     "long.tar.gz": lambda _: tarred("a.jsonl", LONG),
+    "directory.zip.zst": lambda _: zstd.compress(directory()),
+    "member.tar.zst": lambda _: zstd.compress(described(b"x")),
+    "members.tar.zst": lambda _: zstd.compress(described(b"g")),
     "values.eval": lambda _: zipped({"header.json": b'{"version":2,"eval":{}}', "samples/1_epoch_1.json": VALUES}),
     "values.opencode.zip": lambda _: zipped({"storage/message/ses_1/msg_1.json": VALUES}),
     "values.events.zip": lambda _: zipped({"s/events/1.json": VALUES}),
     "computed.db": computed,
     "circles.db": in_circles,
+    "schema.db": schema_in_circles,
     "checkpoint.db": checkpoint,
     "one_text.parquet": table(
         prompt=lambda pa: pa.array(["Q"] * 400_000),
@@ -180,6 +229,7 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     ),
     "page.parquet": table(response=lambda pa: pa.array(["b" * MANY])),
     "lists.parquet": table(messages=lambda pa: pa.array([["a" * 1_000_000] * 300] * 2)),
+    "lying.parquet": lying,
     "nothing.parquet": table(
         prompt=lambda pa: pa.array(["Q"] * 5 + [None] * 40_000_000, pa.string()),
         response=lambda pa: pa.nulls(40_000_005),
@@ -216,3 +266,16 @@ def test_a_bomb_takes_little(name, measured):
     assert grown <= MOST_GROWN
     assert seconds <= MOST_SECONDS
     assert count < 60
+
+
+def test_texts_that_are_written_by_their_beginnings_are_read(tmp_path):
+    """As Parquet's second version writes them: Arrow refuses to hold each of them once."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {"prompt": ["Q"] * 300, "response": [f"the answer {number}" for number in range(300)]}
+    encodings = {"prompt": "PLAIN", "response": "DELTA_BYTE_ARRAY"}
+    path = tmp_path / "delta.parquet"
+    parquet.write_table(pyarrow.table(columns), path, use_dictionary=False, column_encoding=encodings)
+    said = [record.raw for record in read(path, path.name) if isinstance(record, Turn)]
+    assert [text for text in said if text != "Q"] == columns["response"]

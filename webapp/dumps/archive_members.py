@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import sys
 import tarfile
 import tempfile
 import zlib
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from webapp.dumps.budget import PIECE, Budget, current
 from webapp.dumps.decoding import Damage, Decoder
@@ -22,6 +23,8 @@ from webapp.dumps.window import MAX_ITEM
 
 MOST_MEMBERS = 10_000
 """An archive of this many members, or more, is refused."""
+_MOST_NAMED = 8 * PIECE
+"""bytes of a zip's directory, or of what a tar says of one member: as objects they are ten times as much"""
 _DAMAGE = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -56,16 +59,37 @@ class ArchiveMember:
             yield from decoder.repeats(self.name)
 
 
+class _Archived:
+    """An archive's file, of which no more than `left` bytes are read: fewer for names than for what they name."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.seek, self.tell, self.seekable, self._read = file.seek, file.tell, file.seekable, file.read
+        self.left = _MOST_NAMED
+
+    def read(self, size: int = -1) -> bytes:
+        self.left -= size
+        if self.left < 0:
+            raise TooLarge(f"it names members in more than {_MOST_NAMED // PIECE} MB", f"byte {self.tell()}")
+        return self._read(size)
+
+
+def opened_zip(source: Source) -> zipfile.ZipFile:
+    """Raises `BadDump` where it is damaged as a whole, or its directory is larger than any honest one."""
+    file = _Archived(source.file)
+    try:
+        archive = zipfile.ZipFile(cast(IO[bytes], file))
+    except (*_DAMAGE, ValueError) as error:
+        raise BadDump(f"the zip archive is damaged ({error})", "byte 0") from error
+    file.left = sys.maxsize
+    return archive
+
+
 def of_zip(source: Source, folder: Path, most: int | None = None) -> Iterator[ArchiveMember | Problem]:
     """The members of a zip, one after the other in `folder`; no more than about `most` bytes of them.
 
     Raises `BadDump` where it is damaged as a whole, `TooLarge` for bombs.
     """
-    try:
-        archive = zipfile.ZipFile(source.file)
-    except (*_DAMAGE, ValueError) as error:
-        raise BadDump(f"the zip archive is damaged ({error})", "byte 0") from error
-    with archive:
+    with opened_zip(source) as archive:
         infos = archive.infolist()
         _refuse_many(len(infos))
         budget = source.budget.anew()
@@ -90,12 +114,13 @@ def of_tar(source: Source, folder: Path, most: int | None = None) -> Iterator[Ar
     """The members of a tar (gzip and zstd around it were taken off before). Raises as `of_zip`."""
     try:
         source.file.seek(0)
-        archive = tarfile.TarFile(fileobj=source.file)
+        file = _Archived(source.file)
+        archive = tarfile.TarFile(fileobj=cast(IO[bytes], file))
     except (*_DAMAGE, ValueError) as error:
         raise BadDump(f"the tar archive is damaged ({error})", "byte 0") from error
     with archive:
         budget, count = source.budget.anew(), 0
-        for info in _entries(archive):
+        for info in _entries(archive, file):
             if most is not None and budget.out >= most:
                 return
             if isinstance(info, Problem):
@@ -103,7 +128,7 @@ def of_tar(source: Source, folder: Path, most: int | None = None) -> Iterator[Ar
                 continue
             count += 1
             _refuse_many(count)
-            vars(archive)["members"] = []  # or it remembers every member that it passed
+            vars(archive).update(members=[], pax_headers={})  # or it remembers every member that it passed
             if info.isdir() or _is_of_system(info.name):
                 continue
             if (reason := _unsafe(info.name, not info.isreg())) is not None:
@@ -112,8 +137,9 @@ def of_tar(source: Source, folder: Path, most: int | None = None) -> Iterator[Ar
                 yield from _copied(info.name, partial(archive.extractfile, info), folder, budget, most)
 
 
-def _entries(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo | Problem]:
+def _entries(archive: tarfile.TarFile, file: _Archived) -> Iterator[tarfile.TarInfo | Problem]:
     while True:
+        file.left = _MOST_NAMED
         try:
             info = archive.next()
         except (*_DAMAGE, ValueError) as error:
@@ -121,6 +147,7 @@ def _entries(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo | Problem]:
             return
         if info is None:
             return
+        file.left = sys.maxsize
         yield info
 
 

@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Any, Literal
 
 from webapp.dumps import parquet_rows, protobuf, sqlite_tables
+from webapp.dumps.archive_members import opened_zip
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.packing import zipfile
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import BLOCK, CHUNK, TAR, TAR_AT, ZIPS, Cut, Source, too_long
 from webapp.dumps.stream import DocumentMember, Item, ListStart, walk
@@ -250,8 +250,6 @@ def _binary_shape(source: Source) -> _BinaryShape | None:
 
 def _zip_names(source: Source) -> list[str]:
     """The names of a zip's first members; none where it is damaged."""
-    try:
-        with zipfile.ZipFile(source.file) as archive:
-            return [info.filename for info in archive.infolist()[:_MOST_NAMES]]
-    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError):
-        return []
+    with suppress(BadDump), opened_zip(source) as archive:
+        return [info.filename for info in archive.infolist()[:_MOST_NAMES]]
+    return []

@@ -8,13 +8,16 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from webapp.dumps.budget import PIECE
+from webapp.dumps.budget import PIECE, Budget
 from webapp.dumps.records import BadDump, TooLarge
 from webapp.dumps.source import LONGEST_LINE, Source
 from webapp.extras import install_extra
+from webapp.memory import at_most
 
 MARK = b"PAR1"
 _BATCH = 256
+_MOST_IN_BATCH, _MOST_HELD = 16 * PIECE, 224 * PIECE
+"""bytes of a batch by what the file says of itself, and what Arrow may hold to make it"""
 _VALUE = 60
 """bytes of a value in Python, beside its text"""
 
@@ -23,7 +26,7 @@ def rows(source: Source) -> Iterator[dict[str, Any]]:
     """Every row in order. Raises `BadDump` where the file is damaged, too large, or nothing here reads Parquet."""
     try:
         import pyarrow as pa
-        from pyarrow import parquet
+        from pyarrow import parquet  # noqa: F401 - that it is there
     except ImportError as error:
         raise BadDump(
             f"this is Parquet, which needs the library pyarrow: {install_extra('parquet')}", "byte 0"
@@ -31,15 +34,9 @@ def rows(source: Source) -> Iterator[dict[str, Any]]:
     source.budget.make_rows()
     source.file.seek(source.start)
     budget, number = source.budget.anew(), 0
+    most_held = budget.characters(LONGEST_LINE)
     try:
-        file = parquet.ParquetFile(source.file)
-        groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
-        most_held = budget.characters(LONGEST_LINE)
-        if max((_unpacked(group) for group in groups), default=0) > max(most_held, budget.free):
-            budget.anew().take(sum(map(_unpacked, groups)), "the row groups")
-        texts = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]
-        file = parquet.ParquetFile(source.file, read_dictionary=texts)  # a text that many rows have is held once
-        for batch in budget.timed(file.iter_batches(batch_size=_BATCH), "a batch of rows"):
+        for batch in budget.timed(_batches(source, budget, most_held), "a batch of rows"):
             for part in _parts(batch, most_held // 8):
                 if (size := _size(part)) > most_held:
                     raise TooLarge(f"a row of {size // PIECE} MB, more than one item may hold", f"row {number}")
@@ -47,6 +44,8 @@ def rows(source: Source) -> Iterator[dict[str, Any]]:
                 for row in part.to_pylist():
                     yield {str(key): plain(value) for key, value in row.items()}
                 number += part.num_rows
+    except MemoryError as error:
+        raise TooLarge(f"a batch of rows takes more than {_MOST_HELD // PIECE} MB", f"row {number}") from error
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, BadDump):
             raise
@@ -55,6 +54,34 @@ def rows(source: Source) -> Iterator[dict[str, Any]]:
 
 def _unpacked(group: Any) -> int:
     return sum(int(group.column(index).total_uncompressed_size) for index in range(group.num_columns))
+
+
+def _by_delta(group: Any) -> set[str]:
+    """The columns whose texts begin as the one before does, which Arrow cannot hold once."""
+    chunks = map(group.column, range(group.num_columns))
+    return {chunk.path_in_schema for chunk in chunks if "DELTA_BYTE_ARRAY" in chunk.encodings}
+
+
+def _batches(source: Source, budget: Budget, most_held: int) -> Iterator[Any]:
+    """The rows, few at once. What a file says of its size may be a lie: what takes too much is a `MemoryError`."""
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(source.file)
+    groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
+    if max((_unpacked(group) for group in groups), default=0) > max(most_held, budget.free):
+        budget.anew().take(sum(map(_unpacked, groups)), "the row groups")
+    texts = {column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"}
+    once = sorted(texts.difference(*map(_by_delta, groups)))  # a text that many rows have is held once
+    row = max((_unpacked(group) // max(1, group.num_rows) for group in groups), default=0)
+    file = parquet.ParquetFile(source.file, metadata=file.metadata, read_dictionary=once, pre_buffer=False)
+    rows = max(1, min(_BATCH, _MOST_IN_BATCH // max(1, row)))
+    made = file.iter_batches(batch_size=rows, use_threads=False)
+    while True:
+        with at_most(_MOST_HELD):
+            batch = next(made, None)
+        if batch is None:
+            return
+        yield batch
 
 
 def _parts(batch: Any, most: int) -> Iterator[Any]:

@@ -126,9 +126,12 @@ def opened_tables(source: Source) -> Iterator[Tables]:
             _fill(source, copy)
         try:
             with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
-                _restrict(connection, source.budget)
-                yield Tables(connection, source)
+                with source.budget.spending():  # the pages of the schema can lead to each other, too
+                    _restrict(connection, source.budget)
+                    tables = Tables(connection, source)
+                yield tables
         except (sqlite3.Error, UnicodeDecodeError) as error:
+            source.budget.check_time("the schema")
             raise BadDump(f"the SQLite file is damaged ({error})", "byte 0") from error
 
 
