@@ -53,7 +53,7 @@ def homes(run: Run) -> list[tuple[str, int]]:
 
 def test_it_is_set_listed_and_undone(stored: Run) -> None:
     asked = json.loads(stored("home", "which", "--json").stdout)
-    assert (asked["sessions"], asked["responses"], asked["clean"], asked["counted"]) == (2, 4, 2, 2)
+    assert (asked["sessions"], asked["responses"], asked["not_json"], asked["counted"]) == (2, 4, 2, 2)
     numbers = {candidate["profile"]: candidate["failed"] for candidate in asked["candidates"]}
     assert numbers["direct"] == 2 and numbers["fencepost"] == 0
     nothing = {candidate["profile"]: candidate["none"] for candidate in asked["candidates"]}
@@ -63,7 +63,7 @@ def test_it_is_set_listed_and_undone(stored: Run) -> None:
     assert (done.exit_code, done.stdout) == (0, "direct: 1 session; fencepost home undo 1 undoes it\n")
     assert homes(stored) == [("unknown", 1)]
     assert stored("home", "set", "direct", "--all", "--unknown").stdout.startswith("direct: 1 session;")
-    assert stored("home", "which").stdout == "every parser is known\n"
+    assert stored("home", "which").stdout == "every parser is known, or matters to no text\n"
     lines = json.loads(stored("home", "changes", "--json").stdout)
     assert [(line["id"], line["state"], line["total"], line["finished"]) for line in lines] == [
         (2, "done", 1, 1), (1, "done", 1, 1),

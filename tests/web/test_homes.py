@@ -28,16 +28,14 @@ def test_incidents_read_an_unknown_parser_as_json_loads_and_say_so(
     client: FlaskClient, brought: dict[str, Any]
 ) -> None:
     page = client.get("/").text
-    assert "1 response of 3" in page and "Parser unknown for 3 responses: read as <code>json.loads</code>" in page
+    assert "1 response of 3" in page and "Parser unknown for 1 response: read as <code>json.loads</code>" in page
     failed = client.get("/api/responses?failed=1").json
     assert failed["total"] == 1 == len(failed["responses"])
     report = client.get("/api/session/one/export?format=report").text
     assert "0 failed" not in report and "parser unknown: no failure is recorded" in report
     assert client.put("/api/session/one/home", json={"home": "direct"}).status_code == 200
     page = client.get("/").text
-    assert "1 response of 3" in page and "Parser unknown for 1 response:" in page
-    assert client.put("/api/session/two/home", json={"home": "direct"}).status_code == 200
-    assert "Parser unknown" not in client.get("/").text
+    assert "1 response of 3" in page and "Parser unknown" not in page, "what is left is plain JSON"
 
 
 def test_no_page_counts_failures_as_none_where_the_parser_is_unknown(
@@ -91,8 +89,7 @@ def test_it_is_asked_for(client: FlaskClient, counted: None, path: str) -> None:
     assert '<details id="question-parsers">' in page, "it stands folded and covers nothing"
     assert page.index('value="fire-circle"') > page.index("<summary>Field reports</summary>")
     assert "1 would have failed" in page
-    if path != "/sessions/one":
-        assert "none would have failed, no JSON found in 3" in page, "vllm-hermes returns all of it as plain text"
+    assert "none would have failed, no JSON found in 2" in page, "vllm-hermes returns all of session one as plain text"
 
 
 def test_it_is_counted_behind_the_page(client: FlaskClient, brought: dict[str, Any]) -> None:
@@ -102,6 +99,23 @@ def test_it_is_counted_behind_the_page(client: FlaskClient, brought: dict[str, A
 def test_plain_json_alone_is_no_question(client: FlaskClient, post: Callable[..., Any]) -> None:
     post(chat("fine", "{}").encode(), "fine.json")
     assert 'id="question"' not in client.get("/sessions").text
+
+
+def test_native_calls_and_prose_are_no_question(client: FlaskClient, app: Flask, post: Callable[..., Any]) -> None:
+    call = {"type": "function", "id": "c", "function": {"name": "find", "arguments": '{"q": 1,}'}}
+    calls = {"role": "assistant", "content": "I look for it.", "tool_calls": [call]}
+    post(json.dumps({"id": "native", "model": "m", "messages": [calls]}).encode(), "native.json")
+    assert 'id="question"' not in client.get("/sessions").text and "Parser unknown" not in client.get("/").text
+    assert session(client, "native")["failed"] == 1, "the call is no JSON, whoever reads it"
+    text = {"role": "assistant", "content": 'So: {"a": 1}'}
+    post(json.dumps({"id": "both", "model": "m", "messages": [calls, text]}).encode(), "both.json")
+    with app.app_context():
+        trials.count_all(db.engine)
+    page = " ".join(client.get("/sessions").text.split())
+    assert "1 of 3 responses is not plain JSON, native calls and prose set aside." in page
+    assert "Parser unknown for 1 response" in client.get("/").text
+    failed = client.get("/api/session/both/home").json["would_fail"]
+    assert failed["direct"] == 2, "the call is not tried"
 
 
 def test_an_unknown_parser_reads_as_such(client: FlaskClient, brought: dict[str, Any]) -> None:

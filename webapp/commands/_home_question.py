@@ -61,14 +61,13 @@ def say(open_question: Question, help_texts: Mapping[str, str]) -> None:
 def words(open_question: Question) -> str:
     return (
         f"parser unknown: {open_question.not_json:,} of {counted(open_question.responses, 'response')} "
-        f"{'is' if open_question.not_json == 1 else 'are'} not plain JSON"
+        f"{'is' if open_question.not_json == 1 else 'are'} not plain JSON, native calls and prose set aside"
     )
 
 
 def of_keys(engine: sa.Engine, keys: Sequence[str]) -> Question | None:
-    """What is to be asked about these sessions; None where every response of unknown parsers is plain JSON."""
-    open_question = question(engine, Session.key.in_(keys[:_MOST]))
-    return open_question if open_question is not None and open_question.not_json else None
+    """What is to be asked about these sessions; None where no unknown parser matters."""
+    return question(engine, Session.key.in_(keys[:_MOST]))
 
 
 def after_ingest(engine: sa.Engine, keys: Sequence[str], open_question: Question) -> None:

@@ -182,6 +182,6 @@ def which(dump: str | None, as_json: bool) -> None:
     if as_json:
         _store.print_json(question)
     elif question is None:
-        click.echo("every parser is known")
+        click.echo("every parser is known, or matters to no text")
     else:
         _home_question.say(question, trials.profiles_help())

@@ -122,9 +122,8 @@ def coverage(db: orm.Session, scope_in_view: Scope, model: str | None = None) ->
     inside += [] if until is None else [sa.func.coalesce(Session.ended_at, Session.happened_at) < until]
     whole = _of_counters(db, scope_in_view.view, inside, filters.under, model)
     if filters.under == HOME:
-        unknown = (*scope_in_view.view.where(), Session.home_profile == UNKNOWN)
-        assumed = db.scalar(sa.select(sa.func.sum(Session.response_count)).where(*unknown))
-        whole = replace(whole, assumed=int(assumed or 0))
+        unknown = [*scope_in_view.view.where(), Session.home_profile == UNKNOWN]
+        whole = replace(whole, assumed=_total(db, unknown, "asked"))
     bounds = [bound for bound in (since, until) if bound is not None]
     if whole.run is None or whole.of is None or not bounds:
         return whole

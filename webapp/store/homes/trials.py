@@ -1,4 +1,7 @@
-"""Tries every profile on sessions whose parser is unknown: how many responses would have failed under each."""
+"""Tries every profile on sessions whose parser is unknown and matters: how many texts would have failed under each.
+
+It matters for texts that are neither plain JSON nor prose; a native call is JSON or it is broken, whoever reads it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,16 @@ from sqlalchemy import orm
 from webapp import parsing
 from webapp.parsing import Profile
 from webapp.store.db.database import writing
-from webapp.store.models import TURNS_A_SESSION, DumpSession, Parse, Session, Turn, is_response
+from webapp.store.models import (
+    TURNS_A_SESSION,
+    DumpSession,
+    FacetValue,
+    Parse,
+    Session,
+    SessionFacet,
+    Turn,
+    is_response,
+)
 from webapp.store.sessions.example_sessions import listed
 from webapp.store.write.home import UNKNOWN
 
@@ -22,16 +34,22 @@ _AT_ONCE = 100
 RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """what a user's own profile may raise; ours promise not to"""
 
-_UNKNOWN = (Session.home_source == UNKNOWN, listed)
+_asked = (
+    sa.select(SessionFacet.session_id, sa.func.sum(SessionFacet.count).label("texts"))
+    .where(SessionFacet.value_id.in_(sa.select(FacetValue.id).where(FacetValue.name == "asked")))
+    .group_by(SessionFacet.session_id)
+    .subquery()
+)
+_UNKNOWN = (Session.home_source == UNKNOWN, listed, _asked.c.session_id == Session.id)
 Ends = Callable[[], bool]
 _COUNTED = ("failed", "none")
-_FORM = "2"
+_FORM = "3"
 """of what is stored in `tried`: a session that was tried in another form is tried again"""
 
 
 @dataclass(frozen=True, slots=True)
 class ParserCandidate:
-    """A profile that may be the parser: `failed` responses would have failed under it, and in `none` it finds no JSON.
+    """A profile that may be the parser: `failed` texts would have failed under it, and in `none` it finds no JSON.
 
     Both are None while they are counted.
     """
@@ -43,20 +61,16 @@ class ParserCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Sessions whose parser nobody named: `responses` in all, of which `clean` are JSON as they are.
+    """Sessions whose parser nobody named, with texts to which it matters: `not_json` of `responses` in all.
 
     `counted` of the sessions have been tried; `candidates` are the profiles in the order of `parsing.profiles`.
     """
 
     sessions: int
     responses: int
-    clean: int
+    not_json: int
     counted: int
     candidates: list[ParserCandidate]
-
-    @property
-    def not_json(self) -> int:
-        return self.responses - self.clean
 
     @property
     def is_counted(self) -> bool:
@@ -81,9 +95,10 @@ def profiles_key() -> str:
 
 
 def question(connection: sa.Connection, where: sa.ColumnElement[bool] | None = None) -> Question | None:
-    """What is asked about the sessions under `where`; None where every parser is known, or somebody left it open."""
-    query = sa.select(Session.response_count, Session.clean_count, Session.tried, Session.tried_key)
-    query = query.where(*_UNKNOWN, Session.response_count > 0, sa.true() if where is None else where)
+    """What is asked about the sessions under `where`; None where no parser matters that somebody has not named, or
+    left open."""
+    query = sa.select(Session.response_count, _asked.c.texts, Session.tried, Session.tried_key)
+    query = query.where(*_UNKNOWN, sa.true() if where is None else where)
     rows = connection.execute(query).all()
     if not rows:
         return None
@@ -96,8 +111,8 @@ def question(connection: sa.Connection, where: sa.ColumnElement[bool] | None = N
     candidates = [ParserCandidate(name, None, None) for name in installed()]
     if len(tried) == len(rows):
         candidates = [ParserCandidate(name, counted["failed"][name], counted["none"][name]) for name in installed()]
-    responses, clean = (sum(getattr(row, name) for row in rows) for name in ("response_count", "clean_count"))
-    return Question(len(rows), responses, clean, len(tried), candidates)
+    responses, texts = sum(row.response_count for row in rows), sum(int(row.texts) for row in rows)
+    return Question(len(rows), responses, texts, len(tried), candidates)
 
 
 def question_of_all(db: orm.Session) -> Question | None:
@@ -111,8 +126,8 @@ def of_dump(number: int) -> sa.ColumnElement[bool]:
 
 
 def are_lacking(connection: sa.Connection) -> bool:
-    """Whether there are sessions to try profiles on; where every parser is known, no profile is imported to say so."""
-    if connection.scalar(sa.select(Session.id).where(*_UNKNOWN, Session.response_count > 0).limit(1)) is None:
+    """Whether there are sessions to try profiles on; where no parser matters, no profile is imported to say so."""
+    if connection.scalar(sa.select(Session.id).where(*_UNKNOWN).limit(1)) is None:
         return False
     return connection.scalar(_lacking().limit(1)) is not None
 
@@ -154,10 +169,15 @@ def _count(engine: sa.Engine, session_id: int, profiles: dict[str, Profile], key
 def _tried(
     connection: sa.Connection, session_id: int, profiles: dict[str, Profile], ends: Ends
 ) -> dict[str, dict[str, int]] | None:
-    """By verdict, how many responses have it under each profile; None where it `ends` before all were tried."""
+    """By verdict, how many texts have it under each profile; None where it `ends` before all were tried."""
     counts = {verdict: dict.fromkeys(profiles, 0) for verdict in _COUNTED}
     after, high = session_id * TURNS_A_SESSION - 1, (session_id + 1) * TURNS_A_SESSION
-    query = sa.select(Turn.id, Turn.raw).where(Turn.id < high, is_response).order_by(Turn.id).limit(_AT_ONCE)
+    query = (
+        sa.select(Turn.id, Turn.raw)
+        .where(Turn.id < high, is_response, Turn.kind == "response")
+        .order_by(Turn.id)
+        .limit(_AT_ONCE)
+    )
     while batch := connection.execute(query.where(Turn.id > after)).all():
         if ends():
             return None
@@ -193,7 +213,7 @@ def _stored(
 def _lacking() -> sa.Select[int]:
     current = sa.literal(f"{_FORM}:{profiles_key()}:").concat(sa.cast(Session.response_count, sa.String))
     stale = sa.or_(Session.tried_key.is_(None), Session.tried_key != current)
-    query = sa.select(Session.id).where(*_UNKNOWN, Session.response_count > 0, stale)
+    query = sa.select(Session.id).where(*_UNKNOWN, stale)
     return query.order_by(Session.id.desc())
 
 

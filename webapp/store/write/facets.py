@@ -6,7 +6,8 @@
                   "won": {strategy or "": n}}},
      "models": {model: [5 verdicts under a known home profile, 5 under fencepost]},
      "errors": {kind: n}, "agents": [names], "phases": [names], "tools": [names], "hosts": [names],
-     "finding": {rule: n}, "contracts": {state of a response, or "broken": n}, "held": {model␟host␟state of a call: n}}
+     "finding": {rule: n}, "contracts": {state of a response, or "broken": n}, "held": {model␟host␟state of a call: n},
+     "asked": {verdict under fencepost of a text whose parser is unknown and matters: n}}
 
 Each number counts responses; empty parts are left out.
 """
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from webapp.dumps.records import Turn
 from webapp.parsing import Trace
 from webapp.store.db.short_text import short
+from webapp.store.write.home import ALL_THE_SAME
 from webapp.store.write.tally import VERDICTS
 
 if TYPE_CHECKING:
@@ -117,6 +119,7 @@ class Facets:
     finding: dict[str, int] = field(default_factory=dict)
     contracts: dict[str, int] = field(default_factory=dict)
     held: dict[str, int] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)
 
     def response(self, model: str | None, digests: Sequence[Digest], *, known: bool = True) -> None:
         """Count a response: the home profile's digest, if that is `known`, then `fencepost`'s where it is another."""
@@ -159,6 +162,11 @@ class Facets:
         if key in self.held or len(self.held) < MOST_NAMES:
             self.held[key] = self.held.get(key, 0) + 1
 
+    def text(self, verdict: str) -> None:
+        """Count a text whose parser is unknown, where it matters: neither plain JSON nor prose."""
+        if verdict not in ALL_THE_SAME:
+            self.asked[verdict] = self.asked.get(verdict, 0) + 1
+
     def failure(self, text: str) -> None:
         """Count a failure that the dump records."""
         self._error(kind_of(text))
@@ -181,7 +189,7 @@ class Facets:
         parts: dict[str, Any] = {"profiles": profiles, "models": self.models, "errors": self.errors}
         parts |= {"agents": list(self.agents), "phases": list(self.phases), "tools": list(self.tools)}
         parts["hosts"] = list(self.hosts)
-        parts |= {"finding": self.finding, "contracts": self.contracts, "held": self.held}
+        parts |= {"finding": self.finding, "contracts": self.contracts, "held": self.held, "asked": self.asked}
         return {name: part for name, part in parts.items() if part}
 
 

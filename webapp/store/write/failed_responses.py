@@ -16,7 +16,7 @@ from webapp.store.db.short_text import short
 from webapp.store.db.types import microseconds
 from webapp.store.models import FailedResponse, Parse, Session, Turn, TurnContract, is_response
 from webapp.store.write.facets import kind_of, tools_of
-from webapp.store.write.home import READ_AS, UNKNOWN
+from webapp.store.write.home import ALL_THE_SAME, READ_AS, UNKNOWN
 from webapp.store.write.parser import OURS
 
 HOME = "home"
@@ -45,7 +45,7 @@ _assumed = (
     sa.select(*_of_turn, Turn.raw, Parse.trace)
     .join(Session, Session.id == Turn.session_id)
     .join(Parse, sa.and_(Parse.turn_id == Turn.id, Parse.profile == OURS))
-    .where(*_here, is_response, Session.home_profile == UNKNOWN, Parse.verdict.not_in(("clean", "none")))
+    .where(*_here, is_response, Session.home_profile == UNKNOWN, Parse.verdict.not_in(ALL_THE_SAME))
 )
 
 

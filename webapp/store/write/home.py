@@ -26,9 +26,13 @@ READ_AS = "direct"
 """what an unknown parser is read as: `json.loads`"""
 
 
+ALL_THE_SAME = ("clean", "none")
+"""verdicts of `fencepost` for a text that no parser need be known for: plain JSON, and prose that offers none"""
+
+
 def read_as_json(ours: str) -> str:
     """The verdict of `json.loads` on what `fencepost` gave the verdict `ours`; prose that offers no JSON is none."""
-    return ours if ours in ("clean", "none") else "failed"
+    return ours if ours in ALL_THE_SAME else "failed"
 
 
 NOT_KNOWN = Home(UNKNOWN, UNKNOWN)

@@ -3,8 +3,8 @@
 A row says that a session has a value of a name, `count` times. The names that the list filters by are `verdict P`,
 `strategy P` and `repair P` of each profile P that was run, and of `home`, each session's own, `json.loads` where it is
 unknown; and error, finding, model, host, agent, phase, tool, home, service, format and contract. Those that are
-only added up are `model home V` and `model fencepost V`: responses by model with the verdict V. A session that is
-deleted has no rows.
+only added up are `model home V` and `model fencepost V`, responses by model with the verdict V, `held` and `asked`. A
+session that is deleted has no rows.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ HOME = "home"
 """in place of a profile's name: each session's home profile"""
 _AT_ONCE = 200
 _LONGEST = 255
+_AS_NAMED = ("finding", "held", "asked")
 Row = tuple[str, str, int]
 _facets = sa.select(Session.id, Session.facets, Session.home_profile, Session.source_format, Session.service).where(
     Session.id.in_(sa.bindparam("ids", expanding=True)), Session.deleted_at.is_(None)
@@ -82,7 +83,7 @@ def _counted(session: Any) -> dict[tuple[str, str], int]:
 
 def rows_of(facets: Mapping[str, Any], home: str) -> Iterator[Row]:
     """Name, value and count of what `session.facets` keeps."""
-    for part, name in (("errors", "error"), ("finding", "finding"), ("contracts", "contract"), ("held", "held")):
+    for part, name in (("errors", "error"), ("contracts", "contract"), *((name, name) for name in _AS_NAMED)):
         yield from ((name, value, count) for value, count in facets.get(part, {}).items() if count)
     for part, name in (("agents", "agent"), ("phases", "phase"), ("tools", "tool"), ("hosts", "host")):
         yield from ((name, value, 1) for value in facets.get(part, ()))

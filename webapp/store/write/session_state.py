@@ -116,6 +116,8 @@ class SessionState:
         if placed.traces:
             home, ours = placed.traces[0] if self.is_home_known else None, placed.traces[-1]
             self.tally.verdicts(placed.ordinal, None if home is None else home.verdict, ours.verdict)
+            if home is None and turn.kind == "response":
+                self.facets.text(ours.verdict)
             self.facets.response(turn.model, [digest(trace) for trace in placed.traces], known=home is not None)
             if home is not None and home.verdict == "failed":
                 self._note("error", placed.ordinal, errors(home))

@@ -64,7 +64,7 @@ def of_dump(number: int) -> AskedQuestion | None:
 
 
 def _asked(question: Question | None, fields: dict[str, Any], about: dict[str, Any]) -> AskedQuestion | None:
-    if question is None or not question.not_json:
+    if question is None:
         return None
     if not question.is_counted:
         worker_process.wake()
