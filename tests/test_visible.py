@@ -48,7 +48,17 @@ def test_what_can_be_seen_stays(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["\u2764\ufe0f\ufe0f", "a\u200db", "a\ufe0f", "\U0001f3f4\U000e0067", "\U0001f600\ufe00"]
+    "text",
+    [
+        "\u2764\ufe0f\ufe0f",
+        "gpt-4\ufe0f",
+        "1\ufe0e",
+        "a\ufe0f\u20e3",
+        "a\u200db",
+        "a\ufe0f",
+        "\U0001f3f4\U000e0067",
+        "\U0001f600\ufe00",
+    ],
 )
 def test_what_hides_behind_an_emoji_is_drawn(text: str) -> None:
     assert "⟨U+" in visible(text)

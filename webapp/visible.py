@@ -15,8 +15,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _EMOJI = "\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
-_BEFORE_SELECTOR = f"#*0-9\xa9\xae\u203c\u2049\u2100-\u214f\u2300-\u25ff\u3030\u303d\u3297\u3299{_EMOJI}"
-"""What a text or emoji selector may follow without being shown; a second one in a row is shown."""
+_BEFORE_SELECTOR = f"\xa9\xae\u203c\u2049\u2100-\u214f\u2300-\u25ff\u3030\u303d\u3297\u3299{_EMOJI}"
+"""What a text or emoji selector may follow without being shown; a second one in a row is shown, and one after a digit
+that no keycap (U+20E3) follows: it changes nothing that anybody sees."""
 _CHARACTERS = (
     "\x00-\x08\x0b-\x1f\x7f-\xa0\xad"  # C0, C1, no-break space, soft hyphen
     "\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"  # Arabic letter mark, and signs that hold others
@@ -29,7 +30,8 @@ _CHARACTERS = (
     + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0xE0000, 0x10000))
 )
 SPECIAL = re.compile(
-    f"[{_CHARACTERS}]|(?<![{_BEFORE_SELECTOR}])[\ufe0e\ufe0f]|(?<![{_EMOJI}\ufe0f])\u200d|\u200d(?![{_EMOJI}])"
+    f"[{_CHARACTERS}]|(?<![{_BEFORE_SELECTOR}])[\ufe0e\ufe0f](?!(?<=[#*0-9]\ufe0f)\u20e3)"
+    f"|(?<![{_EMOJI}\ufe0f])\u200d|\u200d(?![{_EMOJI}])"
 )
 """One character that is drawn as a sign. Line feeds and tabs are none: where they stand decides what they become."""
 _FLAG = "\U0001f3f4(?:{})\U000e007f".format(

@@ -101,6 +101,9 @@ def test_who_guesses_waits_a_minute_and_no_longer(monkeypatch: pytest.MonkeyPatc
         assert guesses.charge("2001:db8::1", "") == 0
     assert guesses.wait("2001:db8::ffff", "") == guessing.WITHIN  # one network
     assert guesses.wait("2001:db9::1", "") == guesses.wait("2001:db8::1", "ada") == 0
+    for _ in range(guessing.WRONG):  # as a server that listens on :: sees a peer of IPv4
+        assert guesses.charge("::ffff:192.0.2.1", "") == 0
+    assert guesses.wait("192.0.2.1", "") == guessing.WITHIN and guesses.wait("::ffff:192.0.2.2", "") == 0
     now += guessing.WITHIN
     assert guesses.wait("2001:db8::1", "") == 0
 

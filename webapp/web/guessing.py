@@ -75,6 +75,6 @@ def _network(peer: str | None) -> str:
         address = ipaddress.ip_address((peer or "").partition("%")[0])
     except ValueError:
         return peer or ""
-    if address.version == 4:
-        return str(address)
-    return str(ipaddress.ip_network((address, 64), strict=False))
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(getattr(address, "ipv4_mapped", address))

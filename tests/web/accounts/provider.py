@@ -29,8 +29,10 @@ class Provider:
         self.broken = False
         self.asked: dict[str, dict[str, str]] = {}
         self.issuer = ""
+        self.described = 0
 
     def metadata(self) -> dict[str, Any]:
+        self.described += 1
         pages = {"authorization": "authorize", "token": "token"}
         return {
             "issuer": self.issuer,

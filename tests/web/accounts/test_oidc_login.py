@@ -142,7 +142,11 @@ def test_a_provider_that_is_another_or_broken_is_named(make: Make, at_home: Prov
     app = serve(make, at_home, oidc_issuer=at_home.issuer + "/")
     assert "FENCEPOST_OIDC_ISSUER" in sign_in(app.test_client()).text and names(app) == []
     at_home.broken = True
-    assert serve(make, at_home).test_client().get("/login/oidc").status_code == 502
+    app = serve(make, at_home)
+    described = at_home.described
+    for path in ("/login/oidc", "/login/oidc", "/login/oidc/finish?code=x&state=y"):
+        assert app.test_client().get(path).status_code == 502
+    assert at_home.described == described + 1
 
 
 def test_it_leads_nowhere_else(guarded: Flask) -> None:

@@ -39,7 +39,7 @@ def begin() -> Response:
     """Send the browser to the provider. The page to go to after it waits in this browser's session."""
     cookie[_NEXT] = own_path(request.args.get("next", ""))
     client = _client()
-    with _trouble():
+    with _trouble(is_discovery=True):
         answer: Response = client.authorize_redirect(url_for("oidc.finish", _external=True))
     return answer
 
@@ -49,8 +49,10 @@ def finish() -> Response:
     """The provider sent the browser back: check what it says, and sign in whom it names."""
     settings: Settings = current_app.config["SETTINGS"]
     client = _client()
+    with _trouble(is_discovery=True):
+        issuer = client.load_server_metadata().get("issuer")
     with _trouble():
-        claims = _claims(client, settings)
+        claims = _claims(client, settings, issuer)
     subject = f"{settings.oidc_issuer} {claims['sub']}"
     if len(subject) > 600:
         raise Forbidden("The provider's name for you is too long to store.")
@@ -64,9 +66,8 @@ def finish() -> Response:
     return login.signed_in(account, cookie.pop(_NEXT, ""))
 
 
-def _claims(client: Any, settings: Settings) -> dict[str, Any]:
+def _claims(client: Any, settings: Settings, issuer: Any) -> dict[str, Any]:
     """What the ID token says, its signature, nonce, issuer, audience and time checked; raises as `_trouble` knows."""
-    issuer = client.load_server_metadata().get("issuer")
     if issuer != settings.oidc_issuer:
         raise ValueError(f"it calls itself {str(issuer)[:200]!r}, not what FENCEPOST_OIDC_ISSUER says")
     options = {
@@ -114,10 +115,11 @@ def _registered(settings: Settings) -> Any:
 
 
 @contextmanager
-def _trouble() -> Iterator[None]:
+def _trouble(*, is_discovery: bool = False) -> Iterator[None]:
     """Says in words what a provider did wrong: 502 where it cannot be used, 403 where it refuses or is not believed.
 
-    503 where others wait for it already. A provider that did not answer is left alone for a while.
+    503 where others wait for it already. A provider that did not answer, or could not say what it is, is left alone for
+    a while; one that fails over what a stranger made up, a code, is not.
     """
     import requests
     from authlib.common.errors import AuthlibBaseError
@@ -130,7 +132,7 @@ def _trouble() -> Iterator[None]:
     try:
         yield
     except requests.RequestException as error:
-        if isinstance(error, requests.ConnectionError | requests.Timeout):
+        if is_discovery or isinstance(error, requests.ConnectionError | requests.Timeout):
             current_app.extensions[_AGAIN] = time.monotonic() + PAUSE
         current_app.logger.warning("the OpenID provider: %s", error)
         raise BadGateway(_UNREACHABLE) from error
