@@ -1,10 +1,20 @@
-"""One request with tools and its answer, in the words of six providers: made dumps of one line."""
+"""Made requests with tools and their answers, in the words of six providers, and what jsonschema says of them."""
 
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from tests.contracts import made
+from webapp.contracts import Contract
+from webapp.contracts.shapes import path_text
+from webapp.contracts.turns import Holder
+from webapp.dumps import Turn, read
 
 Tools = list[tuple[str, Any]]
 """names with their schemas"""
@@ -62,3 +72,35 @@ def ollama(tools: Tools, name: str, arguments: Any) -> dict[str, Any]:
 DIALECTS: tuple[Callable[[Tools, str, Any], dict[str, Any]], ...] = (
     *(chat, responses, anthropic, gemini, bedrock, ollama),
 )
+
+
+def contracts(path: Path, lines: list[dict[str, Any]]) -> list[Contract]:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    holder = Holder()
+    turns = [record for record in read(path, path.name) if isinstance(record, Turn)]
+    held = [one for turn in turns for one in holder.answer([turn]) if one is not None]
+    assert len(held) == len(lines)
+    return held
+
+
+def errors(schema: Any, value: Any) -> set[tuple[str, str]]:
+    return {
+        (path_text(error.absolute_path), error.validator) for error in Draft202012Validator(schema).iter_errors(value)
+    }
+
+
+def request(chance: random.Random, number: int) -> tuple[Tools, str, Any]:
+    """Two tools, the second with a schema of its own, and a call: of that, or in one of twenty of one that is none."""
+    schema = made.schema(chance)
+    schema = {"type": "object", "properties": {"v": schema}, "required": ["v"]}
+    value = {"v": made.value(chance), "n": number} if chance.random() < 0.9 else {"n": number}
+    return [("other", {"type": "object"}), ("t", schema)], chance.choice(["tt", *["t"] * 19]), value
+
+
+def mended(tools: Tools, chance: random.Random) -> tuple[Tools, str, Any]:
+    """The twin of a broken call: of the same tool, with arguments that fit; with a schema that takes any object where
+    by chance none are found, as where nothing fits it."""
+    validator = Draft202012Validator(tools[1][1])
+    tries = ({"v": made.value(chance)} for _ in range(300))
+    value = next((value for value in tries if validator.is_valid(value)), None)
+    return (tools, "t", value) if value is not None else ([tools[0], ("t", {"type": "object"})], "t", {"v": 1})
