@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -171,6 +171,25 @@ def test_an_upload_that_is_too_large_is_refused_before_it_is_read(data: Path) ->
         answer = connection.getresponse()
         connection.close()
     assert answer.status == 413
+
+
+def asked(host: str, method: str, path: str, body: str = "", **headers: str) -> int:
+    sent = {"Content-Type": "application/x-www-form-urlencoded"} | {k.replace("_", "-"): v for k, v in headers.items()}
+    with closing(http.client.HTTPConnection(host, timeout=120)) as connection:
+        connection.request(method, path, body, sent)
+        return connection.getresponse().status
+
+
+def test_what_a_proxy_says_of_the_browser_comes_to_the_app(data: Path) -> None:
+    """Or all who come by a proxy share their wrong passwords, and are taken for this machine's own browser."""
+    with serving(data) as (_, host):
+        assert asked(host, "GET", "/machine-logs") == 200
+        assert asked(host, "GET", "/machine-logs", X_Forwarded_For="192.0.2.7") == 404
+    with serving(data, FENCEPOST_ACCOUNTS="1", FENCEPOST_PROXIES="127.0.0.1") as (_, host):
+        form = "account=ada&password=wrong"
+        wrong = [asked(host, "POST", "/login", form, X_Forwarded_For="192.0.2.7") for _ in range(11)]
+        assert wrong == [422] * 10 + [429]
+        assert asked(host, "POST", "/login", form, X_Forwarded_For="192.0.2.8") == 422
 
 
 def test_a_token_that_is_soon_guessed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

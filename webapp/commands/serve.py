@@ -118,7 +118,7 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
             connection_limit=MOST_CONNECTIONS,
             channel_timeout=60,
             asyncore_use_poll=True,  # select() knows 1,024 files
-            clear_untrusted_proxy_headers=True,
+            clear_untrusted_proxy_headers=False,  # the app asks whom they come from
         )
 
 
