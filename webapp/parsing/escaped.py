@@ -143,7 +143,7 @@ def listed(raw: str, start: int, limit: int) -> Layer | None:
     low = raw.rfind("\n", max(0, start - HEAD), start) + 1
     head = _head.fullmatch(raw, low, start) if low or start < HEAD else None
     if not head:
-        return None
+        return _changed(raw, low, start, limit)
     counted = rf"{head['letter']}(?P<number>\d++){re.escape(head['sep'])}" if head["number"] else ""
     pattern = re.compile(rf"\n(?P<part>[ \t]{{0,6}}+{counted or re.escape(head['mark'])}[ ]?)")
     at, number = start, int(head["number"] or 0)
@@ -154,6 +154,27 @@ def listed(raw: str, start: int, limit: int) -> Layer | None:
         at, number = line.end(), number + 1
     feed = feed if feed >= 0 else limit
     return _without(raw, start, feed, pattern, "quotation_mark") if at > start else None
+
+
+SOON = 40
+"""lines of a value in which a diff shows"""
+_added = later(r"\n(?P<part>\+|-[^\n]*)")
+_changed_line = later(r"\n(?:(?P<mark>[+-])(?:[ \t]*+[\"{}\[\]]|[ \t]++[\w-])|[ \t}\]])")
+
+
+def _changed(raw: str, low: int, start: int, limit: int) -> Layer | None:
+    """The layer of a diff over the value that begins at `start`, on a line without a mark, and goes on below it.
+
+    What `-` took away is no part of it. A `+` comes soon: lines with `-` alone are a list of points.
+    """
+    if start - low > 1 or raw[low:start].strip() or raw[start + 1 : start + 2] != "\n":
+        return None
+    at, marks, lines = start + 1, "", 0
+    while at < limit and (line := _changed_line.match(raw, at, limit)) and (marks or lines < SOON):
+        marks, lines = marks + (line["mark"] or ""), lines + 1
+        feed = raw.find("\n", line.end() - 1, limit)
+        at = feed if feed >= 0 else limit
+    return _without(raw, start, at, _added, "quotation_mark") if "+" in marks else None
 
 
 def _without(raw: str, start: int, limit: int, pattern: re.Pattern[str], repair: str) -> Layer:

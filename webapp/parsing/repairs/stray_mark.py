@@ -52,5 +52,5 @@ plugin = Repair(
     "*`_~\\^.;|-0123456789tfn",
     order=18,
     mend=_mend,
-    opens=rf'(?:{MARK}\{{?|\{{{MARK})"[^"\n]{{1,80}}+"(?:{MARK})?+\s*+:',
+    opens=rf'(?:{MARK}[ ]?\{{?|\{{{MARK})"[^"\n]{{1,80}}+"(?:{MARK})?+\s*+:',
 )
