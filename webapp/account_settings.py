@@ -20,8 +20,9 @@ class BadAccountSetting(ValueError):
 def read(environ: Mapping[str, str], *, is_on: bool) -> dict[str, Any]:
     """What is set, by the names of `Settings`; raises `BadAccountSetting`, without accounts for anything."""
     given = {name: value for name in _NAMES if (value := environ.get(f"FENCEPOST_{name.upper()}"))}
-    if given and not is_on:
-        raise BadAccountSetting(f"FENCEPOST_{next(iter(given)).upper()} has no effect without FENCEPOST_ACCOUNTS=1")
+    of_accounts = [name for name in given if name != "proxies" or not environ.get("FENCEPOST_TOKEN")]
+    if of_accounts and not is_on:
+        raise BadAccountSetting(f"FENCEPOST_{of_accounts[0].upper()} has no effect without FENCEPOST_ACCOUNTS=1")
     if given.get("newcomers", "none") not in NEWCOMERS:
         raise BadAccountSetting(f"FENCEPOST_NEWCOMERS takes {', '.join(NEWCOMERS)}, not {given['newcomers']!r}")
     _check_provider(given)

@@ -185,11 +185,12 @@ def test_what_a_proxy_says_of_the_browser_comes_to_the_app(data: Path) -> None:
     with serving(data) as (_, host):
         assert asked(host, "GET", "/machine-logs") == 200
         assert asked(host, "GET", "/machine-logs", X_Forwarded_For="192.0.2.7") == 404
-    with serving(data, FENCEPOST_ACCOUNTS="1", FENCEPOST_PROXIES="127.0.0.1") as (_, host):
-        form = "account=ada&password=wrong"
-        wrong = [asked(host, "POST", "/login", form, X_Forwarded_For="192.0.2.7") for _ in range(11)]
-        assert wrong == [422] * 10 + [429]
-        assert asked(host, "POST", "/login", form, X_Forwarded_For="192.0.2.8") == 422
+    for login in ({"FENCEPOST_ACCOUNTS": "1"}, {"FENCEPOST_TOKEN": "a token of sixteen"}):
+        with serving(data, FENCEPOST_PROXIES="127.0.0.1", **login) as (_, host):
+            form = "account=ada&password=wrong&token=wrong"
+            wrong = [asked(host, "POST", "/login", form, X_Forwarded_For="192.0.2.7") for _ in range(11)]
+            assert wrong == [422] * 10 + [429]
+            assert asked(host, "POST", "/login", form, X_Forwarded_For="192.0.2.8") == 422
 
 
 def test_a_token_that_is_soon_guessed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
