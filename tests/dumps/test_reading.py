@@ -75,6 +75,11 @@ def test_an_unknown_dump_is_told_what_is_known(got, content, says):
     assert str(caught.value).endswith("\nWhat can be read: fencepost formats, and docs/formats.md.")
 
 
+def test_a_text_with_json_on_lines_of_its_own_is_refused_as_a_text(got):
+    with pytest.raises(UnknownFormat, match="is not JSON: it begins with 'So:"):
+        got('So:\n\nit is\n\n{"a": "one thing"}\n\nand\n\n{"a": "another thing"}\n')
+
+
 def test_what_to_run_next_is_a_guess_at_a_mapping(got):
     record = {"run": "a", "steps": [{"out": "a long text that somebody wrote"}, {"out": "another one of them"}]}
     with pytest.raises(UnknownFormat) as caught:

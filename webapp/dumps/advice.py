@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shlex
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from webapp import jsontext
@@ -33,6 +34,7 @@ _SPOKEN = re.compile(
 _TOLD = re.compile(
     r'"(?:role|messages?|content|prompt|completion|responses?|answer|output|conversations?|sender|text)"\s*:'
 )
+_LINE, _OBJECT_LINE = re.compile(r"^\S", re.M), re.compile(r"^\{", re.M)
 _HARBOR = ("task_name", "trial_name", "agent_info")
 _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("Chainlit's data layer", {"threads", "steps", "elements"}, ()),
@@ -67,6 +69,8 @@ class _Tried(NamedTuple):
 
 def refused(head: DumpHead) -> UnknownFormat:
     """The error for a dump that no format recognises."""
+    if head.led and 2 * len(_OBJECT_LINE.findall(head.text)) < len(_LINE.findall(head.text)):
+        head = replace(head, shape="text")
     keys = {str(key) for sample in head.objects for key in sample}
     bare = next((tool for tool, _, names in _ANSWERLESS if set(names) <= keys), None)
     lines = [_what_it_is(head), *([f"This looks like {bare}."] if bare else _what_to_do(head))]

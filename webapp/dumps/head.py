@@ -53,6 +53,8 @@ class DumpHead:
     names: list[str] = field(default_factory=list)
     whole: bool = False
     """whether the text is certainly all there is"""
+    led: bool = False
+    """whether a text leads the lines, which may be all a text: a chat whose answers are JSON"""
     unread: Problem | None = None
     """what is wrong with the first of the lines, items or members, where that is longer than the head"""
 
@@ -106,7 +108,8 @@ def look(source: Source) -> DumpHead:
         shape = "lines" if _are_lines(source, text) else "object" if start[0] == "{" else "array"
     elif _has_lines(text):
         shape = "lines"
-    head = DumpHead(source.filename, text, shape, whole=len(text) < HEAD // 4)
+    led = shape == "lines" and start[0] not in "{["
+    head = DumpHead(source.filename, text, shape, whole=len(text) < HEAD // 4, led=led)
     if shape == "lines":
         head.lines = list(_first_values(text)) or list(islice(_later_lines(head, source), 1))
     elif shape in ("object", "array"):

@@ -98,15 +98,21 @@ def choose(head: DumpHead) -> Format:
     """The format that recognises a head best. Raises `UnknownFormat`, and `BadDump` where nothing can be read."""
     if head.shape == "empty" and head.whole:
         raise BadDump("the dump is empty", "byte 0")
-    scores = {name: plugin.sniff(head) for name, plugin in known_formats().items()}
-    best = max(scores, key=scores.__getitem__)
-    if scores[best] > 0:
+    score, best = _best(head)
+    if head.led and (as_text := _best(replace(head, shape="text")))[0] > score:
+        score, best, head.shape = *as_text, "text"
+    if score > 0:
         return known_formats()[best]
     if head.unread is not None:
         raise BadDump(head.unread.reason, head.unread.at)
     from webapp.dumps.advice import refused  # it reads the beginning, by formats
 
     raise refused(head)
+
+
+def _best(head: DumpHead) -> tuple[int, str]:
+    """How well a head is recognised, and the format that does it best."""
+    return max(((plugin.sniff(head), name) for name, plugin in known_formats().items()), key=lambda pair: pair[0])
 
 
 def checked(kind: Format, source: Source, head: DumpHead) -> Iterator[Record]:

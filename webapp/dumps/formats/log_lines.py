@@ -158,7 +158,7 @@ def _entry(record: str) -> dict[str, Any] | None:
     if brace and _speaks(whole := json_or_none(brace + rest)) and _mark(before) is None:
         return {"before": before, "json": whole}
     mark = _mark(record)
-    if mark is None or not (rest := record[mark[1] :]).strip():
+    if mark is None or not (rest := record[mark[1] :].lstrip("\r\n")).strip():
         return None
     return {"before": record[: mark[1]], "side": mark[0], "text": rest}
 

@@ -6,13 +6,12 @@ import re
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.messages.turns import event_turns, text_turns
+from webapp.dumps.messages.pretty_print import pretty_printed
+from webapp.dumps.messages.turns import event_turns, message_turns, text_turns, unplaced
 from webapp.dumps.values import text
 
-_SIDE = re.compile(
-    r"^<think>\s*<details>[\s\S]*?</think>|^<tool-use\b[\s\S]*?</tool-use>|^Tool Calls:\r?\n[\s\S]*", re.M
-)
-"""what SpecStory and LangChain print of thoughts and calls among what is said"""
+_SIDE = re.compile(r"^<think>\s*<details>[\s\S]*?</think>|^<tool-use\b[\s\S]*?</tool-use>", re.M)
+"""what SpecStory prints of thoughts and calls among what is said"""
 _USER = r"User|Human|You|You said|Me|Prompt"
 _MODEL = (
     r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
@@ -30,7 +29,7 @@ _HEADINGS = tuple(
         rf"\[?{_NAME}\]?{_NOTE}:",
     )
 )
-_INLINE = re.compile(rf"^{_NAME}: (?=\S)", re.M)
+_INLINE = re.compile(rf"^{_NAME}:(?: (?=\S)|[ \t]*\r?$)", re.M)
 _RULE = re.compile(r"(?:\r?\n)*(?:^|\n)(?:-{3,}|\*{3,}|_{3,})[ \t]*\Z")
 _TITLE = "#<>_*-|"
 """how the lines of a title and the like begin"""
@@ -53,6 +52,8 @@ class Transcript(Format):
         if entry.get("role") == _TITLE_ROLE:
             return event_turns(_TITLE_ROLE, raw, ("content",))
         role = text(entry.get("role"))
+        if entry.get("printed"):
+            return unplaced(message_turns(pretty_printed(raw, role, conversation.notes), conversation))
         if role != "assistant" or not (marks := list(_SIDE.finditer(raw))):
             return text_turns(raw, ("content",), role, conversation)
         turns: list[PlacedTurn] = []
@@ -104,4 +105,5 @@ def _messages(source: Source, style: re.Pattern[str]) -> Entries:
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         end = len(written) if following is None else following.start()
         content = _RULE.sub("", written[mark.end() : end].rstrip()).strip("\r\n")
-        yield f"character {mark.start()}", {"role": _role(mark["who"]), "content": content.rstrip()}
+        printed = {"printed": True} if style is _HEADINGS[0] else {}
+        yield f"character {mark.start()}", {"role": _role(mark["who"]), "content": content.rstrip(), **printed}

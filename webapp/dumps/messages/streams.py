@@ -88,7 +88,8 @@ def put_together(events: list[Any]) -> Any:
         return put_together(inner)
     if dialect is None:
         return None
-    bodies = [dialect.make(answer) for answer in _each_answer(parts, dialect)]
+    made = [dialect.make(answer) for answer in _each_answer(parts, dialect)]
+    bodies = [body for one in made for body in (one if isinstance(one, list) else [one])]
     return bodies[0] if len(bodies) == 1 else bodies
 
 

@@ -49,8 +49,8 @@ def is_agui(event: dict[str, Any]) -> bool:
     return isinstance(kind, str) and _AGUI.fullmatch(kind) is not None
 
 
-def agui(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The message that the events come to: texts, calls and their results in the order in which they began."""
+def agui(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages that the events come to, one for each text, with calls and results in the order they began."""
     parts: dict[Any, dict[str, Any]] = {}
     for event in events:
         kind, call = str(event["type"]), event.get("toolCallId")
@@ -65,7 +65,12 @@ def agui(events: list[dict[str, Any]]) -> dict[str, Any]:
             name = "thinking" if thinks else "text"
             part = parts.setdefault((name, event.get("messageId")), {"type": name, name: ""})
             part[name] += event["delta"]
-    return {"role": "assistant", "content": list(parts.values())}
+    messages: list[list[dict[str, Any]]] = [[]]
+    for part in parts.values():
+        if part["type"] == "text" and any(before["type"] == "text" for before in messages[-1]):
+            messages.append([])
+        messages[-1].append(part)
+    return [{"role": "assistant", "content": content} for content in messages]
 
 
 def is_ui_stream(event: dict[str, Any]) -> bool:
