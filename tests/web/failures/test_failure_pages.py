@@ -250,6 +250,9 @@ def test_a_change_is_said_with_its_interval_and_drawn_with_a_table(client: Flask
     assert "9 Nov 14:02" in sentence and "&lt;new&gt;" in sentence and "80 %" in sentence and "48 of 60" in sentence
     assert "before 0 %" in sentence and " to " in sentence
     assert page.count("<polyline") == 4, "a line and its legend for each model"
+    assert all(line.count(",") > 1 for line in re.findall('<polyline class="m." points="(.*?)"', page)), (
+        "one alone is seen"
+    )
     assert "48 of 60</td>" in page and "0 of 60</td>" in page
     assert 'class="tag new-tag">new</span>' in page
     assert 'id="changed"' not in text(client, "/", until="2026-11-08")

@@ -56,9 +56,13 @@ def chart(incident: Incident, filters: Filters) -> RateChart | None:
 
 
 def _line(points: Sequence[tuple[int, int]], most: float) -> str:
+    """Through the middle of each step with responses; where there is one alone, along half of it."""
     width = WIDTH / len(points)
-    places = ((at, count / of) for at, (of, count) in enumerate(points) if of)
-    return " ".join(f"{(at + 0.5) * width:.1f},{100 - 98 * rate / most:.1f}" for at, rate in places)
+    places = [(at + 0.5, count / of) for at, (of, count) in enumerate(points) if of]
+    if len(places) == 1:
+        ((middle, rate),) = places
+        places = [(middle - 0.25, rate), (middle + 0.25, rate)]
+    return " ".join(f"{at * width:.1f},{100 - 98 * rate / most:.1f}" for at, rate in places)
 
 
 def _steps(incident: Incident, filters: Filters) -> list[ChartStep]:
@@ -78,10 +82,10 @@ def _flags(incident: Incident) -> list[Flag]:
     start, end = incident.steps[0][0], incident.steps[-1][1]
     begun = [(one.model, one.first) for one in incident.series if one.model and one.first is not None]
     news = [(model, first) for model, first in begun if first > start + (end - start) / 10]
-    flags = [_flag(first, f"new {incident.by} {model}", start, end) for model, first in news]
+    told = [(first, f"new {incident.by} {model}") for model, first in news]
     if (change := incident.change) is not None and not change.is_new:
-        flags.append(_flag(change.since, "change", start, end))
-    return flags
+        told.append((change.since, "change"))
+    return [_flag(when, words, start, end) for when, words in sorted(told)]
 
 
 def _flag(when: datetime, words: str, start: datetime, end: datetime) -> Flag:
