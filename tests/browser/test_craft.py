@@ -111,3 +111,27 @@ def test_the_question_for_your_parser_is_not_cut_at_320_pixels(page: Page) -> No
         "(said) => said.forEach((each) => (each.textContent = 'none would have failed, no JSON found in 1,064'))"
     )
     assert answers.evaluate_all("(all) => all.filter((each) => each.scrollWidth > each.clientWidth).length") == 0
+
+
+CONTENT_AT = """() => [...document.querySelectorAll("main > *, main .list, main .column")]
+  .filter((one) => one.offsetWidth > 99)
+  .map((one) => one.getBoundingClientRect().left + parseFloat(getComputedStyle(one).paddingLeft)).pop()"""
+
+
+def test_content_starts_at_one_place_on_every_page(page: Page) -> None:
+    page.set_viewport_size({"width": 1600, "height": 900})
+    starts = {}
+    for path in (
+        "",
+        "sessions",
+        "responses?by=model",
+        "dumps",
+        "profiles",
+        "labels",
+        "tasks",
+        "exports/new",
+        "compare",
+    ):
+        page.goto(f"/{path}")
+        starts[path] = page.evaluate(CONTENT_AT)
+    assert set(starts.values()) == {20}, starts
