@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from typing import Any
@@ -81,6 +82,15 @@ TOO_OFTEN = "the schema would be asked too many times"
         ("object", "{}", "the schema is a str, no object"),
         ({"type": "array"}, "[" * 700 + "]" * 700, "nested too deep"),
         ({"uniqueItems": True}, str(list(range(5000))), TOO_OFTEN),
+        ({"items": {"required": [f"a{number}" for number in range(3000)]}}, str([{}] * 3000), TOO_OFTEN),
+        ({"items": {"dependentRequired": {"a": ["b"] * 3000}}}, str([{}] * 3000), TOO_OFTEN),
+        ({"items": {"enum": [[0] * 90 + [n] for n in range(90)]}}, str([[0] * 90 + [-1]] * 2000), TOO_OFTEN),
+        ({"propertyNames": {"enum": ["b"] * 9000}}, json.dumps({f"a{n}": 1 for n in range(3000)}), TOO_OFTEN),
+        (
+            {"allOf": [{"pattern": f"[ab]*a[ab]{{{n + 100}}}cd"} for n in range(100)]},
+            f'"{"abbaababbb" * 10_000}c"',
+            "pattern: too many characters for so many of them",
+        ),
         ({}, "1" * 5000, None),
     ],
 )
@@ -114,6 +124,16 @@ def test_what_is_too_much_is_not_checked_and_says_why(schema: Any, raw: str, rea
 )
 def test_what_looks_hostile_and_is_not_is_held(schema: Any, raw: str, state: str) -> None:
     assert held_call(raw, "t", Declaration.of({"tools": [{"name": "t", "schema": schema}]})).state == state
+
+
+def test_misfits_of_a_large_value_take_little_memory() -> None:
+    """Each would hold a copy of the value: a thousand of two megabytes."""
+    raw = json.dumps({"ab" * 1000 + str(number): 1 for number in range(1000)})
+    began = time.process_time()
+    told = held_call(
+        raw, "t", Declaration.of({"tools": [{"name": "t", "schema": {"propertyNames": {"maxLength": 9}}}]})
+    )
+    assert [mismatch.keyword for mismatch in told.mismatches] == ["schema"] and time.process_time() - began < 1
 
 
 def test_made_schemas_each_end_as_a_state() -> None:

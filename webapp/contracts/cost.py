@@ -16,7 +16,11 @@ MOST_TOLD = 50_000
 """visits, where every place that does not fit is looked for; what was found on the way is kept, so that through
 references, which repeat it, there may be"""
 MOST_TOLD_BY_REFERENCE = 3_000
+MOST_TOLD_CHARACTERS = 1_000_000_000
+"""visits times characters: each place that is told holds a copy of what stands there"""
 MOST_PATTERNS = 100
+MOST_SEARCHED = 1_000_000
+"""patterns times characters: the linear engine, too, takes a microsecond for each at worst"""
 MOST_NODES = 10_000
 DEEPEST = 200
 """objects and lists of a schema, and their nesting"""
@@ -26,9 +30,12 @@ _SHORT = 1_000
 _LONGEST_WAY = 150
 """schemas that lead to each other"""
 _HERE_LISTS = ("allOf", "anyOf", "oneOf")
-_HERE = ("not", "if", "then", "else", "propertyNames")
+_HERE = ("not", "if", "then", "else")
 _HERE_MAPS = ("dependentSchemas", "dependencies")
-_BELOW = ("additionalProperties", "unevaluatedProperties", "items", "additionalItems", "unevaluatedItems", "contains")
+_BELOW = (
+    *("additionalProperties", "unevaluatedProperties", "items", "additionalItems", "unevaluatedItems", "contains"),
+    "propertyNames",  # one for each value
+)
 _COMPARED = 16
 """items that are compared in the time that a schema takes to look at one"""
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -113,7 +120,7 @@ class Cost:
             raise TooMuch("its references follow each other too long")
         self._walking.add(key)
         here = sum(self._looks(inner, depth) for inner in self._here(node))
-        looks = here + (self._below(node, depth - 1) if depth else 1 + len(node) + len(_listed(node.get("enum"))) // 8)
+        looks = here + (self._below(node, depth - 1) if depth else 1 + len(node) + _written(node))
         if any(name.startswith("unevaluated") for name in node):
             looks *= 2
         self._walking.discard(key)
@@ -174,9 +181,22 @@ def _anchored(value: Any, anchor: str, name: str) -> Iterator[Any]:
         level = [inner for one in level for inner in _inside(one)]
 
 
+def _written(node: dict[str, Any]) -> int:
+    """What is compared with a value: names that must be there one by one, constants with all that is in them."""
+    named = [
+        node.get("required"),
+        *_mapped(node.get("dependentRequired"), list),
+        *_mapped(node.get("dependencies"), list),
+    ]
+    count, level = 0, [node.get("enum"), node.get("const")]
+    while level := [inner for one in level for inner in _inside(one)]:
+        count += len(level)
+    return sum(len(_listed(names)) for names in named) + count // 8
+
+
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _mapped(value: Any) -> list[Any]:
-    return [inner for inner in value.values() if isinstance(inner, dict)] if isinstance(value, dict) else []
+def _mapped(value: Any, kind: type = dict) -> list[Any]:
+    return [inner for inner in value.values() if isinstance(inner, kind)] if isinstance(value, dict) else []

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from webapp.contracts.cost import MOST_VISITS, Cost, TooMuch
+from webapp.contracts.cost import MOST_SEARCHED, MOST_TOLD_CHARACTERS, MOST_VISITS, Cost, TooMuch
 
 MOST_ERRORS = 1_000
 """of one response that are counted"""
@@ -57,9 +57,11 @@ class Schema:
             visits = self._cost.visits(value, length)
             if visits > MOST_VISITS:
                 raise NotChecked("the schema would be asked too many times")
+            if self._cost.patterns * length > MOST_SEARCHED:
+                raise NotChecked("pattern: too many characters for so many of them")
             if self._validator.is_valid(value):
                 return []
-            if visits > self._cost.most_told:
+            if visits > self._cost.most_told or visits * length > MOST_TOLD_CHARACTERS:
                 return None
             return _in_time(list(itertools.islice(self._demanded(value), MOST_ERRORS)))
         except TooMuch as reason:
