@@ -81,6 +81,7 @@ def upgrade() -> None:
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("home", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=True),
         sa.Column("mapping", sa.LargeBinary(), nullable=True),
+        sa.Column("not_in_log", sa.LargeBinary(), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_dump")),
         sa.UniqueConstraint("sha256", name=op.f("uq_dump_sha256")),
     )

@@ -20,6 +20,13 @@ def test_a_file_is_read_and_summed_up(run: Run, tmp_path: Path) -> None:
     assert (again.exit_code, again.stdout) == (0, f"· {tmp_path / 'a.json'}: windlass, 1 session, all there already\n")
 
 
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_what_no_response_carries_is_said(run: Run, tmp_path: Path, options: tuple[str, ...]) -> None:
+    done = run("ingest", *options, str(dump(tmp_path / "a.json", "s1", "{}")))
+    facts = "declared tools and response format, token cap, stop reason, provider or host, tokens in"
+    assert f"  this log does not carry: {facts}" in done.stderr
+
+
 def test_several_files_end_in_a_table_and_one_bad_file_does_not_stop_the_rest(run: Run, tmp_path: Path) -> None:
     good, grown = dump(tmp_path / "a.json", "s1", "{}"), dump(tmp_path / "b.json", "s1", "{}", "more")
     bad, missing = tmp_path / "bad.json", tmp_path / "missing.json"

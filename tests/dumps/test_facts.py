@@ -7,27 +7,16 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from tests.parsing import _cases
 from webapp.dumps import Turn, known_formats, read
+from webapp.dumps.facts import facts_of
 
 DOCS = Path(__file__).parents[2] / "docs/formats.md"
 CASES = Path(__file__).parent / "formats/cases"
 HEAD = "| format | text | arguments | declared | cap | stop | host | tokens |\n|---|---|---|---|---|---|---|---|\n"
 NO = "–"
-
-
-def of_turn(turn: Turn) -> Iterator[tuple[str, str]]:
-    """(column, word) of what a turn that a model wrote says."""
-    declared = turn.declared or {}
-    yield "text" if turn.kind == "response" else "arguments", turn.arguments or "yes"
-    tokens = {"in": turn.tokens_in, "out": turn.tokens_out, "reasoning": turn.tokens_reasoning}
-    yield from (("tokens", name) for name, count in tokens.items() if count is not None)
-    facts = {"declared": declared.keys() - {"max_tokens"}, "cap": declared.get("max_tokens")}
-    facts |= {"stop": turn.stop, "host": turn.host}
-    yield from ((name, "yes") for name, fact in facts.items() if fact)
 
 
 def row(name: str, folder: Path) -> str:
@@ -37,7 +26,7 @@ def row(name: str, folder: Path) -> str:
         path.write_text(case.raw)
         for turn in read(path, "dump"):
             if isinstance(turn, Turn) and turn.written_by_model:
-                for column, word in of_turn(turn):
+                for column, word in facts_of(turn):
                     found.setdefault(column, set()).add(word)
     columns = [column.strip() for column in HEAD.splitlines()[0].split("|")[2:-1]]
     return f"| `{name}` | {' | '.join(', '.join(sorted(found.get(column, ()))) or NO for column in columns)} |\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import re
 import sqlite3
 import zipfile
@@ -299,6 +300,41 @@ def test_a_dump_with_answers_is_not_marked(client: FlaskClient) -> None:
     sent = client.post("/api/dumps?filename=a.json", data=windlass("s1", entry("hi")))
     assert sent.json["dump"]["answers_missing"] is False
     assert "answers missing" not in client.get("/dumps").text
+
+
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+SAID = {"messages": [{"role": "user", "content": "a"}], "max_tokens": 9, "tools": [{"type": "function", "function": {
+    "name": "f", "parameters": {"type": "object"}}}]}  # fmt: skip
+USED = {"prompt_tokens": 3, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 1}}
+ANSWER = {"object": "chat.completion", "choices": [{"index": 0, "message": {"role": "assistant", "tool_calls": [CALL]},
+    "finish_reason": "tool_calls"}], "usage": USED, "provider": "Groq"}  # fmt: skip
+DECODED = {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]}
+
+
+@pytest.mark.parametrize(
+    ("entries", "missing", "words"),
+    [
+        ([{"request": SAID, "response": ANSWER}], [], "nothing: some response has each fact"),
+        (
+            [{"request": SAID, "response": {**ANSWER, "usage": None}}],
+            ["tokens_in", "tokens_out", "tokens_reasoning"],
+            "tokens in, tokens out, reasoning tokens",
+        ),
+        (
+            [{"messages": [{"role": "user", "content": "a"}, DECODED]}],
+            ["arguments_written", "declared", "cap", "stop", "host", "tokens_in", "tokens_out", "tokens_reasoning"],
+            "arguments as the model wrote them, declared tools and response format, token cap",
+        ),
+        ([{"messages": [{"role": "user", "content": "a"}]}], None, "not known: no response was read"),
+    ],
+)
+def test_a_dump_says_which_facts_no_response_of_it_has(
+    client: FlaskClient, entries: list[Any], missing: list[str] | None, words: str
+) -> None:
+    body = b"".join(json.dumps(one).encode() + b"\n" for one in entries * 2)
+    dump = client.post("/api/dumps?filename=a.jsonl", data=body).json["dump"]
+    assert dump["not_in_log"] == missing
+    assert words in client.get(f"/dumps/{dump['id']}").text
 
 
 def test_a_dump_that_no_format_knows_is_named_in_the_refusal(client: FlaskClient) -> None:

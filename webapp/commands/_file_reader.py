@@ -19,6 +19,7 @@ from webapp.commands._input import InputFile, open_bytes, size_of
 from webapp.config import Settings
 from webapp.dumps import BadDump, Problem, SessionStart, Spooled, Turn, UnknownFormat, spool
 from webapp.dumps.answer_alarm import MissingAnswers
+from webapp.dumps.facts import Carried
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.parsing.words import counted
 from webapp.store.ingest.kept_dumps import NotKept
@@ -47,6 +48,7 @@ class DumpSurvey:
     """what may name the sessions, where the format leaves a choice"""
     preview: list[dict[str, str]] = field(default_factory=list)
     """the kind and the beginning of the first turns"""
+    not_in_log: list[str] | None = None
 
     def note(self, problem: Problem) -> None:
         self.problem_count += 1
@@ -71,6 +73,12 @@ class FileResult:
     @property
     def content(self) -> IngestResult | DumpSurvey | None:
         return self.ingested or self.survey
+
+    @property
+    def not_in_log(self) -> list[str]:
+        """The facts that no response of the file has."""
+        about = self.ingested.dump if self.ingested else self.survey
+        return (about.not_in_log if about else None) or []
 
     @property
     def problems(self) -> list[Problem]:
@@ -183,7 +191,7 @@ def _survey(
     turns: Callable[[int], None],
 ) -> DumpSurvey:
     """Raises `BadDump` where nothing can be read."""
-    counts = DumpSurvey(format_name, spooled.bytes)
+    counts, carried = DumpSurvey(format_name, spooled.bytes), Carried()
     if spooled.problem is not None:
         counts.note(spooled.problem)
     key = told_key(mapping)
@@ -194,6 +202,7 @@ def _survey(
             counts.sessions.append(record.external_id)
         elif isinstance(record, Turn):
             counts.turns += 1
+            carried.see(record)
             says = record.raw or record.kind != "event"
             if says and len(counts.preview) < _PREVIEWED:
                 counts.preview.append(
@@ -203,6 +212,7 @@ def _survey(
                 turns(counts.turns)
         else:
             counts.note(record)
+    counts.not_in_log = carried.missing()
     return counts
 
 

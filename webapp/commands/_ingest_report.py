@@ -10,6 +10,7 @@ import click
 
 from webapp.commands._file_reader import DumpSurvey, FileResult
 from webapp.dumps.answer_alarm import MissingAnswers
+from webapp.dumps.facts import in_words
 from webapp.dumps.session_keys import SessionKeys
 from webapp.parsing.words import counted
 from webapp.store.ingest.start import IngestResult
@@ -34,6 +35,8 @@ def say(result: FileResult) -> None:
     problems = sorted(result.problems, key=lambda problem: not isinstance(problem, MissingAnswers))
     mark = "▲" if result.lacks_answers else "●" if new else "·"
     click.echo(visible(f"{mark} {result.file}: {_summary(result)}"))
+    if missing := in_words(result.not_in_log):
+        click.echo(f"  this log does not carry: {missing}", err=True)
     if result.survey is not None:
         for line in _of_keys(result.survey.session_keys):
             click.echo(visible(f"  {line}"))

@@ -214,6 +214,7 @@ class DumpIngest:
                 "format": self.format and self.format[:64],
                 "state": "failed" if error else "done",
                 "error": error,
+                "not_in_log": None if error else self.counts.carried.missing(),
                 "problems": [problem_dict(problem) for problem in self.counts.problems],
                 **self._told(),
             }

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from webapp.dumps.answer_alarm import MissingAnswers
-from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, UnknownFormat
+from webapp.dumps.facts import Carried
+from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, Turn, UnknownFormat
 from webapp.store.append import SessionOutcome
 from webapp.store.ingest.progress import Progress
 from webapp.store.sessions.dumps import ANSWERS_MISSING, DumpLine
@@ -69,6 +70,7 @@ class IngestCounts:
     """
 
     watch: Progress
+    carried: Carried = field(default_factory=Carried)
     sessions: dict[int, tuple[str, str]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     problem_count: int = 0
@@ -87,8 +89,9 @@ class IngestCounts:
         elif isinstance(problem, MissingAnswers) and not isinstance(self.problems[-1], MissingAnswers):
             self.problems[-1] = problem
 
-    def turn(self) -> None:
+    def turn(self, turn: Turn) -> None:
         """Another turn was read."""
+        self.carried.see(turn)
         if not self.turn_count:
             self.watch.first_turn()
         self.turn_count += 1

@@ -68,7 +68,7 @@ class Spill:
 
 
 def sessions(
-    records: Iterator[Record], note: Callable[[Problem], None], count: Callable[[], None]
+    records: Iterator[Record], note: Callable[[Problem], None], count: Callable[[Turn], None]
 ) -> Iterator[tuple[SessionStart, Spill]]:
     """Each session with all its turns. Where the dump breaks off, what came of the last one, then the error."""
     start: SessionStart | None = None
@@ -78,7 +78,7 @@ def sessions(
             for record in records:
                 if isinstance(record, Turn):
                     turns.append(record)
-                    count()
+                    count(record)
                 elif isinstance(record, Problem):
                     note(record)
                 else:

@@ -32,6 +32,8 @@ class Dump(Numbered):
     """the home profile that was told when it came, over what the dump itself says"""
     mapping: orm.Mapped[dict[str, str] | None] = orm.mapped_column(ExactJson)
     """the mapping that it was read by"""
+    not_in_log: orm.Mapped[list[str] | None] = orm.mapped_column(ExactJson)
+    """which facts none of its responses has, see `webapp.dumps.facts`; null where no response was read"""
 
 
 class Mapping(Numbered):

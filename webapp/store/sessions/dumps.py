@@ -40,7 +40,7 @@ class DumpLine:
     """One dump. `bytes` counts its content decompressed; `problems` are the first 50, `sessions` the first 20.
 
     `state` is reading, done or failed; `error` has code, message and at where it failed. `turn_count` counts the
-    turns found in it, duplicates included.
+    turns found in it, duplicates included; `not_in_log` says which facts no response of it has.
     """
 
     id: int
@@ -57,6 +57,7 @@ class DumpLine:
     received_at: datetime
     home: str | None
     mapping: dict[str, str] | None
+    not_in_log: list[str] | None
     sessions: list[Link]
     answers_missing: bool = False
     """whether a session of it was read without an answer, or mostly empty; see `webapp.dumps.answer_alarm`"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webapp.dumps.facts import WORDS as NOT_IN_LOG
 from webapp.store.labels.label_content import JUDGEMENTS
 from webapp.store.labels.values import EXPECTS
 from webapp.web.api.operation import Content
@@ -29,6 +30,7 @@ DUMP = record(
     **dict.fromkeys(("id", "bytes", "sessions", "turns", "problems"), COUNT),
     state=one_of(("reading", "done", "failed")),
     answers_missing=FLAG,
+    not_in_log=maybe(many(one_of(NOT_IN_LOG))),
     received_at=TIME,
 )
 _REFUSED = record({"dump": record(id=COUNT)}, filename=TEXT, error=record(code=TEXT, message=TEXT, at=maybe(TEXT)))

@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps import known_formats
+from webapp.dumps.facts import in_words
 from webapp.dumps.session_keys import NAMES, OPTION
 from webapp.extensions import db
 from webapp.parsing import profiles
@@ -145,6 +146,7 @@ def show(ident: str) -> str:
         dump=dump,
         question=questions.of_dump(dump.id),
         row=dump_rows.of_dump(dump),
+        not_in_log=in_words(dump.not_in_log or ()),
         session_key=store.session_key_of(db.session, dump.id),
         has_keys=dump.format in known_formats() and known_formats()[dump.format].by_key,
         session_key_names=NAMES,

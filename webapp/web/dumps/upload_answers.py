@@ -22,7 +22,7 @@ def queued(numbers: list[int]) -> tuple[Response, int]:
 
 def as_sent(result: IngestResult, filename: str) -> IngestResult:
     """What who may only write is told of a file: of one that was there before, nothing that its first sender said."""
-    dump = replace(result.dump, filename=filename)
+    dump = replace(result.dump, filename=filename, not_in_log=result.dump.not_in_log if result.created else None)
     return replace(result, dump=dump) if result.created else replace(result, dump=dump, sessions=[], problems=[])
 
 
@@ -48,7 +48,7 @@ def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
 
 
 def dump_dict(line: store.DumpLine) -> dict[str, Any]:
-    names = ("id", "sha256", "filename", "format", "bytes", "state", "answers_missing")
+    names = ("id", "sha256", "filename", "format", "bytes", "state", "answers_missing", "not_in_log")
     return {
         **{name: getattr(line, name) for name in names},
         "sessions": line.session_count,
