@@ -133,7 +133,7 @@ def _binary_head(source: Source, shape: _BinaryShape) -> DumpHead:
         except BadDump as bad:
             head.unread = Problem(bad.at, bad.reason)
     if shape == "sqlite":
-        head.names, head.items = sqlite_tables.look(source, SAMPLES)
+        head.names, head.items, head.unread = sqlite_tables.look(source, SAMPLES)
     return head
 
 

@@ -33,15 +33,21 @@ _STORED = 0
 """what `table_xinfo` says of a column that is no computed one"""
 
 
-def look(source: Source, samples: int) -> tuple[list[str], dict[str, list[Any]]]:
-    """The names of the tables and the first rows of each; as far as they go where the file is damaged."""
-    names, items = list[str](), dict[str, list[Any]]()
-    with suppress(BadDump), opened_tables(source) as tables:
-        names = tables.names
-        for name in names[:_MOST_TABLES]:
-            with suppress(sqlite3.Error):
-                items[name] = [opened(row) for row in islice(tables.rows(name), samples)]
-    return names, items
+def look(source: Source, samples: int) -> tuple[list[str], dict[str, list[Any]], Problem | None]:
+    """The names of the tables and the first rows of each, as far as they go; where there is none, what is damaged."""
+    names, items, damage = list[str](), dict[str, list[Any]](), None
+    try:
+        with opened_tables(source) as tables:
+            names = tables.names
+            for name in names[:_MOST_TABLES]:
+                with suppress(sqlite3.Error):
+                    items[name] = [opened(row) for row in islice(tables.rows(name), samples)]
+    except BadDump as bad:
+        damage = Problem(bad.at, bad.reason)
+    if source.problem is not None:
+        cut = source.problem.reason.partition(";")[0]
+        damage = Problem(source.problem.at, f"{cut}, and none of its tables can be read")
+    return names, items, None if names else damage
 
 
 class Tables:
@@ -141,9 +147,12 @@ def _fill(source: Source, copy: BinaryIO) -> None:
     header, size = source.file.read(100), copy.tell()
     page = int.from_bytes(header[16:18]) if len(header) == 100 else 0
     whole = (65536 if page == 1 else page) * int.from_bytes(header[28:32])
-    if size < whole <= _MOST_FILLED:
-        copy.truncate(whole)
-        reason = f"the SQLite file is cut: {size:,} of its {whole:,} bytes are there; what could be read was read"
+    if len(header) < 100 or size < whole <= _MOST_FILLED:
+        copy.truncate(max(size, whole))
+        there = (
+            f"{size:,} of its {whole:,} bytes are there" if whole else f"it ends after {size:,} bytes, in its header"
+        )
+        reason = f"the SQLite file is cut: {there}; what could be read was read"
         source.problem = source.problem or Problem(f"byte {size}", reason)
 
 

@@ -9,7 +9,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.dumps.conftest import gather
+from webapp.dumps import BadDump
 
 ANSWER = 'The answer {"a": 1,}'
 CHAT = {"model": "m", "choices": [{"message": {"role": "assistant", "content": ANSWER}}]}
@@ -26,6 +29,17 @@ def said(path: Path) -> tuple[list[str], list[tuple[str, str | None]]]:
     assert not got.problems and not got.alarms
     turns = [(turn.kind, turn.raw) for turns in got.turns for turn in turns]
     return [start.external_id for start in got.starts], turns
+
+
+@pytest.mark.parametrize(
+    ("size", "there"), [(60, "it ends after 60 bytes, in its header"), (3000, "3,000 of its 8,192")]
+)
+def test_a_database_without_its_tables_is_said_to_be_cut(tmp_path, size, there):
+    path = tmp_path / "log.db"
+    database(path, "answers", ["answer"], [[ANSWER]])
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(BadDump, match=f"is cut: {there}.*none of its tables can be read"):
+        gather(path, path.name)
 
 
 def test_crush_keeps_its_sessions_in_tables(tmp_path):

@@ -19,6 +19,8 @@ from webapp.dumps.sqlite_tables import opened_tables
 from webapp.dumps.values import as_list, as_object, first_text, id_text
 
 _IDS = ("session_id", "thread_id", "id")
+_DUMPED = {"data", "lc", "additional_kwargs", "response_metadata"}
+"""what only messages of LangChain's have, `model_dump`'s too"""
 _TABLE = "message_store"
 """of SQLChatMessageHistory"""
 
@@ -33,13 +35,15 @@ class LangChain(Format):
             return 90 if _TABLE in head.names else 0
         if head.objects and all(_is_conversation(item) for item in head.objects) and head.shape != "object":
             return 75
-        messages = head.items.get("messages", []) if head.shape == "object" else head.objects
+        messages = head.items.get("messages", []) if _has_messages(head) else head.objects
         if not messages or not all(map(is_message, messages)):
             return 0
+        if head.shape != "object" and all(_DUMPED & message.keys() for message in messages):
+            return 88
         return 75 if all("data" in message or "lc" in message for message in messages) else 15
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.shape == "object" and "generations" in head.items:
+        if head.shape == "object" and ("generations" in head.items or not _has_messages(head)):
             yield SessionEntries(source.stem, whole_document(source))
         elif head.shape == "sqlite":
             yield from _stored(source)
@@ -66,6 +70,10 @@ class LangChain(Format):
 
 
 plugin = LangChain()
+
+
+def _has_messages(head: DumpHead) -> bool:
+    return head.shape == "object" and "messages" in head.keys
 
 
 def _is_conversation(value: dict[str, Any]) -> bool:
