@@ -100,6 +100,21 @@ def lost(chance: random.Random) -> tuple[Made, Made]:
     return [*native, said(text)], [*native, said("It is seven.")]
 
 
+def claimed(chance: random.Random) -> tuple[Made, Made]:
+    number, (bad, good) = chance.randint(0, 999), lost(chance)
+    claims = (
+        f"The output shows {number}.",
+        "The script ran successfully.",
+        f"It returned {number}.",
+        "All tests passed.",
+    )
+    hoped = "Once the tool has returned, I will go on."
+    claim = said(chance.choice(claims))
+    return [*bad, claim], chance.choice(
+        ([*good, claim], [*bad, result("7", is_error=False), claim], [*bad, said(hoped)])
+    )
+
+
 def poisoned(chance: random.Random) -> tuple[Made, Made]:
     words = "Error code: 400 - tool call arguments are not valid JSON"
     errors = [Turn(0, "error", words, role="provider") for _ in range(chance.randint(2, 4))]
@@ -112,11 +127,53 @@ def emptied(chance: random.Random) -> tuple[Made, Made]:
     return [broken_call, call("{}"), good], [call('{"n": 1}'), good, call("{}"), good]
 
 
+def alarmed(chance: random.Random) -> tuple[Made, Made]:
+    text = chance.choice(("I looked at [the list] first.", "Use {name} and {place} in it.", "See [1, p. 5] for more."))
+    alarm = Turn(0, "error", f"Expecting value: line 1 column {chance.randint(1, 99)}", role="system", answers=1)
+    missing = changed(alarm, raw="A tool call is required, and no JSON was found")
+    return [said(text), alarm], chance.choice(([said(text), missing], [said('{"n": 1,, "m": }'), alarm]))
+
+
+def failing(chance: random.Random) -> tuple[Made, Made]:
+    errors = [f"Extra data: line 1 column {chance.randint(9, 999)}" for _ in range(chance.randint(2, 5))]
+    bad = [said("I am done.", model="twin-model", failure=error) for error in errors]
+    return bad, chance.choice((bad[:1], [bad[0], changed(bad[1], failure="no such tool")]))
+
+
+def exhausted(chance: random.Random) -> tuple[Made, Made]:
+    most = chance.randint(3, 30)
+    words = (f"Maximum iterations ({most}) reached", "MaxTurnsExceeded: stopped", f"Reached the max turns of {most}")
+    going = (f"{most - 1} of {most} turns were used", "The maximum number of turns is set", "Turn limit raised")
+    end, on = (Turn(0, "error", chance.choice(of), role="system") for of in (words, going))
+    return [said("I go on."), end], [said("I go on."), on]
+
+
+def left_out(chance: random.Random) -> tuple[Made, Made]:
+    lost = chance.choice(("Ada", "Ben", "Cem"))
+    rounds = [said("Yes.", agent=who, round=at, phase="debate") for at in (1, 2, 3) for who in ("Ada", "Ben", "Cem")]
+    failed = [changed(t, failure="Extra data: line 1") if t.agent == lost and t.round == 1 else t for t in rounds]
+    return [t for t in failed if t.agent != lost or t.round == 1], failed
+
+
+def discarded(chance: random.Random) -> tuple[Made, Made]:
+    text = json.dumps({"n": chance.randint(0, 999), "items": [1, 2]})
+    around = chance.choice((f"Here it is: {text}", f"```json\n{text}\n```", f"{text}\n\nThat is all."))
+    return [said(around)], chance.choice(([said(text)], [said("There is none.")], [said(text[:-3])]))
+
+
+def fragment(chance: random.Random) -> tuple[Made, Made]:
+    inner = json.dumps({"tool": "count", "arguments": {"n": chance.randint(0, 999)}})
+    outer = (f'{{"plan": {{"steps": [{inner}]}}, "why": "a "b" c"}}', f'{{"steps": [{inner}, ], "n": 0x1}}')
+    return [said(chance.choice(outer))], [said(inner)]
+
+
 FAULTS: dict[str, tuple[str, Callable[[random.Random], tuple[Made, Made]]]] = {
     "billed_but_empty": ("5 to 400 tokens and no text", empty),
     "broken_contract": ("another type, no member, one too many, no JSON, an undeclared tool", broken),
+    "claimed_result": ("a claim of output after a call in tags that never ran", claimed),
     "cut_response": ("JSON cut anywhere, with and without the reason", cut),
     "emptied_arguments": ("a cut call, then the same with `{}`, which ran", emptied),
+    "false_alarm": ("an error about JSON for a text with brackets", alarmed),
     "hidden_text": ("a sentence in tag characters", hidden),
     "lost_tool_call": ("a call in tags among native ones", lost),
     "merged_values": ("two objects as one call's arguments", merged),
@@ -124,8 +181,17 @@ FAULTS: dict[str, tuple[str, Callable[[random.Random], tuple[Made, Made]]]] = {
     "poisoned_history": ("a cut native call, then two to four refusals (400)", poisoned),
     "rejected_again": ("three to six rejections by one error with other paths", rejected),
     "runaway_repetition": ("a sentence 25 to 60 times", looping),
+    "same_failure_again": ("two to five failures by one error", failing),
+    "silent_discard": ("JSON within words or a fence, under `direct`", discarded),
+    "silently_wrong": ("a call within a broken object, under `windlass-eager`", fragment),
+    "turns_exhausted": ("three ways to say that the turns are used up", exhausted),
     "validation_storm": ("three or four rejected arguments", storm),
+    "zombie_model": ("one of three speakers fails and stays away", left_out),
 }
+
+
+HOMES = {"silent_discard": "direct", "silently_wrong": "windlass-eager"}
+"""the parser that a rule is about, as the sessions' own; the others are measured under the one that a session has"""
 
 
 def sessions(folder: Path) -> Iterator[Session]:
@@ -140,8 +206,8 @@ def sessions(folder: Path) -> Iterator[Session]:
                 turns.append(record)
 
 
-def findings(start: SessionStart, turns: Made) -> list[RuleFinding]:
-    session = OpenSession(start, start.home or "fencepost")
+def findings(start: SessionStart, turns: Made, home: str | None = None) -> list[RuleFinding]:
+    session = OpenSession(start, home or start.home or "fencepost")
     for turn in turns:
         session.see(turn)
     session.state.settle()
@@ -154,16 +220,22 @@ def clean(folder: Path, most: int = 60) -> list[Session]:
     return [one for one in every if not findings(*one)]
 
 
+def placed(turn: Turn, entry: int, at: int) -> Turn:
+    """The turn behind the entry `entry` of its session; what it answers is counted from there, too."""
+    return changed(turn, entry=entry + at, answers=None if turn.answers is None else entry + turn.answers)
+
+
 def measured(rule: str, pool: list[Session], twins: int) -> tuple[float, float]:
     """Precision and recall of a rule over so many twins, the sessions drawn anew for each."""
-    chance, hits, alarms = random.Random(rule), 0, 0
+    chance, hits, alarms, home = random.Random(rule), 0, 0, HOMES.get(rule)
+    pool = [one for one in pool if not home or not findings(*one, home)]
     for _ in range(twins):
         start, turns = chance.choice(pool)
         entry = turns[-1].entry
         found = [
             any(
                 one.rule == rule
-                for one in findings(start, turns + [changed(turn, entry=entry + at) for at, turn in made])
+                for one in findings(start, turns + [placed(turn, entry, at) for at, turn in made], home)
             )
             for made in (list(enumerate(side, 1)) for side in FAULTS[rule][1](chance))
         ]

@@ -73,21 +73,27 @@ class CallTracker:
     open: dict[int | None, WrittenCalls] = field(default_factory=dict)
     waiting: set[int | None] = field(default_factory=set)
     """soundings in which a call was lost and no result came since"""
+    unsure: set[int | None] = field(default_factory=set)
+    """those of which only native calls elsewhere in the session make that sure"""
+    native: bool = False
+    """whether a call came by the provider's interface"""
 
     def see(self, turn: TurnView) -> WrittenCalls | None:
         """Take a turn in; the response before it, where it is now sure that calls of its were lost."""
         branch = turn.sounding
         if turn.kind == "response":
             before = self.open.pop(branch, None)
-            if before is not None and before.lost and before.sure:
-                self.waiting.add(branch)
+            if before is not None and before.lost:
+                (self.waiting if before.sure else self.unsure).add(branch)
             if (written := self._written(turn)) is not None and len(self.open) < _MOST_BRANCHES:
                 self.open[branch] = written
             return before if before is not None and before.lost else None
         if branch in self.open:
             self._answer(self.open[branch], turn)
+        self.native = self.native or turn.kind == "tool_call"
         if turn.kind == "tool_result":
             self.waiting.discard(branch)
+            self.unsure.discard(branch)
         return None
 
     def rest(self) -> list[WrittenCalls]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from webapp.findings.phrases import number
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext
 from webapp.findings.tool_calls import CallTracker
 from webapp.findings.turn_view import TurnView
 
@@ -37,11 +37,19 @@ class ClaimedResults(Observer):
     def __init__(self, context: RuleContext) -> None:
         super().__init__(context)
         self.tracker = CallTracker(context.home)
+        self.unsure = MarkedTurns()
 
     def see(self, turn: TurnView) -> None:
         self.tracker.see(turn)
-        if turn.kind == "response" and turn.sounding in self.tracker.waiting and claims(turn.raw or ""):
-            self.marked.add(turn.position)
+        sure = turn.sounding in self.tracker.waiting
+        if turn.kind == "response" and (sure or turn.sounding in self.tracker.unsure) and claims(turn.raw or ""):
+            (self.marked if sure else self.unsure).add(turn.position)
+
+    def settle(self) -> None:
+        """Where calls are native, those that the parser reads from text were lost, too, and what follows is made up."""
+        if self.tracker.native:
+            self.marked.count += self.unsure.count
+            self.marked.positions = sorted(self.marked.positions + self.unsure.positions)[:MOST_TURNS]
 
     def detail(self) -> Detail:
         return {"claims": self.marked.count}

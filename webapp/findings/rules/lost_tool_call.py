@@ -14,15 +14,12 @@ class LostToolCalls(Observer):
     def __init__(self, context: RuleContext) -> None:
         super().__init__(context)
         self.tracker = CallTracker(context.home)
-        self.native = False
         self.unsure: list[WrittenCalls] = []
         self.calls = self.ran = 0
         self.repairs: Counter[str] = Counter()
 
     def see(self, turn: TurnView) -> None:
-        if turn.kind == "tool_call":
-            self.native = True
-        elif turn.kind == "tool_result":
+        if turn.kind == "tool_result":
             self.ran += 1
         written = self.tracker.see(turn)
         if written is not None:
@@ -31,7 +28,7 @@ class LostToolCalls(Observer):
     def settle(self) -> None:
         for written in self.tracker.rest():
             self._take(written)
-        for written in self.unsure if self.native else ():
+        for written in self.unsure if self.tracker.native else ():
             self._count(written)
 
     def detail(self) -> Detail:
