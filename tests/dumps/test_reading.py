@@ -75,6 +75,19 @@ def test_an_unknown_dump_is_told_what_is_known(got, content, says):
     assert str(caught.value).endswith("\nWhat can be read: fencepost formats, and docs/formats.md.")
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{'messages': [HumanMessage(content='hi', additional_kwargs={})]}",
+        "Event(model_version=None, content=Content(parts=[Part(text='hi')]))",
+        "2026-01-01 12:00:00 DEBUG got ChatCompletion(id='a', choices=[Choice(finish_reason='st...",
+    ],
+)
+def test_what_python_printed_and_is_not_read_is_called_that(got, content):
+    with pytest.raises(UnknownFormat, match="What Python prints of an object is in the dump, not its JSON"):
+        got(content)
+
+
 def test_a_text_with_json_on_lines_of_its_own_is_refused_as_a_text(got):
     with pytest.raises(UnknownFormat, match="is not JSON: it begins with 'So:"):
         got('So:\n\nit is\n\n{"a": "one thing"}\n\nand\n\n{"a": "another thing"}\n')

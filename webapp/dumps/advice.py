@@ -13,6 +13,7 @@ from webapp.dumps.formats.mapped import plugin as mapped
 from webapp.dumps.formats.separated import RULE
 from webapp.dumps.formats.separated import plugin as separated
 from webapp.dumps.head import DumpHead, look
+from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.outline import guessed, guessed_tables
 from webapp.dumps.records import BadDump, Turn, UnknownFormat
 from webapp.dumps.source import Source
@@ -34,6 +35,7 @@ _SPOKEN = re.compile(
 _TOLD = re.compile(
     r'"(?:role|messages?|content|prompt|completion|responses?|answer|output|conversations?|sender|text)"\s*:'
 )
+_REPR = re.compile(r"\s*[\[{(]?(?:[\[{]?'[^'\n]{0,80}'[:,\]]|[\w.]{1,80}\(\w{1,40}=)")
 _LINE, _OBJECT_LINE = re.compile(r"^\S", re.M), re.compile(r"^\{", re.M)
 _HARBOR = ("task_name", "trial_name", "agent_info")
 _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
@@ -80,6 +82,8 @@ def refused(head: DumpHead) -> UnknownFormat:
 def _what_it_is(head: DumpHead) -> str:
     if head.shape == "empty":
         return "The dump begins with more empty space than is looked at."
+    if _is_printed(head):
+        return "What Python prints of an object is in the dump, not its JSON: log its model_dump_json(), or json.dumps."
     if head.shape == "text":
         return f"The dump is not JSON: it begins with {head.text.lstrip()[:20]!r}."
     keys = sorted({str(key) for sample in head.objects for key in sample})
@@ -89,6 +93,10 @@ def _what_it_is(head: DumpHead) -> str:
         words = f"The dump is {_KINDS.get(head.shape, 'a file')} of no known shape (its keys: {_listed(keys)})."
     tool = next((tool for tool, tables, names in _TOOLS if _is_of(tables, names, set(head.names), set(keys))), None)
     return words if tool is None else f"{words} This looks like {tool}."
+
+
+def _is_printed(head: DumpHead) -> bool:
+    return bool(_REPR.match(head.text)) or (head.shape == "text" and any(printed_objects(head.text)))
 
 
 def _is_of(tables: set[str], names: tuple[str, ...], there: set[str], keys: set[str]) -> bool:
@@ -102,7 +110,13 @@ def _listed(names: list[str]) -> str:
 def _what_to_do(head: DumpHead) -> list[str]:
     """A command and what it gave; else where it is said what is read."""
     tried = _of_text(head) if head.shape == "text" else _of_mappings(head)
-    if tried is None and head.shape == "text" and _SENTENCE.search(head.text) and not _BINARY.search(head.text):
+    if (
+        tried is None
+        and head.shape == "text"
+        and not _is_printed(head)
+        and _SENTENCE.search(head.text)
+        and not _BINARY.search(head.text)
+    ):
         named = f"fencepost ingest --format responses {shlex.quote(head.filename)}"
         return ["What can be read: fencepost formats, and docs/formats.md.", f"If all of it is one response: {named}"]
     if tried is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,9 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTur
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.named_answers import named_turns
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns
+from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import NamedText, named_texts
+from webapp.dumps.messages.printed import printed_objects, unprinted
 from webapp.dumps.messages.turns import each_filled, text_turns, unplaced
 from webapp.dumps.records import Problem
 from webapp.dumps.source import LONGEST_LINE, Cut, too_long
@@ -20,8 +22,13 @@ from webapp.dumps.times import moment
 from webapp.dumps.unread import UnreadText
 
 _TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
+_LED_OBJECT = re.compile(
+    r"(?:[\w ]{1,40}: )?\[?(?:\w+\.)*\w{0,40}(?:Completion|Response|Message|Prediction|AgentRunResult)\(\w{1,40}="
+)
+"""an SDK's object that `print` wrote"""
 _BEGIN = re.compile(
-    rf"{_TIME.pattern}|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b"
+    rf"{_TIME.pattern}|{_LED_OBJECT.pattern}"
+    r"|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b"
     r"|\[\w{1,20}/(?:start|end|error)\]"
 )
 """how a record begins; lines that begin otherwise go on with the one before them"""
@@ -78,15 +85,19 @@ class LogLines(Format):
         if head.shape != "text":
             return 0
         records = _first_records(head)
-        if not records or not _BEGIN.match(records[0]):
-            return 0
+        if not records or not _BEGIN.match(records[0]) or _LED_OBJECT.match(records[0]):
+            is_paper = head.filename.endswith((".md", ".rst", ".py"))  # there it is an example
+            printed = any(_LED_OBJECT.match(record) and _objects(record) for record in records)
+            return 25 if printed and not is_paper else 0
         return 55 if _names_answers(records) or _introduces(records) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _entries(source, not _names_answers(_first_records(head))))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        if "side" in entry:
+        if "objects" in entry:
+            turns = [turn for printed in entry["objects"] for turn in said_turns(printed, None, conversation)]
+        elif "side" in entry:
             turns = _said(entry, conversation)
         else:
             turns = [placed for named in named_texts(entry["json"]) for placed in _named(named, conversation)]
@@ -157,10 +168,18 @@ def _entry(record: str) -> dict[str, Any] | None:
     before, brace, rest = record.partition("{")
     if brace and _speaks(whole := json_or_none(brace + rest)) and _mark(before) is None:
         return {"before": before, "json": whole}
+    if objects := _objects(record):
+        return {"before": record[: objects[0][0]], "objects": [printed for _, printed in objects]}
     mark = _mark(record)
     if mark is None or not (rest := record[mark[1] :].lstrip("\r\n")).strip():
         return None
     return {"before": record[: mark[1]], "side": mark[0], "text": rest}
+
+
+def _objects(record: str) -> list[tuple[int, str]]:
+    """The objects of SDKs, printed in a record, in which somebody speaks."""
+    found = [(at, printed, unprinted(printed)) for at, printed in printed_objects(record)]
+    return [(at, printed) for at, printed, body in found if is_answer(body) or is_message(body)]
 
 
 def _mark(record: str) -> tuple[str, int] | None:
@@ -178,7 +197,7 @@ def _speaks(value: Any) -> bool:
 
 
 def _answers(entry: dict[str, Any] | None) -> bool:
-    return entry is not None and ("json" in entry or entry["side"] == "assistant")
+    return entry is not None and ("json" in entry or "objects" in entry or entry["side"] == "assistant")
 
 
 def _entries(source: Source, by_words: bool) -> Entries:
@@ -189,16 +208,30 @@ def _entries(source: Source, by_words: bool) -> Entries:
             yield record
         elif (entry := _entry(record.text) or (_introduced(record.text) if by_words else None)) is not None:
             yield f"line {record.number}", entry
+            yield from _unread(record.number, _beside(record.text, entry.get("objects", ())))
+        elif any(printed_objects(record.text)):
+            words = "it holds what Python prints of an object, which is cut or says nothing that is known; left out"
+            yield Problem(f"line {record.number}", f"{words} (log its model_dump_json() instead)")
         elif _CUT.search(record.text) and not _ELSEWHERE.match(record.text):
             yield Problem(f"line {record.number}", "it holds an answer in JSON that cannot be read; left out")
         else:
-            if len(record.text) > _LONG and is_speech(record.text):
-                words = f"the record ({len(record.text):,} characters) is in no turn"
-                yield UnreadText(f"line {record.number}", words)
+            yield from _unread(record.number, record.text)
             first, count = first or record.number, count + 1
     if count:
         records = f"{count:,} {'record holds' if count == 1 else 'records hold'}"
         yield Problem(f"line {first}", f"{records} no prompt or answer that is known, and were left out")
+
+
+def _beside(record: str, objects: Sequence[str]) -> str:
+    """What a record says beside the objects that are printed in it; nothing where there are none."""
+    for printed in objects:
+        record = record.replace(printed, "", 1)
+    return record if objects else ""
+
+
+def _unread(number: int, text: str) -> Iterator[UnreadText]:
+    if len(text) > _LONG and is_speech(text):
+        yield UnreadText(f"line {number}", f"the record ({len(text):,} characters) is in no turn")
 
 
 def _records(source: Source) -> Iterator[_Record | Problem]:

@@ -20,6 +20,7 @@ from webapp.dumps.messages.turns import (
     Conversation,
     PlacedTurn,
     message_turns,
+    role_of,
     spent,
     text_turns,
     turns_of,
@@ -147,6 +148,8 @@ def said_turns(
     """A text as the turn of `role`; of what Python prints of an SDK's object what it says, else that with a note."""
     if role == "assistant" and is_printed(raw):
         body = unprinted(raw)
+        if body is not None and role_of(body) not in (None, "assistant"):
+            return unplaced(message_turns(unwrapped(body)[0], conversation))
         if body is not None:
             body = unwrapped(body)[0] if is_message(body) else body
             body = {"role": "assistant", **body} if body.keys() & {"content", "parts"} else body

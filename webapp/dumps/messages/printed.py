@@ -18,6 +18,9 @@ _PRINTED = re.compile(
     r"|(?:content|text|parts|role|id|candidates|choices|sdk_http_response)=(?:['\"\[]|[A-Z]\w*\())"
 )
 """how `repr` and `str` of an SDK's object begin"""
+_OBJECT = re.compile(r"(?:Completion|Response|Messages?|Prediction|AgentRunResult)\(\s*\w{1,40}=")
+_NAME = re.compile(r"[\w.]{0,80}\Z")
+_BRACKET = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|[()\[\]{}]""")
 _ADDRESS = re.compile(r"\s*<[\w.\s]{1,200}? object at 0x[0-9a-fA-F]+>")
 _TOKEN = re.compile(
     r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|"""
@@ -29,6 +32,9 @@ _TYPES = {
     **dict.fromkeys(("ThinkingPart", "ThinkingBlock"), "thinking"),
     **dict.fromkeys(("ToolCallPart", "ToolUseBlock", "ToolCallBlock"), "tool_call"),
     **dict.fromkeys(("AIMessage", "AIMessageChunk"), "ai"),
+    "HumanMessage": "human",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
 }
 _CONSTANTS = {"nan": float("nan"), "inf": float("inf")}
 _DEEPEST = 60
@@ -37,6 +43,20 @@ _DEEPEST = 60
 def is_printed(value: Any) -> bool:
     """Whether a text is what Python prints of an SDK's object, not what a model wrote."""
     return isinstance(value, str) and bool(_PRINTED.match(value) or _ADDRESS.fullmatch(value))
+
+
+def printed_objects(text: str) -> Iterator[tuple[int, str]]:
+    """What stands in a text of objects that may be answers, and where; one that is cut goes to the text's end."""
+    at = 0
+    while match := _OBJECT.search(text, at):
+        name = _NAME.search(text, max(0, match.start() - 80), match.start())
+        begin, depth, at = name.start() if name else match.start(), 0, len(text)
+        for bracket in _BRACKET.finditer(text, begin):
+            depth += (bracket[0] in "([{") - (bracket[0] in ")]}")
+            if depth == 0 and bracket[0] == ")":
+                at = bracket.end()
+                break
+        yield begin, text[begin:at]
 
 
 def unprinted(value: str) -> dict[str, Any] | None:
@@ -112,7 +132,7 @@ def _object(node: ast.Call, depth: int) -> Any:
     if called in _TYPES:
         values.setdefault("type", _TYPES[called])
     elif called.endswith("Message") or called == "ModelResponse":
-        values.setdefault("role", "assistant")
+        values.setdefault("role", "user" if values.get("source") == "user" else "assistant")  # AutoGen's have a source
     if "tool_name" in values and "args" in values:  # pydantic-ai's
         values["arguments"] = values["args"]
     return values
