@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from webapp.dumps import Turn, read
 from webapp.dumps.messages.stops import REASONS, stop, stop_of
 from webapp.dumps.messages.streams import assembled
 
@@ -99,3 +102,14 @@ def test_a_body_says_why(body: dict[str, Any], expected: tuple[str, str] | None)
 def test_a_stream_says_why(stream: str, reason: str) -> None:
     found = stop_of(assembled(stream))
     assert found is not None and found.reason == reason
+
+
+def test_each_step_of_a_message_says_why_it_stopped(tmp_path: Path) -> None:
+    tool = {"type": "tool", "tool": "f", "callID": "c", "state": {"status": "completed", "input": {}, "output": "7"}}
+    end = {"type": "step-finish", "reason": "tool-calls"}
+    parts = [{"type": "text", "text": "a"}, tool, end, {"type": "text", "text": "b"}]
+    info = {"id": "m", "role": "assistant", "sessionID": "s", "finish": "length"}
+    (tmp_path / "a.json").write_text(json.dumps({"info": {"id": "s"}, "messages": [{"info": info, "parts": parts}]}))
+    turns = [turn for turn in read(tmp_path / "a.json", "a.json") if isinstance(turn, Turn) and turn.kind != "event"]
+    words = ("response", "tool-calls"), ("tool_call", "tool-calls"), ("tool_result", None), ("response", "length")
+    assert tuple((turn.kind, turn.stop and turn.stop.said) for turn in turns) == words

@@ -375,3 +375,12 @@ def test_a_whole_number_that_is_none_says_nothing(got):
     odd = span({"gen_ai.completion.0.content": "A", "gen_ai.usage.input_tokens": 1})
     found = got(trace(odd).replace('{"intValue": "1"}', '{"intValue": Infinity}'))
     assert [(turn.raw, turn.tokens_in) for turn in found.only] == [("A", None)]
+
+
+@pytest.mark.parametrize("key", ["llm.finish_reason", "llm.response.stop_reason", "llm.response.finish_reason"])
+def test_why_an_answer_stopped_in_words_of_openinference_and_openllmetry(got, key):
+    called = {"role": "assistant", "tool_calls.0.name": "f", "tool_calls.0.arguments": "{}"}
+    attributes = {f"gen_ai.completion.0.{name}": value for name, value in called.items()}
+    for word in ("tool_calls", "tool_call", "tool_use"):
+        (call,) = (turn for turn in got(trace(span({**attributes, key: word}))).only if turn.kind == "tool_call")
+        assert call.stop == ("tool_call", word)

@@ -14,8 +14,9 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import Entries, Entry, nested
 from webapp.dumps.messages.pieces import Piece
+from webapp.dumps.messages.stops import stop
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, text_turns, turns_of, with_usage
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, changed
 from webapp.dumps.sessions import each_session, entries_of, grouped
 from webapp.dumps.spilled_entries import microseconds, spilled
 from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
@@ -67,6 +68,9 @@ class OpenCode(Format):
             conversation.notes.append("a message without a list of parts")
         for index, part in enumerate(as_list(entry.get("parts"))):
             turns += _part(as_object(part), index, role, model, conversation)
+            if as_object(part).get("type") == "step-finish":
+                turns = _stopped(turns, as_object(part).get("reason"))
+        turns = _stopped(turns, info.get("finish"))
         if error := as_object(info.get("error")):
             turns += error_turns(_reason(error), text(error.get("name")))
         turns = with_usage(turns, info.get("tokens"), info.get("cost"))
@@ -117,6 +121,12 @@ def _part(
     if kind == "tool":
         return turns_of(_tool(part), "assistant", conversation, model=model)
     return event_turns(text(kind))
+
+
+def _stopped(turns: list[PlacedTurn], word: Any) -> list[PlacedTurn]:
+    """The turns, those of the step that ended now with the reason: a message may have several steps."""
+    why = stop(word)
+    return [(changed(turn, stop=turn.stop or why) if turn.written_by_model else turn, path) for turn, path in turns]
 
 
 def _reason(error: dict[str, Any]) -> str | None:

@@ -23,7 +23,10 @@ _BODIES = (
     *("request_data", "gcp.vertex.agent.llm_request", "mlflow.spanInputs", "langfuse.observation.input", "input.value"),
 )
 """attributes that hold a request, or the parameters of one"""
-_STOPS = ("gen_ai.response.finish_reasons", "ai.response.finishReason", "llm.response.finish_reason", "ai.finishReason")
+_STOPS = (
+    *("gen_ai.response.finish_reasons", "ai.response.finishReason", "llm.response.finish_reason", "ai.finishReason"),
+    *("llm.finish_reason", "llm.response.stop_reason", "gen_ai.response.stop_reason"),
+)
 _ANSWERS = (
     "gen_ai.output.messages",
     "gen_ai.completion",
