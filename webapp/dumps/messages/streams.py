@@ -175,7 +175,13 @@ class _Dialect:
     """the answer that an event says it belongs to"""
 
 
+def _adk(events: list[dict[str, Any]]) -> list[Any]:
+    """The messages of Google ADK's events, without those of which a whole one follows."""
+    return [event["content"] for event in events if event.get("content") and not event.get("partial")]
+
+
 _DIALECTS = (
+    _Dialect(lambda event: "author" in event and bool(event.keys() & {"invocationId", "invocation_id"}), _adk),
     _Dialect(chatgpt_streams.is_chatgpt, chatgpt_streams.chatgpt),
     _Dialect(item_streams.is_older_cohere, item_streams.older_cohere, _starts("stream-start", key="event_type")),
     _Dialect(lambda event: event.get("type") in _ANTHROPIC, block_streams.anthropic, _starts("message_start")),
