@@ -12,8 +12,7 @@ SERVERS = "Model servers"
 REPORTS = "from field reports"
 OWN = "your own"
 GROUPS = (FENCEPOST, OWN, BY_HAND, LIBRARIES, ARGUMENTS, SERVERS, REPORTS)
-RESTATED = (LIBRARIES, ARGUMENTS)
-"""which are held against a release, and failed where they give nothing"""
+RESTATED = (LIBRARIES, ARGUMENTS)  # held against a release, and failed where they give nothing
 
 
 def group_of(profile: Any) -> str:

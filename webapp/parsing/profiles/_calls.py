@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import Any
 
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._cutting import rewritten
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt
 
-_GIVEN_UP = "a later call of the response does not decode: none is given"
 NO_UTF8 = "ValidationError: a text that is no UTF-8: no call is given"
+SURROGATE = re.compile("[\ud800-\udfff]")
+_GIVEN_UP = "a later call of the response does not decode: none is given"
 
 
 def read_calls(tracer: Tracer, strategy: str, spans: Iterable[Span], needed: tuple[str, ...]) -> None:
@@ -45,32 +45,3 @@ def no_call(value: object, needed: tuple[str, ...]) -> str:
     if not isinstance(value.get("name", ""), str):
         return "ValidationError: the name is no text"
     return ""
-
-
-def pass_on(tracer: Tracer, calls: Iterable[tuple[str, Span]], given_up: str = "") -> None:
-    """Calls whose arguments the server hands on as a text: each that decodes is a result, the others fail alone."""
-    found = list(calls)
-    if any(not is_utf8(f"{name}{span.of(tracer.raw)}") for name, span in found):
-        given_up = NO_UTF8
-    for name, span in found:
-        if given_up:
-            tracer.fail("tagged", span, given_up, note=f"calls {name}")
-            continue
-        attempt = tracer.attempt("tagged", span, note=f"calls {name}")
-        if attempt.ok:
-            tracer.choose(attempt)
-
-
-def make(tracer: Tracer, calls: Iterable[tuple[Span, str, dict[str, Any]]]) -> None:
-    """Calls whose arguments the server makes of what stands between tags."""
-    for span, name, arguments in calls:
-        value = {"name": name, "arguments": arguments}
-        tracer.choose(rewritten(tracer, "derived", span, value, f"not JSON as written; calls {name}"))
-
-
-def is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

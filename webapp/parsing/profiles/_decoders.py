@@ -40,15 +40,8 @@ def decode(tracer: Tracer, decoder: str, span: Span, note: str, edits: Sequence[
 
 def _decoded(decoder: str, text: str) -> Any:
     if decoder == "literal":
-        return literal(text)
+        with warnings.catch_warnings():  # of unknown escapes, which are an error under -W error
+            warnings.simplefilter("ignore")
+            return ast.literal_eval(text)
     module, name = _LIBRARIES[decoder]
     return getattr(import_module(module), name)(text)
-
-
-def literal(text: str) -> Any:
-    """Raises what Python's own reader does, and `ValueError` beyond `LONGEST`."""
-    if len(text) > LONGEST:
-        raise ValueError(f"a text of more than {LONGEST:,} characters")
-    with warnings.catch_warnings():  # of unknown escapes, which are an error under -W error
-        warnings.simplefilter("ignore")
-        return ast.literal_eval(text)

@@ -8,33 +8,25 @@ from dataclasses import dataclass, field
 from webapp.parsing.decode import Failure
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._arguments import checked
-from webapp.parsing.span import Span, place
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
+from webapp.parsing.span import Span
 
 DEEPEST = 201  # levels
-_BODY = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u(?!d[89a-f])[0-9a-f]{4}|ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}))*+'
-_TAIL = r"(?:\\(?:u(?:[\x00-\x7f]{0,3}|d[89ab][0-9a-f]{2}(?:\\(?:u[\x00-\x7f]{0,3})?)?)?)?)?\Z"
-_NUMBER = r"-?(?:0(?![0-9])|[1-9][0-9]*+)(?:\.[0-9]++|(?!\.))(?:e[+-]?[0-9]++|(?!e))"
-_CUT_NUMBER = r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:e[+-]?)?)?\Z"
+CLOSERS = {"{": "}", "[": "]"}
 _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
-_STRING = re.compile(f'{_BODY}"', re.IGNORECASE)
-_CUT_STRING = re.compile(f"{_BODY}{_TAIL}", re.IGNORECASE)
-_SCALAR = re.compile(f"(?:{'|'.join(_WORDS)})|(?i:{_NUMBER})")
-_CUT_SCALAR = re.compile(f"(?i:{_CUT_NUMBER})")
+_HIGH, _LOW, _OTHER = "[dD][89abAB][0-9a-fA-F]{2}", "[dD][c-fC-F][0-9a-fA-F]{2}", "(?![dD][89a-fA-F])[0-9a-fA-F]{4}"
+_BODY = rf'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u{_OTHER}|u{_HIGH}\\u{_LOW}))*+'
+_CUT_ESCAPE = rf"(?:\\(?:u(?:[\x00-\x7f]{{0,3}}|{_HIGH}(?:\\(?:u[\x00-\x7f]{{0,3}})?)?)?)?)?"
+_NUMBER = r"-?(?:0(?![0-9])|[1-9][0-9]*+)(?:\.[0-9]++|(?!\.))(?:[eE][+-]?[0-9]++|(?![eE]))"
+_CUT_NUMBER = r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?)?)?"
+_CUT_WORDS = "|".join(word[:end] for word in _WORDS for end in range(1, len(word)))
+_TOKEN = re.compile(f'{_BODY}"|{"|".join(_WORDS)}|{_NUMBER}')
+_CUT = re.compile(rf"(?:{_BODY}{_CUT_ESCAPE}|{_CUT_NUMBER}|{_CUT_WORDS})\Z")
 _SPACE = re.compile(r"[ \t\n\r]*+")
-_CLOSERS = {"{": "}", "[": "]"}
 
 
-class Refused(ValueError):
-    """What jiter does not take for a cut end; `at` is where."""
-
-    def __init__(self, message: str, at: int) -> None:
-        super().__init__(message)
-        self.at = at
-
-
-class Cut(Exception):
-    """The text ends here."""
+class _Stop(Exception):
+    """Why reading ends before the value does, in words; none where the text ends."""
 
 
 @dataclass
@@ -47,116 +39,87 @@ class _Walk:
     closers: list[str] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
 
-    def char(self) -> str:
-        """The next character that is no white space. Raises `Cut`."""
-        self.at = _SPACE.match(self.raw, self.at).end()  # type: ignore[union-attr]  # always matches
-        if self.at == len(self.raw):
-            raise Cut
-        return self.raw[self.at]
+    def problem(self) -> str | None:
+        """Why jiter refuses the text; empty where that is cut off, None where the value is whole. Linear."""
+        try:
+            self.raw.encode()
+            self.document()
+        except UnicodeEncodeError as error:
+            self.at = error.start
+            return "surrogates not allowed"
+        except _Stop as stop:
+            return str(stop) or ("" if self.sound else "EOF while parsing a value")
+        return None
 
     def document(self) -> None:
-        """To the end of the first value, or of the text. Raises `Cut`, `Refused`."""
-        self.value(self.char())
+        """To the end of the first value. Raises `_Stop`."""
+        self.item(fresh=True)
         while self.closers:
             char = self.char()
-            if char == self.closers[-1]:
-                self.kept(self.at + 1)
-                self.closers.pop()
-            elif char == ",":
+            if char == ",":
                 self.at += 1
-                self.item(self.char())
+                self.item()
+                continue
+            if char == self.closers[-1]:
+                self.at += 1
             else:
-                self.edits.append(Edit("missing_closer", Span(self.at, self.at), "", self.closers.pop()))
-                self.sound = self.at
+                self.edits.append(Edit("missing_closer", Span(self.at, self.at), "", self.closers[-1]))
+            self.closers.pop()
+            self.sound = self.at
 
-    def item(self, char: str) -> None:
-        """A value, with its key where an object is open; behind a comma, or as the first."""
-        if char == self.closers[-1]:
-            raise Refused("trailing comma", self.at)
-        if self.closers[-1] == "}":
-            if char != '"':
-                raise Refused("key must be a string", self.at)
-            self.at = self.string()
-            if self.char() != ":":
-                raise Refused("expected `:`", self.at)
-            self.at += 1
-            char = self.char()
-        self.value(char)
-
-    def value(self, char: str) -> None:
-        while char in _CLOSERS:
-            self.kept(self.at + 1)
-            self.closers.append(_CLOSERS[char])
+    def item(self, *, fresh: bool = False) -> None:
+        """A value and what it opens with, or its first token; with its key where an object is open."""
+        while (char := self.char()) not in self.closers[-1:]:
+            if self.closers[-1:] == ["}"]:
+                char = self.key(char)
+            self.at = self.sound = self.at + 1 if char in CLOSERS else self.token()
+            if char not in CLOSERS:
+                return
+            self.closers.append(CLOSERS[char])
             if len(self.closers) > DEEPEST:
-                raise Refused("recursion limit exceeded", self.at)
-            if (char := self.char()) == self.closers[-1]:
-                self.closers.pop()
-                return self.kept(self.at + 1)
-            if self.closers[-1] == "}":
-                return self.item(char)
-        return self.kept(self.string() if char == '"' else self.scalar())
+                raise _Stop("recursion limit exceeded")
+            fresh = True
+        if not fresh:
+            raise _Stop("trailing comma")
 
-    def kept(self, end: int) -> None:
-        self.at = self.sound = end
+    def key(self, char: str) -> str:
+        """The character behind a key and its colon."""
+        if char != '"':
+            raise _Stop("key must be a string")
+        self.at = self.token()
+        if self.char() != ":":
+            raise _Stop("expected `:`")
+        self.at += 1
+        return self.char()
 
-    def string(self) -> int:
-        """The end of the string that begins here. Raises `Cut`, `Refused`."""
-        if match := _STRING.match(self.raw, self.at):
+    def char(self) -> str:
+        """The next character that is no white space."""
+        self.at = _SPACE.match(self.raw, self.at).end()  # type: ignore[union-attr]  # always matches
+        if self.at == len(self.raw):
+            raise _Stop
+        return self.raw[self.at]
+
+    def token(self) -> int:
+        """The end of the string, number or word that begins here."""
+        if match := _TOKEN.match(self.raw, self.at):
             return match.end()
-        if _CUT_STRING.match(self.raw, self.at):
-            raise Cut
-        raise Refused("invalid escape, surrogate or control character in a string", self.at)
-
-    def scalar(self) -> int:
-        if match := _SCALAR.match(self.raw, self.at):
-            return match.end()
-        rest = self.raw[self.at : self.at + 9]
-        if any(word.startswith(rest) for word in _WORDS) or _CUT_SCALAR.match(self.raw, self.at):
-            raise Cut
-        raise Refused("expected value", self.at)
+        raise _Stop("" if _CUT.match(self.raw, self.at) else "expected value, or invalid number or string")
 
 
 def partial(tracer: Tracer) -> bool:
-    """The step that decodes what jiter keeps of a text; what stands behind the value is ignored. Linear."""
+    """The step that decodes what jiter keeps of a text; what stands behind the value is ignored."""
     walk = _Walk(tracer.raw)
-    try:
-        tracer.raw.encode()
-        walk.document()
-    except Cut:
-        if not walk.sound:
-            return _refused(tracer, "EOF while parsing a value", walk.at)
+    problem, end = walk.problem(), walk.sound
+    if problem:
+        tracer.fault("whole", whole(tracer.raw), (), Failure("ValueError", problem, walk.at, problem))
+        return True
+    if problem is not None:
         tracer.truncated = True
-        return _decoded(tracer, len(tracer.raw), [*walk.edits, _ended(walk)])
-    except UnicodeEncodeError as error:
-        return _refused(tracer, "surrogates not allowed", error.start)
-    except Refused as error:
-        return _refused(tracer, str(error), error.at)
-    return _decoded(tracer, walk.sound, walk.edits)
+        rest, closers, end = tracer.raw[end:], "".join(reversed(walk.closers)), len(tracer.raw)
+        walk.edits.append(Edit("truncation" if rest else "missing_closer", Span(walk.sound, end), rest, closers))
+    return choose_if_ok(tracer, tracer.attempt("whole", Span(0, end), walk.edits))
 
 
 def refusal(text: str) -> str:
     """Why jiter refuses a text that `json.loads` reads: lone surrogates or too many levels; empty where it does not."""
-    try:
-        text.encode()
-        _Walk(text).document()
-    except (UnicodeEncodeError, Refused) as error:
-        return f"ValueError: {error}"
-    return ""
-
-
-def _ended(walk: _Walk) -> Edit:
-    """The edit that drops what was cut off and closes what is open."""
-    rest, closers = walk.raw[walk.sound :], "".join(reversed(walk.closers))
-    return Edit("truncation" if rest else "missing_closer", Span(walk.sound, len(walk.raw)), rest, closers)
-
-
-def _decoded(tracer: Tracer, end: int, edits: list[Edit]) -> bool:
-    attempt = tracer.attempt("whole", Span(0, end), edits)
-    return attempt.ok and checked(tracer, attempt, ())
-
-
-def _refused(tracer: Tracer, message: str, at: int) -> bool:
-    line, column = place(tracer.raw, at)
-    wording = f"{message} at line {line} column {column}"
-    tracer.fault("whole", Span(0, len(tracer.raw)), (), Failure("ValueError", message, at, wording))
-    return True
+    return f"ValueError: {problem}" if (problem := _Walk(text).problem()) else ""

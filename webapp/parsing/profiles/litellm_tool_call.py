@@ -8,17 +8,12 @@ from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import ARGUMENTS
 from webapp.parsing.profiles._about import Described, restated
-from webapp.parsing.profiles._arguments import empty, steps
+from webapp.parsing.profiles._arguments import empty, loads, steps
 from webapp.parsing.profiles._cutting import choose_if_ok, whole
+from webapp.parsing.profiles._jiter import CLOSERS
 from webapp.parsing.span import Span
 
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
-_CLOSERS = {"{": "}", "[": "]"}
-
-
-def _plain(tracer: Tracer) -> bool:
-    attempt = tracer.attempt("whole", whole(tracer.raw))
-    return choose_if_ok(tracer, attempt) or (attempt.error is not None and attempt.error.type != "JSONDecodeError")
 
 
 def _closed(tracer: Tracer) -> bool:
@@ -26,7 +21,7 @@ def _closed(tracer: Tracer) -> bool:
     raw = tracer.raw
     stack: list[str] = []
     for match in _MARK.finditer(raw):
-        if closer := _CLOSERS.get(match[0]):
+        if closer := CLOSERS.get(match[0]):
             stack.append(closer)
         elif stack[-1:] == [match[0]]:
             stack.pop()
@@ -45,10 +40,9 @@ plugin = Described(
     about=(
         "Reads the arguments of a call that LiteLLM passes on to Anthropic or Bedrock. 1. White space alone, or "
         "nothing, is {}. 2. json.loads. 3. Else commas at the end are cut off, brackets that are open outside of "
-        "strings are closed, and json.loads once more, with a warning in the log: a text cut off inside a string "
-        "stays an error.\n"
+        "strings are closed, and json.loads once more: a text cut off inside a string stays an error.\n"
         "Source: litellm 1.110.2, litellm/litellm_core_utils/prompt_templates/tool_call_json_repair.py, "
         "parse_tool_call_arguments. Same outcome as that function over 2,811 texts."
     ),
-    parser=steps(empty(None), _plain, _closed),
+    parser=steps(empty(None), loads(), _closed),
 )

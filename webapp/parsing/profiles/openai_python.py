@@ -11,9 +11,8 @@ plugin = Described(
     group=ARGUMENTS,
     version=restated("3.57.0"),
     about=(
-        "Reads the arguments of a native call in chat.completions.parse. 1. json.loads of the whole text, once: no "
-        "text is an error, and any JSON value passes. A tool that is not strict keeps its text, and one made of a "
-        "pydantic model is checked by that model, which is not known here.\n"
+        "Reads a native call's arguments in chat.completions.parse. 1. json.loads of the whole text, once: no text is "
+        "an error, any JSON passes. A tool that is not strict keeps its text; a pydantic model's check is not known.\n"
         "Source: openai 3.57.0, openai/lib/_parsing/_completions.py, parse_function_tool_arguments. Same outcome as "
         "that function over 2,811 texts."
     ),

@@ -20,23 +20,19 @@ DEEPEST = 300  # levels; the library reads as far as the stack of its engine goe
 _WORDS = {"null": None, "true": True, "false": False, "Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
 
-class Malformed(ValueError):
-    """What the library throws, and mostly catches itself."""
-
-
 @dataclass
 class _Reader:
-    """`numbers`: one that may be cut off is kept; `dropped`: keys that an assignment in JavaScript loses."""
+    """`numbers`: one that may be cut off is kept; `dropped`: a key that an assignment in JavaScript loses."""
 
     text: str
     numbers: bool
-    dropped: frozenset[str]
+    dropped: str
     at: int = field(default=0, init=False)
 
     def value(self) -> Any:
         char = self.char()
         if not char:
-            raise Malformed(f"Unexpected end of input at position {self.at}")
+            raise ValueError(f"Unexpected end of input at position {self.at}")
         if read := {'"': self.string, "{": self.members, "[": self.items}.get(char):
             return read()
         rest = self.text[self.at : self.at + 9]
@@ -52,10 +48,6 @@ class _Reader:
             self.at += 1
         return self.text[self.at : self.at + 1]
 
-    def comma(self) -> None:
-        if self.char() == ",":
-            self.at += 1
-
     def string(self) -> Any:
         start, escaped = self.at, False
         self.at += 1
@@ -67,7 +59,7 @@ class _Reader:
             return self.json(start, self.at)
         try:
             return self.json(start, self.at - escaped, '"')
-        except Malformed:
+        except ValueError:
             return self.json(start, self.text.rfind("\\"), '"')
 
     def members(self) -> dict[str, Any]:
@@ -75,19 +67,18 @@ class _Reader:
         self.at += 1
         self.char()
         try:
-            while self.text[self.at : self.at + 1] != "}":
-                if not self.char():
-                    return found
+            while self.text[self.at : self.at + 1] != "}" and self.char():
                 key = self.string()
                 self.char()
                 self.at += 1
                 value = self.value()
-                if key not in self.dropped:
+                if not key or key != self.dropped:
                     found[key] = value
-                self.comma()
-        except Malformed:
-            return found
-        self.at += 1
+                if self.char() == ",":
+                    self.at += 1
+            self.at += 1
+        except ValueError:
+            pass
         return found
 
     def items(self) -> list[Any]:
@@ -96,68 +87,56 @@ class _Reader:
         try:
             while self.text[self.at : self.at + 1] != "]":
                 found.append(self.value())
-                self.comma()
-        except Malformed:
-            return found
-        self.at += 1
+                if self.char() == ",":
+                    self.at += 1
+            self.at += 1
+        except ValueError:
+            pass
         return found
 
     def number(self) -> Any:
+        """As far as a comma or a closer; a text that begins with none of what values begin with, whole."""
         start = self.at
-        if not start:
-            return self.whole()
-        while self.at < len(self.text) and self.text[self.at] not in ",]}":
+        self.at += start > 0 and self.text[start] == "-"
+        while start and self.at < len(self.text) and self.text[self.at] not in ",]}":
             self.at += 1
-        if self.at == len(self.text) and not self.numbers:
-            raise Malformed(f"Unterminated number literal at position {self.at}")
+        if not self.numbers and self.at == len(self.text):
+            raise ValueError(f"Unterminated number literal at position {self.at}")
         try:
-            return self.json(start, self.at)
-        except Malformed:
-            return self.json(start, self.text.rfind("e"))
-
-    def whole(self) -> Any:
-        try:
-            return self.json(0, len(self.text))
-        except Malformed:
-            if not self.numbers:
+            return self.json(start, self.at if start else len(self.text))
+        except ValueError:
+            if not start and not self.numbers:
                 raise
-            return self.json(0, self.text.rfind("e"))
+            return self.json(start, self.text.rfind("e"))
 
     def json(self, start: int, end: int, more: str = "") -> Any:
         """JSON.parse of a substring, whose ends JavaScript puts in order."""
         first, last = sorted((max(start, 0), max(end, 0)))
         decoded = decode(self.text[first:last] + more, finite=True)
         if decoded.failure:
-            raise Malformed(f"SyntaxError: {decoded.failure.wording} at position {self.at}")
+            raise ValueError(f"SyntaxError: {decoded.failure.wording} at position {self.at}")
         return decoded.value
 
 
-def reader(*, numbers: bool, dropped: tuple[str, ...] = ()) -> Callable[[Tracer], None]:
-    """The profile that gives JSON as it stands, and what the reader makes of any other text. Linear."""
+def reader(*, numbers: bool, dropped: str = "") -> Callable[[Tracer], None]:
+    """The profile that gives what the library reads. Linear."""
 
     def run(tracer: Tracer) -> None:
         span = stripped(tracer.raw, characters=WHITE)
-        text = span.of(tracer.raw)
-        if not text:
-            tracer.reject("whole", span, "no text, which is an error")
-        elif nesting(text)[0] > DEEPEST:
+        library = _Reader(span.of(tracer.raw), numbers, dropped)
+        if nesting(library.text)[0] > DEEPEST:
             tracer.exhausted = True
             tracer.fail("completed", span, f"stopped: nested more than {DEEPEST} deep")
-        else:
-            _read(tracer, _Reader(text, numbers, frozenset(dropped)))
+            return
+        try:
+            value = library.value()
+        except ValueError as error:
+            tracer.fail("completed", span, str(error))
+            return
+        tracer.truncated = library.at >= len(library.text) and decode(library.text).failure is not None
+        tracer.choose(rewritten(tracer, "derived", span, value, "what the library read; its other text is not seen"))
 
     return run
-
-
-def _read(tracer: Tracer, library: _Reader) -> None:
-    span = stripped(tracer.raw, characters=WHITE)
-    try:
-        value = library.value()
-    except Malformed as error:
-        tracer.fail("completed", span, str(error))
-        return
-    tracer.truncated = library.at >= len(library.text) and decode(library.text).failure is not None
-    tracer.choose(rewritten(tracer, "derived", span, value, "what the library read; its other text is not seen"))
 
 
 plugin = Described(
@@ -174,5 +153,5 @@ plugin = Described(
         "Source: partial-json 0.1.7 (npm), dist/index.js, parse. Same outcome as it in Node over 2,811 texts; nested "
         "more than 300 deep is not read. Here Python's decoder words the errors, and large integers stay exact."
     ),
-    parser=reader(numbers=True, dropped=("__proto__",)),
+    parser=reader(numbers=True, dropped="__proto__"),
 )

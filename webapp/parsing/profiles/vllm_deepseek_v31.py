@@ -7,22 +7,25 @@ from collections.abc import Iterator
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._about import Described
-from webapp.parsing.profiles._calls import pass_on
-from webapp.parsing.profiles._cutting import whole
+from webapp.parsing.profiles._calls import NO_UTF8, SURROGATE
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.span import Span
 
 CALLS, BEGIN, SEP, END = "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
 
 
 def run(tracer: Tracer) -> None:
-    calls = list(_calls(tracer.raw))
-    if CALLS not in tracer.raw:
-        tracer.reject("tagged", whole(tracer.raw), f"no {CALLS}: plain text")
-    elif calls:
-        pass_on(tracer, calls)
+    raw = tracer.raw
+    calls = list(_calls(raw))
+    if CALLS not in raw:
+        tracer.reject("tagged", whole(raw), f"no {CALLS}: plain text")
+    elif not calls:
+        tracer.fail("tagged", Span(raw.index(CALLS), len(raw)), "no complete call: none is given, this text is lost")
+    elif any(SURROGATE.search(name + span.of(raw)) for name, span in calls):
+        tracer.fail("tagged", whole(raw), NO_UTF8)
     else:
-        start = tracer.raw.index(CALLS)
-        tracer.fail("tagged", Span(start, len(tracer.raw)), "no complete call: none is given, and this text is lost")
+        for name, span in calls:
+            choose_if_ok(tracer, tracer.attempt("tagged", span, note=f"calls {name}"))
 
 
 def _calls(raw: str) -> Iterator[tuple[str, Span]]:
@@ -48,11 +51,9 @@ plugin = Described(
     about=(
         f"1. Without {CALLS} the response is plain text. 2. Of each {BEGIN} that {END} closes, what stands in front of "
         f"{SEP} is the name and what stands behind it the arguments. 3. These are not decoded: the caller gets them as "
-        "a text, also where they are no JSON, which is shown here as a failure. 4. A call that is cut off is dropped "
-        "without an error, and its text with it.\n"
+        "a text; no JSON is shown here as a failure. 4. A call that is cut off is dropped without an error.\n"
         "Source: vLLM 0.33, tool_parsers/deepseekv31_tool_parser.py, extract_tool_calls (--tool-call-parser "
-        "deepseek_v31). Same calls "
-        "over 40,000 texts."
+        "deepseek_v31). Same calls over 40,000 texts."
     ),
     parser=run,
 )

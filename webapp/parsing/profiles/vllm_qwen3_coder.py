@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._about import Described
-from webapp.parsing.profiles._calls import NO_UTF8, is_utf8, make
-from webapp.parsing.profiles._cutting import whole
+from webapp.parsing.profiles._calls import NO_UTF8, SURROGATE
+from webapp.parsing.profiles._cutting import rewritten, whole
 from webapp.parsing.span import Span
 
 _CALL = re.compile(r"<tool_call>(?:(.*?)</tool_call>|(.*?)$)", re.DOTALL)
@@ -19,30 +17,25 @@ _PARAMETER = re.compile(r"<parameter=(.*?)(?:</parameter>|(?=<parameter=)|(?=</f
 
 
 def run(tracer: Tracer) -> None:
-    raw = tracer.raw
-    spans = list(_functions(raw)) if "<function=" in raw else []
-    calls: list[tuple[Span, str, dict[str, Any]]] = []
+    spans = _functions(tracer.raw) if "<function=" in tracer.raw else []
     for span in spans:
-        name, closer, rest = span.of(raw).partition(">")
+        name, closer, rest = span.of(tracer.raw).partition(">")
         parameters = [text.partition(">") for text in _PARAMETER.findall(rest)]
-        if not closer or not all(mark for _, mark, _ in parameters):
-            tracer.fail("tagged", span, "ValueError: substring not found, > behind a name: no call is given")
+        if not closer or not all(mark for _, mark, _ in parameters) or SURROGATE.search(name + rest):
+            tracer.chosen.clear()
+            tracer.fail("tagged", span, NO_UTF8 if closer else "ValueError: no > behind a name: no call is given")
             return
-        if not is_utf8(span.of(raw)):
-            tracer.fail("tagged", span, NO_UTF8)
-            return
-        calls.append((span, name, {key: _value(text) for key, _, text in parameters}))
-    if not calls:
-        tracer.reject("tagged", whole(raw), "no <function= in a call: plain text")
-    make(tracer, calls)
+        value = {"name": name, "arguments": {key: _value(text) for key, _, text in parameters}}
+        tracer.choose(rewritten(tracer, "derived", span, value, f"not JSON as written; calls {name}"))
+    if not spans:
+        tracer.reject("tagged", whole(tracer.raw), "no <function= in a call: plain text")
 
 
-def _functions(raw: str) -> Iterator[Span]:
+def _functions(raw: str) -> list[Span]:
     """Where each function stands: in a <tool_call>, closed or not, or in the response where there is none."""
-    calls = [match.span(1) if match[1] else match.span(2) for match in _CALL.finditer(raw)] or [whole(raw)]
-    for start, end in calls:
-        for match in _FUNCTION.finditer(raw, max(start, 0), max(end, 0)):
-            yield Span(*match.span(1 if match[1] else 2)) if match[1] or match[2] else Span(*[match.end()] * 2)
+    calls = [match.span(match.lastindex or 1) for match in _CALL.finditer(raw)] or [whole(raw)]
+    found = [match for call in calls for match in _FUNCTION.finditer(raw, *call)]
+    return [Span(*match.span(match.lastindex or 1)) for match in found]
 
 
 def _value(text: str) -> str | None:
@@ -62,8 +55,7 @@ plugin = Described(
         "cut off, null is null, and any other value is a text. Its tool's declaration would make it a number or JSON, "
         "which is not known here. 4. If one name has no > behind it, all calls are given up: plain text.\n"
         "Source: vLLM 0.11, entrypoints/openai/tool_parsers/qwen3coder_tool_parser.py, extract_tool_calls "
-        "(--tool-call-parser qwen3_coder); releases after it read by an engine of many modules. Same calls "
-        "over 40,000 texts."
+        "(--tool-call-parser qwen3_coder); releases after it read by an engine of many modules. Same calls over 40,000."
     ),
     parser=run,
 )
