@@ -14,6 +14,10 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import reload_until, serve, stop
 
 pytestmark = pytest.mark.browser
+CLOSED = """[...document.querySelectorAll("select option:not(:checked), .hidden")]
+  .filter((it) => it.closest("select")?.checkVisibility() || it.checkVisibility())
+  .reduce((sum, it) => sum + it.innerText.split(/\\s+/).filter(Boolean).length, 0)"""
+"""words that no eye meets: choices of a list that is closed, and what only a screen reader says"""
 WELL, BROKEN = '{"tool": "search", "n": 1}', '{"tool": "buy",\n "n": 2,}'
 
 
@@ -104,3 +108,39 @@ def test_the_question_leaves_room_on_a_telephone(own_server: str, log: Path, pag
     box = question.bounding_box()
     assert box and box["height"] < 160
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_an_own_format_takes_six_actions_and_900_words_to_a_copied_link(
+    own_server: str, tmp_path: Path, page: Page
+) -> None:
+    own, words = tmp_path / "own.jsonl", []
+    entries = [{"run": f"r{n // 5}", "ask": f"step {n}", "out": BROKEN if n == 7 else WELL} for n in range(30)]
+    own.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    def read() -> None:
+        closed = page.evaluate(CLOSED)
+        words.append(len(page.locator("body").inner_text().split()) - closed)
+
+    page.goto(f"{own_server}/")
+    expect(page.locator("#machine-logs")).to_be_visible()
+    assert page.url == f"{own_server}/", "what is looked for behind the page leaves its address alone"
+    read()
+    page.locator("#first-file").set_input_files(own)  # 1
+    page.get_by_role("button", name="Import").click()  # 2
+    expect(page.locator("#preview .session").first).to_contain_text("r0")
+    read()
+    page.get_by_role("button", name="Save and ingest").click()  # 3
+    expect(page.locator("tr[id^=dump-]", has_text="own.jsonl").locator("a[data-row]")).to_be_visible()
+    read()
+    page.get_by_role("link", name="Incidents", exact=True).click()  # 4
+    expect(page.locator(".example a")).to_be_visible()
+    read()
+    page.locator(".example a").click()  # 5
+    expect(page.locator("#raw .notes").first).to_contain_text("Expecting property name")
+    expect(page.locator("#raw .notes").first).to_be_in_viewport()
+    read()
+    page.keyboard.press("y")  # 6
+    expect(page.locator(".told")).to_contain_text(re.compile("copied", re.IGNORECASE))
+    assert "/turns/" in page.evaluate("navigator.clipboard.readText()")
+    assert sum(words) <= 900, words

@@ -200,6 +200,13 @@ def test_a_mapping_is_made_over_the_dump_and_used(app: Flask, client: FlaskClien
     assert "raw=$.out.text" in client.get("/dumps/1").text
 
 
+def test_a_file_of_no_known_shape_alone_leads_to_its_mapping(client: FlaskClient) -> None:
+    assert send(client, (OWN, "own.jsonl")).location == "/mappings/make?dump=1"
+    assert "No format knows own.jsonl: name its fields." in client.get("/mappings/make?dump=1").text
+    both = send(client, (OWN, "own.jsonl"), (b'{"session_id": "s"}', "not.json"))
+    assert both.status_code == 415 and both.text.count('id="dump-1"') == 1, "a row once"
+
+
 def test_a_client_maps_what_was_not_recognised(app: Flask, client: FlaskClient) -> None:
     """From the dump's number in the 415 over a guess and a look at the first turns to a job that reads it."""
     refused = client.post("/api/dumps?filename=own.jsonl", data=OWN)

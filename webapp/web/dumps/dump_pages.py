@@ -72,7 +72,7 @@ def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
         sent=sent,
         jobs=[dump_rows.of_job(job) for job in live],
         exports=[task_rows.of_task(task) for task in exports],
-        rows=rows,
+        rows=[row for row in rows if row.ident not in {one.ident for one in sent}],
         older=rows[-1].dump if len(dumps) > ROWS_A_PAGE else None,
         before=before,
         message=message,
@@ -95,6 +95,9 @@ def upload() -> AnyResponse | tuple[str, int]:
     rows = [_row(name, result) for name, result in results]
     if wants_partial():
         return render_template("dumps/_rows.html", rows=rows), status
+    if len(rows) == 1 and rows[0].mappable:
+        flash(f"No format knows {rows[0].filename}: name its fields.")
+        return redirect(url_for("mappings.make", dump=rows[0].dump))
     if status != 200:
         return _list([row for row in rows if row.code]), status
     for name, result in results:
