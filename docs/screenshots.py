@@ -1,4 +1,4 @@
-"""Takes the README's screenshot (docs/turn.png), or with `--all FOLDER` every page at three widths, light and dark.
+"""Takes the README's screenshots (docs/turn.png and docs/contract.png), or with `--all FOLDER` every page at three widths, light and dark.
 
 Needs what `make test` sets up. The pictures show the examples, served from a fresh data folder.
 """
@@ -17,12 +17,14 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
 from conftest import chromium, serve, stop  # noqa: E402
 
 STORY = "ui_run_764686752e2f"
+FLIGHTS = "flights-off-their-contract"
 PAGES = {
     "list": "/",
     "failed": "/?failed=1",
     "session": f"/sessions/{STORY}",
     "turn": f"/sessions/{STORY}/turns/12",
     "turn-fencepost": f"/sessions/{STORY}/turns/12?profile=fencepost",
+    "contract": f"/sessions/{FLIGHTS}/turns/2",
     "dumps": "/dumps",
     "labels": "/labels",
     "profiles": "/profiles",
@@ -44,7 +46,8 @@ def main() -> None:
         process, url = serve(Path(data))
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
         if folder is None:
-            shoot(browser, url + PAGES["turn-fencepost"], ROOT / "docs" / "turn.png", 1440, 820, "light", False)
+            for name, path in (("turn", PAGES["turn-fencepost"]), ("contract", PAGES["contract"])):
+                shoot(browser, url + path, ROOT / "docs" / f"{name}.png", 1440, 820, "light", False)
         else:
             folder.mkdir(parents=True, exist_ok=True)
             for name, path in PAGES.items():

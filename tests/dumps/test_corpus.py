@@ -46,6 +46,7 @@ FORMATS = {
 EXAMPLE_FORMATS = {
     "agent-never-ran-its-code.json": "windlass",
     "evaluation-with-raw-newlines.json": "fencepost",
+    "flights-off-their-contract.json": "openai",
     "invoices-one-a-line.jsonl": "responses",
     "plans-among-log-lines.json": "fencepost",
     "python-taken-for-tool-calls.json": "windlass",

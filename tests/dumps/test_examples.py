@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.dumps.conftest import gather
+from webapp.contracts.turns import Holder
 from webapp.parsing import parse
 
 FOLDER = Path(__file__).parents[2] / "examples"
@@ -54,6 +55,15 @@ def test_twenty_two_errors_are_eleven_failures_of_eleven_responses():
     assert Counter(turn.duplicate_of is None for turn in errors) == {True: 11, False: 11}
     assert len({turn.answers for turn in errors}) == 11
     assert Counter(turn.sounding for turn in errors) == {0: 8, 1: 8, 2: 6}
+
+
+def test_a_conversation_with_its_tools_breaks_their_contract():
+    turns = gather(FOLDER / "flights-off-their-contract.json", "flights-off-their-contract.json").only
+    held = Holder().answer([turn for turn in turns if turn.kind == "tool_call"])
+    assert [contract.state for contract in held] == [
+        *("schema_mismatch", "kept", "unknown_name", "schema_mismatch", "kept"),
+    ]
+    assert [one.path for one in held[0].mismatches] == ["$.passengers", "$.cabin", "$", "$"]
 
 
 def test_the_circle_loses_a_model():
