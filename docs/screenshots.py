@@ -1,4 +1,4 @@
-"""Takes the README's screenshots (docs/turn.png and docs/contract.png), or with `--all FOLDER` every page at three widths, light and dark.
+"""Takes the README's screenshots (docs/turn.png, docs/contract.png), or with `--all FOLDER` every page, light and dark.
 
 Needs what `make test` sets up. The pictures show the examples, served from a fresh data folder.
 """

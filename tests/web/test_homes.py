@@ -112,7 +112,7 @@ def test_native_calls_and_prose_are_no_question(client: FlaskClient, app: Flask,
     with app.app_context():
         trials.count_all(db.engine)
     page = " ".join(client.get("/sessions").text.split())
-    assert "1 of 3 responses is not plain JSON, native calls and prose set aside." in page
+    assert "1 of 5 responses is not plain JSON, native calls and prose set aside." in page
     assert "Parser unknown for 1 response" in client.get("/").text
     failed = client.get("/api/session/both/home").json["would_fail"]
     assert failed["direct"] == 2, "the call is not tried"

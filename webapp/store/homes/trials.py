@@ -40,7 +40,8 @@ _asked = (
     .group_by(SessionFacet.session_id)
     .subquery()
 )
-_UNKNOWN = (Session.home_source == UNKNOWN, listed, _asked.c.session_id == Session.id)
+_UNNAMED = (Session.home_source == UNKNOWN, listed)
+_UNKNOWN = (*_UNNAMED, _asked.c.session_id == Session.id)
 Ends = Callable[[], bool]
 _COUNTED = ("failed", "none")
 _FORM = "3"
@@ -61,7 +62,7 @@ class ParserCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Sessions whose parser nobody named, with texts to which it matters: `not_json` of `responses` in all.
+    """Sessions whose parser nobody named, with texts to which it matters: `not_json` of `responses` of all unnamed.
 
     `counted` of the sessions have been tried; `candidates` are the profiles in the order of `parsing.profiles`.
     """
@@ -111,7 +112,8 @@ def question(connection: sa.Connection, where: sa.ColumnElement[bool] | None = N
     candidates = [ParserCandidate(name, None, None) for name in installed()]
     if len(tried) == len(rows):
         candidates = [ParserCandidate(name, counted["failed"][name], counted["none"][name]) for name in installed()]
-    responses, texts = sum(row.response_count for row in rows), sum(int(row.texts) for row in rows)
+    every = sa.select(sa.func.sum(Session.response_count)).where(*_UNNAMED, sa.true() if where is None else where)
+    responses, texts = int(connection.scalar(every) or 0), sum(int(row.texts) for row in rows)
     return Question(len(rows), responses, texts, len(tried), candidates)
 
 
