@@ -15,6 +15,7 @@ from tests.ports import free_port
 
 pytestmark = pytest.mark.browser
 COUNT = 34
+OF_DEBUGGER = "name => getComputedStyle(document.getElementById('debugger')).getPropertyValue(name)"
 
 
 def dump(name: str, count: int) -> str:
@@ -192,6 +193,8 @@ def test_the_queue_works_without_javascript(browser: Browser, filled: tuple[Path
     page.fill("[name=name]", "plain")
     page.get_by_role("button", name="Continue").click()
     before = at(page)
+    colour, failing = (page.evaluate(OF_DEBUGGER, name) for name in ("--own", "--fail"))
+    assert colour == failing, "a failing text is not painted as one that was read"
     page.locator(".choices label", has_text="missed").click()
     page.fill("#expected", "{]")
     page.get_by_role("button", name="Save & next").click()
