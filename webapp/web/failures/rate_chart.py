@@ -62,7 +62,7 @@ def _line(points: Sequence[tuple[int, int]], most: float) -> str:
     if len(places) == 1:
         ((middle, rate),) = places
         places = [(middle - 0.25, rate), (middle + 0.25, rate)]
-    return " ".join(f"{at * width:.1f},{100 - 98 * rate / most:.1f}" for at, rate in places)
+    return " ".join(f"{at * width:.1f},{98 - 96 * rate / most:.1f}" for at, rate in places)
 
 
 def _steps(incident: Incident, filters: Filters) -> list[ChartStep]:
