@@ -47,11 +47,11 @@ def test_only_what_is_near_is_in_the_page(page: Page, long: str) -> None:
         page.mouse.wheel(0, 6000)
         page.wait_for_function("above => scrollY > above", arg=above)
     expect(page.locator(".turn").nth(100)).to_be_attached()
-    assert page.locator(".turn").count() <= 700
+    page.wait_for_function("document.querySelectorAll('.turn').length <= 700")
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     expect(page.locator("#t2999")).to_be_visible()
     expect(page.locator("#t0")).not_to_be_attached()
-    assert page.locator(".turn").count() <= 700
+    page.wait_for_function("document.querySelectorAll('.turn').length <= 700")
     page.wait_for_url("**from=29*")
 
 
