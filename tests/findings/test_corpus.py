@@ -50,7 +50,7 @@ def test_the_examples_have_these_findings_and_no_others() -> None:
         for name, session_findings in findings_in(path)
         for finding in session_findings
     }
-    assert len(files) == 7
+    assert len(files) == 8
     assert found == expected("examples")
 
 

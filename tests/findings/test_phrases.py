@@ -15,7 +15,7 @@ def test_numbers_agree_with_their_noun() -> None:
 
 
 def test_defects_are_said_once_and_those_without_a_word_by_their_name() -> None:
-    assert defects(["extra_closer", "extra_closer", "full_width"]) == "extra closing braces and full width"
+    assert defects(["extra_closer", "extra_closer", "full_width"]) == "extra closing bracket and full width"
     assert defects([]) == ""
 
 

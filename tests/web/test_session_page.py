@@ -53,7 +53,7 @@ def test_one_sentence_says_what_went_wrong(client: FlaskClient) -> None:
     page = html(client, f"/sessions/{NEVER}")
     says = re.search(r'<p class="says">(.*?)</p>', page, re.DOTALL)
     assert says
-    assert says[1].startswith("2 tool calls were written, none ran: extra closing braces; the agent then described")
+    assert says[1].startswith("2 tool calls were written, none ran: extra closing bracket; the agent then described")
     assert "2 of 7 responses failed" in says[1]
 
 
@@ -157,7 +157,7 @@ def test_the_api_has_the_findings_with_their_reasons(client: FlaskClient) -> Non
     found = client.get(f"/api/session/{NEVER}").get_json()["findings"]
     assert [finding["rule"] for finding in found][:2] == ["lost_tool_call", "claimed_result"]
     assert found[0]["turns"] == [12, 28]
-    assert found[0]["reason"] == "2 tool calls were written, none ran: extra closing braces."
+    assert found[0]["reason"] == "2 tool calls were written, none ran: extra closing bracket."
 
 
 def test_hostile_names_are_only_text(client: FlaskClient, post: Post) -> None:

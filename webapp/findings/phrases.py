@@ -4,25 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-_DEFECTS = {
-    "extra_closer": "extra closing braces",
-    "missing_closer": "missing closing braces",
-    "mismatched_closer": "closing brackets of the wrong kind",
-    "control_character": "raw control characters in strings",
-    "trailing_comma": "trailing commas",
-    "missing_comma": "missing commas",
-    "unescaped_quote": "unescaped quotes",
-    "single_quotes": "single quotes",
-    "smart_quotes": "typographic quotes",
-    "bad_escape": "bad escapes",
-    "unquoted_key": "keys without quotes",
-    "unquoted_value": "values without quotes",
-    "doubled_brace": "doubled braces",
-    "literal": "Python literals",
-    "comment": "comments",
-    "ellipsis": "dots for what was left out",
-    "truncation": "a cut end",
-}
+from webapp.repair_names import defect
+
 _SMALL = ("no", "one", "two", "three")
 
 
@@ -33,8 +16,8 @@ def number(count: int, noun: str, many: str | None = None) -> str:
 
 
 def defects(repairs: Iterable[str], most: int = 2) -> str:
-    """What was wrong, by the repairs that mended it: `extra closing braces and trailing commas`."""
-    names = list(dict.fromkeys(_DEFECTS.get(repair, repair.replace("_", " ")) for repair in repairs))
+    """What was wrong, by the repairs that mended it: `extra closing bracket and trailing comma`."""
+    names = list(dict.fromkeys(map(defect, repairs)))
     return _joined(names[:most])
 
 

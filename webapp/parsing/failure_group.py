@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from webapp.parsing.trace import Attempt, Trace
+from webapp.repair_names import defect
 
 VERSION = "v1"
 LONGEST_KEY = 240
@@ -113,10 +114,10 @@ def _of_the_parser_itself(last: Sequence[Attempt]) -> str | None:
 
 def title(key: str) -> str:
     """A key in words: `trailing comma, single quotes — fenced, in prose`."""
-    _, defect, *rest = [*key.split("|"), ""]
-    defect = _SAID.get(defect, defect)
+    _, kind, *rest = [*key.split("|"), ""]
+    named = _SAID.get(kind) or ", ".join(name if "_" in name else defect(name) for name in kind.split(", "))
     places = [word for word in rest if word and word not in _EVERYWHERE]
-    return f"{defect} — {', '.join(places)}" if places else defect
+    return f"{named} — {', '.join(places)}" if places else named
 
 
 def _defect(failed: Trace, ours: Trace, chosen: list[Attempt]) -> str:
@@ -141,12 +142,12 @@ def _unreadable(ours: Trace) -> FailureGroup:
     failures = [attempt for attempt in ours.attempts if attempt.outcome == "failed" and attempt.strategy != "whole"]
     refusals = [each for each in ours.attempts if each.outcome == "rejected" and each.strategy != "leftover"]
     if ours.verdict == "failed" and failures:
-        defect = f"unreadable: {_why(failures[-1])}"
+        what = f"unreadable: {_why(failures[-1])}"
     elif refusals:
-        defect = f"no JSON: {_why(refusals[-1])}"
+        what = f"no JSON: {_why(refusals[-1])}"
     else:
-        defect = NO_CANDIDATE
-    key = f"{VERSION}|{defect}"[:LONGEST_KEY]
+        what = NO_CANDIDATE
+    key = f"{VERSION}|{what}"[:LONGEST_KEY]
     return FailureGroup(key, title(key), None, None)
 
 

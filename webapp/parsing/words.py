@@ -10,6 +10,7 @@ from webapp.parsing.edit import Edit
 from webapp.parsing.installing import not_run
 from webapp.parsing.span import place
 from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace
+from webapp.repair_names import defect
 from webapp.visible import clipped
 
 VERDICTS = {
@@ -51,8 +52,8 @@ def chosen_edits(trace: Trace) -> list[Edit]:
 
 
 def repair_names(edits: Iterable[Edit]) -> list[str]:
-    """What the edits' repairs are called, each once: `extra closer`."""
-    return list(dict.fromkeys(edit.repair.replace("_", " ") for edit in edits))
+    """What the edits' repairs are called, each once: `extra closing bracket`."""
+    return list(dict.fromkeys(defect(edit.repair) for edit in edits))
 
 
 def wording(message: str) -> str:
@@ -107,8 +108,8 @@ def edit_sentence(raw: str, edit: Edit) -> str:
 
 
 def repairs_sentence(attempt: Attempt) -> str:
-    """`2 edits: extra closer, trailing comma ×3`."""
-    counts = Counter(edit.repair.replace("_", " ") for edit in attempt.edits)
+    """`4 edits: extra closing bracket, trailing comma ×3`."""
+    counts = Counter(defect(edit.repair) for edit in attempt.edits)
     names = ", ".join(name if count == 1 else f"{name} ×{count}" for name, count in counts.items())
     return f"{counted(len(attempt.edits), 'edit')}: {names}"
 

@@ -20,7 +20,7 @@ def test_every_cause_is_counted_and_the_counts_add_up(bring: Bring, db: orm.Sess
     causes = session_causes.causes(db, session)
     assert sum(cause.count for cause in causes) == session.failed_count == 5
     assert [(cause.title, cause.count, cause.positions) for cause in causes] == [
-        ("extra closer — fenced, alone", 3, (0, 3, 5)),
+        ("extra closing bracket — fenced, alone", 3, (0, 3, 5)),
         ("trailing comma — fenced, alone", 2, (1, 4)),
     ]
     for cause, raw in zip(causes, (BROKEN, COMMA), strict=True):
@@ -36,7 +36,7 @@ def test_the_report_has_address_causes_and_reproductions_and_no_cut_where_someth
     session = sessions.find(db, "s")
     report = b"".join(exporting.session(db, "report", session, url="http://localhost/sessions/s")).decode()
     assert "- page: http://localhost/sessions/s" in report and "### Causes of 2 failed responses" in report
-    assert "- **1** extra closer — fenced, alone (turns 0)" in report
+    assert "- **1** extra closing bracket — fenced, alone (turns 0)" in report
     assert report.count("Smallest reproduction of") == 2 and "no character can be left out" in report
     masked = b"".join(exporting.session(db, "report", session, redactor=redactor([], ["run_code"]))).decode()
     assert masked.count("left out, since it may contain confidential data") == 2

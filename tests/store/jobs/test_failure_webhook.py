@@ -84,7 +84,7 @@ def test_new_groups_are_posted_once_signed_and_retried(
     assert len(receiver.posts) == 3 and failure_webhook.trouble(told) is None
     headers, body = receiver.posts[-1]
     sent = json.loads(body)
-    assert (sent["event"], sent["title"], sent["count"]) == ("new", "extra closer — fenced, alone", 1)
+    assert (sent["event"], sent["title"], sent["count"]) == ("new", "extra closing bracket — fenced, alone", 1)
     expected = failure_webhook.signature(SECRET, headers["X-Fencepost-Timestamp"], body)
     assert headers["X-Fencepost-Signature"] == expected
 

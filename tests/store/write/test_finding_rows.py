@@ -88,5 +88,5 @@ def test_they_stand_in_the_dump_which_changes_nothing_when_it_comes_back(bring: 
     written = b"".join(session_dump.stream(db, sessions.find(db, "s1")))
     findings = jsontext.loads(written)["fencepost"]["findings"]
     assert [(each["rule"], each["turns"]) for each in findings] == [("lost_tool_call", [1]), ("claimed_result", [2])]
-    assert findings[0]["reason"] == "One tool call was written and never ran: extra closing braces."
+    assert findings[0]["reason"] == "One tool call was written and never ran: extra closing bracket."
     assert not bring(written).created

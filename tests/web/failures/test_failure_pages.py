@@ -56,7 +56,7 @@ def test_a_row_a_group_with_example_counts_share_and_time(failing: FlaskClient) 
     page = text(failing, "/")
     assert "<b>2 kinds of failure</b>, 4 responses of 8" in page
     assert page.count('<li class="group') == 2
-    assert page.index("trailing comma — fenced, alone") < page.index("extra closer — fenced, alone")
+    assert page.index("trailing comma — fenced, alone") < page.index("extra closing bracket — fenced, alone")
     assert "3</b> responses, 37.5 %, 2 sessions" in page
     assert "<del>,</del>" in page and "<del>}</del>" in page
     assert "$.arguments.n" in page and "0 of 3 labelled" in page

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from flask import request
 
 from webapp.parsing import words
+from webapp.repair_names import defect
 from webapp.store.sessions.columns import MORE_THAN
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
 from webapp.store.sessions.filters import HOME, SORTS, Filters, of_parameters
@@ -114,6 +115,8 @@ def named(name: str, value: str) -> str:
         return PARSER_UNKNOWN
     if name == "verdict":
         return words.VERDICT_NAMES.get(value, value)
+    if name == "repair":
+        return defect(value)
     return value.replace("_", " ") if name in CODES else visible(value)
 
 
