@@ -193,6 +193,7 @@ def test_the_queue_works_without_javascript(browser: Browser, filled: tuple[Path
     page.fill("[name=name]", "plain")
     page.get_by_role("button", name="Continue").click()
     before = at(page)
+    page.wait_for_load_state()
     colour, failing = (page.evaluate(OF_DEBUGGER, name) for name in ("--own", "--fail"))
     assert colour == failing, "a failing text is not painted as one that was read"
     page.locator(".choices label", has_text="missed").click()

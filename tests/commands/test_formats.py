@@ -18,6 +18,7 @@ def test_every_format_with_its_shape_and_those_of_a_tool(run: Run) -> None:
     assert [line.partition(":")[0] for line in run("formats", "google", "adk").stdout.splitlines()] == [
         "adk",
         "adk_eval",
+        "adk_events",
     ]
     assert run("formats", "cuneiform").exit_code == 1
 

@@ -40,7 +40,11 @@ def test_some_are_chosen_by_hash_or_name(run: Run, known: list[str]) -> None:
 def test_none_begins_so(run: Run, known: list[str]) -> None:
     done = run("ingest", "--again", "three", "one")
     assert done.exit_code == 1
-    assert done.stderr == "✕ three: no dump's hash or file name begins with this\n"
+    refused, carried_not = done.stderr.splitlines()
+    assert refused == "✕ three: no dump's hash or file name begins with this"
+    assert carried_not.startswith(
+        "  this log does not carry: declared tools and response format, token cap, stop reason"
+    )
     assert "one.json" in done.stdout
 
 

@@ -135,6 +135,7 @@ def test_a_dry_run_as_json(run: Run, logs: Path, tmp_path: Path) -> None:
         "preview": [{"kind": "response", "text": "{}"}],
         "answers_missing": False,
         "session_keys": None,
+        "not_in_log": ["declared", "cap", "stop", "host", "tokens_in", "tokens_out", "tokens_reasoning"],
     }
     assert set(failed["error"]) == {"code", "message", "at"}
     assert not (tmp_path / "data").exists()
