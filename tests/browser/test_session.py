@@ -141,3 +141,12 @@ def test_y_and_m_copy_a_session_as_they_do_a_turn(page: Page) -> None:
     expect(page.locator(".told")).to_contain_text(re.compile(r"copied \d+,\d"))
     report = page.evaluate("navigator.clipboard.readText()")
     assert f"/sessions/{NEVER}\n" in report and "### Causes of" in report
+
+
+def test_the_first_failed_turn_is_told_above_the_fold_however_late_it_comes(page: Page, long: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(long)
+    line = page.locator(".map > p")
+    expect(line).to_be_in_viewport()
+    expect(line).to_contain_text(re.compile(r"Failed:\s+turn\s+700\s+\S.+"))
+    expect(line.locator(".bad")).not_to_be_empty()

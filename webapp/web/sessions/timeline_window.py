@@ -72,13 +72,15 @@ def window(db: orm.Session, session: Session, query: TimelineQuery, evidence: It
 def head(db: orm.Session, session: Session, evidence: list[Finding]) -> dict[str, Any]:
     """What stands above the timeline."""
     cells, bin_size = overview.cells(db, session)
+    failed_at = overview.failed_positions(db, session)
     return {
         "says": says(session, evidence),
         "findings": evidence,
         "revisions": session_store.revisions(db, session.external_id),
         "cells": cells,
         "each": bin_size,
-        "failed_at": overview.failed_positions(db, session),
+        "failed_at": failed_at,
+        "first_failed": turn_store.timeline(db, session, first=failed_at[0], count=1) if failed_at else [],
         "spent": overview.spent(db, session),
         "same_failures": neighbours.of_session(db, session.id) if session.failed_count else [],
     }
