@@ -42,6 +42,9 @@ class ResponseGroup:
     failed: Rate
     filters: Filters | None
     microseconds: float | None
+    tokens: int | None
+    cost: float | None
+    """tokens out and US dollars that the failed ones cost, None where no log says it of one of them"""
 
 
 class NotGrouped(ValueError):
@@ -57,7 +60,11 @@ def groups(db: orm.Session, filters: Filters, by: str) -> list[ResponseGroup]:
     failed = sa.func.sum(sa.case((response_query.failed(), 1), else_=0)).label("failed")
     view = responses.view_of(db, filters)
     took = sa.func.avg(response_query.under.microseconds).label("took")
-    query = query.with_only_columns(column, sa.func.count().label("of"), failed, took)
+    spent = [
+        sa.func.sum(sa.case((response_query.failed(), value))).label(name)
+        for name, value in (("tokens", Turn.tokens_out), ("cost", Turn.cost))
+    ]
+    query = query.with_only_columns(column, sa.func.count().label("of"), failed, took, *spent)
     query = query.where(*view.where()).group_by(sa.literal_column("1"))
     order: Any = sa.desc("value" if by == "day" else "of")
     try:
@@ -73,4 +80,5 @@ def _group(filters: Filters, by: str, row: Any) -> ResponseGroup:
     changes: dict[str, Any] = dict.fromkeys(_FILTERED.get(by, ()), name)
     narrowed = replace(filters, **changes) if name is not None and changes else None
     took = None if row.took is None else float(row.took)
-    return ResponseGroup(name, rate(name or "", row.failed, row.of), narrowed, took)
+    tokens, cost = None if row.tokens is None else int(row.tokens), None if row.cost is None else float(row.cost)
+    return ResponseGroup(name, rate(name or "", row.failed, row.of), narrowed, took, tokens, cost)
