@@ -30,6 +30,7 @@ def test_the_page_marks_what_does_not_fit(client: FlaskClient, broken: str) -> N
     assert 'href="?r=6-11"' in page and 'range">&#34;two&#34;<' in page
     kept = client.get(f"/sessions/{broken}/turns/2").get_data(as_text=True)
     assert "It fits what its request declares." in kept and " range" not in kept
+    assert "reads one value. <span" in " ".join(kept.split())
     assert "Cut off at the token limit (<code>length</code>), and JSON by chance." in kept
 
 

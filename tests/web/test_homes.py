@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 
+from tests.contracts import dialects
 from tests.dumps.formats.test_otlp import span, trace
 from webapp.extensions import db
 from webapp.store.homes import trials
@@ -265,3 +266,13 @@ def test_sessions_are_filtered_by_their_service(client: FlaskClient) -> None:
     assert client.get("/api/sessions?service=none").json["sessions"] == []
     assert "2 sessions" in client.get("/homes/ask?service=shop").text
     assert "acme.parsers:parse" in client.get("/homes").text
+
+
+@pytest.mark.parametrize("path", ["/sessions/log", "/sessions/log/turns/2", "/responses"])
+def test_a_native_call_that_is_json_is_marked_as_that(client: FlaskClient, post: Callable[..., Any], path: str) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    lines = [dialects.chat([("count", schema)], "count", {"n": value}) for value in ("two", 2)]
+    assert post("\n".join(map(json.dumps, lines)).encode(), "log.jsonl").get_json()["sessions"] == ["log"]
+    assert "parser unknown" in client.get("/sessions/log").text
+    page = client.get(path).text
+    assert 'class="o failed"' in page and 'class="o clean"' in page and 'class="o open"' not in page
