@@ -108,3 +108,15 @@ def test_one_that_cannot_be_imported_is_not_run(stored: FlaskClient, own: str, m
 def test_what_cannot_be_read_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadSetting, match="'oops' is neither"):
         Settings.from_environment({"FENCEPOST_PROFILES": "oops"})
+
+
+def test_it_is_compared_without_being_chosen(stored: FlaskClient) -> None:
+    """From the first page: Parsers, Compare two, Run it over these."""
+    assert 'href="/compare"' in stored.get("/profiles").text
+    page = stored.get("/compare").text
+    assert f"<option selected>{NAME}</option>" in page
+    assert "Run it over these" in page
+    stored.post(f"/profiles/{NAME}/runs")
+    work(stored)
+    counts = stored.get("/api/compare").get_json()
+    assert (counts["a"], counts["b"], counts["both_same"], counts["only_b"]) == (NAME, "fencepost", 1, 1)

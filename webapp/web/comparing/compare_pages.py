@@ -9,6 +9,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, redirect, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
+from webapp.capture import specs
 from webapp.extensions import db
 from webapp.parsing import failure_group, profiles
 from webapp.store.compare import cells, comparing, listing
@@ -62,7 +63,11 @@ def index() -> Response | AnyResponse:
         ref("Comparison"),
         "How many responses both profiles read the same or differently, only one reads, neither reads, or were not run",
     ),
-    query=(Parameter("a", TEXT, f"the first; unset: {FIRST}"), Parameter("b", TEXT, f"unset: {SECOND}"), *FILTERS),
+    query=(
+        Parameter("a", TEXT, f"the first; unset: the first of your own, or {FIRST}"),
+        Parameter("b", TEXT, f"unset: {SECOND}"),
+        *FILTERS,
+    ),
     example="?a=langchain&b=fencepost",
 )
 def compare_api() -> Response:
@@ -99,5 +104,6 @@ def _named(value: str) -> str:
 
 
 def _pair() -> tuple[str, str]:
-    """The profiles that the URL names; without them the two that a first look is for."""
-    return request.args.get("a") or FIRST, request.args.get("b") or SECOND
+    """The profiles that the URL names; without them a parser of somebody's own, which is what a first look is for."""
+    own = next(iter(specs.configured()), FIRST)
+    return request.args.get("a") or own, request.args.get("b") or SECOND
