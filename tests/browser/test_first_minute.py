@@ -65,6 +65,7 @@ def test_ctrl_k_goes_to_pages_and_presses_keys_by_their_words(page: Page) -> Non
     expect(page.locator("#legend")).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("Control+k")
+    expect(page.locator("#palette input")).to_be_focused()
     page.keyboard.type("disagreem")
     page.keyboard.press("Enter")
     page.wait_for_url("**/labels/disagreements")
