@@ -133,7 +133,7 @@ def parsed(engine: sa.Engine, parser: Profile, pieces: Iterable[Piece], processe
         waiting: deque[Future[ParsedPiece]] = deque()
         try:
             for piece in pieces:
-                waiting.append(pool.submit(_parse_here, piece))
+                waiting.append(_submitted(pool, piece))
                 if len(waiting) > _WAITING * processes:
                     yield waiting.popleft().result()
             while waiting:
@@ -144,6 +144,14 @@ def parsed(engine: sa.Engine, parser: Profile, pieces: Iterable[Piece], processe
             raise ProcessDied from died
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _submitted(pool: ProcessPoolExecutor, piece: Piece) -> Future[ParsedPiece]:
+    """A pool that a death has just closed raises `OSError` where it was about to start a process."""
+    try:
+        return pool.submit(_parse_here, piece)
+    except OSError as closed:
+        raise BrokenProcessPool(str(closed)) from closed
 
 
 def parse(engine: sa.Engine, parser: Profile, piece: Piece) -> ParsedPiece:
