@@ -147,6 +147,10 @@ GROWTH = {
     "alternating": lambda n: "[{" * (n // 2),
     "escaped": lambda n: '{\\"a\\": ' * (n // 8),
     "objects": lambda n: '{"a": 1,} text ' * (n // 15),
+    "entities": lambda n: ",]{&quot;" * (n // 9),
+    "quoted lines": lambda n: '> {"a": 1}\n' * (n // 11),
+    "diffs": lambda n: ' {\n- "a": 1\n+ "a": 2\n' * (n // 21),
+    "keys without a bracket": lambda n: '\n}`"a": "a": ' * (n // 13),
     "keys that stand twice": lambda n: "{" + ", ".join(f'"k{k}": 1, "k{k}": 2' for k in range(n // 24)),
 }
 

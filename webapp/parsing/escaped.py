@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
+from webapp.parsing.decode import read
 from webapp.parsing.edit import Edit
 from webapp.parsing.patch import Patch
 from webapp.parsing.patterns import later
@@ -139,11 +140,16 @@ def layer_at(raw: str, start: int, limit: int, failed: int) -> Layer | None:
 
 
 def listed(raw: str, start: int, limit: int) -> Layer | None:
-    """The layer of marks, or of numbers in order, at the beginnings of the lines of a value that begins at `start`."""
+    """The layer of marks, or of numbers in order, at the beginnings of the lines of a value that begins at `start`.
+
+    None where that is JSON as it stands.
+    """
     low = raw.rfind("\n", max(0, start - HEAD), start) + 1
     head = _head.fullmatch(raw, low, start) if low or start < HEAD else None
     if not head:
         return _changed(raw, low, start, limit)
+    if read(raw, start)[0] >= 0:
+        return None  # what is on that line is JSON; the next line may be another quotation
     counted = rf"{head['letter']}(?P<number>\d++){re.escape(head['sep'])}" if head["number"] else ""
     pattern = re.compile(rf"\n(?P<part>[ \t]{{0,6}}+{counted or re.escape(head['mark'])}[ ]?)")
     at, number = start, int(head["number"] or 0)

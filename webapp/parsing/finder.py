@@ -131,10 +131,9 @@ class Finder:
             if end > 0 and not closers.goes_on(self.tracer.raw, start, end, self.end):
                 return self._as_it_is(strategy, start, end, value, tier, note)
             self.budget -= cost
-            if end < 0 and (layer := escaped.layer_at(self.tracer.raw, start, self.end, cost)):
+            if end < 0 and self.skips > 0 and (layer := escaped.layer_at(self.tracer.raw, start, self.end, cost)):
                 self.skips -= layer.end - start
-                if self.skips > 0:
-                    return self.unescaped(start, layer, tier)
+                return self.unescaped(start, layer, tier)
             if stop := self._one_character(strategy, start, tier, note):
                 return stop
         return self._mended(strategy, start, limits() if limits else [self.end], tier, note)

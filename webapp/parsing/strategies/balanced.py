@@ -18,7 +18,7 @@ _empty = later(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
 def _take(finder: Finder, match: re.Match[str]) -> int:
     raw, at = finder.tracer.raw, match.start()
     tier = MARKED if finder.meant else PROSE
-    if (listing := escaped.listed(raw, at, finder.end)) and decode.read(raw, at)[0] < 0 and finder.skips > 0:
+    if finder.skips > 0 and (listing := escaped.listed(raw, at, finder.end)):
         finder.skips -= listing.end - at
         return finder.unescaped(at, listing, tier)
     if raw[at] == "{" and (opening := braces.opening_before(raw, at)):

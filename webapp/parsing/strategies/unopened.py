@@ -28,6 +28,9 @@ def _members(finder: Finder, start: int, key_end: int) -> int:
     from_start = start <= finder.whole.start
     if not from_start and finder.tracer.raw.find("}", key_end, finder.end) < 0:
         return finder.reject("unopened", start, key_end, _NO_BRACKET)
+    if finder.skips < 0:
+        finder.tracer.exhausted = True
+        return finder.reject("unopened", start, key_end, "a key that no bracket opens, past the limit of the search")
     start = place_of_opener(finder.tracer.raw, start)
     machine = Machine(finder.tracer.raw, start, finder.end, look=finder.look, tries=finder.tries, final=False)
     machine.frames.append(Frame("{", start - 1, as_kind="{"))
@@ -36,9 +39,11 @@ def _members(finder: Finder, start: int, key_end: int) -> int:
     try:
         finder.run(machine)
     except NotJson as refused:
+        finder.skips -= max(0, refused.at - start)
         return finder.reject("unopened", start, key_end, f"a key that no bracket opens: {refused}")
     closed = finder.tracer.raw[machine.at - 1] == "}" and machine.patches[-1].repair != "missing_closer"
     if not closed and not (from_start and machine.at >= finder.whole.end):
+        finder.skips -= machine.at - start
         finder.reject("unopened", start, key_end, _NO_BRACKET)
         return key_end
     return finder.conclude("unopened", start, machine, finder.tier(start), None)
