@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import datetime as dt
+import decimal
 import json
 import re
 
@@ -82,6 +83,10 @@ class Dated:
 
 def with_other_types(text):
     return Dated(json.loads(text)["a"], dt.date(2026, 11, 25), {"b", "c", "a"})
+
+
+def with_exact_numbers(text):
+    return json.loads(text, parse_float=decimal.Decimal)
 
 
 async def waits(text):

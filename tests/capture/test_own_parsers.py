@@ -94,6 +94,14 @@ def test_types_that_have_a_text_are_that_text_and_a_set_a_list() -> None:
     child.close()
 
 
+def test_a_number_of_another_type_is_that_number() -> None:
+    text = '{"a": 1.50, "b": [0.1, 2]}'
+    child = ParserProcess(f"{FILE}:with_exact_numbers")
+    for trace in (traced("with_exact_numbers", text), trace_of(text, child.parse(text))):
+        assert (trace.verdict, trace.values, trace.flags) == ("clean", ({"a": 1.5, "b": [0.1, 2]},), ())
+    child.close()
+
+
 def test_async_def_is_awaited() -> None:
     assert traced("waits", '{"a": 1}').values == ({"a": 1},)
     child = ParserProcess(f"{FILE}:waits")

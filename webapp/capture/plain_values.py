@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import decimal
 import enum
 import json
 import marshal
+import numbers
 import re
 import sys
 from typing import Any, Callable  # noqa: UP035 — collections.abc.Callable takes no list in Python 3.9.1
 
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+(?=>)")  # which differs from run to run
 _AT_LINE = re.compile(r"at line (\d+) column (\d+)|^<string>:(\d+) .* at column (\d+)$", re.DOTALL)  # Rust's; json5's
-_DEEPEST = 500  # levels of a value that are shown
+DEEPEST = 500  # levels of a value that are shown
+NUMBERS = (numbers.Real, decimal.Decimal)
 
 
 FAILURE_FIELDS = ("type", "message", "said", "position")
@@ -78,15 +81,25 @@ def plain(value: Any, depth: int = 0) -> Any:
     """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if depth > _DEEPEST:
+    if depth > DEEPEST:
         return {"$repr": "nested too deep"}
     inner = inside(value)
     if isinstance(inner, dict):
         return {key if isinstance(key, str) else _key(key): plain(item, depth + 1) for key, item in inner.items()}
     if inner is not None:
         return [plain(item, depth + 1) for item in inner]
+    if isinstance(value, NUMBERS):
+        return number(value)
     words = in_words(value)
     return {"$repr": shortened(_words(repr, value))} if words is None else words
+
+
+def number(value: Any) -> Any:
+    """A number of another type, such as `Decimal`, as the decoder gives it without `parse_float`."""
+    try:
+        return int(value) if isinstance(value, numbers.Integral) else float(value)
+    except (ArithmeticError, ValueError):
+        return _words(str, value)
 
 
 def inside(value: Any) -> Any:
@@ -131,7 +144,7 @@ def encoded(message: dict[str, Any]) -> str:
         return json.dumps(message)
     except (TypeError, ValueError, RecursionError):
         limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(limit + 4 * _DEEPEST)
+        sys.setrecursionlimit(limit + 4 * DEEPEST)
         try:
             return json.dumps(plain(message))
         finally:

@@ -8,12 +8,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from .plain_values import in_words, inside
+from .plain_values import DEEPEST, NUMBERS, in_words, inside
 
-_SCALARS = (bool, int, float, str)
+_SCALARS = (str, *NUMBERS)
 _SETS = (set, frozenset)
 _MOST = 100_000  # values that are looked at
-_DEEPEST = 20  # levels
 
 
 class NoSuchPart(LookupError):
@@ -69,7 +68,7 @@ def _strange(value: Any) -> tuple[tuple[str, ...], Any] | None:
         if not left:
             break
         place, inner = left.pop()
-        if inner is None or isinstance(inner, _SCALARS) or len(place) > _DEEPEST:
+        if inner is None or isinstance(inner, _SCALARS) or len(place) > DEEPEST:
             continue
         parts = None if isinstance(inner, _SETS) and not place else inside(inner)
         if isinstance(parts, dict):
