@@ -44,7 +44,8 @@ class ResponseGroup:
     microseconds: float | None
     tokens: int | None
     cost: float | None
-    """tokens out and US dollars that the failed ones cost, None where no log says it of one of them"""
+    said: int
+    """tokens out and US dollars that the failed ones cost, None where no log says it; of how many one does"""
 
 
 class NotGrouped(ValueError):
@@ -64,7 +65,9 @@ def groups(db: orm.Session, filters: Filters, by: str) -> list[ResponseGroup]:
         sa.func.sum(sa.case((response_query.failed(), value))).label(name)
         for name, value in (("tokens", Turn.tokens_out), ("cost", Turn.cost))
     ]
-    query = query.with_only_columns(column, sa.func.count().label("of"), failed, took, *spent)
+    is_said = sa.and_(response_query.failed(), sa.func.coalesce(Turn.tokens_out, Turn.cost).is_not(None))
+    said = sa.func.sum(sa.case((is_said, 1), else_=0)).label("said")
+    query = query.with_only_columns(column, sa.func.count().label("of"), failed, took, *spent, said)
     query = query.where(*view.where()).group_by(sa.literal_column("1"))
     order: Any = sa.desc("value" if by == "day" else "of")
     try:
@@ -81,4 +84,4 @@ def _group(filters: Filters, by: str, row: Any) -> ResponseGroup:
     narrowed = replace(filters, **changes) if name is not None and changes else None
     took = None if row.took is None else float(row.took)
     tokens, cost = None if row.tokens is None else int(row.tokens), None if row.cost is None else float(row.cost)
-    return ResponseGroup(name, rate(name or "", row.failed, row.of), narrowed, took, tokens, cost)
+    return ResponseGroup(name, rate(name or "", row.failed, row.of), narrowed, took, tokens, cost, int(row.said))
