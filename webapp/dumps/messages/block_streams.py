@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.dumps.messages.item_streams import grow, is_end, number, or_empty
+from webapp.dumps.messages.item_streams import grow, is_end, joined, number, or_empty
 from webapp.dumps.values import as_list, as_object
 
 BEDROCK = (
@@ -33,6 +33,7 @@ def ollama(events: list[dict[str, Any]]) -> dict[str, Any]:
 def anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant"}
     blocks: dict[Any, dict[str, Any]] = {}
+    inputs: dict[Any, list[str]] = {}
     for event in events:
         if isinstance(event.get("message"), dict):
             message.update(event["message"])
@@ -41,18 +42,23 @@ def anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
         delta = event.get("delta")
         message["stop_reason"] = as_object(delta).get("stop_reason") or message.get("stop_reason")
         if isinstance(delta, dict) and event.get("type") == "content_block_delta":
-            _grow(blocks.setdefault(number(event), {"type": "text"}), delta)
+            block = blocks.setdefault(number(event), {"type": "text"})
+            _grow(block, inputs.setdefault(number(event), []), delta)
         if isinstance(event.get("usage"), dict):
             message["usage"] = {**(message.get("usage") or {}), **event["usage"]}
-    content = [{**block, "without_arguments": True} if block.get("input") == "" else block for block in blocks.values()]
-    return {**message, "content": content}
+    for index, block in blocks.items():
+        if block.get("input") == "":
+            block["input"] = joined(inputs.get(index, []))
+            block |= {} if block["input"] else {"without_arguments": True}
+    return {**message, "content": list(blocks.values())}
 
 
-def _grow(block: dict[str, Any], delta: dict[str, Any]) -> None:
-    """Add a delta to its block; the arguments of a call stay the text that the model wrote."""
+def _grow(block: dict[str, Any], pieces: list[str], delta: dict[str, Any]) -> None:
+    """Add a delta to its block, or to the pieces of its arguments, which stay the text that the model wrote."""
     kind = str(delta.get("type"))
     if kind == "input_json_delta":
-        block["input"] = or_empty(block.get("input")) + or_empty(delta.get("partial_json"))
+        block["input"] = ""
+        pieces.append(or_empty(delta.get("partial_json")))
     elif kind in _DELTAS:
         key, part = _DELTAS[kind]
         block[key] = or_empty(block.get(key)) + or_empty(delta.get(part))
@@ -64,6 +70,7 @@ def is_bedrock(event: dict[str, Any]) -> bool:
 
 def bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:
     blocks: dict[Any, dict[str, Any]] = {}
+    inputs: dict[Any, list[str]] = {}
     usage, why = None, None
     for event in events:
         usage, why = event.get("usage", usage), event.get("stopReason", why)
@@ -75,16 +82,17 @@ def bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:
             block.update({key: dict(value) for key, value in start.items() if isinstance(value, dict)})
         if isinstance(delta, dict):
             _grow_bedrock(block, delta)
+            if isinstance(use := delta.get("toolUse"), dict):
+                inputs.setdefault(number(event, "contentBlockIndex"), []).append(or_empty(use.get("input")))
+    for index, pieces in inputs.items():
+        blocks[index].setdefault("toolUse", {})["input"] = joined(pieces)
     message = {"role": "assistant", "content": list(blocks.values())}
     return {"output": {"message": message}, "usage": usage, "stopReason": why}
 
 
 def _grow_bedrock(block: dict[str, Any], delta: dict[str, Any]) -> None:
     grow(block, delta, "text")
-    use, thought, result = delta.get("toolUse"), delta.get("reasoningContent"), delta.get("toolResult")
-    if isinstance(use, dict):
-        inner = block.setdefault("toolUse", {})
-        inner["input"] = or_empty(inner.get("input")) + or_empty(use.get("input"))
+    thought, result = delta.get("reasoningContent"), delta.get("toolResult")
     if isinstance(thought, dict) and isinstance(thought.get("text"), str):
         inner = block.setdefault("reasoningContent", {"reasoningText": {"text": ""}})
         inner["reasoningText"]["text"] += thought["text"]
@@ -125,6 +133,6 @@ def _grow_google(parts: list[Any], part: Any) -> None:
         parts.append(dict(part))
 
 
-def google_begins(event: dict[str, Any], before: list[dict[str, Any]]) -> bool:
+def google_begins(event: dict[str, Any], before: list[dict[str, Any]], ended: set[Any]) -> bool:
     """Of chunks without ids: whether the answer before it ended; older servers said so in every chunk."""
     return len(before) > 1 and not is_end(before[0]) and is_end(before[-1])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.dumps.messages.item_streams import grow, grow_call, is_end, number, or_empty, streamed
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.item_streams import grow, grow_call, is_end, joined, number, or_empty, streamed
 from webapp.dumps.values import as_list, as_object
 
 
@@ -23,8 +24,14 @@ def chat(events: list[dict[str, Any]]) -> dict[str, Any]:
                 texts[number(choice)] = texts.get(number(choice), "") + choice["text"]
             if isinstance(delta, dict):
                 _grow_chat(messages.setdefault(number(choice), {"role": "assistant"}), delta)
-    for message in messages.values():
+    for index, message in messages.items():
         message["tool_calls"] = streamed(message.get("tool_calls", {}))
+        message.pop("newest", None)
+        beside = texts.pop(index, "")  # Together's chunks have the text of their delta beside it as well
+        if "pieces" in message:
+            message["content"] = joined(message.pop("pieces")) or beside
+        elif beside and not message["tool_calls"]:
+            message["content"] = beside
         if blocks := message.pop("blocks", None):
             message["content"] = blocks
     last["object"] = str(last.get("object", "")).removesuffix(".chunk")
@@ -34,7 +41,9 @@ def chat(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
-    grow(message, delta, "content", "reasoning_content", "reasoning", "refusal")
+    grow(message, delta, "reasoning_content", "reasoning", "refusal")
+    if isinstance(delta.get("content"), str):
+        message.setdefault("pieces", []).append(delta["content"])
     if isinstance(delta.get("content"), list) or isinstance(message.get("blocks"), list):
         _grow_blocks(message, delta.get("content"))
     if isinstance(delta.get("function_call"), dict):  # the older way
@@ -43,18 +52,29 @@ def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
         called["arguments"] += or_empty(delta["function_call"].get("arguments"))
     for delta_call in as_list(delta.get("tool_calls")):
         if isinstance(delta_call, dict):
-            grow_call(_call_of(message.setdefault("tool_calls", {}), delta_call), delta_call)
+            grow_call(_call_of(message, delta_call), delta_call)
 
 
-def _call_of(calls: dict[str, dict[str, Any]], delta: dict[str, Any]) -> dict[str, Any]:
-    """The call that a delta goes on with; one with a name and another id is a new one, though its index is the same."""
+def _call_of(message: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
+    """The call that a delta goes on with: the newest of its index, where it does not begin another one."""
+    calls, newest = message.setdefault("tool_calls", {}), message.setdefault("newest", {})
     index = str(delta.get("index"))
-    same = [key for key in calls if key.partition(" ")[0] == index]
-    last = calls[same[-1]] if same else None
-    name, ident = as_object(delta.get("function")).get("name"), delta.get("id")
-    if last is None or (name and ident and last.get("id") and ident != last["id"]):
-        return calls.setdefault(f"{index} {len(same)}", {"function": {}})
-    return last
+    if index not in newest or _begins_call(newest[index], delta):
+        newest[index] = calls[len(calls)] = {"function": {}}
+    return newest[index]  # type: ignore[no-any-return]
+
+
+def _begins_call(last: dict[str, Any], delta: dict[str, Any]) -> bool:
+    """Whether a name comes with another id; without ids, with other or further arguments than a whole call's."""
+    function, ident = as_object(delta.get("function")), delta.get("id")
+    name, written = function.get("name"), or_empty(function.get("arguments"))
+    if not name or (ident and last.get("id")):
+        return bool(name) and ident != last["id"]
+    pieces = last.get("pieces", [])
+    if name != last["function"].get("name"):
+        return bool(pieces) or not last.get("id")
+    is_whole = len(pieces) == 1 and written.startswith("{") and not written.startswith(pieces[0])
+    return is_whole and json_or_none(pieces[0]) is not None
 
 
 def _grow_blocks(message: dict[str, Any], written: Any) -> None:
@@ -70,9 +90,13 @@ def _grow_blocks(message: dict[str, Any], written: Any) -> None:
             last[key] = last[key] + part[key]
 
 
-def begins(event: dict[str, Any], before: list[dict[str, Any]]) -> bool:
+def begins(event: dict[str, Any], before: list[dict[str, Any]], ended_before: set[Any]) -> bool:
     """Of chunks without ids: whether somebody begins to speak where an answer has ended."""
-    deltas = (as_object(as_object(choice).get("delta")) for choice in as_list(event.get("choices")))
-    numbers = {number(as_object(choice)) for choice in as_list(event.get("choices"))}
-    ended = {number(as_object(c)) for e in before if is_end(e) for c in as_list(e.get("choices"))}
-    return bool(numbers & ended) and any(delta.get("role") for delta in deltas)
+    choices = [as_object(choice) for choice in as_list(event.get("choices"))]
+    speaks = any(as_object(choice.get("delta")).get("role") for choice in choices)
+    return speaks and not ended_before.isdisjoint(map(number, choices))
+
+
+def ended(event: dict[str, Any]) -> set[Any]:
+    """The choices that end with an event."""
+    return {number(as_object(choice)) for choice in as_list(event.get("choices"))} if is_end(event) else set()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.values import as_list, as_object
 
 _ADDED = {
@@ -13,6 +15,9 @@ _ADDED = {
 }
 _TEXTS = {"response.output_text.delta": ("output_text", "text"), "response.refusal.delta": ("refusal", "refusal")}
 _THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+_SURE_PIECES, _SURE_LENGTH, _SURE_LETTERS = 3, 8, 5
+"""pieces that grow, code points of the last but one, and different ones: what chance makes so, as rules of dashes, has
+fewer"""
 _COHERE = ("message-start", "content-delta", "tool-plan-delta", "tool-call-start", "tool-call-delta")
 
 
@@ -103,18 +108,35 @@ def older_cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def grow_call(call: dict[str, Any], delta: dict[str, Any]) -> None:
-    """Add a delta to its call, whose arguments stay the text that the model wrote."""
-    function = as_object(delta.get("function"))
-    call["id"] = delta.get("id") or call.get("id")
-    call["function"]["name"] = function.get("name") or call["function"].get("name")
-    call["function"]["arguments"] = or_empty(call["function"].get("arguments")) + or_empty(function.get("arguments"))
+    """Add a delta to its call: the first id stays, and the first name, which goes on as long as no arguments came."""
+    function, pieces = as_object(delta.get("function")), call.setdefault("pieces", [])
+    name, before = or_empty(function.get("name")), or_empty(call["function"].get("name"))
+    if name and not pieces:
+        call["function"]["name"] = name if name.startswith(before) else before + name
+    call["id"] = call.get("id") or delta.get("id")
+    if written := or_empty(function.get("arguments")):
+        pieces.append(written)
 
 
 def streamed(calls: dict[Any, dict[str, Any]]) -> list[dict[str, Any]]:
     """The calls, with a mark on those of which no arguments came: a stream says nothing where there are none."""
-    return [
-        call if call["function"].get("arguments") else {**call, "without_arguments": True} for call in calls.values()
-    ]
+    for call in calls.values():
+        written = call["function"]["arguments"] = joined(call.pop("pieces", []))
+        call["function"].setdefault("name", None)
+        call |= {} if written else {"without_arguments": True}
+    return list(calls.values())
+
+
+def joined(pieces: list[str]) -> str:
+    """The text that pieces add up to: the last of them where each repeats all before it, or that alone repeats all."""
+    pieces = [piece for piece in pieces if piece]
+    whole, last = "".join(pieces), pieces[-1] if pieces else ""
+    grows = len(pieces) > 1 and all(after.startswith(before) for before, after in pairwise(pieces))
+    is_long = grows and len(pieces[-2]) >= _SURE_LENGTH and len(set(last)) >= _SURE_LETTERS
+    if is_long and len(set(map(len, pieces))) >= _SURE_PIECES:
+        return last
+    is_repeated = (grows or whole == last * 2) and json_or_none(last) is not None and json_or_none(whole) is None
+    return last if is_repeated else whole
 
 
 def grow(holder: dict[str, Any], delta: dict[str, Any], *keys: str) -> None:

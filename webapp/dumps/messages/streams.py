@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from webapp import jsontext
@@ -34,6 +34,15 @@ _MOST_BESIDE = 12
 _MOST = 16 * 1024 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer of a stream: the body that its events say, and those events with their places, counted from 0."""
+
+    body: Any
+    places: list[int]
+    events: list[dict[str, Any]]
+
+
 def assembled(body: str) -> Any:
     """The body that a stream's events say, in its provider's own shape; None where they say none.
 
@@ -45,11 +54,25 @@ def assembled(body: str) -> Any:
     if isinstance(whole, dict):
         event = whole if is_event(whole) else wrapped_event(whole)
         return whole if event is None else put_together([event])
-    if ui_streams.is_data_stream(body):
-        return put_together(ui_streams.data_stream(body))
     if isinstance(whole, list) and any("generated_text" in as_object(item) for item in whole):  # Hugging Face's
         return whole
-    return put_together(whole if isinstance(whole, list) else list(_events(body)))
+    return put_together(whole if isinstance(whole, list) else [event for _, event in chunks(body)])
+
+
+def chunks(body: str) -> list[tuple[str, Any]]:
+    """The chunks of a stream's text: each as it came, with what stands before it, and the JSON that it holds."""
+    if ui_streams.is_data_stream(body):
+        return ui_streams.data_stream(body)
+    found, decoder, at, begin = list[tuple[str, Any]](), Decoder(), 0, 0
+    while match := _OBJECT.search(body, at):
+        try:
+            value, at = decoder.value(body, match.start())
+        except Damage:
+            at = match.start() + 1
+        else:
+            found.append((body[begin:at], value))
+            begin = at
+    return found
 
 
 def stream_faults(body: Any) -> tuple[list[str], int]:
@@ -82,15 +105,22 @@ def ends_early(body: Any) -> bool:
 
 def put_together(events: list[Any]) -> Any:
     """The body that a stream's events say, as `assembled`; a list of them where it holds several answers."""
-    parts = [_bare(event) for event in events if isinstance(event, dict)]
-    dialect = next((dialect for dialect in _DIALECTS if any(map(dialect.fits, parts))), None)
-    if dialect is None and (inner := [wrapped for part in parts if (wrapped := wrapped_event(part)) is not None]):
-        return put_together(inner)
+    each = answers(events)
+    bodies = [body for one in each for body in (one.body if isinstance(one.body, list) else [one.body])]
+    return (bodies[0] if len(bodies) == 1 else bodies) if each else None
+
+
+def answers(events: list[Any]) -> list[Answer]:
+    """Each answer that a stream's events say; none where no provider's stream is known that looks like this."""
+    places = [place for place, event in enumerate(events) if isinstance(event, dict)]
+    parts = [_bare(events[place]) for place in places]
+    dialect = next((one for one in _DIALECTS if any(map(one.fits, parts))), None)
     if dialect is None:
-        return None
-    made = [dialect.make(answer) for answer in _each_answer(parts, dialect)]
-    bodies = [body for one in made for body in (one if isinstance(one, list) else [one])]
-    return bodies[0] if len(bodies) == 1 else bodies
+        inner = [wrapped_event(part) for part in parts]
+        each = answers(inner) if any(inner) else []
+        return [replace(one, places=[places[place] for place in one.places]) for one in each]
+    groups = [([parts[at] for at in of_one], [places[at] for at in of_one]) for of_one in _each_answer(parts, dialect)]
+    return [Answer(dialect.make(of_one), at, of_one) for of_one, at in groups]
 
 
 def is_event(value: Any) -> bool:
@@ -119,18 +149,21 @@ def _bare(event: dict[str, Any]) -> dict[str, Any]:
     return {"event": name, **event[name]} if name in block_streams.BEDROCK and isinstance(event[name], dict) else event
 
 
-def _each_answer(events: list[dict[str, Any]], dialect: _Dialect) -> list[list[dict[str, Any]]]:
-    """The events of each answer in order: by the ids that they have, else from one that begins an answer on."""
+def _each_answer(events: list[dict[str, Any]], dialect: _Dialect) -> list[list[int]]:
+    """The places of each answer's events in order: by the ids that they have, else from one that begins an answer."""
     idents = [dialect.ident(event) if dialect.ident else None for event in events]
     by_ident = _tell_apart(idents, [bool(dialect.ident and is_end(event)) for event in events])
-    groups: dict[Any, list[dict[str, Any]]] = {}
+    groups: dict[Any, list[int]] = {}
     current: Any = None
-    for event, ident in zip(events, idents, strict=True):
+    before, ended = list[dict[str, Any]](), set[Any]()
+    for place, (event, ident) in enumerate(zip(events, idents, strict=True)):
         if by_ident:
             current = ident or current
-        elif groups and dialect.begins(event, groups[current]):
-            current = (current or 0) + 1
-        groups.setdefault(current, []).append(event)
+        elif before and dialect.begins(event, before, ended):
+            current, before, ended = (current or 0) + 1, [], set()
+        before.append(event)
+        ended |= chat_streams.ended(event)
+        groups.setdefault(current, []).append(place)
     if by_ident and None in groups:  # what comes before the first id belongs to it
         early = groups.pop(None)
         first = next(iter(groups))
@@ -144,23 +177,14 @@ def _tell_apart(idents: list[Any], ends: list[bool]) -> bool:
     return len(counts) > 1 and (max(counts.values()) > 1 or sum(ends) > 1)
 
 
-def _events(body: str) -> Iterator[Any]:
-    """The JSON objects in a text, whatever stands between them."""
-    decoder, at = Decoder(), 0
-    while match := _OBJECT.search(body, at):
-        try:
-            value, at = decoder.value(body, match.start())
-        except Damage:
-            at = match.start() + 1
-        else:
-            yield value
+_Begins = Callable[[dict[str, Any], list[dict[str, Any]], set[Any]], bool]
 
 
-def _starts(*names: str, key: str = "type") -> Callable[[dict[str, Any], list[dict[str, Any]]], bool]:
-    return lambda event, before: event.get(key) in names and any(one.get(key) not in names for one in before)
+def _starts(*names: str, key: str = "type") -> _Begins:
+    return lambda event, before, _: event.get(key) in names and any(one.get(key) not in names for one in before)
 
 
-def _begins_never(event: dict[str, Any], before: list[dict[str, Any]]) -> bool:
+def _begins_never(event: dict[str, Any], before: list[dict[str, Any]], ended: set[Any]) -> bool:
     return False
 
 
@@ -170,7 +194,8 @@ class _Dialect:
 
     fits: Callable[[dict[str, Any]], bool]
     make: Callable[[list[dict[str, Any]]], Any]
-    begins: Callable[[dict[str, Any], list[dict[str, Any]]], bool] = _begins_never
+    begins: _Begins = _begins_never
+    """of an event, those of the answer before it, and its choices that have ended"""
     ident: Callable[[dict[str, Any]], Any] | None = None
     """the answer that an event says it belongs to"""
 
@@ -198,7 +223,7 @@ _DIALECTS = (
         chat_streams.begins,
         lambda event: id_text(event.get("id")),
     ),
-    _Dialect(block_streams.is_ollama, block_streams.ollama, lambda event, before: before[-1].get("done") is True),
+    _Dialect(block_streams.is_ollama, block_streams.ollama, lambda _, before, __: before[-1].get("done") is True),
     _Dialect(item_streams.is_responses, item_streams.responses, _starts("response.created")),
     _Dialect(item_streams.is_cohere, item_streams.cohere, _starts("message-start")),
     _Dialect(ui_streams.is_agui, ui_streams.agui, _starts("RUN_STARTED")),

@@ -21,19 +21,19 @@ def is_data_stream(body: str) -> bool:
     return len(lines) > 1 and all(_LINE.match(line) for line in lines)
 
 
-def data_stream(body: str) -> list[dict[str, Any]]:
-    """Its lines as events of the newer one."""
-    events: list[dict[str, Any]] = []
-    for letter, written in _LINE.findall(body):
-        value = json_or_none(written)
+def data_stream(body: str) -> list[tuple[str, dict[str, Any]]]:
+    """Its lines, each with what it says as an event of the newer one."""
+    events: list[tuple[str, dict[str, Any]]] = []
+    for line in _LINE.finditer(body):
+        letter, value = line[1], json_or_none(line[2])
         if letter in _KINDS and isinstance(value, str):
-            events.append({"type": _KINDS[letter], "delta": value})
+            events.append((line[0], {"type": _KINDS[letter], "delta": value}))
         elif letter == "3":
-            events.append({"type": "error", "error": value})
+            events.append((line[0], {"type": "error", "error": value}))
         elif letter == "9" and isinstance(value, dict):
-            events.append({"type": "tool-input-available", **value, "input": value.get("args")})
+            events.append((line[0], {"type": "tool-input-available", **value, "input": value.get("args")}))
         elif letter in ("d", "e") and isinstance(value, dict):
-            events.append({"type": "finish", "usage": value.get("usage")})
+            events.append((line[0], {"type": "finish", "usage": value.get("usage")}))
     return events
 
 
