@@ -23,8 +23,8 @@ import msgpack
 import pytest
 
 from webapp.dumps import read
-from webapp.dumps.packing import zstd
 from webapp.dumps.records import Turn
+from webapp.dumps.spool import zstd
 
 MOST_GROWN, MOST_SECONDS = 300 * 2**20, 10
 MANY = 70 * 2**20

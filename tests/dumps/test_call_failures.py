@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from webapp.dumps import Problem, Turn
-from webapp.dumps.call_failures import CallFailures
 from webapp.dumps.messages.calls import ID_KEYS
-from webapp.dumps.turn_window import LOOKAHEAD
+from webapp.dumps.turn_reader import LOOKAHEAD, CallFailures
 
 SAID = "Error: failed to parse tool call arguments as JSON: Expecting ',' delimiter: line 1 column 5 (char 4)"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from webapp.dumps import Turn, read
-from webapp.dumps.messages.stops import REASONS, stop, stop_of
+from webapp.dumps.messages.beside import REASONS, stop, stop_of
 from webapp.dumps.messages.streams import assembled
 
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from webapp.dumps import BadDump, Problem
 from webapp.dumps.decoding import MAX_DEPTH, depth, kind_of
-from webapp.dumps.item_skipper import ItemSkipper
-from webapp.dumps.stream import DocumentMember, Item, walk
+from webapp.dumps.stream import DocumentMember, Item, ItemSkipper, walk
 from webapp.dumps.window import Resync, TooLong, Window
 
 ENTRIES = frozenset(("entries",))

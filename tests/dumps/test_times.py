@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from webapp.dumps.times import moment
-from webapp.dumps.values import number, whole
+from webapp.dumps.values import moment, number, whole
 
 NOON = datetime(2025, 12, 3, 12, 0, 0, 250000, UTC)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from webapp.dumps.json_texts import long_texts
+from webapp.dumps.json_path import long_texts
 from webapp.dumps.records import MODEL_KINDS, Problem, Record, Turn
 from webapp.dumps.values import as_object
 

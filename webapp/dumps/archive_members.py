@@ -16,9 +16,9 @@ from typing import IO, Any, cast
 
 from webapp.dumps.budget import PIECE, Budget, current
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.packing import ZstdError, zipfile
 from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.source import Source
+from webapp.dumps.spool import ZstdError, zipfile
 from webapp.dumps.window import MAX_ITEM
 
 MOST_MEMBERS = 10_000

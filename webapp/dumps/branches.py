@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.entries import Entry, entry_or_problem
+from webapp.dumps.documents import Entry, entry_or_problem
 from webapp.dumps.messages.turns import Conversation
 from webapp.dumps.records import Problem
 from webapp.dumps.values import as_list, as_object, id_text

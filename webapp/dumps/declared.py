@@ -15,10 +15,9 @@ from typing import Any
 
 from webapp.dumps.base import DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.branches import BranchedConversation
-from webapp.dumps.declared_pieces import said_pieces
-from webapp.dumps.declared_tests import at, holds
+from webapp.dumps.declared_tests import at, holds, said_pieces
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.entries import nested
+from webapp.dumps.documents import nested
 from webapp.dumps.formats.openai import entry_turns
 from webapp.dumps.messages.bodies import exchange, said_turns, unanswered
 from webapp.dumps.messages.http import is_body
@@ -36,8 +35,7 @@ from webapp.dumps.messages.turns import (
     with_usage,
 )
 from webapp.dumps.records import Problem, changed
-from webapp.dumps.sessions import document_session, page_entries
-from webapp.dumps.spilled_entries import spilled
+from webapp.dumps.sessions import document_session, page_entries, spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.values import as_list, as_object, id_text, short_title, text, whole
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, BinaryIO
 
+from webapp import jsontext
 from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.documents import Place, as_lines, whole_document, with_list
-from webapp.dumps.entries import Entries, Entry, entry_or_problem, nested, objects
+from webapp.dumps.documents import (
+    Entries,
+    Entry,
+    Place,
+    as_lines,
+    entry_or_problem,
+    nested,
+    objects,
+    whole_document,
+    with_list,
+)
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Cut, Source, too_long
 from webapp.dumps.stream import walk
-from webapp.dumps.values import first_id, first_text
+from webapp.dumps.values import first_id, first_text, moment
 
 SessionOf = Callable[[dict[str, Any]], str | None]
 Runs = dict[str, "array[int]"]
@@ -163,3 +176,88 @@ def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) ->
         return
     yield from decoder.repeats(place)
     yield entry_or_problem(place, value)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class SpilledEntries:
+    """The entries of interleaved sessions; each is kept with its place and a whole number to sort by."""
+
+    file: BinaryIO
+    _sessions: dict[str, tuple[array[int], array[int]]] = field(default_factory=dict)
+
+    def put(self, session: str, order: int, at: str, value: dict[str, Any]) -> None:
+        """Keep `value`; of equal `order` (63 bits) the first put comes first."""
+        orders, places = self._sessions.setdefault(session, (array("q"), array("Q")))
+        orders.append(max(-(2**63), min(order, 2**63 - 1)))
+        places.append(self.file.seek(0, 2))
+        self.file.write(jsontext.dumps([at, value]).encode("ascii") + b"\n")
+
+    @property
+    def names(self) -> list[str]:
+        """The sessions, as they were first met."""
+        return list(self._sessions)
+
+    def rename(self, names: dict[str, str]) -> None:
+        """Call sessions by other names; those that get the same one become one session."""
+        merged: dict[str, tuple[array[int], array[int]]] = {}
+        for name, (orders, places) in self._sessions.items():
+            into = merged.setdefault(names.get(name, name), (array("q"), array("Q")))
+            into[0].extend(orders)
+            into[1].extend(places)
+        self._sessions = merged
+
+    def sessions(self) -> Iterator[tuple[str, Iterator[Entry]]]:
+        """Each session with its entries in order, sessions as they were first met."""
+        for name in self._sessions:
+            yield name, self.of(name)
+
+    def of(self, session: str) -> Iterator[Entry]:
+        """The entries of one session in order; none where there is no such session."""
+        orders, places = self._sessions.get(session, (array("q"), array("Q")))
+        return (self._taken(places[rank]) for rank in sorted(range(len(orders)), key=orders.__getitem__))
+
+    def _taken(self, place: int) -> Entry:
+        self.file.seek(place)
+        at, value = jsontext.loads(self.file.readline())
+        return at, value
+
+
+def by_time(
+    entries: Iterable[Entry | Problem],
+    session_of: Callable[[dict[str, Any]], str],
+    time_of: Callable[[dict[str, Any]], Any],
+    title: str | None = None,
+    extra: dict[str, Any] | None = None,
+) -> Iterator[SessionEntries | Problem]:
+    """Entries by session, each session's in the order of their times; what has none comes first.
+
+    With an `extra` there is a session where there are no entries, too.
+    """
+    with spilled() as aside:
+        problems = []
+        for entry in entries:
+            if isinstance(entry, Problem):
+                problems.append(entry)
+            else:
+                aside.put(session_of(entry[1]), microseconds(time_of(entry[1])), *entry)
+        for name, of_session in aside.sessions():
+            yield SessionEntries(name, of_session, title, extra=extra or {})
+        if extra and not aside.names:
+            yield SessionEntries(session_of({}), (), title, extra=extra)
+        yield from problems
+
+
+def microseconds(value: Any) -> int:
+    """Microseconds since 1970 of a time as dumps write it; what has no time comes first."""
+    when = moment(value)
+    return -(2**62) if when is None else (when - _EPOCH) // timedelta(microseconds=1)
+
+
+@contextmanager
+def spilled() -> Iterator[SpilledEntries]:
+    """No entries yet; what it holds is gone afterwards."""
+    with tempfile.TemporaryFile() as file:
+        yield SpilledEntries(file)

@@ -2,20 +2,53 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
+import lzma
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from webapp.dumps.budget import PIECE, Budget
-from webapp.dumps.packing import DAMAGE, HOLDING_MORE, LONGEST_MARK, PACKED, packed_as
 from webapp.dumps.records import BadDump, Problem, TooLarge
+
+if sys.version_info >= (3, 14):
+    import zipfile
+
+    from compression import zstd
+else:
+    from backports import zstd
+    from backports.zstd import zipfile
+
+ZstdError = zstd.ZstdError
+PACKED: dict[bytes, tuple[str, Callable[[BinaryIO], Any]]] = {
+    b"\x1f\x8b": ("gzip", lambda file: gzip.GzipFile(fileobj=file)),
+    b"\x28\xb5\x2f\xfd": ("zstd", zstd.ZstdFile),
+    b"\xfd7zXZ\0": ("xz", lzma.LZMAFile),
+    b"BZh": ("bzip2", bz2.BZ2File),
+}
+"""the beginning of a compressed stream, what it is called, and what reads it"""
+COMPUTED = (b"SQLite", b"PAR1")
+"""how files begin of which a library makes rows, in the process that may die over them"""
+HOLDING_MORE = (*PACKED, b"PK", *COMPUTED)
+"""how files begin of which more comes out than was sent"""
+LONGEST_MARK = max(map(len, HOLDING_MORE))
+DAMAGE = (gzip.BadGzipFile, zlib.error, zstd.ZstdError, lzma.LZMAError, OSError, ValueError)
+__all__ = ["COMPUTED", "DAMAGE", "HOLDING_MORE", "LONGEST_MARK", "PACKED", "ZstdError", "zipfile", "zstd"]
+
+
+def packed_as(beginning: bytes) -> bytes | None:
+    """The mark with which a compressed stream begins; None for what is none."""
+    return next((mark for mark in PACKED if beginning.startswith(mark)), None)
+
 
 MOST_UNPACKED = 16 * PIECE
 """of a request that is read in memory: as objects it is some twenty times as much"""
@@ -44,7 +77,7 @@ class _Damaged(Exception):
 
 
 def spool(stream: BinaryIO, folder: Path, *, max_bytes: int) -> Spooled:
-    """Write `stream`, decompressed where it is packed (see `packing`), to a new file in `folder`.
+    """Write `stream`, decompressed where it is packed, to a new file in `folder`.
 
     Raises `TooLarge` (a `BadDump`) beyond `max_bytes` of content and for a decompression bomb (see `budget`).
     Raises `BadDump` where a compressed stream gives nothing.

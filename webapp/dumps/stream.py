@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps.decoding import Damage, kind_of
-from webapp.dumps.item_skipper import ItemSkipper
 from webapp.dumps.records import BadDump, Problem
-from webapp.dumps.window import Resync, TooLong, Window
+from webapp.dumps.window import ItemSkipper, Resync, TooLong, Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,216 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from webapp.dumps.call_failures import CallFailures
-from webapp.dumps.entries import RepeatedIds
-from webapp.dumps.logged_twice import Twins
+from webapp.dumps.documents import RepeatedIds
+from webapp.dumps.messages.calls import ID_KEYS
 from webapp.dumps.messages.turns import Conversation
-from webapp.dumps.records import Problem, Turn
-from webapp.dumps.turn_window import Side
+from webapp.dumps.records import Problem, Turn, changed
 from webapp.dumps.unread import UnreadTexts
+from webapp.dumps.values import as_object
+
+LOOKAHEAD = 64
+"""How many turns are held back at most."""
+MOST_TEXT = 8 * 1024 * 1024
+"""Characters held back at most, whatever the count of turns."""
+
+Side = tuple[str, int]
+"""The kind of a pair, and which of its two sides: see `logged_twice`."""
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """A turn on its way through the window; `side` and `call` say what it still waits for."""
+
+    turn: Turn | Problem
+    side: Side | None = None
+    call: str | None = None
+
+    size: int = 0
+    """characters of its text, as it came"""
+
+
+class TurnWindow:
+    """The slots that are held back, in order; who derives from it knows what to forget of one that leaves."""
+
+    def __init__(self) -> None:
+        self._slots: deque[Slot] = deque()
+        self._size = 0
+
+    def leave(self, slot: Slot) -> Turn | Problem:
+        """The turn of a slot that leaves, for which nothing waits any more."""
+        raise NotImplementedError
+
+    def push(self, slot: Slot) -> Iterator[Turn | Problem]:
+        """Take a slot in; gives the turns that must leave for it."""
+        self._slots.append(slot)
+        slot.size = len(slot.turn.raw or "") if isinstance(slot.turn, Turn) else 0
+        self._size += slot.size
+        while len(self._slots) > LOOKAHEAD or self._size > MOST_TEXT:
+            self._size -= self._slots[0].size
+            yield self.leave(self._slots.popleft())
+
+    def rest(self) -> Iterator[Turn | Problem]:
+        """All that is held back still."""
+        while self._slots:
+            yield self.leave(self._slots.popleft())
+
+
+_LOOKED_AT = 400
+_FAILED = re.compile(
+    r"\b(error|fail\w*|invalid|malformed|could ?n.t|could not|cannot|can.t|unable|not valid|bad)\b", re.I
+)
+_PARSING = re.compile(r"json|pars(e|ing)|decod", re.I)
+_ARGUMENTS = re.compile(r"\bargument|\btool[ _]?(call|use|input)|\bfunction[ _]?call|\bparameters\b", re.I)
+_IDS = ("call_id", *ID_KEYS)
+
+
+class CallFailures(TurnWindow):
+    """Passes turns on in the order they came, with `failure` on calls whose answer says that they could not be read.
+
+    An answer says so by a `failure` of its own, which its call takes over, or by a text as runtimes write it
+    ("Error parsing arguments: …"), if the arguments are indeed no JSON object.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._calls: dict[str, Slot] = {}
+
+    def put(self, turn: Turn | Problem) -> Iterator[Turn | Problem]:
+        """Take a turn; gives those that leave for it."""
+        slot = Slot(turn)
+        if isinstance(turn, Turn) and turn.kind == "tool_call" and (name := call_id(turn.tool_calls)) is not None:
+            slot.call = name
+            self._calls[name] = slot
+        elif isinstance(turn, Turn) and turn.kind == "tool_result" and turn.parent in self._calls:
+            call_slot = self._calls[turn.parent]
+            call = call_slot.turn
+            if isinstance(call, Turn) and (reason := turn.failure or _unread_reason(turn.raw, call.raw)):
+                call_slot.turn = changed(call, failure=call.failure or reason)
+                slot.turn = changed(turn, failure=None)
+        return self.push(slot)
+
+    def leave(self, slot: Slot) -> Turn | Problem:
+        if slot.call is not None and self._calls.get(slot.call) is slot:
+            del self._calls[slot.call]
+        return slot.turn
+
+
+def call_id(calls: list[Any] | None) -> str | None:
+    """The id that a tool call's answer will name, of a turn's `tool_calls`; None where it has none."""
+    call = as_object(calls[0]) if calls else {}
+    return next((call[key] for key in _IDS if isinstance(call.get(key), str)), None)
+
+
+def _unread_reason(answer: str | None, arguments: str | None) -> str | None:
+    """The answer, where it says that the arguments could not be read, and they are no JSON object indeed."""
+    beginning = (answer or "")[:_LOOKED_AT]
+    if not (_PARSING.search(beginning) and _ARGUMENTS.search(beginning) and _FAILED.search(beginning)):
+        return None
+    return None if _is_object(arguments) else answer
+
+
+def _is_object(arguments: str | None) -> bool:
+    try:
+        return isinstance(json.loads(arguments or ""), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+_PLACE = ("sounding", "phase", "round", "model", "answers")
+_TAKEN_OVER = (
+    *(*_PLACE[:4], "agent", "attempt", "sent_at", "tokens_in", "tokens_out", "tokens_reasoning", "cost"),
+    *("tool_calls", "host"),
+)
+
+LAST_RESPONSE = -1
+"""Stands in `Turn.answers` for the last response of the same sounding, else of all, until `Twins` knows which it is."""
+
+
+class Twins(TurnWindow):
+    """Passes turns on in the order they came, twins and answers linked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: dict[Side, deque[Slot]] = {}
+        self._last: dict[int | None, int] = {}
+
+    def put(self, turn: Turn | Problem, side: Side | None) -> Iterator[Turn | Problem]:
+        """Take a turn, whose `Side` says what it may be a twin of; gives those that leave for it."""
+        if isinstance(turn, Turn) and turn.answers == LAST_RESPONSE:
+            turn = changed(turn, answers=self._last.get(turn.sounding, self._last.get(None)))
+        slot = Slot(turn)
+        if side is not None and isinstance(turn, Turn):
+            _pair(slot, turn, side, self._waiting)
+        _remember(slot.turn, self._last)
+        return self.push(slot)
+
+    def leave(self, slot: Slot) -> Turn | Problem:
+        if slot.side is not None:
+            self._waiting[slot.side].popleft()
+        return slot.turn
+
+
+def _remember(turn: Turn | Problem, last: dict[int | None, int]) -> None:
+    """`last` holds the entry of the last response of each sounding, and under None that of the whole session."""
+    if isinstance(turn, Turn) and turn.kind == "response":
+        entry = turn.entry if turn.duplicate_of is None else turn.duplicate_of
+        last[None] = entry
+        if turn.sounding is not None:
+            last[turn.sounding] = entry
+
+
+def _pair(slot: Slot, turn: Turn, side: Side, waiting: dict[Side, deque[Slot]]) -> None:
+    """Link `turn` to the best turn that waits on the other side, or let it wait."""
+    candidates = waiting.get((side[0], 1 - side[1]), deque())
+    twin = _twin(turn, candidates)
+    if twin is None:
+        slot.side = side
+        waiting.setdefault(side, deque()).append(slot)
+        return
+    candidates.remove(twin)
+    twin.side = None
+    first = twin.turn
+    if isinstance(first, Turn):
+        twin.turn = _completed(first, turn)
+        slot.turn = changed(turn, duplicate_of=first.entry)
+
+
+def _twin(turn: Turn, candidates: Iterable[Slot]) -> Slot | None:
+    """The first that says exactly the same in the same place, else one whose text holds or is held by this one's."""
+    near = [slot for slot in candidates if _same_place(slot.turn, turn)]
+    text = _stripped(turn)
+    if same := next((slot for slot in near if _stripped(slot.turn) == text), None):
+        return same
+    if turn.kind in ("response", "tool_call"):
+        return None
+    texts = [(slot, _stripped(slot.turn)) for slot in near] if text else []
+    holding = next((slot for slot, first in texts if first and (first in text or text in first)), None)
+    return holding or (near[0] if near and turn.kind == "error" else None)
+
+
+def _same_place(first: Turn | Problem, later: Turn) -> bool:
+    """No contradiction in where they stand; an error's twin answers the same response."""
+    places = ((getattr(first, name, None), getattr(later, name)) for name in _PLACE)
+    return all(before is None or after is None or before == after for before, after in places)
+
+
+def _stripped(turn: Turn | Problem) -> str:
+    return (turn.raw or "").strip() if isinstance(turn, Turn) else ""
+
+
+def _completed(first: Turn, later: Turn) -> Turn:
+    """The first of two twins with what only the later one knew."""
+    missing = (name for name in _TAKEN_OVER if getattr(first, name) is None)
+    values = {name: value for name in missing if (value := getattr(later, name)) is not None}
+    return changed(first, **values) if values else first
+
 
 SidedTurns = Iterator[tuple[Turn | Problem, Side | None]]
 

@@ -11,7 +11,7 @@ from flask import Blueprint, Response, current_app, request
 from sqlalchemy.exc import OperationalError
 
 from webapp import jsontext
-from webapp.dumps import otlp_counts, otlp_protobuf
+from webapp.dumps import otlp_protobuf
 from webapp.dumps.budget import Allowance, check_json
 from webapp.dumps.decoding import MAX_DEPTH, depth
 from webapp.dumps.records import BadDump, Problem, TooLarge
@@ -160,8 +160,8 @@ def _groups(body: bytes, name: str) -> _Groups:
 
 def _count(body: bytes) -> int:
     if request.mimetype == PROTOBUF:
-        return otlp_counts.of_protobuf(body, Allowance(MOST_VALUES))
-    return otlp_counts.of_json(_object(body))
+        return otlp_protobuf.data_points(body, Allowance(MOST_VALUES))
+    return otlp_protobuf.data_points_of_json(_object(body))
 
 
 def _object(body: bytes) -> dict[str, Any]:

@@ -10,8 +10,9 @@ import zipfile
 
 import pytest
 
-from webapp.dumps import BadDump, TooLarge, packing, sniff
+from webapp.dumps import BadDump, TooLarge, sniff
 from webapp.dumps.archive_members import MOST_MEMBERS
+from webapp.dumps.spool import zipfile as zstd_zipfile
 
 CHAT = json.dumps([{"role": "user", "content": "Hi"}])
 RUN = json.dumps([{"task_id": 1, "trial": 2, "traj": [{"role": "assistant", "content": "A"}]}])
@@ -190,7 +191,7 @@ def test_an_eval_file_among_others(got):
 
 def test_zstd_within_a_zip_and_what_a_mac_writes_beside_files(got):
     out = io.BytesIO()
-    with packing.zipfile.ZipFile(out, "w", packing.zipfile.ZIP_ZSTANDARD) as archive:
+    with zstd_zipfile.ZipFile(out, "w", zstd_zipfile.ZIP_ZSTANDARD) as archive:
         archive.writestr("a.jsonl", '{"role": "user", "content": "q"}\n{"role": "assistant", "content": "A"}\n')
         archive.writestr("__MACOSX/._a.jsonl", b"\0\5\26\7")
         archive.writestr(".DS_Store", b"\0\0\0\1Bud1")

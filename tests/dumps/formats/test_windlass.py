@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from webapp.dumps.formats._windlass import decoded, kind_of
+from webapp.dumps.formats.windlass import decoded, kind_of
 
 AGENT = {
     "timestamp": 1764772931.5,

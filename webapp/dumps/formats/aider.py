@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.entries import Entries, Entry
+from webapp.dumps.documents import Entries, Entry
 from webapp.dumps.messages.turns import event_turns, text_turns
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Cut, too_long

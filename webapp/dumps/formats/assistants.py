@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.entries import Entries, entry_or_problem
+from webapp.dumps.documents import Entries, entry_or_problem
 from webapp.dumps.messages.pieces import Path, Piece, as_json, call, content
 from webapp.dumps.messages.thread_events import sse_events, whole_messages
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of
-from webapp.dumps.spilled_entries import microseconds, spilled
+from webapp.dumps.sessions import entries_of, microseconds, spilled
 from webapp.dumps.stream import DocumentMember, Item, walk
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
 
 _OBJECTS = ("thread.message", "thread.run", "thread.run.step")
 _ENDS = ("completed", "incomplete", "failed", "cancelled", "expired", "requires_action")

@@ -6,8 +6,7 @@ from itertools import chain
 from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.documents import with_list
-from webapp.dumps.entries import Entries, nested
+from webapp.dumps.documents import Entries, nested, with_list
 from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, content, joined
 from webapp.dumps.messages.turns import each_filled, each_with, result_turns, turns_of, with_usage

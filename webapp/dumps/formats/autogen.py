@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.entries import entry_or_problem, nested
+from webapp.dumps.documents import entry_or_problem, nested
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.pieces import Path, Piece, content
 from webapp.dumps.messages.repetition import noted_answers
@@ -16,8 +16,7 @@ from webapp.dumps.messages.turns import each_filled, event_turns, turns_of, unpl
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.sqlite_tables import opened_tables, plain
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, id_text, text
+from webapp.dumps.values import as_list, as_object, id_text, moment, text
 
 _CONTEXT = ("SystemMessage", "UserMessage", "AssistantMessage", "FunctionExecutionResultMessage")
 _SAID = ("TextMessage", "StopMessage", "HandoffMessage", "MultiModalMessage", "StructuredMessage")

@@ -10,10 +10,8 @@ from webapp.dumps.messages.langchain import plain_messages
 from webapp.dumps.messages.pieces import as_json, text_or_json
 from webapp.dumps.messages.requests import as_request
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, result_turns, text_turns, with_usage
-from webapp.dumps.sessions import page_entries
-from webapp.dumps.spilled_entries import by_time
-from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_list, as_object, first_id, first_text, text
+from webapp.dumps.sessions import by_time, page_entries
+from webapp.dumps.values import as_list, as_object, first_id, first_moment, first_text, text
 
 _MODEL_SPANS = ("llm", "completion")
 

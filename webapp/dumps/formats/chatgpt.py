@@ -6,13 +6,12 @@ from typing import Any
 
 from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.branches import BranchedConversation, tree_entries
-from webapp.dumps.json_texts import long_texts
+from webapp.dumps.json_path import long_texts
 from webapp.dumps.messages.pieces import Path, Piece, joined
 from webapp.dumps.messages.turns import each_filled, event_turns, turns_of
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_id, id_text, text
+from webapp.dumps.values import as_list, as_object, first_id, id_text, moment, text
 
 _THOUGHTS = ("thoughts", "reasoning_recap")
 _TEXTS = ("text", "result", "content", "user_instructions", "user_profile", "model_set_context")

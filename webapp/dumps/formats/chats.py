@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.entries import Entries, entry_or_problem
-from webapp.dumps.json_texts import long_texts
-from webapp.dumps.messages.speakers import SAID, is_chat, speaker, spoken
+from webapp.dumps.documents import Entries, entry_or_problem
+from webapp.dumps.json_path import long_texts
+from webapp.dumps.messages.named_texts import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.turns import each_filled, message_turns, unplaced
 from webapp.dumps.records import Problem, changed
 from webapp.dumps.sessions import entries_of
-from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_list, as_object, first_id, first_text
+from webapp.dumps.values import as_list, as_object, first_id, first_moment, first_text
 
 _IDS = (
     *("conversation_id", "conversationId", "session_id", "sessionId", "chat_id", "chatId", "thread_id", "uuid", "id"),

@@ -10,8 +10,7 @@ from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.turns import each_with, error_turns, event_turns, message_turns, spent
 from webapp.dumps.records import Kind, changed
 from webapp.dumps.sessions import document_session, grouped
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_object, first_text, id_text, text
+from webapp.dumps.values import as_object, first_text, id_text, moment, text
 from webapp.text_hash import text_hash
 
 _LINE_KEYS = (

@@ -22,7 +22,7 @@ from webapp.dumps.messages.pieces import Path, Piece, block
 from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionOf, grouped
-from webapp.dumps.turn_window import Side
+from webapp.dumps.turn_reader import Side
 from webapp.dumps.values import as_object, id_text, text
 
 _TYPES = ("session_meta", "turn_context", "event_msg", "response_item", "compacted")

@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.entries import Entries, nested
+from webapp.dumps.documents import Entries, nested
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import error_turns, event_turns, turns_of, with_usage
 from webapp.dumps.records import Problem

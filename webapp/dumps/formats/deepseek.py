@@ -9,8 +9,7 @@ from webapp.dumps.branches import BranchedConversation, tree_entries
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import each_filled, event_turns, message_turns, turns_of
 from webapp.dumps.sessions import each_session, entries_of
-from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_list, as_object, first_id, id_text, text
+from webapp.dumps.values import as_list, as_object, first_id, first_moment, id_text, text
 
 _ROLES = {"REQUEST": "user", "RESPONSE": "assistant", "THINK": "assistant"}
 

@@ -10,8 +10,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import is_answer, unanswered
 from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed_body
 from webapp.dumps.messages.turns import each_filled, error_turns, filled, spent, with_once
-from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_list, as_object, first_text
+from webapp.dumps.values import as_list, as_object, first_moment, first_text
 
 _REQUESTS = (
     *("request", "req", "request_body", "requestBody", "request_json", "llm_request", "llm_input", "sent", "call"),

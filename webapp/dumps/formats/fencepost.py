@@ -9,8 +9,7 @@ from webapp import jsontext
 from webapp.dumps import reading
 from webapp.dumps.base import Context, DumpHead, Entry, Format, Source
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.documents import with_list
-from webapp.dumps.entries import id_problem
+from webapp.dumps.documents import id_problem, with_list
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn
 from webapp.dumps.values import as_object, id_text, text
 

@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.documents import whole_document
-from webapp.dumps.entries import joined_runs
+from webapp.dumps.documents import joined_runs, whole_document
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turn_values import each_filled, each_with, with_usage
 from webapp.dumps.messages.turns import error_turns, event_turns, note_unknown_kind, result_turns, text_turns, turns_of
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import grouped
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_text, text
+from webapp.dumps.values import as_list, as_object, first_text, moment, text
 
 _BAD_CALL = "invalid_tool_params"
 

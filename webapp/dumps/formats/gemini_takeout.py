@@ -6,8 +6,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.messages.turns import event_turns, text_turns
-from webapp.dumps.sessions import entries_of
-from webapp.dumps.spilled_entries import by_time
+from webapp.dumps.sessions import by_time, entries_of
 from webapp.dumps.values import as_list, as_object, text
 
 _APPS = ("Gemini", "Bard")

@@ -6,8 +6,7 @@ import re
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.documents import inner_list
-from webapp.dumps.entries import objects
+from webapp.dumps.documents import inner_list, objects
 from webapp.dumps.messages.http import HttpExchange, body_text, http_turns, speaks_of_models
 from webapp.dumps.records import Problem
 from webapp.dumps.values import as_list, as_object, text

@@ -9,8 +9,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.http import HttpExchange, body_of, http_turns, is_recorded, recorded, speaks_of_models
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, unplaced
 from webapp.dumps.sessions import document_session
-from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_object, first_text, text
+from webapp.dumps.values import as_object, first_moment, first_text, text
 
 _PLACES = ("uri", "url")
 _REQUESTS = ("request", "request_body", "body")

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Entries, Entry, PlacedTurn, Sessions, Source
-from webapp.dumps.entries import RepeatedIds, nested
+from webapp.dumps.documents import RepeatedIds, nested
 from webapp.dumps.formats.otlp import Otlp, Trace
 from webapp.dumps.messages.turns import unplaced
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import page_entries
-from webapp.dumps.spilled_entries import by_time
+from webapp.dumps.sessions import by_time, page_entries
 from webapp.dumps.values import as_list, as_object, first_id, id_text, text
 
 _SESSIONS = (

@@ -11,8 +11,7 @@ from webapp.dumps.messages.turn_values import each_filled, unplaced, with_usage
 from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, turns_of
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import SessionEntries, Sessions, grouped
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_text, number, text
+from webapp.dumps.values import as_list, as_object, first_text, moment, number, text
 
 _TYPES = (
     *("TurnBegin", "SteerInput", "TurnEnd", "StepBegin", "StepInterrupted", "CompactionBegin", "CompactionEnd"),

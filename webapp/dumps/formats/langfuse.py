@@ -7,8 +7,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.decoding import json_or_none, kind_of
-from webapp.dumps.documents import with_list
-from webapp.dumps.entries import nested
+from webapp.dumps.documents import nested, with_list
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import is_message, unwrapped
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
@@ -17,10 +16,8 @@ from webapp.dumps.messages.requests import as_request
 from webapp.dumps.messages.turn_values import each_with, spent, unplaced, with_once
 from webapp.dumps.messages.turns import event_turns, note_unknown_kind, result_turns, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of, page_entries
-from webapp.dumps.spilled_entries import by_time
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_id, text
+from webapp.dumps.sessions import by_time, entries_of, page_entries
+from webapp.dumps.values import as_list, as_object, first_id, moment, text
 
 _BESIDE_ANSWERS = ("finish_reason", "finishReason", "usage_metadata", "usageMetadata", "stop_reason", "usage")
 """what a provider's body says beside its answer"""

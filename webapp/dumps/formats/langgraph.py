@@ -13,8 +13,7 @@ from webapp.dumps.formats.langchain import LangChain
 from webapp.dumps.messages.langchain import is_message, unwrapped
 from webapp.dumps.msgpack_values import BadMsgpack, decoded
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of
-from webapp.dumps.spilled_entries import spilled
+from webapp.dumps.sessions import entries_of, spilled
 from webapp.dumps.sqlite_tables import opened_tables
 from webapp.dumps.values import as_list, as_object, first_id, id_text
 

@@ -12,8 +12,7 @@ from webapp.dumps.messages.langchain import generations_body, is_message, plain_
 from webapp.dumps.messages.turn_values import each_filled, unplaced, with_usage
 from webapp.dumps.messages.turns import error_turns, event_turns, note_unknown_kind, result_turns
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import page_entries
-from webapp.dumps.spilled_entries import by_time
+from webapp.dumps.sessions import by_time, page_entries
 from webapp.dumps.values import as_list, as_object, first_id, first_text, text
 
 _THREADS = ("thread_id", "session_id", "conversation_id")

@@ -17,9 +17,8 @@ from webapp.dumps.messages.printed import printed_objects, unprinted
 from webapp.dumps.messages.turns import each_filled, text_turns, unplaced
 from webapp.dumps.records import Problem
 from webapp.dumps.source import LONGEST_LINE, Cut, too_long
-from webapp.dumps.speech import is_speech
-from webapp.dumps.times import moment
-from webapp.dumps.unread import UnreadText
+from webapp.dumps.unread import UnreadText, is_speech
+from webapp.dumps.values import moment
 
 _TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
 _LED_OBJECT = re.compile(

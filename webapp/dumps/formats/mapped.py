@@ -8,20 +8,17 @@ from itertools import chain
 from typing import Any, cast, get_args
 
 from webapp.dumps.base import BadEntry, Context, Conversation, DumpHead, Format, PlacedTurn, Source
-from webapp.dumps.documents import with_list
-from webapp.dumps.entries import Entries, Entry, objects
+from webapp.dumps.documents import Entries, Entry, objects, with_list
 from webapp.dumps.json_path import BadPath, JsonPath, each_at, parse_each, parse_path, value_at
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.repetition import noted_answers
 from webapp.dumps.messages.turns import each_filled, role_of, unplaced
 from webapp.dumps.records import BadDump, Kind, Problem, Turn
-from webapp.dumps.sessions import SessionEntries, Sessions, entries_of, grouped
-from webapp.dumps.spilled_entries import spilled
+from webapp.dumps.sessions import SessionEntries, Sessions, entries_of, grouped, spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.stream import walk
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, id_text, number, text, whole
+from webapp.dumps.values import as_list, id_text, moment, number, text, whole
 
 _KINDS = get_args(Kind)
 _BY_ROLE: dict[str, Kind] = {"user": "prompt", "system": "prompt", "developer": "prompt", "tool": "tool_result"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.entries import nested
+from webapp.dumps.documents import nested
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import generations_body
 from webapp.dumps.messages.pieces import speaks, text_or_json
@@ -17,8 +17,7 @@ from webapp.dumps.messages.turns import error_turns, event_turns, note_unknown_k
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.spans.attributes import id_hex
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_id, text
+from webapp.dumps.values import as_list, as_object, first_id, moment, text
 
 _MODELS = ("CHAT_MODEL", "LLM")
 _TYPES = (

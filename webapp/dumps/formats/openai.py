@@ -7,8 +7,7 @@ from itertools import chain
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.documents import whole_document, with_list
-from webapp.dumps.entries import id_problem, nested
+from webapp.dumps.documents import id_problem, nested, whole_document, with_list
 from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.http import is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
@@ -19,8 +18,7 @@ from webapp.dumps.messages.turns import each_filled, error_turns, message_turns,
 from webapp.dumps.records import Problem
 from webapp.dumps.session_keys import mentions_keys
 from webapp.dumps.sessions import each_session, entries_of
-from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_list, as_object, first_text, id_text, text, whole
+from webapp.dumps.values import as_list, as_object, first_moment, first_text, id_text, text, whole
 
 _IDS = ("session_id", "conversation_id", "thread_id", "id", "custom_id")
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")

@@ -11,17 +11,14 @@ from typing import Any
 from webapp.dumps.archive_members import of_zip
 from webapp.dumps.base import NATIVE, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import with_list
-from webapp.dumps.entries import Entries, Entry, nested
+from webapp.dumps.documents import Entries, Entry, nested, with_list
+from webapp.dumps.messages.beside import stop
 from webapp.dumps.messages.pieces import Piece
-from webapp.dumps.messages.stops import stop
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Problem, changed
-from webapp.dumps.sessions import each_session, entries_of, grouped
-from webapp.dumps.spilled_entries import microseconds, spilled
+from webapp.dumps.sessions import each_session, entries_of, grouped, microseconds, spilled
 from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
 
 _STORED = re.compile(r"(?:^|/)(session|message|part)/[^/]+/[^/]+\.json$")
 

@@ -12,14 +12,13 @@ from typing import Any
 
 from webapp.dumps.archive_members import of_zip
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.entries import nested
+from webapp.dumps.documents import nested
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.pieces import Piece, as_json, content, joined, text_or_json
 from webapp.dumps.messages.turn_values import unplaced
 from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, result_turns, text_turns, turns_of
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import document_session, each_session, entries_of
-from webapp.dumps.spilled_entries import spilled
+from webapp.dumps.sessions import document_session, each_session, entries_of, spilled
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
 _SAYING = ("message", "finish", "think")

@@ -8,7 +8,7 @@ from typing import Any
 from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.branches import BranchedConversation, tree_entries
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.entries import Entry
+from webapp.dumps.documents import Entry
 from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, spent
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of

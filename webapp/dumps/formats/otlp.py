@@ -9,20 +9,16 @@ from typing import Any
 
 from webapp.dumps import otlp_protobuf
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.entries import Entries, Entry, RepeatedIds, entry_or_problem, objects
-from webapp.dumps.logged_twice import Twins
+from webapp.dumps.documents import Entries, Entry, RepeatedIds, entry_or_problem, objects
 from webapp.dumps.messages.turns import numbered
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import SpilledEntries, entries_of, spilled
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
-from webapp.dumps.spans.attributes import Attributes
+from webapp.dumps.spans.attributes import Attributes, is_bare, unread_in_log, unread_values
 from webapp.dumps.spans.requests import EntrySpan, opened_span
-from webapp.dumps.spans.unread_values import is_bare, unread_in_log, unread_values
-from webapp.dumps.spilled_entries import SpilledEntries, spilled
 from webapp.dumps.stream import walk
-from webapp.dumps.turn_reader import SidedTurns, TurnReader
-from webapp.dumps.turn_window import Side
+from webapp.dumps.turn_reader import Side, SidedTurns, TurnReader, Twins
 from webapp.dumps.values import as_list, as_object, id_text
 
 _LISTS = ("resourceSpans", "resource_spans")

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import DumpHead, PlacedTurn, Sessions, Source
-from webapp.dumps.entries import RepeatedIds
+from webapp.dumps.documents import RepeatedIds
 from webapp.dumps.formats.otlp import Otlp, Trace
+from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.messages.turns import unplaced
-from webapp.dumps.python_repr import from_repr
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import page_entries
-from webapp.dumps.spilled_entries import by_time
+from webapp.dumps.sessions import by_time, page_entries
 from webapp.dumps.values import first_id, text
 
 _LONGEST_REPR = 16 * 1024 * 1024

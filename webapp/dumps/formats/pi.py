@@ -9,8 +9,7 @@ from webapp.dumps.branches import BranchedConversation
 from webapp.dumps.messages.pieces import Path, Piece, block, joined
 from webapp.dumps.messages.pieces import content as content_pieces
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, result_turns, turns_of, with_usage
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_object, id_text, text
+from webapp.dumps.values import as_object, id_text, moment, text
 
 _ROLES = ("user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary")
 _GROWING = ("message_start", "message_update", "turn_end")

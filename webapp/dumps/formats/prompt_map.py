@@ -6,7 +6,7 @@ from typing import Any
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.entries import Entries
+from webapp.dumps.documents import Entries
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.stream import DocumentMember, walk
 

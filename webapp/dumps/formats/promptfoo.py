@@ -6,8 +6,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import inner_list
-from webapp.dumps.entries import objects
+from webapp.dumps.documents import inner_list, objects
 from webapp.dumps.messages.pieces import call, text_or_json
 from webapp.dumps.messages.turns import error_turns, text_turns, turns_of, with_usage
 from webapp.dumps.sessions import entries_of

@@ -6,15 +6,13 @@ from typing import Any
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.documents import whole_document
-from webapp.dumps.entries import nested
+from webapp.dumps.documents import nested, whole_document
 from webapp.dumps.messages.pieces import Path, Piece, as_json, text_or_json
 from webapp.dumps.messages.turn_values import each_filled, with_usage
 from webapp.dumps.messages.turns import error_turns, event_turns, result_turns, text_turns, turns_of
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, each_session, entries_of
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_id, text
+from webapp.dumps.values import as_list, as_object, first_id, moment, text
 
 _IDS = ("session_id", "conversation_id", "thread_id", "run_id", "id")
 _LISTS = ("messages", "all_messages", "new_messages", "message_history", "history")

@@ -9,8 +9,7 @@ from typing import Any, get_args
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.records import Kind, Problem, Turn, changed
 from webapp.dumps.sessions import grouped
-from webapp.dumps.times import moment
-from webapp.dumps.values import first_text, number, text, whole
+from webapp.dumps.values import first_text, moment, number, text, whole
 
 _KINDS = get_args(Kind)
 _MARK = "recorded_at"

@@ -13,8 +13,7 @@ from webapp.dumps.messages.printed import is_printed, unprinted
 from webapp.dumps.messages.turns import each_filled, turns_of
 from webapp.dumps.records import Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, lines
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
 
 _PROMPT_HISTORY = {"session_id", "ts", "text"}
 """the keys of Codex' history.jsonl, in which no model speaks"""

@@ -8,7 +8,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.documents import with_list
 from webapp.dumps.messages.turns import each_filled, event_turns, text_turns
-from webapp.dumps.spilled_entries import by_time
+from webapp.dumps.sessions import by_time
 from webapp.dumps.values import as_list, as_object, first_text, text
 
 _BOT = ("bot_id", "bot_profile")

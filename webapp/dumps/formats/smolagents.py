@@ -10,8 +10,7 @@ from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.turn_values import each_filled, spent, with_once
 from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, result_turns, text_turns, turns_of
 from webapp.dumps.records import changed
-from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_list, as_object, first_text, text
+from webapp.dumps.values import as_list, as_object, first_moment, first_text, text
 
 _UNPARSED = "AgentParsingError"
 """the error of a text in which the agent's parser found no code and no call"""

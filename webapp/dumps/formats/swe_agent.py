@@ -8,8 +8,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.documents import members
-from webapp.dumps.entries import entry_or_problem, objects
+from webapp.dumps.documents import entry_or_problem, members, objects
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, message_turns, text_turns
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.stream import DocumentMember, Item, ListStart, walk

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.documents import with_list
-from webapp.dumps.entries import nested
+from webapp.dumps.documents import nested, with_list
 from webapp.dumps.messages.pieces import call, text_or_json
 from webapp.dumps.messages.turns import event_turns, message_turns, with_usage
 from webapp.dumps.records import Problem

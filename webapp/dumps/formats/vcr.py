@@ -10,7 +10,7 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTur
 from webapp.dumps.documents import with_list
 from webapp.dumps.messages.http import http_turns, of_models, recorded
 from webapp.dumps.records import Problem
-from webapp.dumps.yaml_items import items
+from webapp.dumps.yaml_values import items
 
 _LISTS = ("interactions", "http_interactions")
 """vcrpy's, and Ruby's"""

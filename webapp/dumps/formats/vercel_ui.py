@@ -9,8 +9,7 @@ from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessio
 from webapp.dumps.messages.pieces import Path, Piece, block
 from webapp.dumps.messages.turns import each_filled, turns_of
 from webapp.dumps.sessions import document_session, each_list, entries_of
-from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_list, as_object, first_text, text
+from webapp.dumps.values import as_list, as_object, first_moment, first_text, text
 
 _IDS = ("session_id", "chatId", "chat_id", "id")
 

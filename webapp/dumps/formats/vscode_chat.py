@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.entries import nested
+from webapp.dumps.documents import nested
 from webapp.dumps.messages.pieces import Piece, call
 from webapp.dumps.messages.turns import error_turns, text_turns, turns_of
 from webapp.dumps.records import Problem

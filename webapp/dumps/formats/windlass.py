@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, cast
 
-from webapp.dumps.base import Context, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
-from webapp.dumps.documents import with_list
-from webapp.dumps.entries import id_problem
-from webapp.dumps.formats import _windlass
-from webapp.dumps.logged_twice import Twins
-from webapp.dumps.records import Problem
+from webapp.dumps.base import Context, Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
+from webapp.dumps.documents import id_problem, with_list
+from webapp.dumps.messages.printed import from_repr
+from webapp.dumps.records import Kind, Problem, Turn, changed
 from webapp.dumps.sessions import each_list, grouped
-from webapp.dumps.turn_reader import SidedTurns, TurnReader
-from webapp.dumps.values import id_text, text
+from webapp.dumps.turn_reader import LAST_RESPONSE, Side, SidedTurns, TurnReader, Twins
+from webapp.dumps.values import as_object, id_text, moment, number, text, whole
 
 HOME = "windlass-strict"
 _FIRST_FIELDS = {"timestamp", "session_id", "role", "content", "metadata"}
@@ -44,11 +43,11 @@ class Windlass(Format):
             yield session if isinstance(session, Problem) else replace(session, home=HOME)
 
     def reader(self, context: Context) -> TurnReader:
-        log = _windlass.WindlassLog(parquet=context.get("source") == "parquet")
+        log = WindlassLog(parquet=context.get("source") == "parquet")
         return TurnReader(log, twins=Twins(), failures=None)
 
     def sided_turns(self, entries: Iterable[Entry | Problem], reader: TurnReader) -> SidedTurns:
-        return _windlass.turns(entries, cast("_windlass.WindlassLog", reader.conversation))
+        return turns(entries, cast("WindlassLog", reader.conversation))
 
 
 plugin = Windlass()
@@ -107,3 +106,173 @@ def _counted(entries: Entries, count_said: Any) -> Entries:
         yield entry
     if sound and isinstance(count_said, int) and count_said != count:
         yield Problem("entry_count", f"the dump says {count_said} entries and holds {count}")
+
+
+_TYPES: dict[Kind, tuple[str, ...]] = {
+    "response": ("agent", "turn_output"),
+    "error": ("validation_error", "error"),
+    "tool_result": ("tool", "tool_result"),
+    "prompt": ("user", "system", "turn_input"),
+}
+_ROLES: dict[Kind, tuple[str, ...]] = {
+    "response": ("assistant", "agent"),
+    "prompt": ("user", "system"),
+    "tool_result": ("tool", "tool_result"),
+    "error": ("json_parse_error", "validation_error", "error"),
+}
+_BY_TYPE = {name: kind for kind, names in _TYPES.items() for name in names}
+_BY_ROLE = {name: kind for kind, names in _ROLES.items() for name in names}
+_EVENTS = (
+    *("phase", "turn", "cascade", "cost_update", "soundings"),
+    *("sounding_attempt", "winner", "threshold", "link", "log"),
+)
+_EVENT_BEGINNINGS = ("reforge", "ward", "pre_ward", "post_ward", "schema_validation")
+_SIDES: dict[tuple[str, str], Side] = {
+    ("agent", "agent"): ("response", 0),
+    ("turn_output", "assistant"): ("response", 1),
+    ("validation_error", "user"): ("error", 0),
+    ("validation_error", "json_parse_error"): ("error", 1),
+    ("tool", "tool_result"): ("tool_result", 0),
+    ("tool_result", "tool"): ("tool_result", 1),
+}
+_LONGEST_REPR = 100_000
+
+
+@dataclass(slots=True)
+class WindlassLog(Conversation):
+    """`entry` counts the entries; `parquet` says whether they are those of its parquet fallback."""
+
+    parquet: bool = False
+
+
+def turns(entries: Iterable[Entry | Problem], log: WindlassLog) -> Iterator[tuple[Turn | Problem, Side | None]]:
+    """Each entry as a turn, with the side of the pair that it may be half of (see `twins`)."""
+    for entry in entries:
+        if isinstance(entry, Problem):
+            yield entry, None
+            continue
+        node, role = _word(entry[1].get("node_type")), _word(entry[1].get("role"))
+        turn, side = _turn(log.entry, entry[1], node, role, log.parquet), _SIDES.get((node, role))
+        yield turn, side
+        for call in _calls(turn):
+            yield call, side and ("tool_call", side[1])
+        log.entry += 1
+
+
+def _turn(count: int, entry: dict[str, Any], node: str, role: str, parquet: bool) -> Turn:
+    kind = kind_of(node, role)
+    metadata = as_object(decoded(_first(entry, "metadata", "metadata_json")))
+    calls = decoded(_first(entry, "tool_calls", "tool_calls_json"))
+    raw, raw_at = _raw(entry, kind, parquet)
+    if raw_at:
+        entry[str(raw_at[0])] = None
+    return Turn(
+        entry=count,
+        kind=kind,
+        raw=raw,
+        raw_at=raw_at,
+        role=role or None,
+        agent=text(metadata.get("tool")) if kind == "tool_result" else None,
+        model=text(entry.get("model")),
+        phase=text(_first(entry, "phase_name", "cell_name")),
+        sounding=whole(_first(entry, "sounding_index", "take_index")),
+        round=_either(entry, metadata, "turn_number"),
+        attempt=_either(entry, metadata, "attempt_number"),
+        parent=text(entry.get("parent_id")),
+        tool_calls=calls if isinstance(calls, list) and calls else None,
+        answers=LAST_RESPONSE if kind == "error" and node != "error" else None,
+        sent_at=moment(_first(entry, "timestamp", "timestamp_iso")),
+        tokens_in=whole(entry.get("tokens_in")),
+        tokens_out=whole(entry.get("tokens_out")),
+        cost=number(entry.get("cost")),
+        source=entry,
+        most_rounds=whole(metadata.get("max_turns")) if kind == "event" else None,
+    )
+
+
+def _calls(turn: Turn) -> Iterator[Turn]:
+    """The arguments of a response's calls, of those that its provider's API gave as a text of JSON."""
+    for call in turn.tool_calls or () if turn.kind == "response" else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict) and isinstance(arguments := function.get("arguments"), str):
+            about: dict[str, Any] = {"agent": text(function.get("name")), "tool_calls": [call], "source": None}
+            spent: dict[str, Any] = {"tokens_in": None, "tokens_out": None, "cost": None}
+            yield changed(turn, kind="tool_call", raw=arguments, raw_at=None, answers=None, **about, **spent)
+
+
+def kind_of(node: str, role: str) -> Kind:
+    """The kind of an entry by its `node_type`; where that is null, unknown or neutral, by its role."""
+    if node.startswith("schema_validation") and ("fail" in node or "error" in node):
+        return "error"
+    if node in _BY_TYPE:
+        return _BY_TYPE[node]
+    if node in _EVENTS or node.startswith(_EVENT_BEGINNINGS):
+        return "event"
+    return _BY_ROLE.get(role, "event")
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _first(entry: dict[str, Any], *names: str) -> Any:
+    """The first of these fields that is neither missing, null nor NaN."""
+    for name in names:
+        value = entry.get(name)
+        if value is not None and value == value:
+            return value
+    return None
+
+
+def _either(entry: dict[str, Any], metadata: dict[str, Any], name: str) -> int | None:
+    """A whole number of the entry, else of its metadata."""
+    count = whole(entry.get(name))
+    return whole(metadata.get(name)) if count is None else count
+
+
+def _raw(entry: dict[str, Any], kind: Kind, parquet: bool) -> tuple[str | None, tuple[str | int, ...] | None]:
+    """The text of an entry, and where it stands word for word."""
+    for name in ("content", "content_json"):
+        value = _first(entry, name)
+        if isinstance(value, str):
+            unwrap = name == "content_json" or (value[:1] == '"' and (parquet or _strings_are_json(entry)))
+            inner = json_text(value) if unwrap else None
+            if isinstance(inner, str):
+                return inner, None
+            if name == "content" or inner is not None:
+                return value, (name,)
+        elif value is not None:
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":")), None
+    return (_answer(decoded(_first(entry, "full_response_json"))), None) if kind == "response" else (None, None)
+
+
+def _strings_are_json(entry: dict[str, Any]) -> bool:
+    """Whether this entry comes from the parquet fallback, where every structured field is JSON text."""
+    return isinstance(entry.get("metadata"), str) or isinstance(entry.get("tool_calls"), str)
+
+
+def _answer(response: Any) -> str | None:
+    """The text of a whole logged response, where the entry itself holds none."""
+    try:
+        content = response["choices"][0]["message"]["content"]
+    except (KeyError, IndexError, TypeError):
+        return None
+    return content if isinstance(content, str) else None
+
+
+def json_text(value: str) -> Any:
+    """What a JSON text says; None where it is none."""
+    try:
+        return json.loads(value, strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def decoded(value: Any) -> Any:
+    """A structured field: as it is, or read from JSON text, or from the Python repr of older logs."""
+    if not isinstance(value, str):
+        return value
+    parsed = json_text(value)
+    if parsed is None and value[:1] in ("{", "["):
+        return from_repr(value, _LONGEST_REPR)
+    return parsed

@@ -1,59 +1,178 @@
-"""What an entry, or its session, says beside its messages: what was declared, who served, and why the model stopped."""
+"""What stands beside messages: why the model stopped, who served it, and whether a result is an error."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
-from webapp.dumps.messages.hosts import hosts_of, says_error
-from webapp.dumps.messages.stops import stop_of
-from webapp.dumps.messages.turn_values import PlacedTurn
-from webapp.dumps.messages.turns import Conversation
-from webapp.dumps.records import Stop, changed
+from webapp.dumps.records import Stop
+from webapp.dumps.values import as_list, as_object, text
 
-_GOOD = ("complete", "tool_call")
-_ASKING = ("prompt", "tool_result")
+REASONS = {
+    "complete": ("stop", "end_turn", "stop_sequence", "completed", "complete", "eos", "eos_token", "end", "finished"),
+    "tool_call": (
+        *("tool_calls", "tool_call", "tool_use", "tool-calls", "function_call", "tool_use_requested", "tooluse"),
+        "tool-use",
+        "function_calls",
+    ),
+    "length": (
+        *("length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "maxtokens"),
+        *("max_completion_tokens", "max_new_tokens", "incomplete_length", "error_max_tokens"),
+    ),
+    "filtered": (
+        *("content_filter", "content-filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"),
+        *(
+            "guardrail_intervened",
+            "content_filtered",
+            "image_safety",
+            "language",
+            "error_toxic",
+            "filtered",
+            "model_armor",
+        ),
+    ),
+    "refused": ("refusal", "refused"),
+    "malformed": (
+        *("malformed_function_call", "malformed_tool_use", "malformed_model_output", "unexpected_tool_call"),
+        *("invalid_tool_call", "malformed_response"),
+    ),
+    "context": ("model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"),
+    "paused": ("pause_turn", "paused"),
+    "error": ("error", "failed", "cancelled", "canceled", "aborted", "abort"),
+}
+"""each reason with the providers' words for it, in lower case"""
+_BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
+_NOTHING = ("", "null", "none", "unspecified", "finish_reason_unspecified", "in_progress", "queued")
+_KEYS = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
+_REASONS = ("response", "message", "output", "choices", "candidates", "response_metadata", "kwargs", "data")
+_DEPTH = 5
 
 
-def _capped(turns: list[PlacedTurn]) -> list[PlacedTurn]:
-    """An answer that has exactly as many tokens as it may have was cut, whatever else the log says of it."""
-    caps = [turn.declared.get("max_tokens") for turn, _ in turns if turn.tokens_out and turn.declared]
-    spent = [turn.tokens_out for turn, _ in turns if turn.tokens_out and turn.declared]
-    if not caps or caps[0] != spent[0]:
-        return turns
-    return [
-        (changed(turn, stop=Stop("length", turn.stop.said)), path)
-        if turn.stop is not None and turn.stop.reason in _GOOD
-        else (turn, path)
-        for turn, path in turns
-    ]
+def stop(word: Any) -> Stop | None:
+    """The reason that a provider's word means; None for a word that says nothing."""
+    if isinstance(word, dict):  # Vercel's newer SDK has both words
+        word = word.get("raw") or word.get("unified")
+    if not isinstance(word, str) or word.lower() in _NOTHING:
+        return None
+    plain = word.lower().removeprefix("finish_reason_").rpartition(".")[2]
+    return Stop(_BY_WORD.get(plain) or _BY_WORD.get(plain.replace("-", "_"), "other"), word)
 
 
-def told_beside(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Conversation) -> list[PlacedTurn]:
-    """`turns` of an entry with what stands beside them, where no request or body has said it.
+def stop_of(value: Any, depth: int = _DEPTH) -> Stop | None:
+    """What a body, one of its choices, or an entry that holds one says; None where it does not say."""
+    if isinstance(value, list):
+        value = value[0] if value else None
+    if not isinstance(value, dict) or depth == 0:
+        return None
+    for key in _KEYS:
+        if found := stop(value.get(key)):
+            refused = as_object(value.get("message")).get("refusal") or value.get("refusal")
+            return Stop("refused", found.said) if found.reason == "complete" and text(refused) else found
+    if found := stop(as_object(value.get("incomplete_details")).get("reason")):
+        return found
+    if value.get("object") == "response" and (found := stop(value.get("status"))):
+        refused = any(_refuses(item) for item in as_list(value.get("output")))
+        return Stop("refused", found.said) if refused and found.reason == "complete" else found
+    return next((found for key in _REASONS if (found := stop_of(value.get(key), depth - 1))), None)
 
-    What the entry says is said of its answer alone, behind whatever it repeats of the conversation; what the session
-    declares holds for all of it.
-    """
-    turns = _capped(turns)
-    hosts, conversation.hosts = [*conversation.hosts, *hosts_of(entry)], []
-    host = min(hosts or conversation.hosts_always, default=(0, None))[1]
-    is_error = says_error(entry) if any(turn.kind == "tool_result" for turn, _ in turns) else None
-    answers = [turn for turn, _ in turns if turn.written_by_model]
-    why = stop_of(entry) if answers and not any(turn.stop for turn in answers) else None
-    is_declared = any(turn.declared for turn, _ in turns)
-    declared = None if is_declared else conversation.declared_beside
-    everywhere = None if is_declared else conversation.declared_always
-    if why is None and declared is None and everywhere is None and host is None and is_error is None:
-        return turns
-    asked = max((place for place, (turn, _) in enumerate(turns) if turn.kind in _ASKING), default=-1)
-    told: list[PlacedTurn] = []
-    for place, (turn, path) in enumerate(turns):
-        is_answer = place > asked
-        values: dict[str, Any] = {"declared": everywhere}
-        if is_answer:
-            values = {"declared": declared or everywhere, "stop": why, "host": turn.host or host}
-        if turn.kind == "tool_result" and turn.is_error is None:
-            turn = changed(turn, is_error=is_error)
-        new = {name: value for name, value in values.items() if value is not None} if turn.written_by_model else {}
-        told.append((changed(turn, **new) if new else turn, path))
-    return told
+
+def _refuses(item: Any) -> bool:
+    return any(as_object(part).get("type") == "refusal" for part in as_list(as_object(item).get("content")))
+
+
+_PROVIDERS = (
+    *("provider", "provider_name", "providerName", "llm_provider", "custom_llm_provider", "model_provider"),
+    *("providerID", "providerId", "provider_id", "modelProvider"),
+)
+_BASES = ("base_url", "baseURL", "baseUrl", "api_base", "apiBase", "endpoint", "server_url", "openai_api_base")
+_URLS = ("url", "uri", "target_url", "request_url")
+_ADDRESSES = ("server.address", "server_address")
+_VENDORS = ("ls_provider", "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider")
+_PRINTS = ("system_fingerprint", "systemFingerprint", "gen_ai.openai.response.system_fingerprint")
+_RANKS = {
+    key: rank for rank, keys in enumerate((_PROVIDERS, _BASES, _URLS, _ADDRESSES, _VENDORS, _PRINTS)) for key in keys
+}
+"""what names a host, by how sure that is: the lowest wins"""
+_OF_URL = (1, 2)
+_NAMED = frozenset(_RANKS)
+_INTO = (
+    *("request", "response", "body", "message", "metadata", "response_metadata", "responseMetadata", "extra", "info"),
+    *("kwargs", "params", "litellm_params", "hidden_params", "_hidden_params", "invocation_params", "attributes"),
+    *("model_parameters", "modelParameters", "config", "client", "payload", "outputs", "raw_response"),
+)
+_RESULTS = ("message", "content", "result", "toolResult")
+_MODEL_PATH = re.compile(r"/v\d|chat|completion|messages|responses|generat|converse|invoke|/models?/|/api/", re.I)
+_MOST, _LONGEST = 100, 200
+_WORD = re.compile(r"[\w][\w .:@/+-]*")
+
+
+Host = tuple[int, str]
+"""Who may have served a model, behind how sure that is: the lowest is the surest."""
+
+
+def hosts_of(entry: Any) -> list[Host]:
+    """The providers that an entry names, the addresses that were asked, and what is a sign of either."""
+    return [host for each in under(entry, _INTO) if not _NAMED.isdisjoint(each) for host in _named(each)]
+
+
+def asked_at(url: str) -> list[Host]:
+    """The address of a request to a model."""
+    host = address(url)
+    return [] if host is None else [(_OF_URL[0], host)]
+
+
+def _named(holder: dict[str, Any]) -> Iterator[Host]:
+    for key, rank in _RANKS.items():
+        value = holder.get(key)
+        if not isinstance(value, str) or not value or len(value) > 2_000:
+            continue
+        host = address(value, is_sure=rank == 1) if rank in _OF_URL else _word(value)
+        if host is not None:
+            yield rank, host
+
+
+def address(url: str, *, is_sure: bool = True) -> str | None:
+    """The host of a URL, with its port where it is named; None of what is none, or asks no model as far as is known."""
+    try:
+        parts = urlsplit(url if "://" in url else "")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if not host or not (is_sure or _MODEL_PATH.search(parts.path)):
+        return None
+    return _word(host if port in (None, 80, 443) else f"{host}:{port}")
+
+
+def _word(value: str) -> str | None:
+    return value if len(value) <= _LONGEST and _WORD.fullmatch(value) else None
+
+
+def says_error(entry: dict[str, Any]) -> bool | None:
+    """Whether each result of an entry is marked as an error; None where no mark says anything."""
+    marks = [mark for each in under(entry, _RESULTS) for mark in _marks(each)]
+    return all(marks) if marks else None
+
+
+def _marks(result: dict[str, Any]) -> Iterator[bool]:
+    for key in ("is_error", "isError"):
+        if isinstance(result.get(key), bool):
+            yield result[key]
+    if result.get("type") == "tool_result" and "is_error" not in result:
+        yield False
+    if result.get("status") == "error":
+        yield True
+
+
+def under(entry: Any, keys: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The entry and the objects that these keys lead to, in lists as well; some hundred of them."""
+    found: list[dict[str, Any]] = [entry] if isinstance(entry, dict) else []
+    for each in found:
+        for key in keys:
+            if (value := each.get(key)) is not None:
+                inner = value if isinstance(value, list) else (value,)
+                found.extend(item for item in inner[:_MOST] if isinstance(item, dict))
+        if len(found) >= _MOST:
+            break
+    return found

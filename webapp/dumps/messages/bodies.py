@@ -6,15 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.json_texts import long_texts
+from webapp.dumps.json_path import long_texts
+from webapp.dumps.messages.beside import hosts_of, stop_of
 from webapp.dumps.messages.declarations import declared_in
-from webapp.dumps.messages.hosts import hosts_of
 from webapp.dumps.messages.langchain import generations_body, is_message, unwrapped
 from webapp.dumps.messages.pieces import Path, Piece, block, content, pieces, text_or_json
 from webapp.dumps.messages.printed import is_printed, unprinted
 from webapp.dumps.messages.repetition import new_prompts, noted_answers
 from webapp.dumps.messages.requests import said_item
-from webapp.dumps.messages.stops import stop_of
 from webapp.dumps.messages.streams import is_event, put_together
 from webapp.dumps.messages.turns import (
     Conversation,
@@ -28,8 +27,7 @@ from webapp.dumps.messages.turns import (
     with_once,
 )
 from webapp.dumps.records import MODEL_KINDS, Stop, Turn, changed
-from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_list, as_object, first_text, text
+from webapp.dumps.values import as_list, as_object, first_moment, first_text, text
 
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
 """What Google says of a call that it could not read; of its text no more is left than the message."""

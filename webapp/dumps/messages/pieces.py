@@ -21,7 +21,7 @@ from webapp.dumps.messages.calls import Piece as Piece
 from webapp.dumps.messages.calls import as_json as as_json
 from webapp.dumps.messages.calls import call as call
 from webapp.dumps.messages.calls import text_or_json as text_or_json
-from webapp.dumps.speech import is_speech
+from webapp.dumps.unread import is_speech
 from webapp.dumps.values import as_list, as_object, first_text, text
 
 CONTENTS = ("blocks", "items", "segments", "contentParts")

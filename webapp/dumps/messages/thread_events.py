@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.entries import Entry
+from webapp.dumps.documents import Entry
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Cut, Source, too_long
 from webapp.dumps.values import as_list, as_object, id_text

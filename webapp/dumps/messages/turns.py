@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from webapp.dumps.messages.beside import Host
 from webapp.dumps.messages.histories import Histories
-from webapp.dumps.messages.hosts import Host
 from webapp.dumps.messages.pieces import Path, Piece, joined, pieces, text_or_json
 from webapp.dumps.messages.turn_values import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turn_values import each_filled as each_filled

@@ -13,10 +13,8 @@ from webapp.dumps.messages.turn_values import PlacedTurn, each_filled, each_with
 from webapp.dumps.messages.turns import Conversation, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.spans.attributes import Attributes, id_hex, parsed
-from webapp.dumps.spans.declarations import span_declares, span_host, span_stop
-from webapp.dumps.spans.requests import EntrySpan, blocks, flat_message, requested
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, text
+from webapp.dumps.spans.requests import EntrySpan, blocks, flat_message, requested, span_declares, span_host, span_stop
+from webapp.dumps.values import as_list, moment, text
 
 _VERCEL_TEXTS = ("ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object")
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "ai.response.model", "ai.model.id", "llm.model_name")

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp import jsontext
-from webapp.dumps.entries import Entry
+from webapp.dumps.documents import Entry
 from webapp.dumps.records import Problem
 from webapp.dumps.spans.attributes import id_hex, plain
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object
+from webapp.dumps.values import as_list, as_object, moment
 
 NO_TIME = -(2**62)
 """Where a span stands that does not say when it started: before all others."""

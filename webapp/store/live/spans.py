@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.entries import Entry
+from webapp.dumps.documents import Entry
 from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem
 

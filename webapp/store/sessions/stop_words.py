@@ -7,7 +7,7 @@ import json
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.dumps.messages.stops import stop
+from webapp.dumps.messages.beside import stop
 from webapp.store.models import Turn
 
 WORDS = {

@@ -10,7 +10,7 @@ from sqlalchemy import orm
 
 from webapp.contracts import Contract
 from webapp.contracts.learned import like_others
-from webapp.dumps.call_failures import call_id
+from webapp.dumps.turn_reader import call_id
 from webapp.store.models import MODEL_KINDS, Declaration, FacetValue, Session, SessionFacet, Turn, TurnContract
 
 _NEWEST, _LONGEST = 30, 1_000

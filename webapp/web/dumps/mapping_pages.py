@@ -9,7 +9,7 @@ from flask import Blueprint, Response, current_app, flash, redirect, render_temp
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.formats.mapped import FIELDS, BadMapping
-from webapp.dumps.json_texts import OutlinePath
+from webapp.dumps.json_path import OutlinePath
 from webapp.dumps.outline import guess_of, outline
 from webapp.extensions import db
 from webapp.store.jobs import mappings as store

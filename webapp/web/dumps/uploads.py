@@ -16,11 +16,10 @@ from werkzeug.exceptions import BadRequest, ClientDisconnected
 
 from webapp import dumps as readers
 from webapp.dumps.budget import Budget, reading
-from webapp.dumps.packing import HOLDING_MORE, LONGEST_MARK
 from webapp.dumps.records import BadDump, LeftToWorker, TooLarge, Turn, UnknownFormat
 from webapp.dumps.session_keys import OPTION, SessionKeys
 from webapp.dumps.source import ZIPS
-from webapp.dumps.spool import spool_beginning
+from webapp.dumps.spool import HOLDING_MORE, LONGEST_MARK, spool_beginning
 from webapp.extensions import db
 from webapp.store.db import disk_full
 from webapp.store.ingest import dump_files
