@@ -1,4 +1,4 @@
-"""Finds the plugins of a folder: every module in it that holds `plugin = …`."""
+"""Finds the plugins of a folder: every module in it that holds `plugin = …`, or a family as `plugins = (…)`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from typing import Any
 def collect(package: str) -> dict[str, Any]:
     """Import every module of `package` and return its plugins by name, in the order of their files.
 
-    The name is what databases, URLs and commands know a plugin by; a module's first docstring line is its help (see
-    `help_of`). Two plugins of one name are an error in the code, so they raise `ValueError`.
+    The name is what databases, URLs and commands know a plugin by. Two plugins of one name are an error in the code, so
+    they raise `ValueError`.
     """
     plugins: dict[str, Any] = {}
     for module in _modules(package):
-        plugin = getattr(module, "plugin", None)
-        if plugin is None:
-            continue
-        if plugin.name in plugins:
-            raise ValueError(f"two plugins of {package} are called {plugin.name!r}")
-        plugins[plugin.name] = plugin
+        for plugin in _of(module):
+            if plugin.name in plugins:
+                raise ValueError(f"two plugins of {package} are called {plugin.name!r}")
+            plugins[plugin.name] = plugin
     return plugins
+
+
+def _of(module: Any) -> tuple[Any, ...]:
+    return getattr(module, "plugins", None) or ((module.plugin,) if hasattr(module, "plugin") else ())
 
 
 def find(package: str, name: str, configured: Callable[[], Mapping[str, Any]] | None = None) -> Any:
@@ -50,11 +52,11 @@ def _of_its_module(package: str, name: str) -> Any:
 
 @cache
 def help_of(package: str) -> dict[str, str]:
-    """The first docstring line of each plugin's module, by the plugin's name."""
+    """The `help` of each plugin by its name, else the first docstring line of its module."""
     return {
-        module.plugin.name: (module.__doc__ or "").strip().partition("\n")[0]
+        plugin.name: getattr(plugin, "help", "") or (module.__doc__ or "").strip().partition("\n")[0]
         for module in _modules(package)
-        if hasattr(module, "plugin")
+        for plugin in _of(module)
     }
 
 

@@ -186,7 +186,7 @@ class Tracer:
 def profiles() -> dict[str, Profile]:
     """Every profile by name, the configured ones first. Raises `BadSpec` where those cannot be read."""
     built_in = plugins.collect(PACKAGE)
-    return {**_configured().profiles(built_in), **built_in}
+    return {**_configured().profiles(built_in), **dict(sorted(built_in.items()))}
 
 
 def helps() -> dict[str, str]:

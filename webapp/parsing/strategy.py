@@ -26,3 +26,4 @@ class Strategy:
     take: Take | None = None
     hint: str = ""
     hint_needs: str = ""
+    help: str = ""

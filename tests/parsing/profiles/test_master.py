@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.parsing.profiles.transcriptions import MASTER
 from webapp.parsing import parse
-from webapp.parsing.profiles import master_scored
+from webapp.parsing.profiles import master
 from webapp.parsing.span import Span
 
 UNIT = (
@@ -100,6 +100,6 @@ def test_before_takes_the_first_match_only():
 @settings(max_examples=500)
 @given(st.lists(st.sampled_from(["```json", "```", "{", "{", "}", "}", " ", "\n", "a"]), max_size=24).map("".join))
 def test_the_possessive_patterns_equal_the_report_s(text):
-    for (_, pattern), original in zip(master_scored.FENCES, (MASTER, MASTER.replace("json", "")), strict=True):
+    for (_, pattern), original in zip(master.FENCES, (MASTER, MASTER.replace("json", "")), strict=True):
         found = [match.span(1) for match in pattern.finditer(text)]
         assert found == [match.span(1) for match in re.finditer(original, text, re.DOTALL)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from webapp.parsing import parse
 from webapp.parsing.edit import Edit
-from webapp.parsing.profiles import windlass_eager
+from webapp.parsing.profiles import windlass
 from webapp.parsing.span import Span
 
 PYTHON = "results = {\n    'first_n_fibonacci': [],\n    'sum': 42\n}\nprint(f\"Sum: {results['sum']:,}\")\n"
@@ -65,5 +65,5 @@ def test_what_stands_around_a_fence_joins():
 @given(st.text(st.sampled_from("{} a"), max_size=30))
 def test_the_possessive_pattern_equals_the_report_s(text):
     pattern = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}", re.DOTALL)
-    found = [match.span() for match in windlass_eager.BRACES.finditer(text)]
+    found = [match.span() for match in windlass.BRACES.finditer(text)]
     assert found == [match.span() for match in pattern.finditer(text)]

@@ -35,6 +35,7 @@ class Repair:
     order: int = 50
     mend: Mend | None = None
     opens: str = ""
+    help: str = ""
 
 
 def replacing(name: str, new: str = "", *, value: bool = False) -> Mend:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from typing import Any
 
 from webapp.parsing.engine import Tracer, parse
 from webapp.parsing.profile_groups import RESTATED
@@ -21,7 +22,7 @@ class Described:
     `original` is the language of a parser that is not Python, where its errors stand in the words of Python's decoder.
     `roots` is which of several values it gives: all, tools (objects with "tool" alone), first, best, or list (one
     list of them); a comparison with what was meant goes by it.
-    The one-line help is the first docstring line of the profile's module (`webapp.plugins.help_of`).
+    `help` is one line; where it is empty, the first docstring line of the profile's module.
     """
 
     name: str = ""
@@ -32,6 +33,7 @@ class Described:
     about: str = ""
     group: str = ""
     parser: Callable[[Tracer], None] | None = None
+    help: str = ""
 
     def run(self, tracer: Tracer) -> None:
         """Where a library's parser gives nothing it failed, unless nothing in the text offered itself, as own ones."""
@@ -39,6 +41,12 @@ class Described:
             self.parser(tracer)
         if self.group in RESTATED and not tracer.chosen and not tracer.exhausted:
             tracer.offered = parse(tracer.raw).verdict != "none"
+
+
+def described(name: str, text: str, **fields: Any) -> Described:
+    """A profile whose `text` is its line of help and, a paragraph each, what it says about itself."""
+    paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
+    return Described(name, help=paragraphs[0], about="\n".join(paragraphs[1:]), **fields)
 
 
 @cache

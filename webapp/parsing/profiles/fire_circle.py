@@ -1,10 +1,159 @@
-"""A dialogue's evaluations, mode resilient: fence, double braces, brace counting, and finally numbers in the text."""
+"""The Fire Circle parsers: one cut at the response, one decoding, four required keys (report 000)."""
 
 from __future__ import annotations
 
+import json
+import re
+from typing import NamedTuple
+
+from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import Described
-from webapp.parsing.profiles._fire_circle import gives_up, grep, read
+from webapp.parsing.profiles._about import described
+from webapp.parsing.profiles._cutting import choose_if_ok
+from webapp.parsing.span import Span, stripped
+from webapp.parsing.trace import Attempt
+
+LABELS = ("```json", "```python", "```")
+REQUIRED = ("truth", "indeterminacy", "falsehood", "reasoning")
+NUMBERS = REQUIRED[:3]
+_BRACE = re.compile("[{}]")
+_GREP = {name: re.compile(rf"{name}[:\s]+([\d.]+)", re.IGNORECASE) for name in NUMBERS}
+_PLAIN_NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,15})(?:\.[0-9]+)?")
+
+_ZOMBIE = "Text extraction failed: the model becomes a zombie and is left out of later rounds"
+_GREPPED = "Text extraction successful: three numbers out of the text; the reasoning becomes its first 500 characters"
+
+
+class Cut(NamedTuple):
+    """What is decoded, and what was done to get there; `lost` says that no closing fence was there."""
+
+    strategy: str
+    span: Span
+    edits: tuple[Edit, ...] = ()
+    notes: tuple[str, ...] = ()
+    lost: bool = False
+
+
+def cut(raw: str) -> Cut:
+    """The fence, the double braces, the brace counting: each as the program does it, in its order."""
+    fence = _fence(raw)
+    return fence if fence.lost else _count(raw, _halve(raw, fence))
+
+
+def read(tracer: Tracer) -> Attempt:
+    """The one attempt that the program makes; chosen where it decodes and has the required keys."""
+    piece = cut(tracer.raw)
+    if piece.lost:
+        return tracer.fail(piece.strategy, piece.span, "ValueError: substring not found", note="; ".join(piece.notes))
+    note = "; ".join(piece.notes) or None
+    attempt = tracer.attempt(piece.strategy, piece.span, piece.edits, note=note, strict=False)
+    if attempt.ok and (reason := _missing(attempt.value)):
+        tracer.offered = True
+        attempt = tracer.amend(attempt, outcome="failed", reason=reason)
+    choose_if_ok(tracer, attempt)
+    return attempt
+
+
+def _missing(value: object) -> str | None:
+    if not isinstance(value, dict):
+        return f"TypeError: the fields are looked for in something of type {type(value).__name__}"
+    return next((f"ValueError: Missing required field: {name}" for name in REQUIRED if name not in value), None)
+
+
+def _fence(raw: str) -> Cut:
+    whole = stripped(raw)
+    for label in LABELS:
+        opening = raw.find(label, whole.start, whole.end)
+        if opening < 0:
+            continue
+        start = opening + len(label)
+        end = raw.find("```", start, whole.end)
+        if end >= 0:
+            return Cut("fenced", stripped(raw, start, end))
+        if label == "```":
+            return Cut("fenced", stripped(raw, start, whole.end), notes=("no closing fence: all that follows",))
+        return Cut("fenced", Span(start, whole.end), notes=(f"no fence closes {label}",), lost=True)
+    return Cut("whole", whole)
+
+
+def _halve(raw: str, piece: Cut) -> Cut:
+    """A leading `{{` loses one brace; whether or not it was there, a closing `}}` loses one too."""
+    (start, end), edits, notes = piece.span, list(piece.edits), list(piece.notes)
+    if raw.startswith("{{", start, end):
+        edits.append(Edit("double_brace", Span(start, start + 1), "{", ""))
+        notes.append("{{ loses a brace")
+        start += 1
+    if raw.endswith("}}", start, end):
+        edits.append(Edit("double_brace", Span(end - 1, end), "}", ""))
+        notes.append("}} loses a brace")
+    return piece._replace(edits=tuple(edits), notes=tuple(notes))
+
+
+def _count(raw: str, piece: Cut) -> Cut:
+    """Cut after the brace that balances the first one; braces inside strings count."""
+    start, end = piece.span
+    start += any(edit.span.start == start for edit in piece.edits)
+    end -= any(edit.span.end == end for edit in piece.edits)
+    if not raw.startswith("{", start, end):
+        return piece
+    count = 0
+    for match in _BRACE.finditer(raw, start, end):
+        count += 1 if match.group() == "{" else -1
+        if count == 0:
+            return _shortened(piece, match.end(), end)
+    return piece
+
+
+def _shortened(piece: Cut, to: int, end: int) -> Cut:
+    if to == end:
+        return piece
+    edits = tuple(edit for edit in piece.edits if edit.span.end <= to)
+    note = f"cut after the brace that balances the first: {end - to} characters dropped"
+    return piece._replace(span=Span(piece.span.start, to), edits=edits, notes=(*piece.notes, note))
+
+
+def gives_up(tracer: Tracer, attempt: Attempt, then: str) -> None:
+    """Note on the failed attempt what the program logs of it, and what follows."""
+    message = attempt.error.said if attempt.error else attempt.reason
+    note = f"Unparseable response from {{model}}: {message}; {then}"
+    tracer.amend(attempt, note=f"{attempt.note}; {note}" if attempt.note else note)
+
+
+def grep(tracer: Tracer) -> None:
+    """The resilient mode's last resort: three numbers behind their names, anywhere in the response.
+
+    The edits turn what lies from the first name to the last number into an object of the three.
+    """
+    whole = Span(0, len(tracer.raw))
+    matches = {name: match for name in NUMBERS if (match := _GREP[name].search(tracer.raw))}
+    missing = [name for name in NUMBERS if name not in matches]
+    if missing:
+        tracer.fail("grep", whole, f"no number follows {', '.join(missing)}", note=_ZOMBIE)
+        return
+    try:
+        numbers = {name: float(match[1]) for name, match in matches.items()}
+    except ValueError as error:
+        tracer.fail("grep", whole, f"ValueError: {error}", note=_ZOMBIE)
+        return
+    span, edits = _object(tracer.raw, matches, numbers)
+    tracer.choose(tracer.attempt("grep", span, edits, note=_GREPPED))
+
+
+def _object(raw: str, matches: dict[str, re.Match[str]], numbers: dict[str, float]) -> tuple[Span, list[Edit]]:
+    ordered = sorted(matches, key=lambda name: matches[name].start())
+    at = start = matches[ordered[0]].start()
+    edits = []
+    for index, name in enumerate(ordered):
+        number = Span(*matches[name].span(1))
+        edits.append(
+            Edit("grep", Span(at, number.start), raw[at : number.start], f'{", " if index else "{"}"{name}": ')
+        )
+        if not _PLAIN_NUMBER.fullmatch(number.of(raw)):
+            edits.append(Edit("grep", number, number.of(raw), json.dumps(numbers[name])))
+        at = number.end
+    edits.append(Edit("grep", Span(at, at), "", "}"))
+    return Span(start, at), edits
+
 
 STEPS = (
     "1. Strips white space. 2. Takes what follows the first ```json, else the first ```python, else the first ```, up "
@@ -13,7 +162,7 @@ STEPS = (
     "6. Decodes, with control characters allowed in strings. 7. Requires truth, indeterminacy, falsehood, reasoning. "
 )
 DEPARTS = (
-    "\nDifferences from its report: a missing closing fence is forgiven to the unlabelled fence only; the "
+    "Differences from its report: a missing closing fence is forgiven to the unlabelled fence only; the "
     "labelled ones raise ValueError. Step 4 breaks valid JSON that ends in }}, as every object "
     "does that ends with an object. "
     "Prose before unfenced JSON fails, since nothing looks for the first {. The program then turns the three values "
@@ -21,23 +170,66 @@ DEPARTS = (
 )
 
 
-def run(tracer: Tracer) -> None:
+def _fire_circle(tracer: Tracer) -> None:
     attempt = read(tracer)
     if not tracer.chosen:
         gives_up(tracer, attempt, "attempting text extraction fallback")
         grep(tracer)
 
 
-plugin = Described(
-    name="fire-circle",
-    report="000",
-    about=(
-        STEPS + "8. If any of that fails, looks for truth, indeterminacy and falsehood in the response, each with "
-        "colons or white space and then a number behind it; all three make a value. 9. Else the model becomes a "
-        "zombie: it is left out of later rounds, and the circle goes on while enough models are left."
-        + DEPARTS
-        + " In "
-        'step 8 "truth": 0.7 never matches, since a quote follows the word.'
+def _fire_circle_before(tracer: Tracer) -> None:
+    whole = stripped(tracer.raw)
+    span = _inside(tracer.raw, whole)
+    choose_if_ok(tracer, tracer.attempt("fenced" if span != whole else "whole", span))
+
+
+def _inside(raw: str, whole: Span) -> Span:
+    if whole.end - whole.start < 6 or not raw.endswith("```", *whole):
+        return whole
+    label = next((label for label in LABELS if raw.startswith(label, *whole)), None)
+    if label is None:
+        return whole
+    return stripped(raw, whole.start + len(label), max(whole.start + len(label), whole.end - 3))
+
+
+def _fire_circle_strict(tracer: Tracer) -> None:
+    attempt = read(tracer)
+    if not tracer.chosen:
+        gives_up(tracer, attempt, "raises, and the whole circle fails")
+
+
+plugins = (
+    described(
+        "fire-circle",
+        f"""A dialogue's evaluations, mode resilient: fence, double braces, brace counting, and finally numbers in the
+        text.
+
+        {STEPS}8. If any of that fails, looks for truth, indeterminacy and falsehood in the response, each with
+        colons or white space and then a number behind it; all three make a value. 9. Else the model becomes a
+        zombie: it is left out of later rounds, and the circle goes on while enough models are left.
+
+        {DEPARTS} In step 8 "truth": 0.7 never matches, since a quote follows the word.""",
+        report="000",
+        parser=_fire_circle,
     ),
-    parser=run,
+    described(
+        "fire-circle-before",
+        """A dialogue's evaluations before the fix: a fence is stripped only if it is the whole response.
+
+        1. Strips white space. 2. If the response starts with ```json, ```python or ``` and ends with ```, strips
+        both. 3. Decodes what is left, as json.loads does. So prose before the fence or after the JSON fails, which
+        is what the report set out to mend. The required keys of the later versions are not checked here.""",
+        report="000",
+        parser=_fire_circle_before,
+    ),
+    described(
+        "fire-circle-strict",
+        f"""A dialogue's evaluations, mode strict: as fire-circle, but the first failure fails the whole circle.
+
+        {STEPS}8. If any of that fails, raises: the whole circle fails, with all its models.
+
+        {DEPARTS}""",
+        report="000",
+        parser=_fire_circle_strict,
+    ),
 )

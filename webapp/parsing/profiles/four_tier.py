@@ -6,7 +6,7 @@ import re
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._cutting import between, choose_if_ok, whole
 from webapp.parsing.span import Span, stripped
 
@@ -80,22 +80,24 @@ def _fixed(tracer: Tracer, span: Span, number: str, label: str, failed: str) -> 
     choose_if_ok(tracer, tracer.amend(attempt, note=note))
 
 
-plugin = Described(
-    name="four-tier",
+plugin = described(
+    "four-tier",
+    """Four strategies in a row, with control characters escaped: a hosted model's evaluations.
+
+        1. Decodes the whole response. 2a. Decodes the content of the first ```json fence, 2b. the same after fixJSON,
+        which escapes line feeds, returns, tabs, backspaces and form feeds inside strings. 3a. Decodes from the first {
+        to the last }, 3b. the same after fixJSON. 4. Decodes everything after fixJSON.
+
+        Differences from its report: one try block encloses steps 2 to 4. If there is a fence and 2b fails, it throws,
+        and 3 and 4 are never reached; the same after 3b; 4 runs only if the response contains no {…} at all. An empty
+        fence is skipped. The fence ends at the first ```, inside a string too. fixJSON escapes no other control
+        character, and a backslash outside a string makes it take strings for the text between them.
+
+        The original is TypeScript. Here Python's decoder words the errors; as JSON.parse does, it refuses NaN and
+        Infinity. Unlike JSON.parse it keeps large integers exact, and gives up on very long ones and very deep
+        nesting.""",
     report="003",
     version="2",
     original="TypeScript",
-    about=(
-        "1. Decodes the whole response. 2a. Decodes the content of the first ```json fence, 2b. the same after "
-        "fixJSON, which escapes line feeds, returns, tabs, backspaces and form feeds inside strings. 3a. Decodes from "
-        "the first { to the last }, 3b. the same after fixJSON. 4. Decodes everything after fixJSON.\n"
-        "Differences from its report: one try block encloses steps 2 to 4. If there is a fence and 2b fails, it "
-        "throws, and 3 and 4 are never reached; the same after 3b; 4 runs only if the response contains no {…} at all. "
-        "An empty fence is skipped. The fence ends at the first ```, inside a string too. fixJSON escapes no other "
-        "control character, and a backslash outside a string makes it take strings for the text between them.\n"
-        "The original is TypeScript. Here Python's decoder words the errors; as JSON.parse does, it refuses NaN and "
-        "Infinity. Unlike JSON.parse it keeps large integers exact, and gives up on very long ones "
-        "and very deep nesting."
-    ),
     parser=run,
 )

@@ -14,10 +14,9 @@ from typing import Any
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.span import Span, stripped
-from webapp.parsing.verdicts import PLACES
 
 LONGEST = 20_000  # characters; from there on the library's time grows with the square of the length
 CALLS = 60  # events (calls and returns) a character; the extraction cases take 1 to 41
@@ -93,18 +92,19 @@ def _choose(tracer: Tracer, text: str) -> None:
     choose_if_ok(tracer, tracer.attempt("library", span, [edit], note=_UNLOCATED))
 
 
-plugin = Described(
-    name="json-repair",
+plugin = described(
+    "json-repair",
+    """The json_repair library, with its value located in the response if that is possible exactly.
+
+        1. Decodes the whole response, as the library does first. 2. Else hands it to json_repair.loads. The library
+        says nothing of where its value comes from. Where exactly that value stands unchanged behind one of the first 20
+        brackets of the response, that place is shown. Elsewhere its own output is shown as one edit that replaces the
+        whole response, and the note says that it is unlocated.
+
+        Responses of more than 20,000 characters are not given to it, and on shorter ones it is stopped after a fixed
+        number of calls, since on some it would take minutes; the trace then says that it was exhausted.""",
     group=LIBRARIES,
     version=metadata.version("json-repair"),
     roots="list",
-    about=(
-        "1. Decodes the whole response, as the library does first. 2. Else hands it to json_repair.loads. The library "
-        "says nothing of where its value comes from. Where exactly that value stands unchanged behind one of the first "
-        f"{PLACES} brackets of the response, that place is shown. Elsewhere its own output is shown as one edit that "
-        "replaces the whole response, and the note says that it is unlocated.\n"
-        f"Responses of more than {LONGEST:,} characters are not given to it, and on shorter ones it is stopped after a "
-        "fixed number of calls, since on some it would take minutes; the trace then says that it was exhausted."
-    ),
     parser=run,
 )

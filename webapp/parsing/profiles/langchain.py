@@ -9,7 +9,7 @@ from webapp.parsing import verdicts
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.profiles._about import Described, restated
+from webapp.parsing.profiles._about import described, restated
 from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.span import Span, stripped
 
@@ -175,18 +175,19 @@ def _dropping(tracer: Tracer, strategy: str, completed: _Completion) -> bool:
     return False
 
 
-plugin = Described(
-    name="langchain",
+plugin = described(
+    "langchain",
+    """LangChain's `parse_json_markdown`: the whole response, else the text after the first ```; a cut end is
+        completed.
+
+        1. Cuts white space and backticks off both ends, escapes raw newlines and tabs in the string behind
+        "action_input", and decodes with strict=False. 2. If that fails, escapes newlines inside strings, closes an open
+        string and what is still open, and decodes; then drops characters from the end until something decodes: a value
+        may lose its end silently. 3. If a closing bracket does not match it gives None, which no caller sees as an
+        error. 4. If nothing decodes, all of it again over what follows the first ``` or ```json.
+
+        Source: langchain-core 1.8.2, langchain_core/utils/json.py, parse_json_markdown.""",
     group=LIBRARIES,
     version=restated("1.8.2"),
-    about=(
-        "1. Cuts white space and backticks off both ends, escapes raw newlines and tabs in the string behind "
-        '"action_input", and decodes with strict=False. 2. If that fails, escapes newlines inside strings, closes '
-        "an open string and what is still open, and decodes; then drops characters from the end until something "
-        "decodes: a value may lose its end silently. 3. If a closing bracket does not match it gives None, which no "
-        "caller sees as an error. 4. If nothing decodes, all of it again over what follows the first ``` or "
-        "```json.\n"
-        "Source: langchain-core 1.8.2, langchain_core/utils/json.py, parse_json_markdown."
-    ),
     parser=run,
 )

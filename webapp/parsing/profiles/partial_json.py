@@ -11,7 +11,7 @@ from webapp.parsing.decode import decode
 from webapp.parsing.engine import Tracer
 from webapp.parsing.nesting import nesting
 from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._cutting import rewritten
 from webapp.parsing.profiles.four_tier import WHITE
 from webapp.parsing.span import stripped
@@ -139,19 +139,20 @@ def reader(*, numbers: bool, dropped: str = "") -> Callable[[Tracer], None]:
     return run
 
 
-plugin = Described(
-    name="partial-json",
-    original="TypeScript",
+plugin = described(
+    "partial-json",
+    """partial-json (npm): a reader that gives what it has where the text ends, and where it meets anything else.
+
+        1. Reads from the first character on; prose before the JSON is an error. 2. At the end of the text strings are
+        closed, true, false and null completed, lists and objects given as far as they go. 3. The same happens at
+        anything else that is no JSON: what an object or a list held until there is its value, and reading goes on
+        behind it. Commas may be missing, any character stands for a colon. 4. What stands behind the value is ignored.
+        The assignment to a key __proto__ is lost.
+
+        Source: partial-json 0.1.7 (npm), dist/index.js, parse. Same outcome as it in Node over 2,811 texts; nested more
+        than 300 deep is not read. Here Python's decoder words the errors, and large integers stay exact.""",
     group=LIBRARIES,
     version="restated-0.1.7",
-    about=(
-        "1. Reads from the first character on; prose before the JSON is an error. 2. At the end of the text strings "
-        "are closed, true, false and null completed, lists and objects given as far as they go. 3. The same happens at "
-        "anything else that is no JSON: what an object or a list held until there is its value, and reading goes on "
-        "behind it. Commas may be missing, any character stands for a colon. 4. What stands behind the value is "
-        "ignored. The assignment to a key __proto__ is lost.\n"
-        "Source: partial-json 0.1.7 (npm), dist/index.js, parse. Same outcome as it in Node over 2,811 texts; nested "
-        "more than 300 deep is not read. Here Python's decoder words the errors, and large integers stay exact."
-    ),
+    original="TypeScript",
     parser=reader(numbers=True, dropped="__proto__"),
 )

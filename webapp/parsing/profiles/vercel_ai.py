@@ -8,7 +8,7 @@ from string import digits, hexdigits
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._arguments import checked, no_prototype
 from webapp.parsing.profiles._cutting import whole
 from webapp.parsing.span import Span
@@ -135,18 +135,19 @@ class _Walk:
         return {"object": "}", "key": "}", "list": "]"}.get(state.partition("_")[0], "")
 
 
-plugin = Described(
-    name="vercel-ai",
-    original="TypeScript",
+plugin = described(
+    "vercel-ai",
+    """The Vercel AI SDK's `parsePartialJson`: JSON.parse, and again after completing a cut end.
+
+        1. JSON.parse of the whole response. 2. If that fails, a walk through it that keeps what could begin a JSON
+        value, drops the text after the last valid character, completes true, false and null, closes strings, objects
+        and lists, and JSON.parse once more. A key __proto__, or constructor with prototype in it, is refused. Prose
+        before the JSON ends it; prose after it is not removed.
+
+        Source: ai 6.0.326, src/util/parse-partial-json.ts and fix-json.ts. The original is TypeScript: here Python's
+        decoder words the errors, and large integers stay exact.""",
     group=LIBRARIES,
     version="restated-6.0.326",
-    about=(
-        "1. JSON.parse of the whole response. 2. If that fails, a walk through it that keeps what could begin a "
-        "JSON value, drops the text after the last valid character, completes true, false and null, closes strings, "
-        "objects and lists, and JSON.parse once more. A key __proto__, or constructor with prototype in it, is "
-        "refused. Prose before the JSON ends it; prose after it is not removed.\n"
-        "Source: ai 6.0.326, src/util/parse-partial-json.ts and fix-json.ts. The original is TypeScript: here Python's "
-        "decoder words the errors, and large integers stay exact."
-    ),
+    original="TypeScript",
     parser=run,
 )

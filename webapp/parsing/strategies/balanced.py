@@ -1,4 +1,4 @@
-"""An object or array that begins at an opening bracket in prose."""
+"""Values that begin at an opening bracket in prose, on lines of their own, or are the whole response."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from webapp.parsing import decode, escaped, plausible
 from webapp.parsing.calls import braces
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, WEAK, Finder
 from webapp.parsing.patterns import later
-from webapp.parsing.strategies import called, lines
+from webapp.parsing.strategies import called
 from webapp.parsing.strategy import Strategy
 
 _observation = later(r"(?:\A|\n)[ \t>*]*+(?:Observation|Tool (?:output|result))\**\s*+:\**\s*+\Z")
 _empty = later(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
 
 
-def _take(finder: Finder, match: re.Match[str]) -> int:
+def _take_balanced(finder: Finder, match: re.Match[str]) -> int:
     raw, at = finder.tracer.raw, match.start()
     tier = MARKED if finder.meant else PROSE
     if finder.skips > 0 and (listing := escaped.listed(raw, at, finder.end)):
@@ -39,7 +39,7 @@ def _take(finder: Finder, match: re.Match[str]) -> int:
     until = finder.mark.until
     if tier == MARKED and not finder.meant:
         return finder.consider("tagged", at, lambda: [until, finder.end] if until > at else [finder.end], tier)
-    name = "lines" if lines.on_a_line(raw, finder.last_end(), at) else "balanced"
+    name = "lines" if on_a_line(raw, finder.last_end(), at) else "balanced"
     return finder.consider(name, at, None, tier)
 
 
@@ -80,4 +80,52 @@ def _reject(finder: Finder, at: int, reason: str) -> int:
     return finder.reject("balanced", at, end, reason)
 
 
-plugin = Strategy("balanced", r"[{\[｛﹛［]", "{[｛﹛［", 90, _take)
+def on_a_line(raw: str, last: int, start: int) -> bool:
+    """Whether a value that begins at `start` stands on the line right after the one where the last ended."""
+    return last > 0 and raw[last:start].strip(" \t\r,;") == "\n"
+
+
+def _take_parenthesized(finder: Finder, match: re.Match[str]) -> int:
+    return finder.consider("parenthesized", match.end() - 1, None, WEAK)
+
+
+_TUPLE = r"\A\s{0,50}+\((?=\s*+[\"'\d(-][^()]{0,2000}\)\s*+\Z)"
+
+
+def _take_escaped(finder: Finder, match: re.Match[str]) -> int:
+    raw, at = finder.tracer.raw, match.start()
+    if finder.skips < 0:
+        return finder.reject("escaped", at, match.end(), "an escaped quote follows, and the budget is used up")
+    heavy = escaped.layer_at(raw, at, finder.end, match.end() - 3) if match[0].endswith('\\\\"') else None
+    layer = heavy or escaped.peel(raw, at, finder.end)
+    finder.skips -= layer.end - at
+    return finder.unescaped(at, layer, MARKED if finder.lenient(at) else PROSE)
+
+
+plugins = (
+    Strategy(
+        "balanced",
+        r"[{\[｛﹛［]",
+        "{[｛﹛［",
+        90,
+        _take_balanced,
+        help="An object or array that begins at an opening bracket in prose.",
+    ),
+    Strategy("lines", help="JSON lines: one value a line, several lines in a row."),
+    Strategy("whole", help="The whole response, as it is."),
+    Strategy(
+        "parenthesized",
+        _TUPLE,
+        order=85,
+        take=_take_parenthesized,
+        help='A Python tuple that is the whole response: ("a", "b").',
+    ),
+    Strategy(
+        "escaped",
+        r"[{\[](?:\s|\\[nrt]){0,200}(?:[{\[](?:\s|\\[nrt]){0,200})?\\{1,3}\"",
+        "{[",
+        30,
+        _take_escaped,
+        help="A value inside an escaped string: its quotes have backslashes before them.",
+    ),
+)

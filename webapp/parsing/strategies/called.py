@@ -1,11 +1,12 @@
-"""A tool call that is not JSON as written: in XML, in Python's notation, or in Gemma's braces."""
+"""Tool calls that are not JSON as written (in XML, Python's notation, Gemma's braces), and tags round values."""
 
 from __future__ import annotations
 
 import re
 
 from webapp.parsing import context
-from webapp.parsing.calls import braces, pythonic, xml
+from webapp.parsing.calls import braces, markup, pythonic, xml
+from webapp.parsing.calls.markup import Mark
 from webapp.parsing.calls.xml import Call
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
 from webapp.parsing.patterns import later
@@ -41,7 +42,7 @@ def take_braces(finder: Finder, match: re.Match[str]) -> int:
     return take_call(finder, call, MARKED)
 
 
-def _take(finder: Finder, match: re.Match[str]) -> int:
+def _take_called(finder: Finder, match: re.Match[str]) -> int:
     raw = finder.tracer.raw
     if raw[match.start()] == "[":
         return _take_list(finder, match.start())
@@ -92,4 +93,71 @@ def take_calls(finder: Finder, at: int) -> int:
 
 _opening = later(rf"\s*+(?={pythonic.OPENING})")
 _comma = later(r"\s*+,")
-plugin = Strategy("called", rf"{xml.OPENING}|\[\s*+(?={pythonic.OPENING})", "<[", 15, _take)
+
+
+FAR = 100_000
+"""So far a closing tag is looked for."""
+
+
+def take(finder: Finder, match: re.Match[str]) -> int:
+    """Remember what the tag says of the values behind it; calls in Python's notation right behind it are taken here."""
+    kind = markup.kind_of(match[0])
+    if kind == markup.END:
+        finder.mark = Mark()
+    elif kind:
+        end = _closing(finder, match)
+        if kind != markup.QUOTED or end > 0:
+            finder.mark = Mark(kind, match[0].strip(), match.end(), end)
+        if kind == markup.CALL:
+            return take_calls(finder, match.end()) or match.end()
+    return match.end()
+
+
+def _closing(finder: Finder, match: re.Match[str]) -> int:
+    """Where the closing tag stands, where it is near enough, else -1."""
+    name = re.match(r"<([\w:]+)", match[0])
+    raw, limit = finder.tracer.raw, min(finder.end, match.end() + FAR)
+    return raw.find(f"</{name[1]}", match.end(), limit) if name else -1
+
+
+_tag = later(markup.TAG)
+
+
+def _take_unopened_call(finder: Finder, match: re.Match[str]) -> int:
+    """Take the call, or say that it cannot be read; a single tag is one as others are."""
+    raw, at = finder.tracer.raw, match.start()
+    attempts = finder.tracer.attempts
+    first = max((attempt.span.end for attempt in attempts[1:][-1:]), default=0)
+    if call := xml.read_unopened(raw, first, at, finder.end):
+        return take_call(finder, call, MARKED)
+    tag = _tag.match(raw, at, finder.end)
+    return take(finder, tag) if tag else match.end()
+
+
+plugins = (
+    Strategy(
+        "called",
+        rf"{xml.OPENING}|\[\s*+(?={pythonic.OPENING})",
+        "<[",
+        15,
+        _take_called,
+        help="A tool call that is not JSON as written: in XML, in Python's notation, or in Gemma's braces.",
+    ),
+    Strategy(
+        "tagged",
+        markup.TAG,
+        "<[◁",
+        20,
+        take,
+        help="Values behind a tag that says what they are: <tool_call>, <function=…>, [TOOL_CALLS], <answer>, "
+        "<observation> …",
+    ),
+    Strategy(
+        "unopened_call",
+        xml.UNOPENED,
+        "<",
+        18,
+        _take_unopened_call,
+        help="A tool call in XML that lacks its opening tag: read if a separate line names the tool, else reported.",
+    ),
+)

@@ -1,4 +1,4 @@
-"""A value without quotes that is no literal and no number becomes a string."""
+"""Keys and values without quotes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,22 @@ import re
 from webapp.parsing.machine import escapes
 from webapp.parsing.machine.repair import Repair
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import CLOSE, COMMA
+from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA
 from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import later
+
+
+def _mend_unquoted_key(machine: Machine, match: re.Match[str]) -> bool:
+    start, end = match.span()
+    if match["quote"]:
+        machine.patch("missing_quote", start, start, '"')
+        if match["quote"] == "'":
+            machine.patch("single_quotes", end - 1, end, '"')
+    else:
+        machine.patch("unquoted_key", start, start, '"')
+        machine.patch("unquoted_key", end, end, '"')
+    return machine.key_done(start, end)
+
 
 LONGEST = 2_000
 """A longer bare value is cut there, which nothing that means to be JSON has; so looking for its end stays cheap."""
@@ -20,7 +33,7 @@ _behind_comma = later(rf"{_KEY}|\s{{0,100}}+(?:[}}\]\n]|\Z)")
 """What shows that the comma before it ends an object's bare value."""
 
 
-def _mend(machine: Machine, match: re.Match[str]) -> bool:
+def _mend_unquoted_value(machine: Machine, match: re.Match[str]) -> bool:
     if not machine.frames:
         return False
     raw, start = machine.raw, match.start()
@@ -72,10 +85,10 @@ def _quote(machine: Machine, start: int, end: int) -> None:
         machine.value_done(end)
         return
     closed = closed and not _key.match(raw, end, machine.end)
-    machine.patch("missing_quote" if closed else plugin.name, start, start, '"')
+    machine.patch("missing_quote" if closed else "unquoted_value", start, start, '"')
     _escape(machine, start, end)
     if not closed:
-        machine.patch(plugin.name, end, end, '"')
+        machine.patch("unquoted_value", end, end, '"')
         machine.truncated = machine.truncated or (end == machine.end and machine.final)
     machine.value_done(end + closed)
 
@@ -95,4 +108,26 @@ _stop = later(r"(?:[^" + COMMA + CLOSE + r"{\n\"()\\]|\\[^\n])*+")
 _braced = later(r"\{[\w ]{1,80}+\}")
 _call = later(r"\([^()\n\"]{0,200}+\)")
 _STARTS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ",:{}[]\"'`()") + "\x80"
-plugin = Repair("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″]", "v", _STARTS, order=90, mend=_mend)
+
+
+plugins = (
+    Repair(
+        "unquoted_key",
+        r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>[\"'])?(?=\s*+(?:["
+        + COLON
+        + r"]|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
+        "k",
+        order=60,
+        mend=_mend_unquoted_key,
+        help="A key without quotes gets them.",
+    ),
+    Repair(
+        "unquoted_value",
+        r"[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″]",
+        "v",
+        _STARTS,
+        order=90,
+        mend=_mend_unquoted_value,
+        help="A value without quotes that is no literal and no number becomes a string.",
+    ),
+)

@@ -1,0 +1,279 @@
+"""Libraries that take a response apart: CrewAI, DSPy, instructor, LlamaIndex, Pydantic AI, smolagents."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from webapp.parsing.engine import Tracer
+from webapp.parsing.nesting import nesting
+from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profiles import _decoders
+from webapp.parsing.profiles._about import described, restated
+from webapp.parsing.profiles._arguments import checked
+from webapp.parsing.profiles._cutting import choose_if_ok, rewritten, whole
+from webapp.parsing.profiles._jiter import refusal
+from webapp.parsing.profiles.json_repair import repaired_text
+from webapp.parsing.span import Span, stripped
+from webapp.parsing.trace import Attempt
+
+_ESCAPES = ("TypeError", "RecursionError", "MemoryError")  # what its excepts let through, for example of `{{}}`
+_GOES_ON = "returned a dict with "  # something that JSON has not, such as the ellipsis of `{"a": ...}`
+_NOT_AN_OBJECT = "decoded, but no object"
+_OTHER = "decoded by another decoder than JSON's, drawn as the JSON of its value"
+
+
+def _crewai(tracer: Tracer) -> None:
+    everything = whole(tracer.raw)
+    if not tracer.raw.strip():
+        tracer.reject("whole", everything, "Tool input must be a valid dictionary: it is empty")
+        return
+    first = tracer.attempt("whole", everything)
+    if _object(tracer, first) or (first.error and first.error.type == "RecursionError"):
+        return
+    for decoder in ("literal", "json5"):
+        attempt = _decoders.decode(tracer, decoder, everything, _OTHER)
+        if _object(tracer, attempt) or (attempt.reason or "").startswith((*_ESCAPES, _GOES_ON)):
+            return
+    text = repaired_text(tracer, everything)
+    if text is not None:
+        note = "json.loads of what json_repair wrote"
+        _object(tracer, rewritten(tracer, "json_repair", everything, json.loads(text), note))
+
+
+def _object(tracer: Tracer, attempt: Attempt) -> bool:
+    if attempt.ok and isinstance(attempt.value, dict):
+        tracer.choose(attempt)
+        return True
+    if attempt.ok:
+        tracer.amend(attempt, outcome="rejected", reason=_NOT_AN_OBJECT)
+    return False
+
+
+_BRACE = re.compile("[{}]")
+
+
+def _dspy(tracer: Tracer) -> None:
+    if _fields(tracer, "whole", whole(tracer.raw)):
+        return
+    braces = first_balanced(tracer.raw)
+    if braces:
+        _fields(tracer, "balanced", braces)
+
+
+def _fields(tracer: Tracer, strategy: str, span: Span) -> bool:
+    if tracer.probe(span, []) is None:
+        attempt = tracer.attempt(strategy, span)
+    elif (written := repaired_text(tracer, span)) is not None:
+        attempt = rewritten(tracer, strategy, span, json.loads(written), "by json_repair")
+    else:
+        return False
+    if isinstance(attempt.value, dict):
+        tracer.choose(attempt)
+        return True
+    tracer.amend(attempt, outcome="rejected", reason="no object")
+    return False
+
+
+def first_balanced(raw: str) -> Span | None:
+    r"""What the recursive pattern \\{(?:[^{}]|(?R))*\\} finds first, in linear time."""
+    openers: list[int] = []
+    best: Span | None = None
+    for match in _BRACE.finditer(raw):
+        if match.group() == "{":
+            openers.append(match.start())
+        elif openers:
+            span = Span(openers.pop(), match.end())
+            if best is None or span.start < best.start:
+                best = span
+            if not openers:
+                return best
+        elif best:
+            return best
+    return best
+
+
+LONGEST = 1024 * 1024
+WORK = 16  # a failed start is charged with the rest of the text, up to this many times the text
+DEEPEST = 128  # levels
+_decoder = json.JSONDecoder()
+_OPENER = re.compile(r"[\[{]")
+
+
+def _instructor(tracer: Tracer) -> None:
+    raw = tracer.raw
+    if len(raw) > LONGEST:
+        tracer.fail("balanced", whole(raw), "ValueError: JSON extraction input exceeds the 1 MiB character limit")
+        return
+    last, at, work = None, 0, WORK * len(raw)
+    while opener := _OPENER.search(raw, at):
+        start = opener.start()
+        if work < len(raw) - start:
+            tracer.fail("balanced", Span(start, len(raw)), "ValueError: malformed-input work limit exceeded")
+            return
+        try:
+            end = _decoder.raw_decode(raw, start)[1]
+            if nesting(raw[start:end])[0] > DEEPEST:
+                raise ValueError(f"JSON extraction nesting exceeds the {DEEPEST} level limit")
+        except json.JSONDecodeError:
+            tracer.reject("balanced", Span(start, start + 1), "no value begins here")
+            work -= len(raw) - start
+            at = start + 1
+            continue
+        except (ValueError, RecursionError) as error:
+            tracer.fail("balanced", Span(start, len(raw)), f"ValueError: {error}")
+            return
+        if last is not None:
+            tracer.amend(last, outcome="rejected", reason="a later value is taken")
+        last = tracer.attempt("balanced", Span(start, end))
+        work -= end - start
+        at = end
+    choose_if_ok(tracer, last or tracer.attempt("whole", whole(raw), offers=bool(_OPENER.search(raw))))
+
+
+def _llamaindex(tracer: Tracer) -> None:
+    strategy, span = _marshalled(tracer.raw)
+    attempt = tracer.attempt(strategy, span, offers=span.start < span.end)
+    if not choose_if_ok(tracer, attempt) and attempt.error and attempt.error.type == "JSONDecodeError":
+        _yaml(tracer, span)
+
+
+def _marshalled(raw: str) -> tuple[str, Span]:
+    strategy, span = "outermost", whole(raw)
+    pieces_start = raw.find("```json")
+    if pieces_start >= 0:
+        start = pieces_start + len("```json")
+        end = raw.find("```json", start)
+        strategy, span = "fenced", stripped(raw, *stripped(raw, start, end if end >= 0 else len(raw)), "`")
+    span = stripped(raw, *span)
+    square, brace = raw.find("[", *span), raw.find("{", *span)
+    opener, closer = (square, "]") if brace < 0 or 0 <= square < brace else (brace, "}")
+    end = raw.rfind(closer, *span) + 1
+    if opener >= 0:
+        return strategy, Span(opener, max(opener, end))
+    # str.find gave -1: the slice then begins at the last character, and ends where the last "]" stood, if anywhere
+    last = max(span.start, span.end - 1)
+    return strategy, Span(last, max(last, end)) if end else Span(span.start, span.start)
+
+
+def _yaml(tracer: Tracer, span: Span) -> None:
+    note = "decoded by yaml.safe_load, drawn as the JSON of its value"
+    attempt = _decoders.decode(tracer, "yaml", span, note)
+    if attempt.ok and attempt.value is None:
+        reason = "YAML reads None, which no caller sees as an error"
+        tracer.amend(attempt, outcome="rejected", reason=reason, edits=(), note=None)
+    else:
+        choose_if_ok(tracer, attempt)
+
+
+_FENCE = re.compile(r"```(?:\w+)?\r?\n(\{.*?\})\s*(?:\r?\n?```|\Z)", re.DOTALL)
+
+
+def _pydantic_ai(tracer: Tracer) -> None:
+    raw = tracer.raw
+    fence = None if raw.startswith("{") else _FENCE.search(raw)
+    span = Span(*fence.span(1)) if fence else whole(raw)
+    offers = "{" in raw or "[" in raw
+    attempt = tracer.attempt("fenced" if fence else "whole", span, offers=offers)
+    if attempt.ok:
+        checked(tracer, attempt, [lambda _: refusal(span.of(raw))])
+
+
+def _smolagents(tracer: Tracer) -> None:
+    raw = tracer.raw
+    last = raw.rfind("}")
+    if last < 0:
+        tracer.reject("outermost", whole(raw), "ValueError: The model output does not contain any JSON blob.")
+        return
+    first = raw.find("{")
+    start = first if first >= 0 else len(raw) - 1  # str.find gives -1, and the slice counts it from the end
+    choose_if_ok(tracer, tracer.attempt("outermost", Span(start, max(start, last + 1)), strict=False))
+
+
+plugins = (
+    described(
+        "crewai",
+        """CrewAI's tool input: `json.loads`, `ast.literal_eval`, JSON5, then json_repair, until one gives an object.
+
+        1. json.loads. 2. ast.literal_eval, for Python's quotes, True, None. 3. json5.loads, for comments, bare keys and
+        trailing commas. 4. json_repair over the whole text, and json.loads of what it writes. The first of them that
+        gives an object is the result; lists and plain values are skipped.
+
+        Source: crewai 1.15.30, crewai/tools/tool_usage.py, ToolUsage._validate_tool_input.""",
+        group=LIBRARIES,
+        version=restated("1.15.30-2", "json-repair", "json5"),
+        parser=_crewai,
+    ),
+    described(
+        "dspy",
+        """DSPy's JSONAdapter: json_repair over the whole response, else over the first balanced braces.
+
+        1. json_repair.loads over the whole response, including prose. 2. If that gives no object, json_repair.loads
+        over the first { that some } balances, ignoring strings. 3. If that is no object either, it raises. What the
+        signature asks for, by which DSPy then drops and casts fields, is not known here.
+
+        Source: dspy 3.4.1, dspy/adapters/json_adapter.py, JSONAdapter.parse.""",
+        group=LIBRARIES,
+        version=restated("3.4.1", "json-repair"),
+        parser=_dspy,
+    ),
+    described(
+        "instructor",
+        """instructor's `extract_json_from_codeblock`: the last object or list in the response that decodes is taken.
+
+        1. Tries to decode at each { or [ that is not inside a value which was read already. 2. The last value that was
+        read is the result: what comes earlier may be quoted from the prompt. 3. Without any, decodes the whole
+        response. Texts of more than 1 MiB are refused, and so are texts with very many openers that start nothing, with
+        more than 128 levels, or with an integer of more digits than Python reads.
+
+        Source: instructor 1.17.0, instructor/v2/core/json.py, extract_json_from_codeblock; the model's schema, which is
+        checked afterwards, is not known here.""",
+        group=LIBRARIES,
+        version=restated("1.17.0-2"),
+        roots="last",
+        parser=_instructor,
+    ),
+    described(
+        "llamaindex",
+        """LlamaIndex's `parse_json_markdown`: first bracket to last, `json.loads`, else YAML.
+
+        1. If there is a ```json, only the text between the first and the second of them counts, without backticks at
+        its end. 2. Takes from the first { or [, whichever comes first, to the last closer of that kind. 3. json.loads.
+        4. If that fails, yaml.safe_load of the same text: single quotes, bare words and trailing commas pass, and so do
+        texts that were never meant as JSON. A response without brackets becomes '' and is None by YAML, which no caller
+        sees as an error.
+
+        Source: llama-index-core 0.14.25, llama_index/core/output_parsers/utils.py, parse_json_markdown.""",
+        group=LIBRARIES,
+        version=restated("0.14.25-2", "PyYAML"),
+        parser=_llamaindex,
+    ),
+    described(
+        "pydantic-ai",
+        """Pydantic AI: the object in the first fence that holds one, else the whole response, validated as
+        JSON in Rust.
+
+        1. A response that begins with { is read whole. 2. Else the first fence whose line is followed at once by {
+        gives the text, up to a } before its end. 3. Else the whole response. 4. Pydantic's validate_json, once: raw
+        line feeds in strings, trailing commas, prose, lone surrogates and more than 201 levels fail. What the output
+        type asks for is not known here.
+
+        Source: pydantic-ai-slim 2.68.0, pydantic_ai/_utils.py, strip_markdown_fences, and _output.py.""",
+        group=LIBRARIES,
+        version=restated("2.68.0-2"),
+        original="Rust",
+        parser=_pydantic_ai,
+    ),
+    described(
+        "smolagents",
+        """smolagents' `parse_json_blob`: from the first `{` to the last `}`, control characters in strings allowed.
+
+        Decodes from the first { to the last }, with strict=False, so that raw newlines and tabs in strings pass. Raises
+        where there is no } at all; where there is no { it decodes nothing but the last character's tail.
+
+        Source: smolagents 1.26.0, smolagents/utils.py, parse_json_blob.""",
+        group=LIBRARIES,
+        version=restated("1.26.0"),
+        parser=_smolagents,
+    ),
+)

@@ -1,0 +1,281 @@
+"""vLLM's readers of tool calls."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from webapp.parsing.edit import Edit, apply
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profile_groups import SERVERS
+from webapp.parsing.profiles._about import described
+from webapp.parsing.profiles._cutting import choose_if_ok, rewritten, whole
+from webapp.parsing.span import Span, stripped
+from webapp.parsing.trace import Attempt
+
+NO_UTF8 = "ValidationError: a text that is no UTF-8: no call is given"
+SURROGATE = re.compile("[\ud800-\udfff]")
+_GIVEN_UP = "a later call of the response does not decode: none is given"
+
+
+def read_calls(tracer: Tracer, strategy: str, spans: Iterable[Span], needed: tuple[str, ...]) -> None:
+    """Decode each span; the calls are the result where all decode to objects with one of each `needed` pair of keys.
+
+    `needed` holds alternatives with "|" between them. The first that is no call makes the server answer with plain
+    text: no call at all, and no error that a caller would see.
+    """
+    calls: list[Attempt] = []
+    for span in spans:
+        attempt = tracer.attempt(strategy, span)
+        if attempt.ok and (reason := no_call(attempt.value, needed)):
+            tracer.offered = True
+            attempt = tracer.amend(attempt, outcome="failed", reason=reason)
+        if not attempt.ok:
+            for earlier in calls:
+                tracer.amend(earlier, outcome="rejected", reason=_GIVEN_UP)
+            return
+        calls.append(attempt)
+    for attempt in calls:
+        tracer.choose(attempt)
+
+
+def no_call(value: object, needed: tuple[str, ...]) -> str:
+    """Why `value` is no call, in the words of the error that the server swallows; empty where it is one."""
+    if not isinstance(value, dict):
+        return f"TypeError: a call is looked for in something of type {type(value).__name__}"
+    for names in needed:
+        if not any(name in value for name in names.split("|")):
+            return f"KeyError: {names.rpartition('|')[2]!r}"
+    if not isinstance(value.get("name", ""), str):
+        return "ValidationError: the name is no text"
+    return ""
+
+
+_CALL_VLLM_HERMES = re.compile(r"<tool_call>(.*?)</tool_call>|<tool_call>(.*)", re.DOTALL)
+
+
+def _vllm_hermes(tracer: Tracer) -> None:
+    spans = [Span(*match.span(match.lastindex or 1)) for match in _CALL_VLLM_HERMES.finditer(tracer.raw)]
+    if not spans:
+        tracer.reject("tagged", whole(tracer.raw), "no <tool_call>: plain text")
+    else:
+        read_calls(tracer, "tagged", spans, ("name", "arguments"))
+
+
+_decoder = json.JSONDecoder()
+
+
+def _vllm_llama3(tracer: Tracer) -> None:
+    if "{" not in tracer.raw:
+        tracer.reject("balanced", whole(tracer.raw), "no {: plain text")
+    else:
+        read_calls(tracer, "balanced", objects(tracer.raw), ("name", "arguments|parameters"))
+
+
+def objects(raw: str) -> Iterator[Span]:
+    """Where each object stands; of what cannot be read, from its brace to the end, after which nothing comes."""
+    start = raw.find("{")
+    while start >= 0:
+        try:
+            _, end = _decoder.raw_decode(raw, start)
+        except (ValueError, RecursionError):
+            yield Span(start, len(raw))
+            return
+        yield Span(start, end)
+        start = raw.find("{", end + 1)
+
+
+CALLS, BEGIN, SEP, END = "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
+
+
+def _vllm_deepseek_v31(tracer: Tracer) -> None:
+    raw = tracer.raw
+    calls = list(_calls(raw))
+    if CALLS not in raw:
+        tracer.reject("tagged", whole(raw), f"no {CALLS}: plain text")
+    elif not calls:
+        tracer.fail("tagged", Span(raw.index(CALLS), len(raw)), "no complete call: none is given, this text is lost")
+    elif any(SURROGATE.search(name + span.of(raw)) for name, span in calls):
+        tracer.fail("tagged", whole(raw), NO_UTF8)
+    else:
+        for name, span in calls:
+            choose_if_ok(tracer, tracer.attempt("tagged", span, note=f"calls {name}"))
+
+
+def _calls(raw: str) -> Iterator[tuple[str, Span]]:
+    """The name of each call, which is no more than a line, and its arguments. Linear."""
+    at, sep, line = 0, -1, -1
+    while (begin := raw.find(BEGIN, at)) >= 0:
+        at = begin + len(BEGIN)
+        sep = sep if sep >= at else raw.find(SEP, at)
+        line = line if line >= at else raw.find("\n", at) % (len(raw) + 1)
+        end = raw.find(END, sep + len(SEP)) if 0 <= sep < line else -1
+        if sep < 0 or (sep < line and end < 0):
+            return
+        if sep < line:
+            yield raw[at:sep], Span(sep + len(SEP), end)
+            at = end + len(END)
+
+
+TOKEN = "[TOOL_CALLS]"  # noqa: S105 — a word of the model's, no secret
+_LIST = re.compile(r"\[{.*}\]", re.DOTALL)
+
+
+def _vllm_mistral(tracer: Tracer) -> None:
+    raw = tracer.raw
+    if TOKEN not in raw:
+        tracer.reject("tagged", whole(raw), "no [TOOL_CALLS]: plain text")
+        return
+    span, edits = _without_token(raw)
+    attempt = tracer.attempt("tagged", span, edits)
+    if not attempt.ok and (calls := _LIST.search(apply(raw, span, edits))):
+        attempt = tracer.attempt("outermost", *_part(calls, span, edits))
+    items = attempt.value if isinstance(attempt.value, list) else [None]
+    reason = next(filter(None, (no_call(item, ("name", "arguments")) for item in items)), None)
+    if attempt.ok and reason:
+        tracer.offered = True
+        attempt = tracer.amend(attempt, outcome="failed", reason=reason)
+    choose_if_ok(tracer, attempt)
+
+
+def _without_token(raw: str) -> tuple[Span, list[Edit]]:
+    """What is left of the response without the token and the white space round it, as a span and removals in it."""
+    span = whole(raw)
+    while True:
+        cut = stripped(raw, *span)
+        if raw.startswith(TOKEN, *cut):
+            cut = Span(cut.start + len(TOKEN), cut.end)
+        elif raw.endswith(TOKEN, *cut):
+            cut = Span(cut.start, cut.end - len(TOKEN))
+        if cut == span:
+            break
+        span = cut
+    places = [match.start() for match in re.finditer(re.escape(TOKEN), raw) if span.start <= match.start() < span.end]
+    return span, [Edit("stray_text", Span(at, at + len(TOKEN)), TOKEN, "") for at in places]
+
+
+def _part(calls: re.Match[str], span: Span, edits: list[Edit]) -> tuple[Span, list[Edit]]:
+    """Where a part of the text without the token stands in the response, and the removals in it."""
+    start, end = span.start + calls.start(), span.start + calls.end()
+    for edit in edits:
+        start += len(edit.old) if edit.span.start <= start else 0
+        end += len(edit.old) if edit.span.start < end else 0
+    return Span(start, end), [edit for edit in edits if start < edit.span.start < end]
+
+
+_CALL_VLLM_QWEN3_CODER = re.compile(r"<tool_call>(?:(.*?)</tool_call>|(.*?)$)", re.DOTALL)
+_FUNCTION = re.compile(r"<function=(?:(.*?)</function>|(.*)\Z)", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter=(.*?)(?:</parameter>|(?=<parameter=)|(?=</function>)|$)", re.DOTALL)
+
+
+def _vllm_qwen3_coder(tracer: Tracer) -> None:
+    spans = _functions(tracer.raw) if "<function=" in tracer.raw else []
+    for span in spans:
+        name, closer, rest = span.of(tracer.raw).partition(">")
+        parameters = [text.partition(">") for text in _PARAMETER.findall(rest)]
+        if not closer or not all(mark for _, mark, _ in parameters) or SURROGATE.search(name + rest):
+            tracer.chosen.clear()
+            tracer.fail("tagged", span, NO_UTF8 if closer else "ValueError: no > behind a name: no call is given")
+            return
+        value = {"name": name, "arguments": {key: _value(text) for key, _, text in parameters}}
+        tracer.choose(rewritten(tracer, "derived", span, value, f"not JSON as written; calls {name}"))
+    if not spans:
+        tracer.reject("tagged", whole(tracer.raw), "no <function= in a call: plain text")
+
+
+def _functions(raw: str) -> list[Span]:
+    """Where each function stands: in a <tool_call>, closed or not, or in the response where there is none."""
+    calls = [match.span(match.lastindex or 1) for match in _CALL_VLLM_QWEN3_CODER.finditer(raw)] or [whole(raw)]
+    found = [match for call in calls for match in _FUNCTION.finditer(raw, *call)]
+    return [Span(*match.span(match.lastindex or 1)) for match in found]
+
+
+def _value(text: str) -> str | None:
+    text = text.removeprefix("\n").removesuffix("\n")
+    return None if text.lower() == "null" else text
+
+
+plugins = (
+    described(
+        "vllm-hermes",
+        """vLLM's `hermes` tool-call reader: JSON between <tool_call> and </tool_call>, all calls or none.
+
+        1. Without <tool_call> the response is plain text. 2. Each text between <tool_call> and </tool_call>, or from an
+        unclosed <tool_call> to the end, goes to json.loads and must have a name, which is a text, and arguments. 3. If
+        one of them fails, all are given up and the response is returned as plain text: the caller sees no error.
+
+        Source: vLLM 0.33, tool_parsers/hermes_tool_parser.py, extract_tool_calls (--tool-call-parser hermes).""",
+        group=SERVERS,
+        version="restated-0.33",
+        roots="all",
+        parser=_vllm_hermes,
+    ),
+    described(
+        "vllm-llama3",
+        """vLLM's `llama3_json` tool-call reader: every object that begins at a brace, all calls or none.
+
+        1. Without { the response is plain text. 2. From each { that does not stand in an object read before, or right
+        behind one, an object is read as far as it goes; it must have a name that is a text, and arguments or
+        parameters. Text between objects is skipped. 3. If one fails, all are given up and the response is returned as
+        plain text: the caller sees no error.
+
+        Source: vLLM 0.33, tool_parsers/llama_tool_parser.py, extract_tool_calls (--tool-call-parser llama3_json).""",
+        group=SERVERS,
+        version="restated-0.33",
+        roots="all",
+        parser=_vllm_llama3,
+    ),
+    described(
+        "vllm-deepseek-v31",
+        """vLLM's `deepseek_v31` tool-call reader: a name, <｜tool▁sep｜>, and arguments that go to the caller as
+        they are.
+
+        1. Without <｜tool▁calls▁begin｜> the response is plain text. 2. Of each <｜tool▁call▁begin｜> that
+        <｜tool▁call▁end｜> closes, what stands in front of <｜tool▁sep｜> is the name and what stands behind it the
+        arguments. 3. These are not decoded: the caller gets them as a text; no JSON is shown here as a failure. 4. A
+        call that is cut off is dropped without an error.
+
+        Source: vLLM 0.33, tool_parsers/deepseekv31_tool_parser.py, extract_tool_calls (--tool-call-parser
+        deepseek_v31). Same calls over 40,000 texts.""",
+        group=SERVERS,
+        version="restated-0.33",
+        roots="all",
+        parser=_vllm_deepseek_v31,
+    ),
+    described(
+        "vllm-mistral",
+        """vLLM's `mistral` tool-call reader: the list of calls after [TOOL_CALLS].
+
+        1. Without [TOOL_CALLS] the response is plain text. 2. Every [TOOL_CALLS] is taken out, white space cut off, and
+        all that is left, prose before it included, goes to json.loads. 3. If that fails, from the first [{ to the last
+        }]. 4. Each call must have name and arguments; if anything fails, the response is returned as plain text: the
+        caller sees no error. For tokenizers up to version 10; from version 11 on calls are written name{…}, which this
+        profile does not read; releases after 0.11 have other readers.
+
+        Source: vLLM 0.11, entrypoints/openai/tool_parsers/mistral_tool_parser.py, extract_tool_calls
+        (--tool-call-parser mistral).""",
+        group=SERVERS,
+        version="restated-0.11",
+        roots="list",
+        parser=_vllm_mistral,
+    ),
+    described(
+        "vllm-qwen3-coder",
+        """vLLM's `qwen3_coder` tool-call reader: <function=…> with <parameter=…>, whose values are texts.
+
+        1. Without <function= the response is plain text. 2. In each <tool_call>, also an unclosed last one, and in the
+        whole response where there is none, each <function=name> is a call, as far as </function> or the end. 3. Each
+        <parameter=name> reaches to </parameter>, the next parameter or the end; a line feed at both ends is cut off,
+        null is null, and any other value is a text. Its tool's declaration would make it a number or JSON, which is not
+        known here. 4. If one name has no > behind it, all calls are given up: plain text.
+
+        Source: vLLM 0.11, entrypoints/openai/tool_parsers/qwen3coder_tool_parser.py, extract_tool_calls
+        (--tool-call-parser qwen3_coder); releases after it read by an engine of many modules. Same calls over
+        40,000.""",
+        group=SERVERS,
+        version="restated-0.11",
+        roots="all",
+        parser=_vllm_qwen3_coder,
+    ),
+)

@@ -1,0 +1,252 @@
+"""The Windlass parsers: blocks become tool calls, at most one error a block (reports 001 and 004)."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import accumulate
+from typing import NamedTuple
+
+from webapp.parsing.edit import Edit
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._about import described
+from webapp.parsing.span import Span
+from webapp.parsing.trace import Attempt
+
+FENCE_WINDLASS = re.compile(r"```json\s*(\{[^`]*\})\s*```", re.DOTALL | re.IGNORECASE)
+_OPENING = re.compile(r"```json\s*", re.IGNORECASE)
+
+# From a block that does not decode: the edits, and the log line of the program where they help.
+Mend = Callable[[str, Span], tuple[list[Edit], str] | None]
+
+
+class Block(NamedTuple):
+    """A candidate in the order of its program; `ignored` says why the program never sees it."""
+
+    span: Span
+    edits: tuple[Edit, ...] = ()
+    strategy: str = "fenced"
+    ignored: str | None = None
+
+
+def fenced(raw: str) -> Iterator[Block]:
+    """What the strict pattern captures, and every ```json fence that it passes over, in the order of the text."""
+    passed = 0
+    for match in FENCE_WINDLASS.finditer(raw):
+        yield from _passed_over(raw, passed, match.start())
+        yield Block(Span(*match.span(1)))
+        passed = match.end()
+    yield from _passed_over(raw, passed, len(raw))
+
+
+def call_tools(tracer: Tracer, blocks: Iterable[Block], mend: Mend | None = None, silent: bool = False) -> None:
+    """Try each block as a tool call, and choose those that are: objects with "tool".
+
+    Blocks are counted from 0 without the ignored ones. Every other failure is one validation error for the
+    agent, unless a block is a call: then the program drops all errors. A `silent` one catches each and tells nobody.
+    """
+    index, errors = 0, []
+    for block in blocks:
+        if block.ignored:
+            tracer.reject(block.strategy, block.span, block.ignored)
+            continue
+        attempt = _decode(tracer, block, mend)
+        if not attempt.ok or _is_error(tracer, attempt, index):
+            errors.append(len(tracer.attempts) - 1)
+        index += 1
+    _tell(tracer, errors, "caught, and nobody is told" if silent else "a validation error for the agent")
+
+
+def _decode(tracer: Tracer, block: Block, mend: Mend | None) -> Attempt:
+    attempt = tracer.attempt(block.strategy, block.span, block.edits)
+    mended = mend(tracer.raw, block.span) if mend and not attempt.ok else None
+    if mended is None:
+        return attempt
+    edits, warning = mended
+    attempt = tracer.attempt(block.strategy, block.span, edits)
+    return tracer.amend(attempt, note=warning) if attempt.ok else attempt
+
+
+def _is_error(tracer: Tracer, attempt: Attempt, index: int) -> bool:
+    """Choose a call, reject what is none; True where a call has bad arguments."""
+    value = attempt.value
+    if not isinstance(value, dict) or "tool" not in value:
+        tracer.amend(attempt, outcome="rejected", reason='decoded, but has no "tool": ignored silently')
+        return False
+    arguments = value.get("arguments", {})
+    if not isinstance(arguments, dict):
+        message = f"Tool call 'arguments' must be an object/dict, got {type(arguments).__name__}"
+        tracer.amend(attempt, outcome="failed", reason=message)
+        tracer.offered = True
+        return True
+    note = f"tool call prompt_tool_{index}: {_named(value['tool'])}"
+    tracer.choose(tracer.amend(attempt, note=f"{attempt.note}; {note}" if attempt.note else note))
+    return False
+
+
+def _named(tool: object) -> str:
+    if not isinstance(tool, str):
+        return f"(a name that is no string but {type(tool).__name__})"
+    return tool if len(tool) <= 80 else f"{tool[:79]}…"
+
+
+def _tell(tracer: Tracer, errors: list[int], outcome: str) -> None:
+    """Note on each failure what comes of it: nothing, where another block is a call.
+
+    That is what the parser gives, and no statement of what its program then sent: that stands in a dump, or nowhere.
+    """
+    outcome = "dropped, since another block is a call" if tracer.chosen else outcome
+    for index in errors:
+        attempt = tracer.attempts[index]
+        message = attempt.error.said if attempt.error else attempt.reason
+        note = f"{outcome}: {message}"
+        tracer.attempts[index] = replace(attempt, note=f"{attempt.note}; {note}" if attempt.note else note)
+
+
+def _passed_over(raw: str, start: int, end: int) -> Iterator[Block]:
+    for match in _OPENING.finditer(raw, start, end):
+        begin = match.end()
+        tick = raw.find("`", begin)
+        stop = len(raw) if tick < 0 else tick
+        yield Block(Span(begin, stop), ignored=f"{_why(raw, begin, tick)}: ignored silently")
+
+
+def _why(raw: str, begin: int, tick: int) -> str:
+    if not raw.startswith("{", begin):
+        return "does not start with {"
+    if tick < 0:
+        return "no closing fence"
+    if not raw.startswith("```", tick):
+        return "a backtick inside hides the block"
+    return "does not end with } before the next fence"
+
+
+def _windlass_strict(tracer: Tracer) -> None:
+    call_tools(tracer, fenced(tracer.raw))
+
+
+def _windlass_silent(tracer: Tracer) -> None:
+    call_tools(tracer, fenced(tracer.raw), silent=True)
+
+
+def balance(raw: str, span: Span) -> tuple[list[Edit], str] | None:
+    """Strip all trailing `}`, append as many as there are `{`: as the edit that this comes to, and the log line.
+
+    None where the block has no more `}` than `{`. Counts are plain: braces inside strings count too, so the
+    edit may add braces where the closing run is shorter than the count of openers.
+    """
+    block = span.of(raw)
+    opens, closes = block.count("{"), block.count("}")
+    if closes <= opens:
+        return None
+    _windlass_balanced = len(block) - len(block.rstrip("}"))
+    warning = f"[WARN] Fixed malformed JSON: removed {closes - opens} extra braces"
+    if opens < _windlass_balanced:
+        extra = Span(span.end - (_windlass_balanced - opens), span.end)
+        return [Edit("extra_closer", extra, extra.of(raw), "")], warning
+    if opens > _windlass_balanced:
+        return [Edit("missing_closer", Span(span.end, span.end), "", "}" * (opens - _windlass_balanced))], warning
+    return [], warning
+
+
+def _windlass_balanced(tracer: Tracer) -> None:
+    call_tools(tracer, fenced(tracer.raw), balance)
+
+
+FENCE_WINDLASS_EAGER = re.compile(r"```(?:json)?\s*(\{[^`]*\})\s*```", re.DOTALL)
+# The report's \{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}, possessive: what follows each part is never what the part holds,
+# so that no match is lost and none is tried twice.
+BRACES = re.compile(r"\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}", re.DOTALL)
+
+
+def blocks(raw: str) -> Iterator[Block]:
+    """What the fences capture, then what looks like an object in the text without those fences."""
+    fences = list(FENCE_WINDLASS_EAGER.finditer(raw))
+    for fence in fences:
+        yield Block(Span(*fence.span(1)))
+    spans = _kept(raw, [Span(*fence.span()) for fence in fences])
+    begins = [0, *accumulate(span.end - span.start for span in spans)]
+    for match in BRACES.finditer("".join(span.of(raw) for span in spans)):
+        first = bisect_right(begins, match.start()) - 1
+        last = bisect_right(begins, match.end() - 1) - 1
+        span = Span(spans[first].start + match.start() - begins[first], spans[last].start + match.end() - begins[last])
+        gaps = [Span(spans[index].end, spans[index + 1].start) for index in range(first, last)]
+        edits = tuple(Edit("removed_fence", gap, gap.of(raw), "") for gap in gaps)
+        yield Block(span, edits, "balanced")
+
+
+def _kept(raw: str, removed: list[Span]) -> list[Span]:
+    """The spans between the removed ones; empty ones are left out."""
+    edges = [0, *(edge for span in removed for edge in span), len(raw)]
+    spans = [Span(edges[index], edges[index + 1]) for index in range(0, len(edges), 2)]
+    return [span for span in spans if span.start < span.end]
+
+
+def _windlass_eager(tracer: Tracer) -> None:
+    call_tools(tracer, blocks(tracer.raw))
+
+
+plugins = (
+    described(
+        "windlass-strict",
+        """Windlass after its first fix: tool calls only in ```json fences, decoded as written.
+
+        1. Takes every ```json fence (any case of the word) whose content starts with { and ends with } and holds no
+        backtick. 2. Decodes each as written. 3. An object with a "tool" is a tool call; JSON without one is ignored
+        silently; what does not decode, or has arguments that are no object, is one validation error for the agent. 4.
+        If one block is a call, the errors of all others are dropped.
+
+        No such fence means that no tool was called, and no error. Differences from its report: a backtick anywhere
+        inside the JSON hides the whole block silently, and arrays never match.""",
+        report="001",
+        roots="tools",
+        parser=_windlass_strict,
+    ),
+    described(
+        "windlass-silent",
+        """Windlass before its last fix: as windlass-strict, but what does not decode is caught, and nobody is told.
+
+        Takes the blocks that windlass-strict takes and reads them as it does. What does not decode is caught in a
+        try/except, and neither the agent nor a log is told: the agent goes on as if its tool had run. The program of
+        report 001 makes a validation error of the same block.""",
+        report="004",
+        roots="tools",
+        parser=_windlass_silent,
+    ),
+    described(
+        "windlass-balanced",
+        """Windlass after its second fix: as strict, and surplus closing braces are removed from the end.
+
+        1. Takes the blocks that windlass-strict takes. 2. Decodes each as written. 3. If that fails and the block has
+        more } than {, strips all } from its end, appends as many as there are {, decodes again, and warns how many it
+        removed. 4. Goes on as windlass-strict: calls, silence, one validation error a block, errors dropped beside a
+        call.
+
+        Differences from its report: it repairs only if every } of the block stands in the closing run, so
+        {"tool":"t","arguments":{"a":{"b":1},"c":2}}}} still fails. Braces inside strings are counted, so that the step
+        may even add braces. The report says that unfenced JSON is found and that the failure was silent; only ```json
+        fences are looked at.""",
+        report="004",
+        roots="tools",
+        parser=_windlass_balanced,
+    ),
+    described(
+        "windlass-eager",
+        """Windlass before its first fix: every fence and then every {…} in the text is tried as a tool call.
+
+        1. Takes every ```json or unlabelled fence whose content starts with { and ends with } and holds no backtick. 2.
+        Takes those fences out of the text, and from the rest every {…} with at most one level of braces inside. 3.
+        Decodes each; an object with a "tool" is a tool call, JSON without one is ignored silently, and every failure is
+        one validation error for the agent. 4. If one block is a call, all errors are dropped.
+
+        So Python dicts, f-strings and {placeholders} in prose are taken for broken tool calls: the report counts 22
+        validation errors in one session. Differences from its report: the upper-case ```JSON is no fence to it, a call
+        with two levels of braces inside is found in fences only, and an inner object may be taken instead. What stands
+        before and after a fence that was taken out may join to one block.""",
+        report="001",
+        roots="tools",
+        parser=_windlass_eager,
+    ),
+)

@@ -1,0 +1,113 @@
+"""Strings in other quotes, with prefixes, with escaped quotes of their own, or in several parts."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.parsing.machine import strings
+from webapp.parsing.machine.closers import ANY_KEY
+from webapp.parsing.machine.repair import Repair, replacing
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.machine.tokens import JOINED, LITERAL, SPACE
+from webapp.parsing.patterns import later
+
+
+def _mend_single_quotes(machine: Machine, match: re.Match[str]) -> bool:
+    """The plain form, whose end its surroundings make certain; `machine.strings` reads every other one."""
+    raw, (start, end) = machine.raw, match.span()
+    if match["comma"]:
+        if not (_member if machine.inside == "{" else _item).match(raw, match.end("comma"), machine.end):
+            return False
+    elif (match["colon"] is not None) != (machine.state == "k"):
+        return False
+    machine.patch("single_quotes", start, start + 1, '"')
+    at = start
+    while (at := raw.find('"', at + 1, end)) >= 0:
+        machine.patch("unescaped_quote", at, at, "\\")
+    machine.patch("single_quotes", end - 1, end, '"')
+    if machine.state == "k":
+        return machine.key_done(start, end)
+    machine.string_end = end
+    machine.value_done(end)
+    return True
+
+
+_member = later(rf"{SPACE}(?:{ANY_KEY}|[}}\]])")
+_item = later(rf"{SPACE}(?:[\"'\[{{\d\]-]|{LITERAL})")
+
+
+def _mend_escaped_quotes(machine: Machine, match: re.Match[str]) -> bool:
+    start, end = match.span()
+    machine.patch("escaped_quotes", start, start + 1)
+    machine.patch("escaped_quotes", end - 2, end - 1)
+    if machine.state == "k":
+        return machine.key_done(start, end)
+    machine.value_done(end)
+    machine.string_end = end
+    return True
+
+
+_mend_string_prefix = replacing("string_prefix")
+
+
+def _mend_concatenation(machine: Machine, match: re.Match[str]) -> bool:
+    raw, end, begin = machine.raw, machine.last, match.end()
+    is_one_value = machine.frames and (machine.inside == "{" or machine.frames[-1].kind == "(")
+    if not machine.frames or machine.string_end != end or not ("+" in match[0] or is_one_value):
+        return False
+    if raw[end:begin].strip(" \t\r\n+\\"):
+        return False
+    if machine.patches and machine.patches[-1][:2] == (end - 1, end):
+        machine.patches.pop()
+    return _join(machine, end - 1, begin)
+
+
+def _join(machine: Machine, start: int, begin: int) -> bool:
+    """Remove what stands between two strings; the second one's opening quote at `begin` goes with it."""
+    machine.patch("concatenation", start, begin + 1)
+    machine.frames[-1].count -= 1
+    before = len(machine.patches)
+    machine.at = begin
+    strings.read_string(machine, "v" if machine.inside == "{" else "i")
+    machine.patches[before:] = [patch for patch in machine.patches[before:] if patch[:2] != (begin, begin + 1)]
+    return True
+
+
+plugins = (
+    Repair(
+        "single_quotes",
+        rf"'[^'\\\x00-\x1f]*+'(?={SPACE}(?:(?P<colon>:)|[}}\]]|(?P<comma>,)))",
+        "kv",
+        "'",
+        order=10,
+        mend=_mend_single_quotes,
+        help="A string in single quotes is put in double quotes.",
+    ),
+    Repair(
+        "escaped_quotes",
+        r'\\"(?:[^"\\\x00-\x1f]|\\[^"\x00-\x1f])*+\\"(?=\s*+[,:}\]])',
+        "kv",
+        "\\",
+        order=10,
+        mend=_mend_escaped_quotes,
+        help="A string whose own quotes have backslashes before them, among strings that have none, loses those.",
+    ),
+    Repair(
+        "string_prefix",
+        r"[uUbBrRfF]{1,2}(?=[\"'](?![,\]:}]))",
+        "kv",
+        "uUbBrRfF",
+        order=10,
+        mend=_mend_string_prefix,
+        help="The letter before a Python string (u'…', b'…', r'…') is removed.",
+    ),
+    Repair(
+        "concatenation",
+        rf"""\+\s*+(?:\\\n\s*+)?(?=["'`])|(?:\\\n\s{{0,99}}+)?(?<=\s)(?={JOINED})""",
+        "a",
+        "+\"'\\",
+        order=10,
+        mend=_mend_concatenation,
+        help="Strings joined with a plus, or by standing side by side as in Python, become one.",
+    ),
+)

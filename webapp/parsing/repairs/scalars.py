@@ -1,0 +1,136 @@
+"""Numbers and literals: those of other languages and notations, and those that the end of the text cuts."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.parsing.machine.repair import Repair, replacing
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.machine.tokens import DELIMITED
+from webapp.parsing.patterns import later
+
+_based = later(r"([-+]?)0([xXoObB])([0-9a-fA-F_]++)")
+_json = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_grouped = later(r"-?[1-9]\d{0,2}(?:,\d{3})++(?:\.\d++)?(?=\s*+(?:\}|,\s*+[\"'A-Za-z_}]))")
+
+
+def _mend_number(machine: Machine, match: re.Match[str]) -> bool:
+    text = match[0]
+    if _json.fullmatch(text):
+        return False
+    new = _based_number(text) if _based.match(text) else _plain_number(text)
+    if new is None:
+        return False
+    return machine.replace("number", match, new, value=True)
+
+
+def _based_number(text: str) -> str | None:
+    match = _based.fullmatch(text)
+    if not match or len(text) > 300:
+        return None
+    sign, base, digits = match.groups()
+    try:
+        value = int(digits, {"x": 16, "o": 8, "b": 2}[base.lower()])
+    except ValueError:
+        return None
+    return f"{'-' if sign == '-' else ''}{value}"
+
+
+def _plain_number(text: str) -> str | None:
+    """The same number with JSON's digits: no plus, no separators, no bare point, no suffix."""
+    number = text.rstrip("nLlfFdD").lstrip("+").replace("_", "").replace(",", "")
+    number = re.sub(r"^(-?)\.", r"\g<1>0.", number)
+    number = re.sub(r"\.(?=$|[eE])", ".0", number)
+    return number if _json.fullmatch(number) else None
+
+
+def _either(machine: Machine, match: re.Match[str]) -> bool:
+    """As an object's value, with its thousands where commas part them; else the number alone."""
+    grouped = _grouped.match(machine.raw, machine.at, machine.end) if machine.inside == "{" else None
+    return bool(grouped and _mend_number(machine, grouped)) or (
+        match["end"] is not None and _mend_number(machine, match)
+    )
+
+
+_JSON = {"true": "true", "false": "false", "null": "null", "none": "null", "undefined": "null", "nil": "null"}
+
+
+def _mend_literal(machine: Machine, match: re.Match[str]) -> bool:
+    if match[0] not in ("true", "false", "null"):
+        machine.patch("literal", match.start(), match.end(), _JSON[match[0].lower()])
+    machine.value_done(match.end())
+    return True
+
+
+def _mend_cut_number(machine: Machine, match: re.Match[str]) -> bool:
+    machine.truncated = machine.truncated or match.end() == machine.end
+    if not match["number"]:
+        return machine.replace("cut_number", match, "null", value=True)
+    machine.patch("cut_number", match.end("number"), match.end())
+    machine.value_done(match.end())
+    machine.last = match.end("number")
+    return True
+
+
+_WORDS = ("true", "false", "null")
+
+
+def _mend_cut_literal(machine: Machine, match: re.Match[str]) -> bool:
+    text = match[0]
+    whole = next((word for word in _WORDS if word.startswith(text)), None)
+    if not machine.frames or whole is None or whole == text:
+        return False
+    machine.patch("cut_literal", match.end(), match.end(), whole[len(text) :])
+    machine.truncated = True
+    machine.value_done(match.end())
+    return True
+
+
+plugins = (
+    Repair(
+        "number",
+        rf"[-+]?(?:0[xXoObB][0-9a-fA-F_]++|(?:\d[\d_]*+\.?[\d_]*+|\.\d++)(?:[eE][-+]?\d++)?+[nLfFdDl]?)(?P<end>{DELIMITED})?",
+        "v",
+        "+-.0123456789",
+        order=20,
+        mend=_either,
+        help="A number in another notation (0xFF, 0o17, +5, .5, 1_000, 1,234, 10n) is written as JSON writes it.",
+    ),
+    Repair(
+        "non_finite",
+        r"[-+]?(?:NaN|nan|NAN|Infinity|infinity|inf|Inf|-?math\.(?:nan|inf)|float\([\"'](?:nan|-?inf)[\"']\))"
+        + DELIMITED,
+        "v",
+        "nNiI+-mf",
+        order=20,
+        mend=replacing("non_finite", "null", value=True),
+        help="NaN and Infinity, which JSON cannot say, become null, as JavaScript writes them.",
+    ),
+    Repair(
+        "literal",
+        r"(?i:true|false|null|none|undefined|nil)\b" + DELIMITED,
+        "v",
+        "tTfFnNuU",
+        order=20,
+        mend=_mend_literal,
+        help="A literal of Python, JavaScript or another language (True, None, undefined) becomes JSON's.",
+    ),
+    Repair(
+        "cut_number",
+        r"(?P<number>-?(?:0|[1-9]\d*+)(?:\.\d++)?+)?+(?:[eE][-+]?(?=\s*+(?:[,}\]]|\Z))|(?:\.|-)(?=\s*+,?\s*+\Z))",
+        "v",
+        "-0123456789",
+        order=15,
+        mend=_mend_cut_number,
+        help="A number that the end of the text cuts after its point, exponent or sign loses that part.",
+    ),
+    Repair(
+        "cut_literal",
+        r"[a-z]{1,4}\Z",
+        "v",
+        "tfn",
+        order=15,
+        mend=_mend_cut_literal,
+        help="A literal that the end of the text cuts in the middle is completed.",
+    ),
+)

@@ -1,0 +1,139 @@
+"""Colons, commas and brackets: those of other notations, and those that stand twice or round one value."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.parsing.machine import closers
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.machine.tokens import ASCII, COLON_LIKE
+from webapp.parsing.patterns import later
+
+
+def _mend_missing_colon(machine: Machine, match: re.Match[str]) -> bool:
+    machine.state = "v"
+    return machine.replace("missing_colon", match, ":")
+
+
+def _mend_semicolon(machine: Machine, match: re.Match[str]) -> bool:
+    if not machine.frames:
+        return False
+    closes = match["closes"] is not None
+    machine.patch("semicolon", machine.at, machine.at + 1, "" if closes else ",")
+    if not closes:
+        machine.comma, machine.state = machine.at, "k" if machine.inside == "{" else "v"
+    machine.at += 1
+    return True
+
+
+def _mend_full_width(machine: Machine, match: re.Match[str]) -> bool:
+    new = ASCII[match[0]]
+    if new in "}]":
+        closers.close(machine, new)
+        return True
+    if new in "{[" and machine.state == "v":
+        machine.patch("full_width", machine.at, machine.at + 1, new)
+        machine.push(new)
+        return True
+    if new == ":" and machine.state == "c":
+        machine.state = "v"
+    elif new == "," and machine.state == "a":
+        machine.comma, machine.state = machine.at, "k" if machine.inside == "{" else "v"
+    else:
+        return False
+    return machine.replace("full_width", match, new)
+
+
+_CHARACTERS = "".join(ASCII)
+
+
+def _mend_doubled_brace(machine: Machine, match: re.Match[str]) -> bool:
+    frame = machine.frames[-1]
+    if frame.count or machine.comma >= 0 or frame.start + 1 != machine.at or frame.doubled:
+        return False
+    machine.patch("doubled_brace", frame.start, frame.start + 1)
+    frame.start, frame.doubled = machine.at, True
+    machine.at += 1
+    return True
+
+
+def _mend_tuple(machine: Machine, match: re.Match[str]) -> bool:
+    if not machine.frames and not machine.lenient:
+        return False
+    machine.patch("tuple", machine.at, machine.at + 1, "[")
+    machine.push("(", as_kind="[")
+    return True
+
+
+def _mend_constructor(machine: Machine, match: re.Match[str]) -> bool:
+    argument = _argument.match(machine.raw, match.end(), machine.end)
+    if not argument:
+        return False
+    machine.patch("constructor", match.start(), match.end())
+    machine.patch("constructor", argument.end(1), argument.end())
+    if argument[1][0] == "'":
+        start, end = argument.span(1)
+        machine.patch("single_quotes", start, start + 1, '"')
+        machine.patch("single_quotes", end - 1, end, '"')
+    machine.value_done(argument.end())
+    return True
+
+
+_argument = later(
+    r'\s*+("[^"\\\x00-\x1f]*+"|\'[^"\'\\\x00-\x1f]*+\'|-?(?:0|[1-9]\d*+)(?:\.\d++)?(?![\w.])|true|false|null)\s*+\)'
+)
+
+
+plugins = (
+    Repair(
+        "missing_colon",
+        COLON_LIKE,
+        "c",
+        "=:-|→ie",
+        mend=_mend_missing_colon,
+        help="A key without a colon gets one; an arrow or an equals sign in its place becomes one.",
+    ),
+    Repair(
+        "semicolon",
+        r";(?=\s{0,100}+(?:[\"'A-Za-z_$\d{\[-]|(?P<closes>[}\]])))",
+        "a",
+        ";",
+        mend=_mend_semicolon,
+        help="A semicolon between members or before a closing bracket becomes a comma or goes.",
+    ),
+    Repair(
+        "full_width",
+        f"[{_CHARACTERS}]",
+        "kcva",
+        _CHARACTERS,
+        order=10,
+        mend=_mend_full_width,
+        help="A separator or bracket of another script (：，、；｛［【) becomes the ASCII one.",
+    ),
+    Repair(
+        "doubled_brace",
+        r"\{",
+        "k",
+        "{",
+        order=10,
+        mend=_mend_doubled_brace,
+        help="Braces written twice, as templates ask for, are written once.",
+    ),
+    Repair(
+        "tuple",
+        r"\(",
+        "v",
+        "(",
+        mend=_mend_tuple,
+        help="A Python tuple becomes an array; round brackets that hold one value go.",
+    ),
+    Repair(
+        "constructor",
+        r"(?:new\s++)?[A-Za-z_][\w.]*+\(",
+        "v",
+        order=30,
+        mend=_mend_constructor,
+        help='A constructor round one value (ObjectId("…"), Decimal(1), new Date(2)) is taken off.',
+    ),
+)

@@ -1,0 +1,192 @@
+"""What stands between two tokens and is part of neither: comments, dots, marks, fences, text."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.parsing.machine.repair import Repair, replacing
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.machine.tokens import MARK, NUMBER, SPACE
+from webapp.parsing.patterns import later
+
+_SPACES = "\x0b\x0c\x1c-\x1f\x85\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
+_STARTS = "\x0b\x0c\x1c\x1d\x1e\x1f\x80"
+_mend_invisible_character = replacing("invisible_character")
+
+
+LONGEST = 20_000
+"""So far the end of a line, or of a comment in HTML, is looked for."""
+
+
+def _mend_comment(machine: Machine, match: re.Match[str]) -> bool:
+    if machine.state == "v" and match[0] == "#" and _word.match(machine.raw, machine.at, machine.end):
+        return False
+    end = _end(machine.raw, match, machine.end)
+    if end < 0:
+        return False
+    is_cut = match[0] in ("//", "#") and machine.frames and end == machine.end
+    if is_cut and (closer := _closer_comment.search(machine.raw, match.start(), end)):
+        end = closer.start()  # a line comment that no line's end ends: the value goes on with the bracket
+    machine.at = end
+    while machine.raw[end - 1].isspace():
+        end -= 1
+    machine.patch("comment", match.start(), end)
+    return True
+
+
+def _end(raw: str, match: re.Match[str], limit: int) -> int:
+    """Where the comment ends that began with what the pattern matched, or -1."""
+    if match[0] in ("//", "#"):
+        end = raw.find("\n", match.end(), min(limit, match.end() + LONGEST))
+        return end if end >= 0 else min(limit, match.end() + LONGEST)
+    if match[0] == "/*":
+        end = raw.find("*/", match.end(), limit)
+        return end + 2 if end >= 0 else limit
+    end = raw.find("-->", match.end(), min(limit, match.end() + LONGEST))
+    return end + 3 if end >= 0 else -1
+
+
+_word = later(r"""#[\w-]{2,40}+(?=[ \t]*+(?:[}\]]|,[ \t]*+(?:["'}\]\n#]|\Z)))|#[\da-fA-F]{3,8}+\s*+[,}\]]""")
+"""A colour or a tag, which is a value: `#ff8800`."""
+_closer_comment = later(r"\s{0,100}+[}\]]")
+
+
+def _mend_ellipsis(machine: Machine, match: re.Match[str]) -> bool:
+    after = match.end()
+    if machine.state == "v" and machine.inside == "{":
+        return False
+    start = match.start()
+    if machine.comma >= 0:
+        machine.unpatch(machine.comma, machine.comma + 1)
+        if machine.patches and machine.patches[-1].end > machine.comma:
+            machine.patch("ellipsis", machine.comma, machine.comma + 1)
+        else:
+            start = machine.comma
+        machine.comma, machine.state = -1, "a"
+    elif machine.state in "kv" and (comma := _comma.match(machine.raw, after, machine.end)):
+        after = comma.end()
+    machine.patch("ellipsis", start, after)
+    machine.at = after
+    return True
+
+
+_comma = later(r"\s{0,100}+,")
+
+
+def _mend_fence_inside(machine: Machine, match: re.Match[str]) -> bool:
+    if not machine.frames or (
+        machine.state == "a" and not _closer_fence_inside.match(machine.raw, match.end(), machine.end)
+    ):
+        return False
+    return machine.replace("fence_inside", match)
+
+
+_closer_fence_inside = later(r"\s*+[\]},]")
+
+
+_SCALAR = rf"(?:{NUMBER}|true|false|null)"
+_END = rf"(?={SPACE}[,}}\]])"
+_behind = {
+    "k": later(rf'{SPACE}"[^"\n]{{1,80}}+"(?:{MARK})?+{SPACE}:'),
+    "c": later(rf"{SPACE}:"),
+    "v": later(
+        rf'{SPACE}["\[{{]|(?<![.~-])[ \t]*+{_SCALAR}{_END}'
+        rf"|[ \t]*+(?:true|false|null){_END}|(?<=:[.~])[ ]{_SCALAR}{_END}"
+    ),
+    "a": later(rf"{SPACE}(?:[,}}\]]|\Z)"),
+}
+
+
+def _mend_stray_mark(machine: Machine, match: re.Match[str]) -> bool:
+    scalar = match["scalar"]
+    is_alone = (
+        not scalar
+        and machine.state == "v"
+        and machine.inside == "["
+        and not machine.frames[-1].count
+        and machine.comma < 0
+    )
+    if is_alone and _empty.match(machine.raw, match.end(), machine.end):
+        return machine.replace("stray_mark", match)
+    if not machine.frames or not (scalar or _behind[machine.state].match(machine.raw, match.end(), machine.end)):
+        return False
+    start = match.start() + len(scalar or "")
+    machine.patch("stray_mark", start, match.end())
+    machine.at = match.end()
+    if scalar:
+        machine.value_done(machine.at)
+        machine.last = start
+    return True
+
+
+_empty = later(rf"{SPACE}\]")
+
+
+def _mend_stray_text(machine: Machine, match: re.Match[str]) -> bool:
+    if machine.frames[-1].count == 0:
+        return False
+    return machine.replace("stray_text", match)
+
+
+_QUOTES = r"\"{2,4}(?=\s{1,20}+\"[^\"\n]{1,80}+\"\s{0,20}+:)"
+_KEY = r"""(["'])[^"'\n]{1,80}+\1\s{0,20}+:"""
+
+
+plugins = (
+    Repair(
+        "invisible_character",
+        f"[{_SPACES}]+",
+        "kcva",
+        _STARTS,
+        order=1,
+        mend=_mend_invisible_character,
+        help="A byte order mark, zero-width or exotic space between two tokens is removed.",
+    ),
+    Repair(
+        "comment",
+        r"//|/\*|#|<!--",
+        "kcva",
+        "/#<",
+        order=5,
+        mend=_mend_comment,
+        help="A comment, of JavaScript, C, Python or HTML, is removed.",
+    ),
+    Repair(
+        "ellipsis",
+        r"(?:\.{3,}|…|\[\.\.\.\]|<\.\.\.>)(?=\s*+(?:[,}\]]|//|/\*|\Z))",
+        "kva",
+        ".…[<",
+        order=8,
+        mend=_mend_ellipsis,
+        help="Dots that stand for what was left out are removed; what they stand for is unknown.",
+    ),
+    Repair(
+        "fence_inside",
+        r"```[A-Za-z]{0,12}+(?:\s*+(?:[^`\n{}\[\]\"]{1,80}+\n\s*+)?```[A-Za-z]{0,12}+)?(?=\s*+[\[{}\],\"])",
+        "kva",
+        "`",
+        order=10,
+        mend=_mend_fence_inside,
+        help="A Markdown fence between two tokens is removed.",
+    ),
+    Repair(
+        "stray_mark",
+        rf"(?P<scalar>(?:{_SCALAR}(?!\.)|-?\d++\.\d++|true|false|null)){MARK}{_END}|[*`_\\^;|]{{1,3}}+(?=-\d)|{MARK}",
+        "kcva",
+        "*`_~\\^.;|-0123456789tfn",
+        order=18,
+        mend=_mend_stray_mark,
+        opens=rf'(?:{MARK}[ ]?\{{?|\{{{MARK})"[^"\n]{{1,80}}+"(?:{MARK})?+\s*+:',
+        help="Marks beside a token that belong to none, as Markdown or a slip of the model leaves them, are removed: "
+        '`*"a"*: 1`.',
+    ),
+    Repair(
+        "stray_text",
+        rf"[A-Za-z_(][\w .,()'-]{{0,60}}+(?:(?<=\s)|\n\s*+)(?={_KEY})|{_QUOTES}",
+        "k",
+        '(_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"',
+        order=40,
+        mend=_mend_stray_text,
+        help="Text between two tokens that is part of neither is removed.",
+    ),
+)
