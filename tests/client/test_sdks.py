@@ -19,9 +19,6 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from tests.client.test_recorder import get, until, url
 from webapp.client import Recorder
 
-openai = pytest.importorskip("openai", reason="the test extra brings openai")
-anthropic = pytest.importorskip("anthropic", reason="the test extra brings anthropic")
-
 __all__ = ["url"]
 SCHEMA = {"type": "object", "properties": {"passengers": {"type": "integer"}}, "required": ["passengers"]}
 ARGUMENTS = '{"origin": "OSL", "passengers": "two"}'
@@ -84,6 +81,7 @@ def provider() -> Iterator[str]:
 
 def asked_openai(provider: str) -> tuple[str, Any, str]:
     """The tools of a request, and the name and arguments of the call that answers it."""
+    openai = pytest.importorskip("openai", reason="the test extra brings openai")
     with openai.OpenAI(base_url=f"{provider}/v1", api_key="k", max_retries=0) as client:
         told = client.chat.completions.create(
             model="m", messages=[{"role": "user", "content": ASKED}], tools=OPENAI_TOOLS
@@ -93,6 +91,7 @@ def asked_openai(provider: str) -> tuple[str, Any, str]:
 
 
 def asked_anthropic(provider: str) -> tuple[str, Any, str]:
+    anthropic = pytest.importorskip("anthropic", reason="the test extra brings anthropic")
     with anthropic.Anthropic(base_url=provider, api_key="k", max_retries=0) as client:
         messages = [{"role": "user", "content": ASKED}]
         told = client.messages.create(model="m", max_tokens=99, messages=messages, tools=ANTHROPIC_TOOLS)

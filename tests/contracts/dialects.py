@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from tests.contracts import made
 from webapp.contracts import Contract
 from webapp.contracts.shapes import path_text
@@ -83,10 +81,15 @@ def contracts(path: Path, lines: list[dict[str, Any]]) -> list[Contract]:
     return held
 
 
+def validator(schema: Any) -> Any:
+    """Imported here: it takes two seconds, which collecting other tests does not need."""
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(schema)
+
+
 def errors(schema: Any, value: Any) -> set[tuple[str, str]]:
-    return {
-        (path_text(error.absolute_path), error.validator) for error in Draft202012Validator(schema).iter_errors(value)
-    }
+    return {(path_text(error.absolute_path), error.validator) for error in validator(schema).iter_errors(value)}
 
 
 def request(chance: random.Random, number: int) -> tuple[Tools, str, Any]:
@@ -100,7 +103,7 @@ def request(chance: random.Random, number: int) -> tuple[Tools, str, Any]:
 def mended(tools: Tools, chance: random.Random) -> tuple[Tools, str, Any]:
     """The twin of a broken call: of the same tool, with arguments that fit; with a schema that takes any object where
     by chance none are found, as where nothing fits it."""
-    validator = Draft202012Validator(tools[1][1])
+    broken = validator(tools[1][1])
     tries = ({"v": made.value(chance)} for _ in range(300))
-    value = next((value for value in tries if validator.is_valid(value)), None)
+    value = next((value for value in tries if broken.is_valid(value)), None)
     return (tools, "t", value) if value is not None else ([tools[0], ("t", {"type": "object"})], "t", {"v": 1})

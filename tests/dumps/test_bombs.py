@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import bz2
+import functools
 import gzip
 import io
 import json
@@ -60,10 +61,19 @@ def said(content: str) -> bytes:
 
 
 LONG = said('"' + "a" * MANY + '"')
-GZIP, ZSTD = gzip.compress(LONG, 1), zstd.compress(LONG)
 VALUES = said("[" + "[]," * 400_000 + "[]]")
 INNER = said(json.dumps("[" + "[]," * 2_600_000 + "[]]"))
 """JSON in a text, which is read where it may be a call"""
+
+
+@functools.cache
+def gzipped() -> bytes:
+    return gzip.compress(LONG, 1)
+
+
+@functools.cache
+def zstandard() -> bytes:
+    return zstd.compress(LONG)
 
 
 def zipped(members: dict[str, bytes]) -> bytes:
@@ -201,8 +211,8 @@ def body(packed: bytes) -> bytes:
 
 YAML = b"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\n" + b"messages:\n  - role: *b\n    content: *b\n"
 BOMBS: dict[str, Callable[[Path], bytes]] = {
-    "long.jsonl.gz": lambda _: GZIP,
-    "long.jsonl.zst": lambda _: ZSTD,
+    "long.jsonl.gz": lambda _: gzipped(),
+    "long.jsonl.zst": lambda _: zstandard(),
     "long.jsonl.xz": lambda _: lzma.compress(LONG, preset=0),
     "long.jsonl.bz2": lambda _: bz2.compress(LONG, 1),
     "values.jsonl.gz": lambda _: gzip.compress(VALUES),
@@ -211,7 +221,7 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "inner.jsonl.zst": lambda _: zstd.compress(INNER),
     "long.zip": lambda _: zipped({"a.jsonl": LONG}),
     "many.zip": lambda _: zipped({f"{number}.jsonl": LONG[: 20 * 2**20] for number in range(4)}),
-    "packed.zip": lambda _: zipped({"a.jsonl.gz": GZIP}),
+    "packed.zip": lambda _: zipped({"a.jsonl.gz": gzipped()}),
     "long.tar.gz": lambda _: tarred("a.jsonl", LONG),
     "directory.zip.zst": lambda _: zstd.compress(directory()),
     "member.tar.zst": lambda _: zstd.compress(described(b"x")),
@@ -234,9 +244,9 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
         prompt=lambda pa: pa.array(["Q"] * 5 + [None] * 40_000_000, pa.string()),
         response=lambda pa: pa.nulls(40_000_005),
     ),
-    "gzip.har": lambda _: body(GZIP),
-    "deflate.har": lambda _: body(GZIP[10:-8]),
-    "zstd.har": lambda _: body(ZSTD),
+    "gzip.har": lambda _: body(gzipped()),
+    "deflate.har": lambda _: body(gzipped()[10:-8]),
+    "zstd.har": lambda _: body(zstandard()),
     "aliases.yaml": lambda _: YAML,
     "values.yaml.gz": lambda _: gzip.compress(
         b"messages:\n  - role: user\n    content: [" + b"[]," * 600_000 + b"[]]\n"
