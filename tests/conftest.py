@@ -30,13 +30,13 @@ hypothesis.settings.load_profile("untimed")
 WRITING = ("server_version_info", "paramstyle", "max_identifier_length", "label_length", "_json_serializer")
 """of a dialect: what the SQL that it writes, and the values it makes of rows, depend on"""
 
-LONGEST = "test_a_hundred_labels_by_keyboard_alone"
-"""takes a sixth of the time of all browser tests; begun late, it goes on where the other workers have nothing left"""
+LONG = ("test_the_tests_of_the_rooms_pass_with_all_five", "test_thirty_labels_by_keyboard_alone")
+"""begun late, they go on where the other workers have nothing left: they come first, of all and of browser tests"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests come last: Playwright keeps an event loop in this thread, where Flask's test client cannot run."""
-    items.sort(key=lambda item: (item.get_closest_marker("browser") is not None, not item.name.startswith(LONGEST)))
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is not None, not item.name.startswith(LONG)))
 
 
 def pytest_collection_finish() -> None:

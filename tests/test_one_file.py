@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.locked import common_folder, locked
-
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "tests" / "one_file"
 PARTS = (
@@ -29,12 +27,6 @@ PARTS = (
     "migrations",
     "pyproject.toml",
 )
-ROOMS = {
-    "parsing": ("repair", "profile"),
-    "dumps": ("format",),
-    "findings": ("finding",),
-    "exports": ("export",),
-}
 ASKED = {
     "parsing": (
         *("test_cases.py", "test_promises.py", "test_patterns.py", "test_stored_trace.py"),
@@ -62,16 +54,12 @@ def pytest_itemcollected(item):
 """
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree with the examples in it, beside the shared folder, which all workers of the run use."""
-    folder = common_folder(tmp_path_factory) / "one_file"
-    root = folder / "fencepost"
-    with locked(folder):
-        if not (root / f"{FEW}.py").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            copy(root)
-            (root / f"{FEW}.py").write_text(FEW_EXAMPLES)
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the tree with the examples in it, beside the shared folder."""
+    root = tmp_path / "fencepost"
+    copy(root)
+    (root / f"{FEW}.py").write_text(FEW_EXAMPLES)
     return root
 
 
@@ -97,29 +85,16 @@ def test_an_example_is_one_file_and_one_case_file_that_are_new(example: str) -> 
     assert (EXAMPLES / example / files[0]).read_text()
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_the_tests_of_the_room_pass_with_all_five(room: str, tree: Path) -> None:
-    chosen = ["-k", CHOSEN]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-v",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "pytest_timeout",
-        "-p",
-        FEW,
-        *chosen,
-        *(f"tests/{room}/{name}" for name in ASKED[room]),
-    ]
+def test_the_tests_of_the_rooms_pass_with_all_five(tree: Path) -> None:
+    """In one process: to start one takes longer than most of the rooms."""
+    asked = [f"tests/{room}/{name}" for room, names in ASKED.items() for name in names]
+    plugins = ["-p", "no:cacheprovider", "-p", "pytest_timeout", "-p", FEW]
+    command = [sys.executable, "-m", "pytest", "-x", "-v", *plugins, "-k", CHOSEN, *asked]
     environ = {**os.environ, "PYTHONPATH": str(tree), "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     run = subprocess.run(command, cwd=tree, env=environ, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout[-4000:]
-    for example in ROOMS[room]:
-        (case_file,) = (path for path in (EXAMPLES / example / "tests").rglob("*.md"))
+    for example in sorted(EXAMPLES.iterdir()):
+        (case_file,) = (example / "tests").rglob("*.md")
         cases = [line for line in run.stdout.splitlines() if case_file.stem in line and "test_case" in line]
         assert cases, f"no case of {case_file.name} was run"
 

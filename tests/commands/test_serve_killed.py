@@ -28,7 +28,7 @@ from webapp.store.models import Dump, Parse, Session, Task, Turn
 from webapp.web.dumps import worker_process
 
 ROOT = Path(__file__).resolve().parents[2]
-SESSIONS, ENTRIES = 200, 20
+SESSIONS, ENTRIES = 200, 10
 STANDS_STILL = """
 import sys
 from webapp.cli import main

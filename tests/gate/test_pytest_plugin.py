@@ -12,7 +12,7 @@ import pytest
 from tests.gate.made import CASES, write
 
 INSTALLED = entry_points(group="pytest11", name="fencepost")
-PLUGINS = ["-pno:cacheprovider", "-pno:playwright", *([] if INSTALLED else ["-pfencepost_pytest"])]
+PLUGINS = ["-pno:cacheprovider", "-pno:playwright", "-pno:schemathesis", *([] if INSTALLED else ["-pfencepost_pytest"])]
 # what a run of pytest here is given besides; the plugin is named where this environment was installed before it came
 PARSER = """
 import json

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
 from webapp import jsontext
+from webapp.app import create_app
+from webapp.config import Settings
+from webapp.extensions import db
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NEVER = "ui_run_764686752e2f"
@@ -18,24 +21,28 @@ STORM = "ui_run_290d98ad0e68"
 CIRCLE = "circle_2025-12-05_extraction"
 CALL = '```json\n{"tool": "run_code", "arguments": {"code": "1"}}\n```'
 
-Post = Callable[..., Any]
+
+LONG = [
+    {"node_type": "agent", "role": "agent", "content": f"{CALL} {number}", "timestamp": 1764772920.0 + number * 7}
+    for number in range(250)
+]
+LONG[230]["content"] = CALL.replace("}}", "}}}}")
 
 
-@pytest.fixture
-def examples(post: Post) -> None:
-    for path in sorted(EXAMPLES.iterdir()):
-        if path.suffix != ".md":
-            post(path.read_bytes(), path.name)
-
-
-@pytest.fixture
-def long(post: Post) -> None:
-    entries = [
-        {"node_type": "agent", "role": "agent", "content": f"{CALL} {number}", "timestamp": 1764772920.0 + number * 7}
-        for number in range(250)
-    ]
-    entries[230]["content"] = CALL.replace("}}", "}}}}")
-    post(jsontext.dumps({"session_id": "long", "entries": entries}).encode())
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory, migrated: Path) -> Iterator[FlaskClient]:
+    """Of one server for all tests here, which change nothing: with the examples and a long session."""
+    folder = tmp_path_factory.mktemp("session_page")
+    file = shutil.copyfile(migrated, folder / "fencepost.sqlite3")
+    app = create_app(Settings(data=folder, database=f"sqlite:///{file}", home="fencepost"))
+    client = app.test_client()
+    dumps = {path.name: path.read_bytes() for path in sorted(EXAMPLES.iterdir()) if path.suffix != ".md"}
+    dumps["long.json"] = jsontext.dumps({"session_id": "long", "entries": LONG}).encode()
+    for name, body in dumps.items():
+        assert client.post("/api/dumps", query_string={"filename": name}, data=body).status_code == 201
+    yield client
+    with app.app_context():
+        db.engine.dispose()
 
 
 def html(client: FlaskClient, path: str, **headers: str) -> str:
@@ -48,7 +55,6 @@ def shown(page: str) -> list[int]:
     return [int(position) for position in re.findall(r'<li class="turn [^"]*" id="t(\d+)"', page)]
 
 
-@pytest.mark.usefixtures("examples")
 def test_one_sentence_says_what_went_wrong(client: FlaskClient) -> None:
     page = html(client, f"/sessions/{NEVER}")
     says = re.search(r'<p class="says">(.*?)</p>', page, re.DOTALL)
@@ -57,7 +63,6 @@ def test_one_sentence_says_what_went_wrong(client: FlaskClient) -> None:
     assert "2 of 7 responses failed" in says[1]
 
 
-@pytest.mark.usefixtures("examples")
 def test_findings_lead_to_their_turns_and_mark_them(client: FlaskClient) -> None:
     page = html(client, f"/sessions/{NEVER}")
     assert f'href="/sessions/{NEVER}?at=12#t12"' in page
@@ -65,21 +70,18 @@ def test_findings_lead_to_their_turns_and_mark_them(client: FlaskClient) -> None
     assert "claimed result" in row
 
 
-@pytest.mark.usefixtures("examples")
 def test_a_clean_session_says_so_and_shows_no_finding(client: FlaskClient) -> None:
     page = html(client, "/sessions/support-desk-clean")
     assert re.search(r"\d+ responses, none failed\.", page)
     assert 'class="findings"' not in page
 
 
-@pytest.mark.usefixtures("examples")
 def test_soundings_stand_side_by_side(client: FlaskClient) -> None:
     page = html(client, f"/sessions/{STORM}")
     lanes = page[page.index('<div class="lanes"') :]
     assert re.findall(r"<h3>(sounding \d) ", lanes)[:3] == ["sounding 0", "sounding 1", "sounding 2"]
 
 
-@pytest.mark.usefixtures("examples")
 def test_rounds_are_a_matrix_in_which_the_absent_are_seen(client: FlaskClient) -> None:
     page = html(client, f"/sessions/{CIRCLE}")
     matrix = page[page.index('<table class="matrix"') :].partition("</table>")[0]
@@ -88,7 +90,6 @@ def test_rounds_are_a_matrix_in_which_the_absent_are_seen(client: FlaskClient) -
     assert "absent" in gemini
 
 
-@pytest.mark.usefixtures("examples")
 def test_prompts_and_events_fold_and_the_address_opens_them(client: FlaskClient) -> None:
     assert "<details open" not in html(client, f"/sessions/{NEVER}")
     page = html(client, f"/sessions/{NEVER}?open=8-x-13")
@@ -98,7 +99,6 @@ def test_prompts_and_events_fold_and_the_address_opens_them(client: FlaskClient)
     assert everything.count("<details open") == everything.count("<details ") - of_header
 
 
-@pytest.mark.usefixtures("long")
 def test_windows_have_links_to_those_beside_them(client: FlaskClient) -> None:
     page = html(client, "/sessions/long?from=130")
     assert shown(page) == list(range(100, 200))
@@ -107,7 +107,6 @@ def test_windows_have_links_to_those_beside_them(client: FlaskClient) -> None:
     assert "turns 100–199 of 250" in page
 
 
-@pytest.mark.usefixtures("long")
 def test_a_window_alone_is_what_the_page_shows_first(client: FlaskClient) -> None:
     part = html(client, "/sessions/long?from=200", **{"HX-Request-Type": "partial"})
     assert part.lstrip().startswith('<div class="window" data-first="200">')
@@ -115,20 +114,17 @@ def test_a_window_alone_is_what_the_page_shows_first(client: FlaskClient) -> Non
     assert part.strip() in html(client, "/sessions/long?from=200")
 
 
-@pytest.mark.usefixtures("long")
 @pytest.mark.parametrize("query", ["from=999999999", "from=-5", "from=x", "at=249", "open=99999999999999", "after=x"])
 def test_no_address_breaks_it(client: FlaskClient, query: str) -> None:
     assert shown(html(client, f"/sessions/long?{query}"))
 
 
-@pytest.mark.usefixtures("long")
 def test_waiting_is_counted_across_windows(client: FlaskClient) -> None:
     part = html(client, "/sessions/long?from=100", **{"HX-Request-Type": "partial"})
     first = part[part.index('id="t100"') :].partition("</li>")[0]
     assert "+7.0 s" in first
 
 
-@pytest.mark.usefixtures("long")
 def test_one_failed_turn_among_many_is_told_and_drawn(client: FlaskClient) -> None:
     page = html(client, "/sessions/long")
     assert "1 of 250 responses failed" in page
@@ -136,7 +132,6 @@ def test_one_failed_turn_among_many_is_told_and_drawn(client: FlaskClient) -> No
     assert page.count('<rect class="failed q4"') == 1 and "1 of 3 responses failed, 33.33 %" in page
 
 
-@pytest.mark.usefixtures("examples")
 def test_search_inside_finds_the_turn(client: FlaskClient) -> None:
     page = html(client, f"/sessions/{NEVER}?q=trial+division")
     hits = page[page.index('class="hits"') :].partition("</section>")[0]
@@ -145,14 +140,12 @@ def test_search_inside_finds_the_turn(client: FlaskClient) -> None:
     assert "No match in this session" in html(client, f"/sessions/{NEVER}?q=zebra")
 
 
-@pytest.mark.usefixtures("examples")
 def test_a_mark_of_the_strip_leads_to_its_turn(client: FlaskClient) -> None:
     assert client.get(f"/sessions/{NEVER}/responses/1").headers["Location"].endswith("/turns/12")
     assert client.get(f"/sessions/{NEVER}/responses/0?of=3").headers["Location"].endswith("/turns/12")
     assert client.get(f"/sessions/{NEVER}/responses/7").status_code == 404
 
 
-@pytest.mark.usefixtures("examples")
 def test_the_api_has_the_findings_with_their_reasons(client: FlaskClient) -> None:
     found = client.get(f"/api/session/{NEVER}").get_json()["findings"]
     assert [finding["rule"] for finding in found][:2] == ["lost_tool_call", "claimed_result"]
@@ -160,17 +153,15 @@ def test_the_api_has_the_findings_with_their_reasons(client: FlaskClient) -> Non
     assert found[0]["reason"] == "2 tool calls were written, none ran: extra closing bracket."
 
 
-def test_hostile_names_are_only_text(client: FlaskClient, post: Post) -> None:
+def test_hostile_names_are_only_text(client: FlaskClient) -> None:
     evil = '<script>alert(1)</script>`"\u202e'
     entries = [
         {"role": "assistant", "name": evil, "model": evil, "round": number, "content": '{"a": }', "timestamp": None}
         for number in (1, 2)
     ]
-    post(
-        jsontext.dumps(
-            {"session_id": "evil", "entries": entries, "fencepost": {"format": "openai", "home": "direct"}}
-        ).encode()
-    )
+    own = {"format": "openai", "home": "direct"}
+    body = jsontext.dumps({"session_id": "evil", "entries": entries, "fencepost": own}).encode()
+    assert client.post("/api/dumps?filename=evil.json", data=body).status_code == 201
     page = html(client, "/sessions/evil")
     assert "<script>alert" not in page
     assert "\u202e" not in page

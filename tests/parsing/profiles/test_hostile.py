@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from webapp.parsing import parse, profiles
 from webapp.parsing.edit import apply
 
-LONG = 10_000
-SECONDS = 4.0  # of processor time; unloaded, the slowest takes 0.1, and what is quadratic takes a quarter of a minute
+LONG = 5_000
+SECONDS = 2.0  # of processor time; unloaded, the slowest takes 0.1, and what is quadratic takes four
 NAMES = [name for name in profiles() if name != "fencepost"]  # which its own tests hold to more than this
 BRICKS = {
     "openers": "{",
