@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
 Post = Callable[..., Any]
@@ -182,22 +181,6 @@ def test_a_label_is_made_listed_changed_and_removed(client: FlaskClient, post: P
     assert client.get("/api/labels").json["labels"] == []
 
 
-def test_the_api_takes_a_label_with_an_expected_value(client: FlaskClient, post: Post) -> None:
-    post(windlass("s1", entry(FOUR_BRACES)))
-    body = {"judgement": "wrong", "cause": "extra-closing", "expected": None, "author": "ada"}
-    label = client.put("/api/session/s1/turns/0/label", json=body).json["label"]
-    assert label["expected"] is None and label["author"] == "ada"
-    for bad in ({"judgement": "so-so"}, [], "text"):
-        refused = client.put("/api/session/s1/turns/0/label", json=bad)
-        assert refused.status_code == 422 and refused.json["error"]["message"]
-
-
-def test_a_bad_label_is_refused_in_the_form(client: FlaskClient, post: Post) -> None:
-    post(windlass("s1", entry(FOUR_BRACES)))
-    answer = client.post("/sessions/s1/turns/0/label", data={"judgement": "so-so"})
-    assert answer.status_code == 422 and "right" in answer.text
-
-
 def test_the_partial_and_the_page_differ_by_the_htmx_header_alone(client: FlaskClient, post: Post) -> None:
     post(windlass("s1", entry(FOUR_BRACES)))
     page = client.get("/sessions/s1/turns/0")
@@ -213,17 +196,6 @@ def test_a_long_text_with_thousands_of_attempts_makes_a_bounded_page(client: Fla
     assert page.status_code == 200
     assert len(page.data) < 400_000
     assert client.get("/sessions/s1/turns/0/raw").data.decode() == raw
-
-
-def test_filters_live_in_the_url(client: FlaskClient, post: Post, app: Flask) -> None:
-    post(windlass("bad", entry(FOUR_BRACES)), "1.json")
-    post(windlass("good", entry("hello", model="m-2")), "2.json")
-    assert [s["id"] for s in client.get("/api/sessions?failed=1").json["sessions"]] == ["bad"]
-    assert [s["id"] for s in client.get("/api/sessions?model=m-2").json["sessions"]] == ["good"]
-    assert client.get("/api/sessions?failed=1").json["hidden"] == 1
-    assert "hidden by" in client.get("/sessions?failed=1").text
-    assert client.get("/sessions?verdict=nonsense").status_code == 400
-    assert client.get("/sessions?after=nonsense").status_code == 400
 
 
 @pytest.mark.parametrize("method", ["get", "post", "put", "delete"])

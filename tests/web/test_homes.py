@@ -229,13 +229,6 @@ def test_it_leads_back_to_this_server_alone(client: FlaskClient, brought: dict[s
     assert client.post("/homes", data=form).location == "/"
 
 
-def test_the_same_file_again_says_that_it_changed(client: FlaskClient, app: Flask, post: Callable[..., Any]) -> None:
-    body = chat("one", BROKEN).encode()
-    post(body, "one.json")
-    post(body, "one.json", home="direct")
-    assert homes(app) == [("direct", "told")]
-
-
 def told(client: FlaskClient, talk: str, **attributes: str) -> None:
     """A span of a resource with these attributes, as an exporter sends it."""
     body = json.loads(trace(span({"gen_ai.completion.0.content": BROKEN, "gen_ai.conversation.id": talk})))

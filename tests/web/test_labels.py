@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -228,7 +226,8 @@ def test_a_label_of_another_revision_can_be_taken_over(ann: FlaskClient, post: P
 
 
 def test_queues_that_cannot_be_meant_are_refused(ann: FlaskClient) -> None:
-    for query in ("queue=x", "queue=sample&size=x", "at=nothing.0", "queue=view&view=label%3Dx"):
+    samples = [f"queue=sample&{told}" for told in ("size=x", "size=-1", "size=99999", "seed=one")]
+    for query in ("queue=x", *samples, "at=nothing.0", "queue=view&view=label%3Dx"):
         assert ann.get(f"/labels?{query}").status_code in (400, 404), query
     assert "This queue is empty" in ann.get("/labels?queue=view&view=model%3Dnobody").text
 
@@ -254,14 +253,6 @@ def stored_rows(app: Flask) -> dict[str, int]:
     with app.app_context(), db.engine.connect() as connection:
         tables = LabelQueue.metadata.tables.values()
         return {table.name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables}
-
-
-def test_sessions_come_as_a_zip_of_dumps(ann: FlaskClient) -> None:
-    for query in ("ids=s1", "model=", "verdict=failed"):
-        answer = ann.get(f"/api/sessions/dumps?{query}")
-        with zipfile.ZipFile(io.BytesIO(answer.data)) as archive:
-            assert archive.namelist() == ["s1.json"], query
-    assert ann.get("/api/sessions/dumps?ids=gone").status_code == 404
 
 
 def test_the_labels_of_a_selection_are_exported(ann: FlaskClient) -> None:

@@ -148,11 +148,3 @@ def test_strangers_lock_nobody_out(make: Make) -> None:
 def test_a_form_has_a_limit_of_its_route(make: Make, path: str, size: int) -> None:
     answer = make().test_client().post(path, data="a=&" * (size // 3), content_type="application/x-www-form-urlencoded")
     assert answer.status_code == 413 and "no more" in answer.text
-
-
-@pytest.mark.parametrize("path", ["/sessions/a%20b%2Fc?from=0", "/sessions/%C3%A9/turns/1?edit=2", "/labels?queue=x"])
-def test_signing_in_returns_to_the_page_that_was_asked_for(make: Make, path: str) -> None:
-    client = make(token=TOKEN).test_client()
-    form = client.get(path).headers["Location"]
-    assert form.startswith("/login?")
-    assert client.post(form, data={"token": TOKEN}).headers["Location"] == path

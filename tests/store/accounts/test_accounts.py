@@ -7,11 +7,9 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 
-from webapp.store.accounts import accounts, api_tokens, audit, passwords, roles, signing_in
-from webapp.store.accounts.accounts import BadAccount, NoSuchAccount
-from webapp.store.accounts.api_tokens import NoSuchToken
+from webapp.store.accounts import accounts, api_tokens, audit, passwords, signing_in
+from webapp.store.accounts.accounts import BadAccount
 from webapp.store.accounts.passwords import BadPassword
-from webapp.store.accounts.roles import BadRole
 from webapp.store.accounts.signing_in import NotAdmitted
 from webapp.store.models import Account, ApiToken
 
@@ -28,25 +26,6 @@ def stored(connection: sa.Connection, name: str) -> str | None:
     return connection.scalar(sa.select(Account.password).where(Account.name == name))
 
 
-def test_an_account_is_made_listed_changed_and_removed(connection: sa.Connection) -> None:
-    number = accounts.add(connection, " Ada ", "labeler", password=PASSWORD)
-    (line,) = accounts.lines(connection)
-    assert (line.id, line.name, line.role, line.has_password, line.signed_in_at) == (
-        number,
-        "Ada",
-        "labeler",
-        True,
-        None,
-    )
-    accounts.set_role(connection, number, "admin")
-    assert accounts.find(connection, "ADA").role == "admin"
-    api_tokens.make(connection, number, "ci", ["read"])
-    accounts.remove(connection, number)
-    assert accounts.lines(connection) == [] and api_tokens.lines(connection) == []
-    with pytest.raises(NoSuchAccount):
-        accounts.find(connection, "Ada")
-
-
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "\u202eada", "x" * 201, "\ud800", "a\0b"])
 def test_a_name_that_cannot_be_seen_is_refused(connection: sa.Connection, name: str) -> None:
     with pytest.raises(BadAccount):
@@ -59,11 +38,6 @@ def test_names_that_look_alike_are_one(connection: sa.Connection, first: str, se
     with pytest.raises(BadAccount, match="there is an account"):
         accounts.add(connection, second, "reader")
     assert len(accounts.lines(connection)) == 1
-
-
-def test_a_role_is_one_of_three(connection: sa.Connection) -> None:
-    with pytest.raises(BadRole, match="reader, labeler, admin"):
-        accounts.add(connection, "Ada", "root")
 
 
 def test_the_password_is_an_argon2_hash_with_a_salt(connection: sa.Connection) -> None:
@@ -122,30 +96,6 @@ def test_a_token_is_kept_as_a_digest_and_used_for_its_scopes(connection: sa.Conn
     assert api_tokens.find(connection, token[:-1].encode()) is None
 
 
-def test_a_token_has_no_right_beyond_its_accounts_role(connection: sa.Connection) -> None:
-    number = accounts.add(connection, "Ada", "admin")
-    token = api_tokens.make(connection, number, "ci", ["read", "ingest"])
-    accounts.set_role(connection, number, "reader")
-    use = api_tokens.find(connection, token.encode())
-    assert use is not None and use.rights == {"read"}
-    assert api_tokens.lines(connection)[0].lapsed == ("ingest",)
-    with pytest.raises(BadAccount, match="cannot have the scope ingest"):
-        api_tokens.make(connection, number, "more", ["ingest"])
-    for scopes in ([], ["root"]):
-        with pytest.raises(BadRole):
-            api_tokens.make(connection, number, "more", scopes)
-
-
-def test_a_revoked_token_is_none_and_nobody_revokes_anothers(connection: sa.Connection) -> None:
-    ada, bo = accounts.add(connection, "Ada", "admin"), accounts.add(connection, "Bo", "admin")
-    token = api_tokens.make(connection, ada, "ci", ["read"])
-    (line,) = api_tokens.lines(connection, ada)
-    with pytest.raises(NoSuchToken):
-        api_tokens.revoke(connection, line.id, account_id=bo)
-    api_tokens.revoke(connection, line.id, account_id=ada)
-    assert api_tokens.find(connection, token.encode()) is None
-
-
 def test_a_providers_subject_gets_an_account_and_never_anothers(connection: sa.Connection) -> None:
     with pytest.raises(NotAdmitted, match="fencepost user add"):
         signing_in.by_subject(connection, "https://id.example 7", "Ada", "none")
@@ -155,13 +105,6 @@ def test_a_providers_subject_gets_an_account_and_never_anothers(connection: sa.C
     accounts.add(connection, "root", "admin", password=PASSWORD)
     with pytest.raises(BadAccount):
         signing_in.by_subject(connection, "https://id.example 8", "ROOT", "reader")
-
-
-def test_a_proxys_name_is_an_accounts(connection: sa.Connection) -> None:
-    with pytest.raises(NotAdmitted):
-        signing_in.by_proxy(connection, "Ada", "none")
-    made = signing_in.by_proxy(connection, "Ada", "labeler")
-    assert signing_in.by_proxy(connection, "ada", "none") == made and made.role == "labeler"
 
 
 def test_the_audit_log_is_read_from_its_end_in_pages(connection: sa.Connection) -> None:
@@ -183,8 +126,3 @@ def test_the_audit_log_is_read_from_its_end_in_pages(connection: sa.Connection) 
 def test_a_long_object_is_cut_and_says_so(connection: sa.Connection) -> None:
     audit.begin(connection, audit.Act("Ada", "v" * 300, "p" * 99, "a", "x" * 3000), 200)
     assert audit.page(connection)[0].object.endswith("… (1,000 characters cut)")
-
-
-def test_every_role_reads_and_admin_alone_holds_every_right() -> None:
-    assert all("read" in rights for rights in roles.ROLES.values())
-    assert [name for name, rights in roles.ROLES.items() if rights == roles.ALL] == ["admin"]

@@ -13,8 +13,7 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, complete, entry, windlass
 from webapp.config import Settings
-from webapp.parsing import UnknownProfile
-from webapp.store import search, tasks
+from webapp.store import search
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, scopes
 from webapp.store.homes.scopes import HomeScope
@@ -147,7 +146,8 @@ def change_all(engine: sa.Engine, home: Home) -> int:
 
 
 def test_changed_it_is_as_if_it_had_come_so(bring_unknown: Bring, engine: sa.Engine) -> None:
-    log = logs(40)
+    count = 16 if engine.dialect.name == "sqlite" else 6  # of a hundred texts
+    log = logs(count)
     bring_unknown(log, filename="log.jsonl")
     without = snapshot(engine)
     assert without["sessions"]["chat 0"]["home_profile"] == "unknown"
@@ -159,8 +159,8 @@ def test_changed_it_is_as_if_it_had_come_so(bring_unknown: Bring, engine: sa.Eng
     for part, value in fresh.items():
         assert changed[part] == value, part
     responses = sum(row["response_count"] for row in changed["sessions"].values())
-    assert responses >= 500
-    assert sum(row["failed_count"] for row in changed["sessions"].values()) > 100
+    assert responses >= 12 * count
+    assert sum(row["failed_count"] for row in changed["sessions"].values()) > 2 * count
     assert changed["queues"]["failed"] and not without["queues"]["failed"]
     assert changed["findings"] != without["findings"]
 
@@ -195,23 +195,6 @@ def test_an_undoing_leaves_what_was_changed_since(bring_unknown: Bring, engine: 
     with engine.connect() as connection:
         homes = connection.scalars(sa.select(Session.home_profile).order_by(Session.id)).all()
     assert homes == ["four-tier", "unknown"]
-
-
-def test_a_change_goes_on_where_it_was_left(bring_unknown: Bring, engine: sa.Engine) -> None:
-    bring_unknown(logs(5), filename="log.jsonl")
-    with engine.connect() as connection:
-        ids = connection.scalars(sa.select(Session.id)).all()
-    number = changes.begin(engine, ids, DIRECT)
-    steps = iter((False, False, True))
-    assert not changes.work(engine, number, ends=lambda: next(steps))
-    with engine.connect() as connection:
-        assert changes.find(connection, number).state == "running"
-        assert changes.find(connection, number).finished == 2
-    changes.work_all(engine)
-    with engine.connect() as connection:
-        line = changes.find(connection, number)
-        assert (line.state, line.finished, line.total) == ("done", 5, 5)
-        assert connection.scalars(sa.select(Session.home_profile).distinct()).all() == ["direct"]
 
 
 def test_what_was_said_last_holds_whichever_is_done_first(bring_unknown: Bring, engine: sa.Engine) -> None:
@@ -273,24 +256,6 @@ def test_a_failure_that_the_dump_records_counts_under_an_unknown_home(bring_unkn
     assert (session.home_profile, session.failed_count, session.strip) == ("unknown", 1, "s")
 
 
-@pytest.mark.parametrize(
-    ("name", "home"),
-    [("direct", DIRECT), (None, Home("unknown", "declined")), ("unknown", Home("unknown", "declined"))],
-)
-def test_a_name_is_a_home(name: str | None, home: Home) -> None:
-    assert changes.home_of_name(name) == home
-
-
-def test_a_name_that_no_profile_has_is_refused() -> None:
-    with pytest.raises(UnknownProfile):
-        changes.home_of_name("no-such")
-
-
-def test_a_number_that_no_change_has_is_refused(engine: sa.Engine) -> None:
-    with pytest.raises(tasks.NoSuchTask):
-        changes.work(engine, 1)
-
-
 def test_scopes_name_sessions(bring_unknown: Bring, db: orm.Session) -> None:
     bring_unknown(logs(3), filename="log.jsonl")
     result = bring_unknown(windlass("w", [entry(CALL)]))
@@ -300,17 +265,3 @@ def test_scopes_name_sessions(bring_unknown: Bring, db: orm.Session) -> None:
     assert scopes.session_ids(db, HomeScope(format="windlass")) == everything[3:]
     assert scopes.session_ids(db, HomeScope(dump=str(result.dump.id))) == everything[3:]
     assert scopes.session_ids(db, HomeScope(keys=tuple(result.keys))) == everything[3:]
-
-
-@pytest.mark.parametrize("scope", [HomeScope(format="no-such"), HomeScope(service="x"), HomeScope(keys=("nope",))])
-def test_a_scope_without_sessions_is_refused(scope: HomeScope, db: orm.Session) -> None:
-    with pytest.raises(scopes.BadScope):
-        scopes.session_ids(db, scope)
-
-
-@pytest.mark.parametrize(
-    "parameters", [{}, {"scope": "dump"}, {"scope": "everything"}, {"scope": "format", "format": " "}]
-)
-def test_a_scope_that_says_nothing_is_refused(parameters: dict[str, str]) -> None:
-    with pytest.raises(scopes.BadScope):
-        scopes.of_parameters_or_keys(parameters, [])

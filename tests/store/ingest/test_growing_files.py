@@ -19,7 +19,6 @@ from webapp.config import Settings
 from webapp.store.ingest import kept_dumps
 from webapp.store.ingest.start import IngestResult
 from webapp.store.jobs import pruning
-from webapp.store.labels import labels
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import sessions
@@ -179,8 +178,14 @@ def counts(dump: Dump) -> tuple[object, ...]:
     return dump.bytes, dump.session_count, dump.turn_count, dump.problem_count, dump.format
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("url", "kind", "seed"),
+    [
+        *(("sqlite", kind, seed) for kind in KINDS for seed in range(2)),
+        pytest.param("postgres", "windlass", 0, marks=pytest.mark.postgres),
+    ],
+    indirect=["url"],
+)
 def test_cut_anywhere_it_is_as_at_once(kind: str, seed: int, bring: Bring, db: orm.Session) -> None:
     names = ["a"] if kind in ALONE else ["a", "b", "c"]
     lines = log(kind, names, 60, seed)
@@ -233,20 +238,3 @@ def test_a_packed_file_that_grows_stays_one_dump(bring: Bring, db: orm.Session) 
     grown = bring(member + gzip.compress(lines[12]), "run.jsonl.gz")
     assert grown.grown == 1 and grown.dump.bytes == sum(map(len, lines))
     assert db.scalars(sa.select(Dump.id)).all() == [grown.dump.id]
-
-
-def test_another_beginning_is_another_dump_and_revision(bring: Bring, db: orm.Session) -> None:
-    bring(text("claude_code", "s", 0, 30), "run.jsonl")
-    assert bring(text("claude_code", "s", 1, 40), "run.jsonl").new == 1
-    assert sessions.find(db, "s").revision == 2
-    assert len(db.scalars(sa.select(Dump.id)).all()) == 2
-
-
-def test_what_people_said_meanwhile_stays(bring: Bring, db: orm.Session) -> None:
-    bring(text("claude_code", "s", 0, 10), "run.jsonl")
-    turn = db.scalars(sa.select(StoredTurn).where(StoredTurn.kind == "response")).first()
-    labels.put(db, turn, author="ann", judgement="right")
-    db.commit()
-    assert bring(text("claude_code", "s", 0, 13), "run.jsonl").new_turns == 3
-    db.expire_all()
-    assert sessions.find(db, "s").label_count == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -227,18 +226,3 @@ def test_times_and_order_of_a_session(bring: Bring, db: orm.Session) -> None:
     assert session.started_at is not None and session.ended_at is not None
     assert (session.started_at.timestamp(), session.ended_at.timestamp()) == (100.0, 200.0)
     assert session.happened_at == session.started_at
-
-
-def test_every_corpus_file_that_is_known_is_stored(
-    engine: sa.Engine, settings: Settings, db: orm.Session, shared: Path
-) -> None:
-    stored = 0
-    for path in sorted((shared / "corpus").rglob("*")):
-        if path.suffix not in (".json", ".jsonl"):
-            continue
-        try:
-            with path.open("rb") as stream:
-                stored += len(ingest(engine, settings, stream, filename=path.name).sessions)
-        except (BadDump, UnknownFormat):
-            continue
-    assert count(db, Session) == stored > 0

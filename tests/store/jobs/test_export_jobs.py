@@ -12,9 +12,8 @@ import sqlalchemy as sa
 from tests.store.jobs.exporting import bring_hostile, content, exported, files, find, of_filters
 from tests.store.made import Bring
 from webapp.config import BadSetting, Settings
-from webapp.store import tasks
 from webapp.store.files import file_store
-from webapp.store.jobs import export_jobs, imports
+from webapp.store.jobs import export_jobs
 from webapp.store.models import Task
 from webapp.store.sessions.filters import Filters
 from webapp.store.tasks import TaskLine
@@ -76,27 +75,6 @@ def test_a_file_that_somebody_removed_is_said(engine: sa.Engine, settings: Setti
     file_store(settings).remove(files(settings)[0])
     with pytest.raises(export_jobs.ExportRemoved, match="on another machine"):
         export_jobs.opened(settings, job)
-
-
-def test_what_is_not_written_has_no_file(engine: sa.Engine, settings: Settings) -> None:
-    number = tasks.make(engine, tasks.EXPORT, ALL)
-    with pytest.raises(export_jobs.NotReady, match="is not written yet"):
-        export_jobs.opened(settings, find(engine, number))
-    assert not export_jobs.remove(engine, settings, find(engine, number))
-    export_jobs.cancel(engine, number)
-    with pytest.raises(export_jobs.NotReady, match="it is cancelled"):
-        export_jobs.opened(settings, find(engine, number))
-
-
-def test_exports_and_imports_are_listed_apart(engine: sa.Engine, settings: Settings) -> None:
-    numbers = [tasks.make(engine, tasks.EXPORT, ALL) for _ in range(3)]
-    dump = imports.ask(engine, settings, filename="x", size=1)
-    with engine.connect() as connection:
-        assert [task.id for task in tasks.page(connection, tasks.EXPORT, limit=2)] == numbers[:0:-1]
-        assert [task.id for task in tasks.page(connection, tasks.EXPORT, after=numbers[1])] == numbers[:1]
-        assert [task.id for task in imports.shown(connection)] == [dump]
-        with pytest.raises(tasks.NoSuchTask, match=f"no export has the number {dump}"):
-            tasks.find(connection, dump, tasks.EXPORT)
 
 
 @pytest.mark.parametrize("text", ["0", "x", "-1", "3651", "1.5"])

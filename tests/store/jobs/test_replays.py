@@ -246,19 +246,6 @@ def all_rows(engine: sa.Engine) -> dict[str, list[Any]]:
         }
 
 
-def test_what_is_counted_is_what_a_fold_counts(
-    bring: Bring, few_at_once: None, engine: sa.Engine, settings: Settings
-) -> None:
-    bring(windlass("long", [entry(BROKEN if number % 3 else "{}") for number in range(30)]))
-    replays.replay(engine, settings, "windlass-balanced")
-    counted = all_rows(engine)
-    assert all(row[1]["profiles"]["windlass-balanced"]["won"] for row in counted["counted"])
-    with engine.begin() as connection:
-        for number in connection.scalars(sa.select(Session.id)).all():
-            derive.derive(connection, [number])
-    assert all_rows(engine) == counted
-
-
 def test_a_new_version_replaces_what_the_last_one_counted(
     few_at_once: None, engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

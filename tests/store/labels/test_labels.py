@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, Bring, entry, windlass
 from webapp.store.labels import label_content, label_list, labels
-from webapp.store.models import Label, Turn
+from webapp.store.models import Turn
 from webapp.store.sessions import sessions, turns
 from webapp.store.sessions.sessions import BadCursor
 
@@ -26,36 +26,6 @@ def turn(bring: Bring, db: orm.Session) -> Turn:
 def label_count(db: orm.Session) -> int:
     db.expire_all()
     return sessions.find(db, "s1").label_count
-
-
-def test_a_label_is_kept(turn: Turn, db: orm.Session) -> None:
-    label = labels.put(
-        db,
-        turn,
-        author=" ann ",
-        judgement="missed",
-        cause="extra-closing",
-        note="see line 2",
-        expected=None,
-        has_expected=True,
-    )
-    assert (label.author, label.judgement, label.cause, label.note) == ("ann", "missed", "extra-closing", "see line 2")
-    assert (label.has_expected, label.expected) == (True, None)
-    assert label_count(db) == 1
-
-
-def test_the_same_author_changes_their_label(turn: Turn, db: orm.Session) -> None:
-    labels.put(db, turn, author="ann", judgement="missed", cause="x", expected=[1], has_expected=True)
-    changed = labels.put(db, turn, author="ann", judgement="unsure")
-    assert (changed.judgement, changed.cause, changed.has_expected, changed.expected) == ("unsure", None, False, None)
-    assert db.scalar(sa.select(sa.func.count()).select_from(Label)) == 1
-
-
-def test_two_authors_have_two_labels_of_one_response(turn: Turn, db: orm.Session) -> None:
-    labels.put(db, turn, author="ann", judgement="missed")
-    labels.put(db, turn, author="bob", judgement="right")
-    assert [label.author for label in labels.of_turn(db, turn)] == ["bob", "ann"]
-    assert label_count(db) == 1
 
 
 def test_a_label_is_removed_by_its_author(turn: Turn, db: orm.Session) -> None:
@@ -116,11 +86,6 @@ def test_a_labelled_turn_cannot_be_deleted_by_mistake(turn: Turn, db: orm.Sessio
     with pytest.raises(sa.exc.IntegrityError):
         db.execute(sa.delete(Turn).where(Turn.id == turn.id))
     db.rollback()
-
-
-def test_the_causes_are_short_words() -> None:
-    assert len(set(label_content.CAUSES)) == len(label_content.CAUSES)
-    assert all(label_content._cause(cause) == cause for cause in label_content.CAUSES)
 
 
 def test_labels_of_several_turns_at_once_are_all_counted(bring: Bring, engine: sa.Engine, db: orm.Session) -> None:

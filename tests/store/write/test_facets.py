@@ -17,7 +17,6 @@ FIRST = [
     entry("no", "validation_error"),
     entry(CALL, model="m2", phase_name="act"),
 ]
-MORE = [entry(BROKEN, model="m1", phase_name="act"), entry("prose", model="m2")]
 
 
 def test_what_is_counted(bring: Bring, db: orm.Session) -> None:
@@ -36,15 +35,6 @@ def test_what_is_counted(bring: Bring, db: orm.Session) -> None:
     assert session.facets["errors"]["no"] == 1
     assert session.raw_bytes == len((BROKEN + "no" + CALL).encode())
     assert session.changed > 0
-
-
-def test_a_session_that_grew_counts_as_one_that_came_whole(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("grown", FIRST))
-    bring(windlass("grown", FIRST + MORE))
-    bring(windlass("whole", FIRST + MORE))
-    grown, whole = sessions.find(db, "grown"), sessions.find(db, "whole")
-    assert grown.facets == whole.facets
-    assert grown.raw_bytes == whole.raw_bytes
 
 
 @pytest.mark.parametrize(

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp import jsontext
-from webapp.store import derive
-from webapp.store.db import database
 from webapp.store.exports import session_dump
 from webapp.store.jobs import reindex
-from webapp.store.models import Finding, Session
+from webapp.store.models import Finding
 from webapp.store.sessions import sessions
 from webapp.store.write import finding_rows
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
 LOST = [entry("go", "turn_input"), entry(BROKEN), entry("The script ran successfully.")]
 
 
 def kept(db: orm.Session, name: str) -> dict[str, list[int]]:
     db.expire_all()
     return {finding.rule: finding.turns for finding in finding_rows.findings_of(db, sessions.find(db, name).id)}
-
-
-def everything(db: orm.Session) -> list[object]:
-    db.expire_all()
-    query = sa.select(Finding).order_by(Finding.session_id, Finding.rule, Finding.id)
-    return [(each.session_id, each.rule, each.severity, each.turns, each.detail) for each in db.scalars(query)]
 
 
 def test_findings_are_kept_and_counted(bring: Bring, db: orm.Session) -> None:
@@ -43,15 +32,6 @@ def test_a_session_that_went_well_has_none(bring: Bring, db: orm.Session) -> Non
     bring(windlass("s1", [entry("go", "turn_input"), entry(CALL), entry("1", "tool", role="tool_result")]))
     assert kept(db, "s1") == {}
     assert "finding" not in (sessions.find(db, "s1").facets or {})
-
-
-def test_growth_finds_more(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", LOST[:2]))
-    assert kept(db, "s1") == {"lost_tool_call": [1]}
-    bring(windlass("s1", LOST))
-    assert kept(db, "s1") == {"lost_tool_call": [1], "claimed_result": [2]}
-    facets = sessions.find(db, "s1").facets or {}
-    assert facets["finding"] == {"lost_tool_call": 1, "claimed_result": 1}
 
 
 def test_stored_sessions_get_what_a_new_rule_finds(bring: Bring, db: orm.Session, engine: sa.Engine) -> None:
@@ -69,18 +49,6 @@ def test_growth_takes_back_what_no_longer_holds(bring: Bring, db: orm.Session) -
     bring(windlass("s1", LOST[:2]))
     bring(windlass("s1", [*LOST[:2], entry("1", "tool", role="tool_result"), entry("It printed 1.")]))
     assert kept(db, "s1") == {}
-
-
-def test_found_anew_they_are_the_same(bring: Bring, db: orm.Session, engine: sa.Engine) -> None:
-    for path in sorted(EXAMPLES.iterdir()):
-        if path.suffix != ".md":
-            bring(path.read_bytes(), path.name)
-    before = everything(db)
-    assert len(before) > 10
-    with database.writing(engine) as connection:
-        for number in connection.scalars(sa.select(Session.id)).all():
-            derive.derive(connection, [number])
-    assert everything(db) == before
 
 
 def test_they_stand_in_the_dump_which_changes_nothing_when_it_comes_back(bring: Bring, db: orm.Session) -> None:

@@ -11,8 +11,7 @@ from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
 from webapp import jsontext
 from webapp.dumps.records import SessionStart, Turn
 from webapp.store.exports import session_dump
-from webapp.store.labels import label_list, labels
-from webapp.store.models import Dump, Session
+from webapp.store.models import Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import sessions, turns
 from webapp.store.write import finding_rows
@@ -60,16 +59,6 @@ def test_entry_by_entry_is_as_good_as_at_once(bring: Bring, db: orm.Session) -> 
     assert turns.timeline(db, grown) == turns.timeline(db, whole)
 
 
-def test_a_new_error_fails_a_response_that_was_stored_before(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", [entry("said")]))
-    assert sessions.find(db, "s1").failed_count == 0
-    bring(windlass("s1", [entry("said"), entry("wrong", "validation_error")]))
-    db.expire_all()
-    session = sessions.find(db, "s1")
-    assert (session.failed_count, session.failed, session.strip) == (1, True, "f")
-    assert turns.find(db, session, 0).turn.recorded_failure == "wrong"
-
-
 def test_fewer_entries_of_the_same_past_change_nothing(bring: Bring, db: orm.Session) -> None:
     bring(windlass("s1", FIRST + MORE))
     assert bring(windlass("s1", FIRST)).created is False
@@ -92,25 +81,6 @@ def test_growth_finds_the_revision_that_it_continues(bring: Bring, db: orm.Sessi
     grown = bring(windlass("s1", FIRST + MORE))
     assert grown.keys == old.keys
     assert [session.entry_count for session in sessions.revisions(db, "s1")] == [1, 4]
-
-
-def test_labels_stay_when_a_session_grows(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", [entry(BROKEN)]))
-    labels.put(db, turns.find(db, sessions.find(db, "s1"), 0).turn, author="ann", judgement="missed")
-    bring(windlass("s1", [entry(BROKEN), *MORE]))
-    bring(windlass("s1", [entry("another past")]))
-    (line,) = label_list.page(db)
-    assert (line.revision, line.position, line.judgement) == (1, 0, "missed")
-    db.expire_all()
-    assert sessions.find(db, line.key).label_count == 1
-
-
-def test_our_own_dump_again_changes_nothing_at_all(bring: Bring, db: orm.Session) -> None:
-    first = bring(windlass("s1", FIRST + MORE))
-    document = b"".join(session_dump.stream(db, sessions.find(db, "s1")))
-    again = bring(document)
-    assert (again.created, again.sessions, again.keys, again.dump) == (False, ["s1"], first.keys, first.dump)
-    assert db.scalars(sa.select(sa.func.count()).select_from(Dump)).one() == 1
 
 
 def test_our_own_dump_in_an_empty_store_is_the_session_again(bring: Bring, db: orm.Session) -> None:

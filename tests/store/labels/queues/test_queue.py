@@ -15,7 +15,6 @@ from webapp.store.labels.queues import queue, queue_progress, scanning
 from webapp.store.labels.queues.queue_spec import Spec, spec_of
 from webapp.store.labels.values import same_as
 from webapp.store.models import LabelQueue, LabelQueueItem, Session, Turn
-from webapp.store.sessions.filters import BadFilter
 
 FOUR = '```json\n{{"tool": "t{0}", "arguments": {{"code": "print({1})"}}}}}}}}\n```'
 CLEAN = '```json\n{"tool": "ok", "arguments": {}}\n```'
@@ -83,21 +82,6 @@ def test_a_filter_of_the_list_is_a_queue(stored: None, db: orm.Session) -> None:
     assert raws(db, spec_of({"queue": "view", "view": "format=windlass"})) != []
     assert len(raws(db, spec_of({"queue": "view", "view": "failed=1"}))) == 3
     assert raws(db, spec_of({"queue": "view", "view": "format=nothing"})) == []
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"queue": "x"},
-        {"queue": "sample", "size": "-1"},
-        {"queue": "sample", "size": "99999"},
-        {"queue": "sample", "seed": "one"},
-        {"queue": "view", "view": "label=x"},
-    ],
-)
-def test_a_queue_that_cannot_be_meant_is_refused(given: dict[str, str]) -> None:
-    with pytest.raises(BadFilter):
-        spec_of(given)
 
 
 def test_each_person_takes_what_they_have_not_labelled(stored: None, db: orm.Session) -> None:
