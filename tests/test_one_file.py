@@ -85,6 +85,7 @@ def test_an_example_is_one_file_and_one_case_file_that_are_new(example: str) -> 
     assert (EXAMPLES / example / files[0]).read_text()
 
 
+@pytest.mark.timeout(1200)
 def test_the_tests_of_the_rooms_pass_with_all_five(tree: Path) -> None:
     """In one process: to start one takes longer than most of the rooms."""
     asked = [f"tests/{room}/{name}" for room, names in ASKED.items() for name in names]

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests import forking
+from tests.forking import ForkedProcess
 from webapp.commands.serve import command, is_loopback, settings_for
 from webapp.config import Settings
 
@@ -68,7 +70,6 @@ def test_a_taken_port_is_said(data: Path) -> None:
     [
         ("postgresql+psycopg://nobody@127.0.0.1:1/none", 1, "Error: the database cannot be used: connection"),
         ("sqlite:///{folder}/text.sqlite3", 1, "Error: the database cannot be used: file is not a database"),
-        ("nonsense://x", 2, "Error: FENCEPOST_DATABASE is not a usable database URL: "),
     ],
 )
 @pytest.mark.parametrize("command", ["serve --no-examples --port 0", "work"])
@@ -76,16 +77,10 @@ def test_a_database_that_cannot_be_used_is_said_in_words(
     data: Path, command: str, url: str, code: int, reason: str
 ) -> None:
     (data / "text.sqlite3").write_text("not a database\n" * 100)
-    done = subprocess.run(
-        [sys.executable, "-m", "webapp", *command.split()],
-        cwd=ROOT,
-        env={**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": url.format(folder=data)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == code and reason in done.stderr and "Traceback" not in done.stderr, done.stderr
+    environ = {**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": url.format(folder=data)}
+    process = forking.command(*command.split(), environ=environ)
+    said, _ = process.communicate()
+    assert process.returncode == code and reason in said and "Traceback" not in said, said
 
 
 def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,16 +91,10 @@ def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def serving(data: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(data: Path, **settings: str) -> Iterator[tuple[ForkedProcess, str]]:
     """A server in a process of its own, and where it is, as it says; it must end as it should when interrupted."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "webapp", "serve", "--port", "0", "--no-examples"],
-        cwd=ROOT,
-        env={**os.environ, "FENCEPOST_DATA": str(data), **settings},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout
+    environ = {**os.environ, "FENCEPOST_DATA": str(data), **settings}
+    with forking.command("serve", "--port", "0", "--no-examples", environ=environ) as process:
         found = re.search(r"http://(127\.0\.0\.1:\d+)", process.stdout.readline())
         assert found
         try:
@@ -119,7 +108,7 @@ def serving(data: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[str]
 def test_interrupting_stops_it_at_once(data: Path) -> None:
     with serving(data) as (process, _):
         process.send_signal(signal.SIGINT)
-        assert process.wait(120) == 0 and process.stdout
+        assert process.wait(120) == 0
         assert process.stdout.read() == "stopped\n"
 
 
@@ -140,18 +129,11 @@ def test_a_start_is_stopped_like_a_server(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql+psycopg://nobody@127.0.0.1:{silent.getsockname()[1]}/none"
         environ = {**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": url, **settings}
-        with subprocess.Popen(
-            [sys.executable, "-m", "webapp", *words],
-            cwd=ROOT,
-            env=environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process:
+        with forking.command(*words, environ=environ) as process:
             connection, _ = silent.accept()
             process.send_signal(number)
             try:
-                assert (*process.communicate(timeout=120), process.returncode) == ("stopped\n", "", 0)
+                assert (process.wait(120), process.stdout.read()) == (0, "stopped\n")
             finally:
                 process.kill()
                 connection.close()

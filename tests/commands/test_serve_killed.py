@@ -20,6 +20,7 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from tests import forking
 from tests.store.made import CALL, entry
 from webapp.app import create_app
 from webapp.config import Settings
@@ -57,18 +58,19 @@ def lines(padding: str = "") -> bytes:
 
 
 class Server:
-    """`fencepost serve` in a process of its own."""
+    """`fencepost serve` in a process of its own, or a script that does so too."""
 
-    def __init__(self, data: Path, *program: str) -> None:
-        command = [sys.executable, *(program or ("-m", "webapp")), "serve", "--no-examples", "--port", "0"]
+    def __init__(self, data: Path, code: str | None = None) -> None:
+        words = ("serve", "--no-examples", "--port", "0")
         environ = {**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": ""}
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self.process = subprocess.Popen(command, cwd=ROOT, env=environ, text=True, **pipes)
+        if code is None:
+            self.process = forking.command(*words, environ=environ)
+        else:
+            self.process = forking.script(code, *words, environ=environ, text=True)
         self.port = int(self.said(r"http://127.0.0.1:(\d+)")[1])
 
     def said(self, pattern: str) -> re.Match[str]:
         """Waits for a line in which this is found."""
-        assert self.process.stdout is not None
         return next(found for line in self.process.stdout if (found := re.search(pattern, line)))
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
@@ -81,11 +83,8 @@ class Server:
             connection.close()
 
     def kill(self) -> None:
-        assert self.process.stdin is not None and self.process.stdout is not None
         self.process.kill()
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
+        self.process.communicate()
 
 
 @pytest.fixture
@@ -136,7 +135,7 @@ def test_a_file_that_was_taken_for_later_is_read_by_the_next_server(server: Serv
 
 def test_a_file_that_was_being_read_is_read_on(tmp_path: Path) -> None:
     """Its sender had no answer yet; what is there is whole, and the rest comes too."""
-    server = Server(tmp_path, "-c", STANDS_STILL)
+    server = Server(tmp_path, STANDS_STILL)
     body = lines(" and so on" * 50)
 
     def send() -> None:
