@@ -8,11 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from webapp import __version__, config, plugins
+from webapp import __version__, plugins
 from webapp.app import create_app
-from webapp.cli import main
 from webapp.config import Settings
 from webapp.dumps import known_formats
 from webapp.exports.base import formats
@@ -39,27 +37,6 @@ def test_the_readme_is_short_and_its_python_runs() -> None:
     names: dict[str, object] = {}
     exec(first, names)
     assert repr(eval(second, names)) == expected.strip()
-
-
-def test_the_readme_names_make_targets_that_exist() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"^make (\w+)", README, re.MULTILINE):
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
-
-
-def test_every_command_of_the_readme_exists() -> None:
-    commands = set(re.findall(r"fencepost (\w+)", README)) - {"makes", "reads", "would", "import"}
-    assert {"ingest", "parse"} <= commands
-    for name in commands:
-        assert CliRunner().invoke(main, [name, "--help"]).exit_code == 0, name
-
-
-def test_help_lists_every_command_and_setting() -> None:
-    text = CliRunner().invoke(main, ["--help"]).output
-    for name in ("serve", "ingest", "parse", "dump", "label", "replay", "profiles", "db"):
-        assert f"\n  {name} " in text
-    for variable, _ in config.describe():
-        assert variable in text
 
 
 def test_the_api_document_names_every_route(tmp_path: Path) -> None:
