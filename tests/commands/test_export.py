@@ -89,9 +89,8 @@ def test_the_formats_are_listed() -> None:
 
 
 @pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
+def test_what_cannot_be_done_is_refused() -> None:
+    for args, code in [
         (("label", "export", "--format", "xlsx"), 2),
         (("label", "export", "--redact", "("), 2),
         (("label", "export", "--session", "gone"), 1),
@@ -101,8 +100,6 @@ def test_the_formats_are_listed() -> None:
         (("dump", "--zip", "s", "gone"), 1),
         (("label", "export", "--queue", "no"), 2),
         (("label", "export", "--queue", "failed", "--session", "s"), 2),
-    ],
-)
-def test_what_cannot_be_done_is_refused(args: tuple[str, ...], code: int) -> None:
-    done = run(*args)
-    assert done.exit_code == code and "Traceback" not in done.output
+    ]:
+        done = run(*args)
+        assert done.exit_code == code and "Traceback" not in done.output

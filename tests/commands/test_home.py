@@ -96,9 +96,8 @@ def test_a_rule_is_remembered_listed_and_forgotten(stored: Run, tmp_path: Path) 
     assert stored("home", "forget", "1").exit_code == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
+def test_each_refusal(stored: Run) -> None:
+    for arguments, code, words in [
         (("set", "nope", "--all"), 2, "nope"),
         (("set", "direct"), 2, "Give sessions, or one of"),
         (("set", "direct", "chat-0", "--all"), 2, "Give sessions, or one of"),
@@ -108,12 +107,10 @@ def test_a_rule_is_remembered_listed_and_forgotten(stored: Run, tmp_path: Path) 
         (("set", "direct", "--all", "--remember"), 2, "--remember is for"),
         (("undo", str(NO_SUCH)), 1, str(NO_SUCH)),
         (("which", "--dump", str(NO_SUCH)), 1, str(NO_SUCH)),
-    ],
-)
-def test_each_refusal(stored: Run, arguments: tuple[str, ...], code: int, words: str) -> None:
-    done = stored("home", *arguments)
-    assert done.exit_code == code and words in done.stderr
-    assert homes(stored) == [("unknown", 2)]
+    ]:
+        done = stored("home", *arguments)
+        assert done.exit_code == code and words in done.stderr
+        assert homes(stored) == [("unknown", 2)]
 
 
 def environment(tmp_path: Path) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -78,9 +77,8 @@ def test_home_and_format_can_be_told(run: Run, tmp_path: Path) -> None:
     assert json.loads(listed.stdout)["counts"]["clean"] == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "environment", "message"),
-    [
+def test_wrong_use_exits_with_two(run: Run) -> None:
+    for arguments, environment, message in [
         ([], {}, "Missing argument"),
         (["--format", "no", "x"], {}, "there is no format 'no'"),
         (["--home", "no", "x"], {}, "no profile is called 'no'"),
@@ -99,12 +97,10 @@ def test_home_and_format_can_be_told(run: Run, tmp_path: Path) -> None:
         (["x"], {"FENCEPOST_MAX_DUMP": "many"}, "FENCEPOST_MAX_DUMP must be a whole number"),
         (["x"], {"FENCEPOST_DATABASE": "nonsense"}, "FENCEPOST_DATABASE is not a usable database URL"),
         (["x"], {"FENCEPOST_DATABASE": "nosuch://x"}, "FENCEPOST_DATABASE is not a usable database URL"),
-    ],
-)
-def test_wrong_use_exits_with_two(run: Run, arguments: list[str], environment: dict[str, str], message: str) -> None:
-    done = run("ingest", *arguments, **environment)
-    assert done.exit_code == 2
-    assert message in done.stderr
+    ]:
+        done = run("ingest", *arguments, **environment)
+        assert done.exit_code == 2
+        assert message in done.stderr
 
 
 def test_a_mapping_is_saved_under_a_name_and_used_by_it(run: Run, tmp_path: Path) -> None:
@@ -148,22 +144,3 @@ def test_what_names_the_sessions_is_shown_and_changed(run: Run, tmp_path: Path) 
     assert "2 sessions (2 new)" in run("ingest", "--session-key", "trace_id", str(log)).stdout
     assert "2 sessions" in run("ingest", "--again").stdout
     assert run("ingest", "--session-key", "a", "--map", "raw=$.b", str(log)).exit_code == 2
-
-
-def test_what_names_the_sessions_of_an_archive_is_shown_and_changed(run: Run, tmp_path: Path) -> None:
-    answer = {"choices": [{"message": {"role": "assistant", "content": "{}"}}]}
-    lines = [{"chat_id": f"c{n % 3}", "trace_id": f"t{n % 2}", "response": answer, "request": {}} for n in range(6)]
-    with zipfile.ZipFile(path := tmp_path / "logs.zip", "w") as archive:
-        for day in ("monday", "tuesday"):
-            archive.writestr(f"{day}.jsonl", "\n".join(map(json.dumps, lines)).replace('id": "c', f'id": "{day[0]}'))
-    shown = run("ingest", "--dry-run", str(path)).stdout
-    assert "archive, 6 sessions" in shown
-    assert "sessions of 2 files by chat_id: 6; --session-key KEY uses another" in shown
-    assert "monday.jsonl: 3 sessions by chat_id" in shown and "trace_id: 4 sessions, in 12 of 12 entries" in shown
-    done = run("ingest", "--dry-run", "--session-key", "trace_id", "--json", str(path)).stdout
-    (file,) = json.loads(done)["files"]
-    assert (file["session_keys"]["key"], file["session_keys"]["sessions"], file["session_keys"]["files"]) == (
-        "trace_id", 4, 2,
-    )  # fmt: skip
-    assert len(file["sessions"]) == 4
-    assert "4 sessions (4 new)" in run("ingest", "--session-key", "trace_id", str(path)).stdout

@@ -60,15 +60,3 @@ def test_a_file_that_was_removed_is_said_and_the_rest_is_read(run: Run, known: l
 def test_where_nothing_is_kept_nothing_is_read(run: Run) -> None:
     done = run("ingest", "--again")
     assert (done.exit_code, done.stderr) == (1, "no dump is kept here yet\n")
-
-
-def test_what_was_read_by_a_mapping_is_read_by_it_again(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "runs.jsonl"
-    path.write_text('{"run": "r1", "out": {"text": "{}"}}\n{"run": "r2", "out": {"text": "[]"}}\n')
-    arguments = ["--map", "raw=$.out.text", "--map", "session=$.run", str(path)]
-    (seen,) = json.loads(run("ingest", "--dry-run", "--json", *arguments).stdout)["files"]
-    assert (seen["format"], seen["sessions"], seen["turns"]) == ("mapped", ["r1", "r2"], 2)
-    (file,) = json.loads(run("ingest", "--json", *arguments).stdout)["files"]
-    assert (file["sessions"], file["new"], file["dump"]["format"]) == (["r1", "r2"], 2, "mapped")
-    (again,) = json.loads(run("ingest", "--again", "--json").stdout)["files"]
-    assert (again["error"], again["created"], again["sessions"]) == (None, False, ["r1", "r2"])

@@ -43,21 +43,18 @@ def test_the_author_is_the_systems_user_otherwise(run: Run, monkeypatch: pytest.
     assert run("label", "put", "list", "1", "unsure").stdout == "list 1: unsure, said cem\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
+def test_what_is_refused(run: Run) -> None:
+    for arguments, code, message in [
         (["no", "0", "missed"], 1, "no session has the id 'no'"),
         (["put", "list", "9", "missed"], 1, "has no turn 9"),
         (["put", "list", "1", "missed", "--author", " "], 1, "an author is a name"),
         (["put", "list", "1", "bad"], 2, "'bad' is not one of"),
         (["put", "list", "x", "missed"], 2, "'x' is not a valid integer"),
         (["put", "list", "1", "missed", "--expected", "{"], 2, "--expected takes JSON"),
-    ],
-)
-def test_what_is_refused(run: Run, arguments: list[str], code: int, message: str) -> None:
-    done = run("label", *arguments)
-    assert done.exit_code == code
-    assert message in done.stderr
+    ]:
+        done = run("label", *arguments)
+        assert done.exit_code == code
+        assert message in done.stderr
 
 
 def test_a_list_of_many(run: Run, tmp_path: Path) -> None:

@@ -31,19 +31,16 @@ def test_one_session_as_json(run: Run) -> None:
     assert (answer["profile"], answer["state"], answer["counts"]["responses"]) == ("direct", "done", 1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
+def test_what_is_refused(run: Run) -> None:
+    for arguments, code, message in [
         (["--profile", "no"], 2, "no profile is called 'no'"),
         ([], 2, "name one profile: fencepost replay PROFILE"),
         (["--profile", "direct", "--verdict", "good"], 2, "verdict takes clean, extracted"),
         (["--profile", "direct", "--session", "no"], 1, "no session has the id 'no'"),
-    ],
-)
-def test_what_is_refused(run: Run, arguments: list[str], code: int, message: str) -> None:
-    done = run("replay", *arguments)
-    assert done.exit_code == code
-    assert message in done.stderr
+    ]:
+        done = run("replay", *arguments)
+        assert done.exit_code == code
+        assert message in done.stderr
 
 
 def test_filters_narrow_it_and_what_was_run_is_not_run_again(run: Run) -> None:

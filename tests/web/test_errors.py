@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.web import pages
 
 
-@pytest.mark.parametrize(
-    ("asked", "location"),
-    [
+def test_it_leads_to_the_page_without_it(client: FlaskClient) -> None:
+    for asked, location in [
         ("/help/", "/help"),
         ("/labels/?q=a%20b&x=%C3%A9", "/labels?q=a%20b&x=%C3%A9"),
         ("/help/api/", "/help/api"),
-    ],
-)
-def test_it_leads_to_the_page_without_it(client: FlaskClient, asked: str, location: str) -> None:
-    answer = client.get(asked)
-    assert (answer.status_code, answer.headers["Location"]) == (308, location)
+    ]:
+        answer = client.get(asked)
+        assert (answer.status_code, answer.headers["Location"]) == (308, location)
 
 
 def test_every_page_has_it(client: FlaskClient) -> None:
@@ -29,10 +25,10 @@ def test_every_page_has_it(client: FlaskClient) -> None:
     assert addresses and {client.get(f"{address}/").status_code for address in addresses} == {308}
 
 
-@pytest.mark.parametrize("asked", ["/nothing/", "/api/sessions/", "/v1/traces/", "/sessions/nobody/", "/sessions/"])
-def test_what_is_no_page_stays_missing(client: FlaskClient, asked: str) -> None:
+def test_what_is_no_page_stays_missing(client: FlaskClient) -> None:
     """The last one is the page of a session whose id is empty."""
-    assert client.get(asked).status_code == 404
+    for asked in ["/nothing/", "/api/sessions/", "/v1/traces/", "/sessions/nobody/", "/sessions/"]:
+        assert client.get(asked).status_code == 404
 
 
 def test_it_leads_to_no_other_host_and_sends_no_form_twice(client: FlaskClient) -> None:

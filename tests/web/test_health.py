@@ -68,10 +68,10 @@ def test_a_plain_number_of_the_proxy_stays(client: FlaskClient, sent: str) -> No
     assert client.get("/", headers={"X-Request-Id": sent}).headers["X-Request-Id"] == sent
 
 
-@pytest.mark.parametrize("sent", ["", "a b", "x" * 65, '"}{', "ä"])
-def test_any_other_is_replaced(client: FlaskClient, sent: str) -> None:
-    number = client.get("/nowhere", headers={"X-Request-Id": sent}).headers["X-Request-Id"]
-    assert number != sent and len(number) == 16
+def test_any_other_is_replaced(client: FlaskClient) -> None:
+    for sent in ["", "a b", "x" * 65, '"}{', "ä"]:
+        number = client.get("/nowhere", headers={"X-Request-Id": sent}).headers["X-Request-Id"]
+        assert number != sent and len(number) == 16
 
 
 def test_metrics_count_what_was_asked_and_what_is_stored(client: FlaskClient, post: Callable[..., Any]) -> None:

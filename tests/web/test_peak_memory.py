@@ -250,21 +250,19 @@ def test_the_server_answers_while_it_reads_a_bomb(server: Server, name: str, tmp
     assert growth < MOST, growth // MEGABYTE
 
 
-@pytest.mark.parametrize("packer", [*PACKERS, "br"])
-@pytest.mark.parametrize("kind", [FORM, MULTIPART, JSON, PROTOBUF])
-def test_other_routes_refuse_what_is_packed_in_words(
-    app: Flask, every_route: list[tuple[str, str]], packer: str, kind: str
-) -> None:
-    client, headers = app.test_client(), {"Content-Encoding": packer}
-    for method, path in every_route:
-        if path.startswith("/v1/") or (path == "/api/dumps" and packer != "br"):
-            continue
-        answer = client.open(path, method=method, data=b"\x1f\x8b", content_type=kind, headers=headers)
-        if answer.status_code == 404 and path.startswith(("/account", "/audit", "/login/oidc")):
-            continue  # this server has no accounts
-        assert answer.status_code == 415 and f"Content-Encoding &#39;{packer}" in answer.text.replace("'", "&#39;"), (
-            path
-        )
+def test_other_routes_refuse_what_is_packed_in_words(app: Flask, every_route: list[tuple[str, str]]) -> None:
+    for kind in [FORM, MULTIPART, JSON, PROTOBUF]:
+        for packer in [*PACKERS, "br"]:
+            client, headers = app.test_client(), {"Content-Encoding": packer}
+            for method, path in every_route:
+                if path.startswith("/v1/") or (path == "/api/dumps" and packer != "br"):
+                    continue
+                answer = client.open(path, method=method, data=b"\x1f\x8b", content_type=kind, headers=headers)
+                if answer.status_code == 404 and path.startswith(("/account", "/audit", "/login/oidc")):
+                    continue  # this server has no accounts
+                assert answer.status_code == 415 and f"Content-Encoding &#39;{packer}" in answer.text.replace(
+                    "'", "&#39;"
+                ), path
 
 
 WORKER = """

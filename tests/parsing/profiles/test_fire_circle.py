@@ -12,7 +12,6 @@ from webapp.parsing.span import Span
 
 FIELDS = {"truth": 0.0, "indeterminacy": 0.1, "falsehood": 0.9, "reasoning": "Because", "patterns_observed": []}
 PLAIN = json.dumps(FIELDS, indent=4)
-BOTH = ["fire-circle", "fire-circle-strict"]
 
 
 def test_sample_text_before_the_fence():
@@ -29,29 +28,6 @@ def test_sample_extra_text_after_json():
     assert trace.attempts[0].span == Span(0, len(PLAIN))
     before = parse(raw, "fire-circle-before")
     assert before.attempts[0].error.message == "Extra data"
-
-
-@pytest.mark.parametrize("name", BOTH)
-@pytest.mark.parametrize(
-    "raw",
-    [
-        PLAIN,
-        f"```json\n{PLAIN}\n```",
-        f"Here's my evaluation:\n```json\n{PLAIN}\n```",
-        f"{PLAIN}\n\nAdditional explanation here",
-        "{" + PLAIN + "}",
-        f"Before:\n```json\n{PLAIN}\n\nand more\n```\nAfter.",
-    ],
-    ids=["plain", "fences", "text before", "text after", "double braces", "combined"],
-)
-def test_edge_cases(name, raw):
-    assert parse(raw, name).values == (FIELDS,)
-
-
-@pytest.mark.parametrize("name", BOTH)
-def test_edge_case_nested_braces(name):
-    fields = FIELDS | {"reasoning": "Test with {nested} braces"}
-    assert parse(json.dumps(fields), name).values == (fields,)
 
 
 def test_double_braces_are_two_edits():
@@ -91,24 +67,8 @@ def test_a_labelled_fence_that_is_not_closed_raises(label):
     )
 
 
-def test_an_unlabelled_fence_that_is_not_closed_is_forgiven():
-    assert parse(f"Look:\n```\n{PLAIN}", "fire-circle-strict").values == (FIELDS,)
-
-
-def test_the_json_fence_comes_before_an_earlier_python_fence():
-    raw = f"```python\nx = 1\n```\n```json\n{PLAIN}\n```"
-    assert parse(raw, "fire-circle-strict").values == (FIELDS,)
-
-
 def test_prose_before_unfenced_json_fails():
     assert parse(f"Sure: {PLAIN}", "fire-circle-strict").attempts[0].error.message == "Expecting value"
-
-
-def test_control_characters_in_strings_are_allowed():
-    assert (
-        parse(json.dumps(FIELDS).replace("Because", "Be\ncause"), "fire-circle-strict").values[0]["reasoning"]
-        == "Be\ncause"
-    )
 
 
 @pytest.mark.parametrize("field", ["truth", "indeterminacy", "falsehood", "reasoning"])

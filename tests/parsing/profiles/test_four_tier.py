@@ -60,18 +60,6 @@ def test_extra_explanation():
     assert steps(raw)[-1][2] == "✓ Successfully parsed {operation} using Strategy 3: Extract JSON object"
 
 
-def test_the_examples_of_strategies_2_3_and_4():
-    fenced = 'Here\'s the evaluation:\n```json\n{\n  "status": "PASS",\n  "score": 15\n}\n```\n'
-    assert parse(fenced, "four-tier").values == ({"status": "PASS", "score": 15},)
-    prose = (
-        "Let me evaluate this criterion.\n\n{\n"
-        '  "status": "FAIL",\n  "score": 3,\n  "issues": ["Missing data"]\n}\n\nI hope this helps!\n'
-    )
-    assert parse(prose, "four-tier").values == ({"status": "FAIL", "score": 3, "issues": ["Missing data"]},)
-    control = '{\n  "action_required": "1. Do this\n2. Do that"\n}'
-    assert parse(control, "four-tier").values == ({"action_required": "1. Do this\n2. Do that"},)
-
-
 def test_where_2b_fails_3_and_4_are_never_reached():
     raw = '```json\n{"a": }\n```\n{"b": 1}'
     trace = parse(raw, "four-tier")

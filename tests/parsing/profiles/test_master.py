@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,19 +30,6 @@ def test_before_stopped_at_the_first_closing_brace():
     trace = parse(UNIT, "master-before")
     assert trace.verdict == "failed"
     assert trace.attempts[0].span.end == UNIT.index("}") + 1
-
-
-@pytest.mark.parametrize(
-    ("raw", "agents"),
-    [
-        ('{"agents": [1]}', [1]),
-        ('```json\n{"agents": [1]}\n```', [1]),
-        ('Analysis: ...\n{"agents": [1]}\nComplete!', [1]),
-        ('{"status": "ok"}\n{"agents": [1], "complexity": 5}', [1]),
-    ],
-)
-def test_the_four_formats(raw, agents):
-    assert parse(raw, "master-scored").values[0]["agents"] == agents
 
 
 def test_every_candidate_is_shown_with_its_score():

@@ -30,12 +30,6 @@ def test_the_report_s_test_content_gives_its_call_with_two_braces_removed():
     assert mended.note == ("[WARN] Fixed malformed JSON: removed 2 extra braces; tool call prompt_tool_0: run_code")
 
 
-def test_the_session_s_first_turn_is_read():
-    raw = '```json\n{"tool": "run_code", "arguments": {"code": "x"}}}}```'
-    assert parse(raw, "windlass-strict").verdict == "failed"
-    assert parse(raw, "windlass-balanced").values == ({"tool": "run_code", "arguments": {"code": "x"}},)
-
-
 @pytest.mark.parametrize("extra", [1, 2, 3, 40])
 def test_any_number_of_extras_is_fixed(extra):
     trace = parse(fence(CALL + "}" * extra), "windlass-balanced")

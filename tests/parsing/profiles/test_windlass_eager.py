@@ -39,11 +39,6 @@ def test_both_blocks_are_caught_and_the_fence_comes_first():
     assert other.note.startswith("dropped, since another block is a call: ")
 
 
-def test_raw_calls_are_found_with_one_level_inside():
-    raw = 'I call {"tool": "t", "arguments": {"a": 1}} now'
-    assert parse(raw, "windlass-eager").values == ({"tool": "t", "arguments": {"a": 1}},)
-
-
 def test_with_two_levels_inside_only_fragments_are_found():
     raw = 'I call {"tool": "t", "arguments": {"a": {"b": 1}}} now'
     trace = parse(raw, "windlass-eager")

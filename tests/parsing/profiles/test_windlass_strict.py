@@ -69,10 +69,6 @@ def test_arguments_that_are_no_object_are_an_error():
     )
 
 
-def test_missing_arguments_are_none_at_all():
-    assert parse('```json\n{"tool": "t"}\n```', "windlass-strict").values == ({"tool": "t"},)
-
-
 def test_errors_are_dropped_beside_a_call_and_blocks_keep_their_index():
     raw = '```json\n{"tool": }\n``` ```json\n{"tool": "t"}\n```'
     trace = parse(raw, "windlass-strict")

@@ -26,10 +26,10 @@ def stored(connection: sa.Connection, name: str) -> str | None:
     return connection.scalar(sa.select(Account.password).where(Account.name == name))
 
 
-@pytest.mark.parametrize("name", ["", " ", "a\nb", "\u202eada", "x" * 201, "\ud800", "a\0b"])
-def test_a_name_that_cannot_be_seen_is_refused(connection: sa.Connection, name: str) -> None:
-    with pytest.raises(BadAccount):
-        accounts.add(connection, name, "reader")
+def test_a_name_that_cannot_be_seen_is_refused(connection: sa.Connection) -> None:
+    for name in ["", " ", "a\nb", "\u202eada", "x" * 201, "\ud800", "a\0b"]:
+        with pytest.raises(BadAccount):
+            accounts.add(connection, name, "reader")
 
 
 @pytest.mark.parametrize(("first", "second"), [("Ada", "aDA"), ("ﬁn", "fin"), ("Straße", "STRASSE"), ("é", "e\u0301")])
@@ -48,10 +48,10 @@ def test_the_password_is_an_argon2_hash_with_a_salt(connection: sa.Connection) -
     assert hashes[0] != hashes[1]
 
 
-@pytest.mark.parametrize("password", ["", "short", "x" * 1001])
-def test_a_password_has_a_length(connection: sa.Connection, password: str) -> None:
-    with pytest.raises(BadPassword, match="12 to 1,000"):
-        accounts.add(connection, "Ada", "reader", password=password)
+def test_a_password_has_a_length(connection: sa.Connection) -> None:
+    for password in ["", "short", "x" * 1001]:
+        with pytest.raises(BadPassword, match="12 to 1,000"):
+            accounts.add(connection, "Ada", "reader", password=password)
 
 
 def test_signing_in_takes_the_right_password_alone(connection: sa.Connection) -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from pathlib import Path
-
 import pytest
-import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
@@ -14,7 +10,6 @@ from webapp import __version__, jsontext
 from webapp.config import Settings
 from webapp.dumps.records import SessionStart, Turn
 from webapp.store.exports import session_dump
-from webapp.store.ingest.start import ingest
 from webapp.store.sessions import sessions
 
 ENTRIES = [
@@ -57,13 +52,6 @@ def test_the_file_is_written_whole_under_a_safe_name(bring: Bring, db: orm.Sessi
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_plain_id_is_the_files_name(bring: Bring, db: orm.Session, settings: Settings) -> None:
-    bring(windlass("Session-1.a", ENTRIES))
-    assert (
-        session_dump.write(db, settings, sessions.find(db, "Session-1.a")).name == "logs/session_dumps/Session-1.a.json"
-    )
-
-
 def test_nothing_is_left_where_writing_fails(
     bring: Bring, db: orm.Session, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,16 +80,3 @@ def test_an_entry_of_several_turns_comes_out_once(bring_records: BringRecords, d
     assert (session.entry_count, session.turn_count, session.response_count) == (1, 2, 2)
     document = jsontext.unmarked(jsontext.loads(b"".join(session_dump.stream(db, session))))
     assert document["entries"] == [{"content": "said", "tool_calls": [{"arguments": "{}"}]}]
-
-
-def test_dumps_of_the_corpus_change_nothing_when_they_come_back(
-    engine: sa.Engine, settings: Settings, db: orm.Session, shared: Path
-) -> None:
-    for path in sorted((shared / "corpus" / "pydantic_ai").glob("*.jsonl")) + sorted(
-        (shared / "cases").glob("*.jsonl")
-    ):
-        with path.open("rb") as stream:
-            for key in ingest(engine, settings, stream, filename=path.name).keys:
-                own = b"".join(session_dump.stream(db, sessions.find(db, key)))
-                again = ingest(engine, settings, io.BytesIO(own), filename="own.json")
-                assert (again.created, again.keys) == (False, [key])

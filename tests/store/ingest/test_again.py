@@ -208,14 +208,6 @@ def test_a_kept_file_that_is_gone_or_damaged(bring: Bring, again: Again, setting
         again("0" * 64)
 
 
-def test_a_kept_file_comes_back_byte_for_byte(bring: Bring, settings: Settings) -> None:
-    data = b'[{"role": "user", "content": "\xff\\ud800"}]  \n' + b" " * 300_000
-    done = bring(data)
-    with kept_dumps.open_kept(settings, done.dump.sha256) as source:
-        assert source.read(10) == data[:10]
-        assert source.read() == data[10:]
-
-
 def test_dumps_are_found_by_the_beginning_of_hash_or_name(bring: Bring, db: orm.Session) -> None:
     made = [bring(windlass(name, [entry("x")]), filename=f"{name}.json").dump for name in ("one", "only", "two")]
     found = [[line.id for line in made if line.id in dumps.beginning(db.connection(), "on")]]

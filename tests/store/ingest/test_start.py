@@ -11,7 +11,7 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
 from webapp import parsing
 from webapp.config import Settings
-from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, Turn, UnknownFormat
+from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, Turn
 from webapp.store.ingest import kept_dumps, progress
 from webapp.store.ingest.start import ingest
 from webapp.store.models import Dump, DumpSession, Parse, ParseRepair, Session
@@ -154,13 +154,6 @@ def test_all_problems_are_counted_and_the_first_are_kept(bring_records: BringRec
     problems = [Problem(f"line {number}", "odd") for number in range(1000)]
     done = bring_records(SessionStart("s", "made-up"), *problems)
     assert (done.dump.problem_count, len(done.problems), len(done.dump.problems)) == (1000, 200, 50)
-
-
-def test_a_dump_of_no_known_format_is_noted_as_failed(bring: Bring, db: orm.Session) -> None:
-    with pytest.raises(UnknownFormat):
-        bring(b"<html>", filename="page.html")
-    (line,) = dumps.page(db)
-    assert (line.state, line.session_count, line.error and line.error["code"]) == ("failed", 0, "unknown_format")
 
 
 def test_a_dump_that_breaks_off_keeps_what_came(bring_records: BringRecords, db: orm.Session) -> None:

@@ -195,12 +195,13 @@ def test_final_is_the_settled_the_agreed_or_the_only_label(turn: Turn, db: orm.S
     assert [event.action for event in history.of_turn(db, turn.id)[:2]] == ["unsettled", "settled"]
 
 
-def test_every_final_label_is_gone_through(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("many", [entry(f"{{{number}") for number in range(230)]))
-    for number in range(230):
+def test_every_final_label_is_gone_through(bring: Bring, db: orm.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settling, "_AT_ONCE", 4)
+    bring(windlass("many", [entry(f"{{{number}") for number in range(10)]))
+    for number in range(10):
         labels.put(db, at(db, number, "many"), author="ann", judgement="missed", expects="unknown")
     found = [line for line in settling.every(db, with_history=True) if line.final is not None]
-    assert [one.turn.position for one in found] == list(range(230))
+    assert [one.turn.position for one in found] == list(range(10))
     assert all(one.final is not None and one.final.values is None and len(one.history) == 1 for one in found)
 
 

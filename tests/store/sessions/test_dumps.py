@@ -24,10 +24,10 @@ def test_a_dump_is_found_by_number_and_by_hash(bring: Bring, db: orm.Session) ->
     assert [(link.key, link.external_id) for link in done.dump.sessions] == [(done.keys[0], "s1")]
 
 
-@pytest.mark.parametrize("ident", ["", "0", "-1", "٣", "\0", "\ud800", "9" * 30, "f" * 64, 2**62])
-def test_no_such_dump(ident: str | int, db: orm.Session) -> None:
-    with pytest.raises(dumps.NoSuchDump):
-        dumps.find(db, ident)
+def test_no_such_dump(db: orm.Session) -> None:
+    for ident in ["", "0", "-1", "٣", "\0", "\ud800", "9" * 30, "f" * 64, 2**62]:
+        with pytest.raises(dumps.NoSuchDump):
+            dumps.find(db, ident)
 
 
 def test_a_dump_of_many_sessions_names_the_first(bring: Bring) -> None:

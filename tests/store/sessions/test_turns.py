@@ -42,11 +42,11 @@ def test_the_timeline_shows_each_turn_once(session: Session, db: orm.Session) ->
     assert [line.rescued for line in lines] == [False, False, True, False, False, True]
 
 
-@pytest.mark.parametrize(("first", "count"), [(0, 2), (2, 3), (4, 99), (6, 1), (99, 5), (0, 0), (3, None)])
-def test_a_part_of_the_timeline(session: Session, db: orm.Session, first: int, count: int | None) -> None:
-    whole = turns.timeline(db, session)
-    expected = whole[first:] if count is None else whole[first : first + count]
-    assert turns.timeline(db, session, first=first, count=count) == expected
+def test_a_part_of_the_timeline(session: Session, db: orm.Session) -> None:
+    for first, count in [(0, 2), (2, 3), (4, 99), (6, 1), (99, 5), (0, 0), (3, None)]:
+        whole = turns.timeline(db, session)
+        expected = whole[first:] if count is None else whole[first : first + count]
+        assert turns.timeline(db, session, first=first, count=count) == expected
 
 
 def test_where_nothing_failed_there_is_no_failed_neighbour(bring: Bring, db: orm.Session) -> None:
@@ -81,19 +81,21 @@ def test_a_turn_with_its_duplicates_and_parses(session: Session, db: orm.Session
     assert (turns.find(db, session, 2).failed, turns.find(db, session, 2).rescued) == (True, True)
 
 
-@pytest.mark.parametrize("position", [-1, 6, 2**40, 2**70])
-def test_no_turn_there(session: Session, db: orm.Session, position: int) -> None:
-    with pytest.raises(turns.NoSuchTurn):
-        turns.find(db, session, position)
+def test_no_turn_there(session: Session, db: orm.Session) -> None:
+    for position in [-1, 6, 2**40, 2**70]:
+        with pytest.raises(turns.NoSuchTurn):
+            turns.find(db, session, position)
 
 
-@pytest.mark.parametrize(
-    ("position", "expected"),
-    [(0, (None, 1, None, 2)), (2, (1, 3, None, 5)), (3, (2, 4, 2, 5)), (5, (4, None, 2, None))],
-)
-def test_neighbours(session: Session, db: orm.Session, position: int, expected: tuple[int | None, ...]) -> None:
-    found = turns.neighbours(db, session, position)
-    assert (found.previous, found.next, found.previous_failed, found.next_failed) == expected
+def test_neighbours(session: Session, db: orm.Session) -> None:
+    for position, expected in [
+        (0, (None, 1, None, 2)),
+        (2, (1, 3, None, 5)),
+        (3, (2, 4, 2, 5)),
+        (5, (4, None, 2, None)),
+    ]:
+        found = turns.neighbours(db, session, position)
+        assert (found.previous, found.next, found.previous_failed, found.next_failed) == expected
 
 
 def test_a_stored_trace_is_given_back(session: Session, db: orm.Session) -> None:

@@ -8,17 +8,6 @@ from sqlalchemy import orm
 from webapp.store.sessions import views
 
 
-def test_a_view_is_saved_replaced_and_removed(db: orm.Session) -> None:
-    first = views.save(db, " Night ", "?failed=1", author="ann")
-    assert (first.name, first.query, first.author) == ("Night", "failed=1", "ann")
-    views.save(db, "all", "", author="ann")
-    again = views.save(db, "Night", "failed=1&model=m", author="bob")
-    assert [(view.name, view.query) for view in views.views(db)] == [("all", ""), ("Night", "failed=1&model=m")]
-    assert views.remove(db, again.id)
-    assert not views.remove(db, again.id)
-    assert [view.name for view in views.views(db)] == ["all"]
-
-
 @pytest.mark.parametrize("name", ["", "  ", "x" * 129, "two\nlines"])
 def test_a_name_is_one_short_line(name: str, db: orm.Session) -> None:
     with pytest.raises(views.BadView, match="one line of 1 to 128"):

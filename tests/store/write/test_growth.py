@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -100,15 +101,18 @@ def test_our_own_dump_with_more_in_it_grows_the_session(bring: Bring, db: orm.Se
     assert (grown.created, grown.grown, grown.dump.format) == (True, 1, "fencepost")
 
 
-def test_a_long_session_goes_through_a_file_and_grows(bring_records: BringRecords, db: orm.Session) -> None:
+def test_a_long_session_goes_through_a_file_and_grows(
+    bring_records: BringRecords, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webapp.store.ingest.turn_spool.MOST_TURNS", 20)
     start = SessionStart("long", "made-up")
     made = [
-        Turn(number, "response", f"[{number}]", source={"content": None}, raw_at=("content",)) for number in range(4600)
+        Turn(number, "response", f"[{number}]", source={"content": None}, raw_at=("content",)) for number in range(46)
     ]
-    bring_records(start, *made[:4100], name="first")
+    bring_records(start, *made[:41], name="first")
     grown = bring_records(start, *made, name="second")
-    assert (grown.grown, grown.new_turns) == (1, 500)
+    assert (grown.grown, grown.new_turns) == (1, 5)
     session = sessions.find(db, "long")
-    assert (session.turn_count, session.clean_count, session.strip) == (4600, 4600, "c" * 4600)
+    assert (session.turn_count, session.clean_count, session.strip) == (46, 46, "c" * 46)
     last = db.scalars(sa.select(StoredTurn).order_by(StoredTurn.ordinal.desc()).limit(1)).one()
-    assert (last.raw, last.position) == ("[4599]", 4599)
+    assert (last.raw, last.position) == ("[45]", 45)

@@ -8,32 +8,11 @@ from hypothesis import strategies as st
 from webapp.store.write.tally import Tally
 
 
-def test_turns_stand_in_order() -> None:
-    tally = Tally()
-    assert tally.place(0, "prompt", False, None) == (0, 0, None)
-    assert tally.place(1, "response", True, None) == (1, 1, None)
-    assert tally.place(2, "response", True, 1) == (2, 1, 1)
-    assert tally.place(3, "error", False, None) == (3, 2, None)
-
-
 def test_the_turns_of_a_repeated_entry_repeat_one_by_one() -> None:
     tally = Tally()
     for kind in ("response", "tool_call", "tool_call"):
         tally.place(0, kind, True, None)
     assert [tally.place(1, "tool_call", True, 0).original for _ in range(4)] == [0, 1, 2, 2]
-
-
-def test_a_repetition_of_a_repetition_leads_to_the_first() -> None:
-    tally = Tally()
-    tally.place(0, "response", True, None)
-    tally.place(1, "response", True, 0)
-    assert tally.place(2, "response", True, 1) == (2, 0, 0)
-
-
-def test_what_repeats_nothing_that_is_there_stands_for_itself() -> None:
-    tally = Tally()
-    for entry, duplicate_of in ((0, 0), (1, 99), (2, -1), (5, 3), (6, 6)):
-        assert tally.place(entry, "response", True, duplicate_of).original is None
 
 
 def test_what_a_model_wrote_twice_is_told_from_the_prompt_before_it() -> None:

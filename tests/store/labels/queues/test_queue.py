@@ -129,9 +129,12 @@ def test_a_deleted_session_is_not_queued(stored: None, db: orm.Session) -> None:
     assert queue_progress.following(db, made, "ann") is None
 
 
-def test_a_session_of_many_failures_is_gone_through_in_stretches(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("long", [entry(FOUR.format(n, n)) for n in range(620)]))
-    assert len(raws(db, Spec("failed"))) == 620
+def test_a_session_of_many_failures_is_gone_through_in_stretches(
+    bring: Bring, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(queue._TURNS_AT_ONCE, "failed", 5)
+    bring(windlass("long", [entry(FOUR.format(n, n)) for n in range(12)]))
+    assert len(raws(db, Spec("failed"))) == 12
 
 
 @pytest.mark.parametrize(
