@@ -80,8 +80,11 @@ def told(path: Path) -> str | None:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_our_own_dump_reads_the_same(shared, name, tmp_path):
+def test_turns_are_in_order_entries_as_they_came_and_our_own_dump_reads_the_same(shared, name, tmp_path):
     found = gather(shared / "corpus" / name, name)
+    in_order(found)
+    if name in LISTED:
+        unchanged(shared, name, found)
     for session, start in enumerate(found.starts[:20]):
         path = tmp_path / f"{session}.json"
         path.write_bytes(found.dumped(session))
@@ -91,14 +94,23 @@ def test_our_own_dump_reads_the_same(shared, name, tmp_path):
         assert again.entries() == found.entries(session)
 
 
-@pytest.mark.parametrize("name", KNOWN)
-def test_turns_are_in_order_and_texts_have_their_place(shared, name):
-    for turns in gather(shared / "corpus" / name, name).turns:
+def in_order(found: Got) -> None:
+    for turns in found.turns:
         entries = [turn.entry for turn in turns]
         assert entries == sorted(entries)
         assert sorted(set(entries)) == list(range(len(set(entries))))
         assert all((turn.source is not None) == (turn.entry not in entries[:at]) for at, turn in enumerate(turns))
         assert all(turn.sent_at is None or turn.sent_at.utcoffset().total_seconds() == 0 for turn in turns)
+
+
+def unchanged(shared: Path, name: str, found: Got) -> None:
+    """The entries come out as they came in."""
+    entries = [found.entries(session) for session in range(len(found.starts))]
+    if FORMATS[name] == "http_log":
+        entries = [[entry for session in entries for entry in session]]
+        assert sorted(map(json.dumps, entries[0])) == sorted(map(json.dumps, entries_of(shared, name)[0]))
+    else:
+        assert entries == entries_of(shared, name)
 
 
 def entries_of(shared: Path, name: str) -> list[list[object]]:
@@ -126,17 +138,6 @@ LISTED = [
     for name in KNOWN
     if not name.startswith(("toolbench", "otlp")) and not name.endswith(".eval") and "edge_cases" not in name
 ]
-
-
-@pytest.mark.parametrize("name", LISTED)
-def test_entries_come_out_as_they_came_in(shared, name):
-    found = gather(shared / "corpus" / name, name)
-    entries = [found.entries(session) for session in range(len(found.starts))]
-    if FORMATS[name] == "http_log":
-        entries = [[entry for session in entries for entry in session]]
-        assert sorted(map(json.dumps, entries[0])) == sorted(map(json.dumps, entries_of(shared, name)[0]))
-    else:
-        assert entries == entries_of(shared, name)
 
 
 COUNTS = {
