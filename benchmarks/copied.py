@@ -25,7 +25,7 @@ _insert_sessions = sa.insert(_session)  # type: ignore[arg-type]
 _insert_turns = rows.turns.insert()
 _FINDING = ("rule", "severity", "turns", "detail")
 _PARSE = tuple(column.name for column in rows.parses.c if column.name not in ("id", "turn_id"))
-_OF_TURN = {"parse": _PARSE, "parse_repair": ("profile", "repair", "count")}
+_OF_TURN = {"parse": _PARSE, "parse_repair": ("profile", "repair", "count"), "turn_contract": ("state", "detail")}
 _NOTES = "INSERT INTO search_note(rowid, text) SELECT rowid + ?, text FROM search_note WHERE rowid BETWEEN ? AND ?"
 
 
@@ -79,6 +79,7 @@ def _values(number: int, start: SessionStart, turns: Sequence[Turn], original: O
 def _rows(number: int, turns: Sequence[Turn]) -> Iterator[row_values.Row]:
     for ordinal, turn in enumerate(turns):
         row = row_values.turn_row(turn, (turn.raw or "").encode())
+        row["declaration_id"] = row["declaration_id"].id if row["declaration_id"] else None
         row |= {"id": number * TURNS_A_SESSION + ordinal, "session_id": number, "ordinal": ordinal}
         yield row | {"position": ordinal, "duplicate_of": None, "entry_sha256": row_values.entry_digest(turn)}
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -30,12 +31,23 @@ TURNS = 20
 RARE = "zanzibarite"
 COMMON = "ba"
 MODELS = [f"vendor-{vendor}/model-{size}" for vendor in "abcdef" for size in ("small", "large", "2026-01", "preview")]
-HOMES = ("fencepost", "fencepost", "direct", "windlass-strict", "json-repair", "four-tier")
+HOMES = ("fencepost", "fencepost", "direct", "windlass-strict", "json-repair", "four-tier", "unknown")
 FORMATS = ("openai", "windlass", "otlp", "langfuse", "claude_code")
 PHASES = ("plan", "act", "review", "summarise")
 AGENTS = [f"agent-{number}" for number in range(60)]
 TOOLS = ("run_code", "read_file", "search", "write_file", "browse", "ask_user")
 ERRORS = ("value is not a valid list", "Field required: tool", "Expecting ',' delimiter: line 3 column 7", "timed out")
+HOSTS = ("Acme", "Globex", "10.0.0.7:8000")
+_SCHEMA = {
+    "type": "object",
+    "properties": {"code": {"type": "string"}, "path": {"type": "string"}, "lines": {"type": "integer"}},
+    "required": ["code", "path"],
+}
+DECLARED = [
+    {"tools": [{"name": tool, "schema": _SCHEMA | {"description": f"{number}"}} for tool in (*TOOLS, *AGENTS[:34])]}
+    for number in range(10)
+]
+"""what requests of native calls declare: forty tools each"""
 _SYLLABLES = [first + last for first in "bcdfghjklmnprstvwz" for last in "aeiou"]
 _FIRST = datetime(2025, 7, 1, tzinfo=UTC)
 _ORIGINALS = 500
@@ -140,7 +152,8 @@ class _Made:
         begins = _FIRST + timedelta(seconds=self.begins())
         failing = chance.random() < 0.3
         models = chance.sample(MODELS, k=chance.choice((1, 1, 1, 2, 3)))
-        return start, list(self.turns(begins, models, chance.choice(AGENTS), failing))
+        turns = list(self.turns(begins, models, chance.choice(AGENTS), failing))
+        return start, self.native(turns) if number % 3 == 0 else turns
 
     def copied(self, number: int, original: Original) -> Copy:
         start = replace(original.start, external_id=self.name(number), title=self.text(6))
@@ -163,6 +176,19 @@ class _Made:
             raw = self.response(broken=broken)
             yield self.turn(entry, "response", raw, "assistant", sent, tool_calls=calls, **more)
 
+    def native(self, turns: list[Turn]) -> list[Turn]:
+        """The turns with native calls for responses: of those that fail, every other breaks what is declared."""
+        declared, host = self.chance.choice(DECLARED), self.chance.choice(HOSTS)
+        return [self.call(turn, declared, host) if turn.kind == "response" else turn for turn in turns]
+
+    def call(self, turn: Turn, declared: dict[str, Any], host: str) -> Turn:
+        raw = json.dumps({"code": self.text(110), "path": self.text(2), "lines": 3})
+        if not turn.tool_calls:
+            raw = self.chance.choice((raw[:-1], raw.replace("3}", '"3"}'), raw.replace('"path"', '"file"')))
+        tool = self.chance.choice(TOOLS)
+        more = {"declared": declared, "host": host, "arguments": "written", "source": {"id": f"m{turn.entry}"}}
+        return replace(turn, kind="tool_call", raw=raw, agent=tool, tool_calls=None, raw_at=None, **more)  # type: ignore[arg-type]
+
     def asked(self) -> str:
         return self.text(250) + (f" {RARE}" if self.chance.random() < 2e-5 else "")
 
@@ -171,8 +197,10 @@ class _Made:
         return Turn(entry, kind, raw, role, sent_at=sent, source=source, raw_at=("content",), **more)  # type: ignore[arg-type]
 
     def again(self, turn: Turn, later: timedelta) -> Turn:
-        """The turn with other words: of a response the JSON stays, and so does where it stands."""
+        """The turn with other words: of a response the JSON stays, and so does where it stands; a call stays."""
         assert turn.raw and turn.sent_at
+        if turn.kind == "tool_call":
+            return replace(turn, sent_at=turn.sent_at + later)
         raw = self.asked()
         if turn.kind == "response":
             before, after = turn.raw.partition("\n```json\n")[0], turn.raw.rpartition("\n```\n")[2]

@@ -22,8 +22,7 @@ from typing import Any
 
 from tests.contracts.made import schema, value
 from tests.contracts.test_hostile import junk
-from webapp.contracts import held_call
-from webapp.contracts.declared import Declaration
+from webapp.contracts import Declaration, held_call
 
 SEEN = 2_000
 """calls of a tool whose schema was compiled before"""

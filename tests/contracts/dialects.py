@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.contracts import made
-from webapp.contracts import Contract
+from webapp.contracts import Contract, Holder
 from webapp.contracts.shapes import path_text
-from webapp.contracts.turns import Holder
 from webapp.dumps import Turn, read
 
 Tools = list[tuple[str, Any]]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.contracts import held_answer, held_call
-from webapp.contracts.declared import Declaration
+from webapp.contracts import Declaration, held_answer, held_call
 
 FLIGHTS = {
     "type": "object",

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from webapp.contracts import held_call
-from webapp.contracts.declared import Declaration
+from webapp.contracts import Declaration, held_call
 
 WORDS = (
     *("type", "properties", "items", "$ref", "allOf", "anyOf", "oneOf", "not", "if", "required", "enum", "const"),

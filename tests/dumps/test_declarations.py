@@ -15,6 +15,8 @@ from webapp.dumps.messages.declarations import declared_in
 S = {"type": "object", "properties": {"a": {"type": "string"}}}
 T = [{"name": "t", "schema": S}]
 OPEN = {"open": True}
+FORM = {"type": "json_schema", "schema": S}
+JSON_OBJECT, ANY_JSON = {"type": "json_object"}, {"type": "json_schema", "schema": {}}
 
 REQUESTS: list[tuple[dict[str, Any], dict[str, Any] | None]] = [
     ({"tools": [{"type": "function", "function": {"name": "t", "parameters": S}}]}, {"tools": T}),
@@ -41,7 +43,7 @@ REQUESTS: list[tuple[dict[str, Any], dict[str, Any] | None]] = [
             "tools": [{"functionDeclarations": [{"name": "t", "parameters": {"type": "OBJECT", "nullable": True}}]}],
             "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
         },
-        {"tools": [{"name": "t", "schema": {"type": ["object", "null"], "nullable": True}}], "tool_choice": "required"},
+        {"tools": [{"name": "t", "schema": {"type": "OBJECT", "nullable": True}}], "tool_choice": "required"},
     ),
     ({"tools": [{"googleSearch": {}}]}, {"tools": [{"name": "googleSearch"} | OPEN]}),
     ({"config": {"tools": [{"function_declarations": [{"name": "t", "parameters_json_schema": S}]}]}}, {"tools": T}),
@@ -58,23 +60,49 @@ REQUESTS: list[tuple[dict[str, Any], dict[str, Any] | None]] = [
     ({"tool_choice": {"type": "allowed_tools", "mode": "required"}}, {"tool_choice": "required"}),
     (
         {"response_format": {"type": "json_schema", "json_schema": {"schema": S}}},
-        {"response_format": {"type": "json_schema", "schema": S}},
+        {"response_format": FORM},
     ),
     ({"response_format": {"type": "json_object"}}, {"response_format": {"type": "json_object"}}),
     (
         {"text": {"format": {"type": "json_schema", "schema": S}}},
-        {"response_format": {"type": "json_schema", "schema": S}},
+        {"response_format": FORM},
     ),
     (
         {"output_config": {"format": {"type": "json_schema", "schema": S}}},
-        {"response_format": {"type": "json_schema", "schema": S}},
+        {"response_format": FORM},
     ),
     (
         {"generationConfig": {"responseSchema": {"type": "STRING"}}},
-        {"response_format": {"type": "json_schema", "schema": {"type": "string"}}},
+        {"response_format": {"type": "json_schema", "schema": {"type": "STRING"}}},
     ),
-    ({"generationConfig": {"responseMimeType": "application/json"}}, {"response_format": {"type": "json_object"}}),
-    ({"format": S}, {"response_format": {"type": "json_schema", "schema": S}}),
+    ({"generationConfig": {"responseMimeType": "application/json"}}, {"response_format": ANY_JSON}),
+    ({"generationConfig": {"responseMimeType": "text/x.enum", "responseSchema": {"enum": ["a"]}}}, None),
+    ({"format": S}, {"response_format": FORM}),
+    ({"format": {"$ref": "#/$defs/a"}}, {"response_format": {"type": "json_schema", "schema": {"$ref": "#/$defs/a"}}}),
+    (
+        {"response_format": {"type": "json_object", "schema": S}},
+        {"response_format": FORM},
+    ),
+    ({"extra_body": {"guided_json": S}}, {"response_format": FORM}),
+    ({"structured_outputs": {"json": S}}, {"response_format": FORM}),
+    ({"modelParameters": {"response_format": json.dumps({"type": "json_object"})}}, {"response_format": JSON_OBJECT}),
+    ({"tools": [{"type": "namespace", "name": "n", "tools": [{"name": "t", "parameters": S}]}]}, {"tools": T}),
+    (
+        {"toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["t", "u"]}}},
+        {"tool_choice": {"names": ["t", "u"], "mode": "required"}},
+    ),
+    (
+        {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"name": "t"}]}}},
+        {"tool_choice": {"names": ["t"], "mode": "auto"}},
+    ),
+    (
+        {"output_tools": [{"name": "t"}], "allow_text_output": False},
+        {"tools": [{"name": "t"}], "tool_choice": "required"},
+    ),
+    (
+        {"output_mode": "native", "output_object": {"json_schema": S}},
+        {"response_format": FORM},
+    ),
     ({"format": "json"}, {"response_format": {"type": "json_object"}}),
     ({"extra": {"invocation_params": {"tools": [{"name": "t", "input_schema": S}]}}}, {"tools": T}),
     ({"modelParameters": {"response_format": {"type": "json_object"}}}, {"response_format": {"type": "json_object"}}),
@@ -101,6 +129,8 @@ ATTRIBUTES: list[dict[str, Any]] = [
     {"llm.invocation_parameters": json.dumps({"tools": [{"name": "t", "input_schema": S}]})},
     {"model_request_parameters": json.dumps({"function_tools": [{"name": "t", "parameters_json_schema": S}]})},
     {"mlflow.chat.tools": json.dumps([{"type": "function", "function": {"name": "t", "parameters": S}}])},
+    {"gen_ai.request.available_tools": json.dumps([{"name": "t", "parameters": S}])},
+    {"llm.tools.0.tool.json_schema": json.dumps({"function_declarations": [{"name": "t", "parameters": S}]})},
     {"ai.prompt.tools": [json.dumps({"type": "function", "name": "t", "inputSchema": S})]},
 ]
 
@@ -116,6 +146,43 @@ def test_a_span_declares(attributes: dict[str, Any], tmp_path: Path) -> None:
     }
     turn = only_call(tmp_path, {"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": [span]}]}]})
     assert turn.declared == {"tools": T} and turn.stop == ("length", "length") and turn.arguments == "decoded"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "form"),
+    [
+        ({"gen_ai.request.response_format": json.dumps({"type": "json_schema", "json_schema": {"schema": S}})}, S),
+        ({"gen_ai.request.structured_output_schema": json.dumps(S)}, S),
+        ({"ai.schema": json.dumps(S)}, S),
+        ({"llm.invocation_parameters": json.dumps({"response_format": FORM})}, S),
+        ({"gen_ai.openai.request.response_format": "json_object"}, None),
+        ({"gen_ai.output.type": "json"}, None),
+    ],
+)
+def test_a_span_asks_for_a_form(attributes: dict[str, str], form: Any, tmp_path: Path) -> None:
+    told = {
+        "gen_ai.output.messages": '[{"role": "assistant", "parts": [{"type": "text", "content": "1"}]}]',
+        **attributes,
+    }
+    span: dict[str, Any] = {"traceId": "0" * 31 + "1", "spanId": "0" * 15 + "1", "name": "chat"}
+    span["attributes"] = list(map(_attribute, told.items()))
+    path = tmp_path / "dump"
+    path.write_text(json.dumps({"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": [span]}]}]}))
+    (turn,) = [record for record in read(path, path.name) if isinstance(record, Turn)]
+    wanted = JSON_OBJECT if form is None else {"type": "json_schema", "schema": form}
+    assert turn.declared == {"response_format": wanted}
+
+
+def test_a_log_record_declares(tmp_path: Path) -> None:
+    attributes = {"gen_ai.output.messages": CALL, **ATTRIBUTES[0]}
+    record = {
+        "traceId": "0" * 31 + "1",
+        "spanId": "0" * 15 + "1",
+        "eventName": "gen_ai.client.inference.operation.details",
+    }
+    record["attributes"] = list(map(_attribute, attributes.items()))
+    logs = {"resourceLogs": [{"resource": {}, "scopeLogs": [{"scope": {}, "logRecords": [record]}]}]}
+    assert only_call(tmp_path, logs).declared == {"tools": T}
 
 
 def _attribute(pair: tuple[str, Any]) -> dict[str, Any]:
@@ -162,6 +229,36 @@ STREAM = "".join(
 def test_a_dump_declares(dump: dict[str, Any], tmp_path: Path) -> None:
     turn = only_call(tmp_path, dump)
     assert (turn.declared, turn.arguments, turn.stop) == ({"tools": T}, "written", ("tool_call", "tool_calls"))
+
+
+SPAN = {"object": "trace.span", "id": "a", "trace_id": "b", "started_at": "2026-01-01T00:00:00+00:00"}
+ASKED = {"input": CHAT["messages"]}
+OBSERVED = {"id": "a", "traceId": "b", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z", "output": MESSAGE}
+ECHO = {
+    "object": "response",
+    "tools": [{"type": "function", "name": "t", "parameters": S}],
+    "output": [{"type": "function_call", "call_id": "c", "name": "t", "arguments": "{}"}],
+}
+TOLD = {
+    "mlflow.spanType": "CHAT_MODEL",
+    "mlflow.chat.tools": CHAT["tools"],
+    "mlflow.spanInputs": {"messages": CHAT["messages"]},
+    "mlflow.spanOutputs": BODY,
+}
+
+
+@pytest.mark.parametrize(
+    "dump",
+    [
+        {**SPAN, "span_data": {"type": "generation", **ASKED, "output": [MESSAGE], "model_config": CHAT}},
+        {**SPAN, "span_data": {"type": "response", **ASKED, "response": ECHO}},
+        {"request": {"input": "go"}, "response": ECHO},
+        {**OBSERVED, "input": [*CHAT["messages"], {"role": "tool", "content": CHAT["tools"][0]}]},
+        {"spans": [{"name": "x", "attributes": {key: json.dumps(value) for key, value in TOLD.items()}}]},
+    ],
+)
+def test_a_dump_declares_beside_its_request(dump: dict[str, Any], tmp_path: Path) -> None:
+    assert only_call(tmp_path, dump).declared == {"tools": T}
 
 
 CARRIERS = (

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from webapp.contracts import held_call
-from webapp.contracts.declared import Declaration
+from webapp.contracts import Declaration, held_call
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
 from webapp.parsing import parse
 

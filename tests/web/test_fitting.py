@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 from webapp.capture.pyproject import BadSpec, schemas
 from webapp.cli import main
-from webapp.contracts.fitting import is_held, misfits
+from webapp.fitting import is_held, misfits
 
 SCHEMA = {
     "type": "object",

@@ -264,3 +264,5 @@ def test_a_native_call_that_is_json_is_marked_as_that(client: FlaskClient, post:
     assert "parser unknown" in client.get("/sessions/log").text
     page = client.get(path).text
     assert 'class="o failed"' in page and 'class="o clean"' in page and 'class="o open"' not in page
+    labels = ('aria-label="turn 1: failed"', 'aria-label="turn 2: clean"')
+    assert path != "/sessions/log" or [label in page for label in labels] == [True, True], "the map says the same"

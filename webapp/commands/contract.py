@@ -14,8 +14,7 @@ import click
 
 from webapp import jsontext
 from webapp.commands._input import open_bytes
-from webapp.contracts import BROKEN, STATES, Contract
-from webapp.contracts.turns import Holder
+from webapp.contracts import BROKEN, STATES, Contract, Holder
 from webapp.dumps import BadDump, Problem, SessionStart, Turn, UnknownFormat, read, spool
 from webapp.dumps.tools_file import BadTools, of_service, read_tools
 from webapp.visible import visible

@@ -10,11 +10,10 @@ from typing import Any, BinaryIO
 
 import click
 
-from webapp import jsontext
+from webapp import fitting, jsontext
 from webapp.commands import _progress, _verdict
 from webapp.commands._input import open_bytes, size_of, to_text
 from webapp.commands._profiles import PROFILE, own_options, runnable
-from webapp.contracts import fitting
 from webapp.parsing import Profile, Trace, installing, parse, profiles
 from webapp.visible import visible
 

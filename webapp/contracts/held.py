@@ -1,59 +1,137 @@
-"""Holds one call, or one answer, against what its request declares."""
+"""Holds responses against what their requests declare: a call, an answer, or all that a model wrote at a time."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any, Protocol
 
-from webapp.contracts import places
-from webapp.contracts.declared import Declaration
-from webapp.contracts.schemas import NotChecked, compiled
+from webapp.contracts.contract import Contract, Declaration, Mismatch, State
+from webapp.contracts.cost import NotChecked
+from webapp.contracts.schemas import compiled
 from webapp.contracts.shapes import mismatch_words, nearest, path_text
-from webapp.contracts.states import Contract, Mismatch
 
 MOST = 20
 """mismatches of a response that are told"""
-
-
-class _Constant(ValueError):
-    """A word that Python takes for a number, and JSON does not have."""
+_MOST_READY = 256
+"""declarations that are kept ready"""
+_NOTHING = Declaration()
 
 
 def _refuse(constant: str) -> Any:
-    raise _Constant(constant)
+    """For a word that Python takes for a number, and JSON does not have."""
+    raise json.JSONDecodeError(f"{constant} is no JSON", "", -1)
 
 
 _decoder = json.JSONDecoder(parse_constant=_refuse)
+_decode = json.JSONDecoder(strict=False).raw_decode
+_SPACE = re.compile(r"[ \t\n\r]*")
 _CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)', re.DOTALL)
+Span = tuple[int, int]
+
+
+class ModelTurn(Protocol):
+    """What is asked of a turn: `webapp.dumps.Turn` has it, and so has a stored one."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def raw(self) -> str | None: ...
+    @property
+    def agent(self) -> str | None: ...
+    @property
+    def declared(self) -> dict[str, Any] | None: ...
+    @property
+    def stop(self) -> tuple[str, str] | None: ...
+    @property
+    def arguments(self) -> str | None: ...
+
+
+class Holder:
+    """Holds answers against their own request's declarations, else against those that were given with the file."""
+
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        self._given = None if given is None else Declaration.of(given, "file")
+        self._ready: dict[int, tuple[dict[str, Any], Declaration]] = {}
+
+    def answer(self, turns: Sequence[ModelTurn]) -> list[Contract | None]:
+        """The contract of each turn of one answer; None for what no model wrote.
+
+        What a text must be depends on the calls beside it.
+        """
+        has_calls = any(turn.kind == "tool_call" and turn.arguments != "provider" for turn in turns)
+        return [self._of(turn, has_calls) for turn in turns]
+
+    def _of(self, turn: ModelTurn, has_calls: bool) -> Contract | None:
+        if turn.kind == "tool_call" and turn.arguments == "provider":
+            return Contract("not_declared", turn.agent, reason="the provider runs this tool, and declares it")
+        declaration = self._declaration(turn.declared)
+        if turn.kind == "tool_call":
+            return held_call(turn.raw, turn.agent, declaration, is_free=turn.arguments == "free")
+        if turn.kind != "response":
+            return None
+        is_refusal = turn.stop is not None and turn.stop[0] == "refused"
+        return held_answer(turn.raw or "", declaration, has_calls=has_calls, is_refusal=is_refusal)
+
+    def _declaration(self, declared: dict[str, Any] | None) -> Declaration | None:
+        if declared is None:
+            return self._given
+        ready = self._ready.get(id(declared))
+        if ready is not None:  # the object is held here, so that nothing else has its id
+            return ready[1]
+        own = Declaration.of(declared, "file" if declared.get("source") == "file" else "request")
+        if own.tools is None and self._given is not None:
+            given = self._given
+            own = replace(own, source=given.source, tools=given.tools, has_open_tools=given.has_open_tools)
+        if len(self._ready) >= _MOST_READY:
+            self._ready.clear()
+        self._ready[id(declared)] = (declared, own)
+        return own
 
 
 def held_call(raw: str | None, tool: str | None, declaration: Declaration | None, *, is_free: bool = False) -> Contract:
     """A native call's arguments. `is_free`: the tool takes text, not JSON. Without a text it has no arguments."""
-    source = declaration.source if declaration else None
+    own = declaration or _NOTHING
     try:
         value, broken = (raw, None) if is_free else _read(raw if raw and raw.strip() else "{}")
     except NotChecked as reason:
-        return Contract("not_checked", tool, source, str(reason))
+        return Contract("not_checked", tool, own.source, str(reason))
     if broken is not None:
         return Contract("invalid_json", tool, None, None, (broken,))
-    if declaration is None or (declaration.tools is None and declaration.reason is None):
+    if own.tools is None:
         return Contract("not_declared", tool, reason="no tools are declared in what this log has of the request")
-    if declaration.reason is not None:
-        return Contract("not_checked", tool, source, declaration.reason)
     within: list[str | int] = []
     if tool is None and isinstance(value, dict) and isinstance(value.get("name"), str):
         tool, (within, value) = value["name"], _inner_arguments(value)
-    forbidden = _forbidden(tool, declaration.choice)
-    if forbidden is not None:
-        return Contract("schema_mismatch", tool, source, None, (forbidden,))
-    schemas = (declaration.tools or {}).get(tool or "")
+    kept = Contract("kept", tool, own.source)
+    if own.allowed is not None and tool not in own.allowed:
+        demands = "demands a call of" if own.must_call else "allows calls of"
+        words = f"{demands} {_any_of(own.allowed)}, and this is one of `{tool}`" if own.allowed else "allows no call"
+        return _broken(kept, "tool_choice", f"the request {words}")
+    schemas = own.tools.get(tool or "")
+    if schemas is None and own.has_open_tools:
+        why = "a server's tools are declared, and this log does not list them"
+        return replace(kept, state="not_checked", reason=why)
     if schemas is None:
-        return _unknown(tool, declaration)
+        meant = nearest(tool or "", own.tools)
+        words = f"no tool `{tool}` is declared" if tool else "the call names no tool"
+        return _broken(kept, "name", words + (f"; did you mean `{meant}`?" if meant else ""), "unknown_name")
     if is_free:
-        return Contract("kept", tool, source)
-    return min((fitted(raw or "", value, schema, tool, source, within) for schema in schemas), key=_worse)
+        return kept
+    worse = ("kept", "not_checked", "schema_mismatch")  # of a tool that is declared twice, that counts which is kept
+    each = (fitted(raw or "", value, schema, kept, within) for schema in schemas)
+    return min(each, key=lambda contract: worse.index(contract.state))
+
+
+def _any_of(names: Sequence[str]) -> str:
+    return " or ".join(f"`{name}`" for name in names[:5])
+
+
+def _broken(kept: Contract, keyword: str, words: str, state: State = "schema_mismatch") -> Contract:
+    return replace(kept, state=state, mismatches=(Mismatch("$", keyword, words),))
 
 
 def _inner_arguments(call: dict[str, Any]) -> tuple[list[str | int], Any]:
@@ -61,16 +139,10 @@ def _inner_arguments(call: dict[str, Any]) -> tuple[list[str | int], Any]:
     key = next((key for key in ("arguments", "parameters") if key in call), None)
     if key is None:
         return [], {}
-    inner = call[key]
     try:
-        return [key], json.loads(inner) if isinstance(inner, str) else inner
+        return [key], json.loads(call[key]) if isinstance(call[key], str) else call[key]
     except (ValueError, RecursionError):
-        return [key], inner
-
-
-def _worse(contract: Contract) -> int:
-    """Of a tool that is declared twice, the declaration counts that is kept."""
-    return ("kept", "not_checked", "schema_mismatch").index(contract.state)
+        return [key], call[key]
 
 
 def held_answer(
@@ -79,26 +151,22 @@ def held_answer(
     """A model's text. `has_calls`: the same answer calls tools; then it need not be what the request asks for."""
     if declaration is None:
         return Contract("not_declared", reason="this log does not say what was asked for")
-    if declaration.reason is not None:
-        return Contract("not_checked", None, declaration.source, declaration.reason)
-    source = declaration.source
-    if not has_calls and not is_refusal and _must_call(declaration.choice):
-        what = "a tool" if declaration.choice == "required" else f"`{_chosen(declaration.choice)}`"
-        missing = Mismatch("$", "tool_choice", f"the request demands a call of {what}, and there is no call")
-        return Contract("schema_mismatch", None, source, None, (missing,))
-    if declaration.answer is None:
-        return Contract("not_declared", None, reason="the request asks for no form of the answer")
+    kept = Contract("kept", source=declaration.source)
+    if declaration.must_call and not has_calls and not is_refusal:
+        what = _any_of(declaration.allowed or ()) or "a tool"
+        return _broken(kept, "tool_choice", f"the request demands a call of {what}, and there is no call")
+    if not declaration.is_json:
+        return Contract("not_declared", reason="the request asks for no form of the answer")
     if has_calls or is_refusal:
         why = "beside a call, a text need not be the answer" if has_calls else "the model refused to answer"
-        return Contract("not_checked", None, source, why)
+        return replace(kept, state="not_checked", reason=why)
     try:
         value, broken = _read(raw)
     except NotChecked as reason:
-        return Contract("not_checked", None, source, str(reason))
+        return replace(kept, state="not_checked", reason=str(reason))
     if broken is not None:
-        return Contract("invalid_json", None, source, None, (broken,))
-    schema = declaration.answer_schema if declaration.answer == "json_schema" else '{"type": "object"}'
-    return fitted(raw, value, schema, None, source)
+        return replace(kept, state="invalid_json", mismatches=(broken,))
+    return fitted(raw, value, declaration.answer_schema, kept)
 
 
 def _read(raw: str) -> tuple[Any, Mismatch | None]:
@@ -106,70 +174,34 @@ def _read(raw: str) -> tuple[Any, Mismatch | None]:
     try:
         return _decoder.decode(raw), None
     except json.JSONDecodeError as error:
-        return None, Mismatch("$", "json", error.msg, (min(error.pos, len(raw) - 1), min(error.pos + 1, len(raw))))
-    except _Constant as constant:
-        span = next((match.span() for match in _CONSTANT.finditer(raw) if match[1]), None)
-        return None, Mismatch("$", "json", f"{constant} is no JSON", span)
+        span: Span | None = (min(error.pos, len(raw) - 1), min(error.pos + 1, len(raw)))
+        if error.pos < 0:
+            span = next((match.span() for match in _CONSTANT.finditer(raw) if match[1]), None)
+        return None, Mismatch("$", "json", error.msg, span)
     except RecursionError:
         raise NotChecked("nested too deep to read") from None
     except ValueError as error:  # a number of more digits than Python reads
         raise NotChecked(str(error)[:200]) from None
 
 
-def _must_call(choice: Any) -> bool:
-    return choice == "required" or _chosen(choice) is not None
-
-
-def _chosen(choice: Any) -> str | None:
-    name = choice.get("name") if isinstance(choice, dict) else None
-    return name if isinstance(name, str) else None
-
-
-def _forbidden(tool: str | None, choice: Any) -> Mismatch | None:
-    if choice == "none":
-        return Mismatch("$", "tool_choice", "the request allows no call")
-    chosen = _chosen(choice)
-    if chosen is not None and chosen != tool:
-        return Mismatch("$", "tool_choice", f"the request demands a call of `{chosen}`, and this is one of `{tool}`")
-    return None
-
-
-def _unknown(tool: str | None, declaration: Declaration) -> Contract:
-    if declaration.has_open_tools:
-        why = "a server's tools are declared, and this log does not list them"
-        return Contract("not_checked", tool, declaration.source, why)
-    meant = nearest(tool or "", declaration.tools or ())
-    named = f"no tool `{tool}` is declared" if tool else "the call names no tool"
-    message = named + (f"; did you mean `{meant}`?" if meant else "")
-    return Contract("unknown_name", tool, declaration.source, None, (Mismatch("$", "name", message),))
-
-
-def fitted(
-    raw: str,
-    value: Any,
-    schema: str | None,
-    tool: str | None,
-    source: str | None,
-    within: Sequence[str | int] = (),
-) -> Contract:
-    """The value, which stands `within` the text, against a schema, as JSON text; without one anything fits."""
+def fitted(raw: str, value: Any, schema: str | None, kept: Contract, within: Sequence[str | int] = ()) -> Contract:
+    """`kept`, or how the value, which stands `within` the text, does not fit a schema, as JSON text; None takes all."""
     if schema is None:
-        return Contract("kept", tool, source)
+        return kept
     known = compiled(schema)
     try:
         if isinstance(known, NotChecked):
             raise known
         errors = known.errors(value, len(raw))
     except NotChecked as reason:
-        return Contract("not_checked", tool, source, str(reason))
+        return replace(kept, state="not_checked", reason=str(reason))
     if errors is None:
-        vague = Mismatch("$", "schema", "it does not fit; the schema is too large to say where")
-        return Contract("schema_mismatch", tool, source, None, (vague,))
+        return _broken(kept, "schema", "it does not fit; the schema is too large to say where")
     if not errors:
-        return Contract("kept", tool, source)
+        return kept
     errors.sort(key=lambda error: _place_in(known.schema, error.schema_path))
     told = tuple(_mismatch(error, raw, value, known.schema, within) for error in errors[:MOST])
-    return Contract("schema_mismatch", tool, source, None, told, len(errors) - len(told))
+    return replace(kept, state="schema_mismatch", mismatches=told, more=len(errors) - len(told))
 
 
 def _place_in(schema: Any, path: list[str | int]) -> list[int]:
@@ -200,12 +232,47 @@ def _followed(value: Any, path: list[str | int]) -> Any:
     return value
 
 
-def _span(error: Any, raw: str, path: list[str | int]) -> tuple[int, int] | None:
+def _span(error: Any, raw: str, path: list[str | int]) -> Span | None:
+    """The value; the brace that closes an object which lacks a key; or the first key that is not declared."""
+    unexpected = error.kind.unexpected[:1] if error.kind.name == "additionalProperties" else []
     try:
-        if error.kind.name == "required":
-            return places.closing_span(raw, path)
-        if error.kind.name == "additionalProperties" and error.kind.unexpected:
-            return places.key_span(raw, path, error.kind.unexpected[0])
-        return places.value_span(raw, path)
+        key, (start, end) = _key_and_value(raw, [*path, *unexpected])
     except (KeyError, IndexError, ValueError, RecursionError):  # no text: the log has the value decoded
         return None
+    return key if unexpected else (end - 1 if error.kind.name == "required" else start, end)
+
+
+def _key_and_value(text: str, path: Sequence[str | int]) -> tuple[Span, Span]:
+    """The span of the value at `path`, and before it that of its key with the quotes, empty where it has none.
+
+    `text` is JSON; raises `KeyError` where the path does not lead into it.
+    """
+    at = _skip(text, 0)
+    key = at, at
+    for step in path:
+        key, at = _step(text, at, step)
+    return key, (at, _decode(text, at)[1])
+
+
+def _step(text: str, start: int, step: str | int) -> tuple[Span, int]:
+    """The span of the key, and where the value begins, of a step into what begins at `start`.
+
+    Of a key that comes twice, the last counts, as for whoever reads the value.
+    """
+    at, index, places = _skip(text, start + 1), 0, dict[str | int, tuple[Span, int]]()
+    while text[start] in "{[" and text[at] not in "}]":
+        name: str | int = index
+        key = at, at
+        if text[start] == "{":
+            name, end = scanstring(text, at + 1, False)
+            key, at = (at, end), _skip(text, _skip(text, end) + 1)
+        places[name] = key, at
+        at = _skip(text, _decode(text, at)[1])
+        at = _skip(text, at + 1) if text[at] == "," else at
+        index += 1
+    return places[step]
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at

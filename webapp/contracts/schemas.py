@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from webapp.contracts.cost import MOST_SEARCHED, MOST_TOLD_CHARACTERS, MOST_VISITS, Cost, TooMuch
+from webapp.contracts.cost import MOST_SEARCHED, MOST_TOLD_CHARACTERS, MOST_VISITS, Cost, NotChecked
 
 MOST_ERRORS = 1_000
 """of one response that are counted"""
@@ -32,8 +32,10 @@ _ANNOTATIONS = ("contentEncoding", "contentMediaType", "format")
 """keywords that describe and do not demand"""
 
 
-class NotChecked(Exception):
-    """A value cannot be held against a schema; the message says why."""
+_TYPES = {kind.upper(): kind for kind in ("string", "number", "integer", "boolean", "array", "object", "null")}
+_SIZES = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
+_VALUES = ("const", "default", "enum", "example", "examples")
+_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "defs")
 
 
 class Schema:
@@ -41,12 +43,9 @@ class Schema:
 
     def __init__(self, schema: Any) -> None:
         """Raises `NotChecked`."""
-        self.schema = schema
-        try:
-            self._cost = Cost(schema)
-        except TooMuch as reason:
-            raise NotChecked(str(reason)) from None
-        self._validator = _compiled(schema, _LARGEST_PATTERNS // max(1, self._cost.patterns))
+        self._cost = Cost(schema)
+        self.schema = _plain(schema)
+        self._validator = _compiled(self.schema, _LARGEST_PATTERNS // max(1, self._cost.patterns))
 
     def errors(self, value: Any, length: int) -> list[Any] | None:
         """What of a value, a text of so many characters, does not fit; empty where all does.
@@ -64,8 +63,6 @@ class Schema:
             if visits > self._cost.most_told or visits * length > MOST_TOLD_CHARACTERS:
                 return None
             return _in_time(list(itertools.islice(self._demanded(value), MOST_ERRORS)))
-        except TooMuch as reason:
-            raise NotChecked(str(reason)) from None
         except UnicodeEncodeError:
             return self.errors(_encodable(value), length)
         except ValueError as reason:
@@ -86,6 +83,42 @@ def compiled(text: str) -> Schema | NotChecked:
         return NotChecked("the schema is nested too deep to be read")
 
 
+def _plain(schema: Any) -> Any:
+    """The schema in JSON Schema's words: Google and OpenAPI have others for types and for what may be null, SDKs write
+    null for a keyword that is not there."""
+    if isinstance(schema, list):
+        return [_plain(inner) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: _keyword(key, value) for key, value in schema.items() if value is not None or key in _VALUES[:2]}
+    kind = plain.get("type")
+    if kind == "TYPE_UNSPECIFIED":
+        del plain["type"]
+    elif isinstance(kind, str):
+        plain["type"] = _TYPES.get(kind, kind)
+    return _or_null(plain) if plain.get("nullable") is True else plain
+
+
+def _keyword(name: str, value: Any) -> Any:
+    if name in _MAPS and isinstance(value, dict):
+        return {key: True if inner is None else _plain(inner) for key, inner in value.items()}
+    if name in _SIZES and isinstance(value, str) and value.isdecimal():
+        return int(value)
+    return value if name in _VALUES else _plain(value)
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(schema.get("anyOf"), list):
+        schema["anyOf"].append({"type": "null"})
+    elif any(name in schema for name in ("$ref", "allOf", "oneOf")):
+        return {"anyOf": [schema, {"type": "null"}]}
+    if isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+    if isinstance(schema.get("enum"), list):
+        schema["enum"] = [*schema["enum"], None]
+    return schema
+
+
 def _compiled(schema: Any, largest: int) -> Any:
     import jsonschema_rs  # takes a tenth of a second, and most commands hold nothing against a schema
 
@@ -95,8 +128,9 @@ def _compiled(schema: Any, largest: int) -> Any:
     stepping = jsonschema_rs.FancyRegexOptions(
         backtrack_limit=_MOST_STEPS, size_limit=largest, dfa_size_limit=_LARGEST_CACHE
     )
-    named, refused = _draft(schema), ""
+    named, refused = None, ""
     if isinstance(schema, dict):
+        named = next((kind for draft, kind in _DRAFTS.items() if draft in str(schema.get("$schema"))), None)
         schema = {key: value for key, value in schema.items() if key != "$schema"}
     kinds = ("Draft202012Validator", "Draft7Validator", "Draft4Validator")
     tries = itertools.product((linear, stepping), (named,) if named else kinds)  # what names no draft may be of any
@@ -117,12 +151,6 @@ def _in_time(errors: list[Any]) -> list[Any]:
             raise NotChecked("pattern: it took too many steps")
         level = [inner for error in level for branch in getattr(error.kind, "context", ()) for inner in branch]
     return errors
-
-
-def _draft(schema: Any) -> str | None:
-    """The validator's class for the draft that a schema names; None where it names none that is known."""
-    named = schema.get("$schema") if isinstance(schema, dict) else None
-    return next((kind for draft, kind in _DRAFTS.items() if isinstance(named, str) and draft in named), None)
 
 
 def _words(reason: ValueError) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
 _MOST_NAMES, _LONGEST_NAME = 500, 100
-_CLOSE = 0.5
-"""of 1, how alike two names are, at least"""
-_SLIP, _WORD = 0.8, 4
-_SHOWN = 60
+_CLOSE, _SLIP, _WORD = 0.5, 0.8, 4
+"""of 1, how alike two names are, at least; how alike without a word in common; and letters of a word"""
+_SHOWN, _LISTED = 60, 5
 _KINDS = {
     "object": "an object",
     "array": "a list",
@@ -19,8 +19,9 @@ _KINDS = {
     "integer": "an integer",
     "number": "a number",
     "boolean": "true or false",
-    "null": "null",
 }
+_WRAPPERS = {"arguments", "args", "input", "parameters", "params", "kwargs", "raw", "rawarguments", "rawinput", "json"}
+"""letters of keys under which programs put arguments that they could not read, and models put all that they have"""
 
 
 def path_text(path: Iterable[str | int]) -> str:
@@ -35,13 +36,21 @@ def _step_text(step: str | int) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that is meant by `name`, perhaps: the same but for case and signs, else the most alike."""
-    known = [one for one in names if isinstance(one, str) and len(one) <= _LONGEST_NAME][:_MOST_NAMES]
-    same = next((one for one in known if one != name and _letters(one) == _letters(name)), None)
+    """The name that is meant by `name`, perhaps: the same but for case and signs, one with something before or behind
+    it, else the most alike."""
+    others = [one for one in names if one != name and len(one) <= _LONGEST_NAME][:_MOST_NAMES]
+    same = next((one for one in others if _letters(one) == _letters(name)), None)
     if same is not None or len(name) > _LONGEST_NAME:
         return same
-    close = get_close_matches(name, [one for one in known if one != name], 5, _CLOSE)
-    return next((one for one in close if _share_a_word(name, one)), None)
+    around = [one for one in others if _stands_in(one, name) or _stands_in(name, one)]
+    close = (one for one in get_close_matches(name, others, 5, _CLOSE) if _share_a_word(name, one))
+    return max(around, key=len) if around else next(close, None)
+
+
+def _stands_in(inner: str, outer: str) -> bool:
+    """Whether a name stands at an end of another, apart from the rest: in `mcp__files__read`, `read<|channel|>`."""
+    name = re.escape(inner)
+    return bool(inner) and re.search(rf"^{name}(?![a-z0-9]_?)|(?<![a-z0-9])_?{name}$", outer, re.I) is not None
 
 
 def _share_a_word(one: str, other: str) -> bool:
@@ -54,74 +63,80 @@ def _letters(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
+def _spelled_like(name: str, names: Iterable[Any]) -> str | None:
+    """The first of `names` that has the same letters."""
+    return next((one for one in names if isinstance(one, str) and _letters(one) == _letters(name)), None)
+
+
 def mismatch_words(error: Any, value: Any, parent_schema: Any) -> str:
     """What does not fit at one place. `value` stands there, `parent_schema` holds the keyword that says so."""
-    keyword, name = error.kind.name, _name(error.instance_path)
+    keyword, path = error.kind.name, path_text(error.instance_path)
+    name = f"`{path[2:]}`" if path[1:2] == "." else path if path[1:] else "the value"
     schema = parent_schema if isinstance(parent_schema, dict) else {}
     if keyword == "required":
-        return _missing(error.kind.property, value, schema, name)
+        return _missing(error.kind.property, value, schema, "" if name == "the value" else f" in {name}")
     if keyword == "additionalProperties":
         return _undeclared(error.kind.unexpected, value, schema)
     if keyword == "type":
         return f"{name} must be {_kinds(error.kind.types)}, and is {_instead(value, error.kind.types)}"
     if keyword in ("enum", "const"):
         choices = error.kind.options if keyword == "enum" else [error.kind.expected_value]
-        return f"{name} must be {_choices(choices)}, and is {_value(value)}{_other_case(value, choices)}"
+        same = _spelled_like(value, choices) if isinstance(value, str) else None
+        spelled = "" if same is None else f": {_shown(same)} in another spelling"
+        one_of = ("one of " if len(choices) > 1 else "") + _listed([_shown(choice) for choice in choices])
+        return f"{name} must be {one_of}, and is {_shown(value)}{spelled}"
     if keyword in ("anyOf", "oneOf", "oneOfNotValid"):
-        return f"{name} fits none of its {len(error.kind.context)} alternatives{_alternative(error, value)}"
+        return f"{name} fits none of its {len(error.kind.context)} alternatives: {_alternative(error, value, name)}"
     return f"{name}: {_clipped(error.message)}"
 
 
-def _name(path: Sequence[str | int]) -> str:
-    return (
-        f"`{path_text(path)[2:]}`"
-        if path and isinstance(path[0], str)
-        else "the value"
-        if not path
-        else path_text(path)
-    )
-
-
-def _missing(key: str, value: Any, schema: dict[str, Any], name: str) -> str:
+def _missing(key: str, value: Any, schema: dict[str, Any], where: str) -> str:
     required = [one for one in schema.get("required") or () if isinstance(one, str)]
-    where = "" if name == "the value" else f" in {name}"
     if value == {}:
-        return f"`{key}` is missing{where}: it is {{}}, without any of {_listed(required)}"
-    declared = schema.get("properties")
-    known = declared if isinstance(declared, dict) else {}
-    strange = [one for one in value if one not in known]
-    if len(value) == 1 and strange and len(required) > 0 and isinstance(value[strange[0]], str | dict):
-        return (
-            f"`{key}` is missing{where}: everything stands under one key that is not declared, `{strange[0][:_SHOWN]}`"
-        )
-    other = next((one for one in strange if _letters(one) == _letters(key)), None)
-    return f"`{key}` is missing{where}" + (f"; `{other}` is another spelling of it" if other is not None else "")
+        return f"`{key}` is missing{where}: it is {{}}, without any of {_names(required)}"
+    strange = [one for one in value if one not in _properties(schema)]
+    if (other := _spelled_like(key, strange)) is not None:
+        return f"`{key}` is missing{where}; `{other[:_SHOWN]}` is another spelling of it"
+    if len(value) == 1 and strange and _holds_all(strange[0], value[strange[0]], required):
+        under = f"everything stands under one key that is not declared, `{strange[0][:_SHOWN]}`"
+        return f"`{key}` is missing{where}: {under}"
+    return f"`{key}` is missing{where}" + (f"; `{strange[0][:_SHOWN]}` is not declared" if len(strange) == 1 else "")
+
+
+def _holds_all(key: str, value: Any, required: list[str]) -> bool:
+    """Whether a value is all arguments of a call, as an object or as text."""
+    inner = _decoded(value) if isinstance(value, str) else value
+    if isinstance(inner, dict) and inner.keys() & set(required):
+        return True
+    return _letters(key) in _WRAPPERS or (isinstance(value, str) and value.lstrip()[:1] == "{")
 
 
 def _undeclared(keys: list[str], value: Any, schema: dict[str, Any]) -> str:
+    meant = nearest(keys[0], [key for key in _properties(schema) if key not in value]) if len(keys) == 1 else None
+    are = "is" if len(keys) == 1 else "are"
+    return f"{_names(keys)} {are} not declared" + (f"; did you mean `{meant}`?" if meant else "")
+
+
+def _properties(schema: dict[str, Any]) -> dict[str, Any]:
     declared = schema.get("properties")
-    known = [key for key in declared if key not in value] if isinstance(declared, dict) else []
-    meant = nearest(keys[0], known) if len(keys) == 1 else None
-    return f"{_listed(keys)} {'is' if len(keys) == 1 else 'are'} not declared" + (
-        f"; did you mean `{meant}`?" if meant else ""
-    )
+    return declared if isinstance(declared, dict) else {}
 
 
 def _instead(value: Any, types: Sequence[str]) -> str:
     """What stands there instead, by the shape that it is known for."""
-    if isinstance(value, str):
-        inner = _decoded(value)
-        if isinstance(inner, dict) and "object" in types:
-            return "a JSON string that holds an object (encoded twice)"
-        if isinstance(inner, list) and "array" in types:
-            return "a JSON string that holds a list (encoded twice)"
-        if isinstance(inner, bool) and "boolean" in types:
-            return f"the text {_value(value)}, not the word"
-        if isinstance(inner, int | float) and ("number" in types or "integer" in types):
-            return f"a number as the text {_value(value)}"
-        if inner is None and value.strip().lower() in ("null", "none") and "null" in types:
-            return f"the text {_value(value)}"
-    return _value(value)
+    if not isinstance(value, str):
+        return _shown(value)
+    inner, word = _decoded(value), value.strip()
+    for kind, type_, noun in ((dict, "object", "an object"), (list, "array", "a list")):
+        if type_ in types and isinstance(inner, kind):
+            return f"a JSON string that holds {noun} (encoded twice)"
+        if type_ in types and inner is None and word[:1] == {"object": "{", "array": "["}[type_]:
+            return f"a text that begins as {noun} in JSON, and is none: {_shown(value)}"
+    if isinstance(inner, bool) and "boolean" in types:
+        return f"the text {_shown(value)}, not the word"
+    if isinstance(inner, int | float) and {"number", "integer"} & set(types):
+        return f"a number as the text {_shown(value)}"
+    return f"the text {_shown(value)}" if word.lower() in ("null", "none") and "null" in types else _shown(value)
 
 
 def _decoded(value: str) -> Any:
@@ -132,48 +147,38 @@ def _decoded(value: str) -> Any:
         return None
 
 
+def _alternative(error: Any, value: Any, name: str) -> str:
+    """The words of the only alternative that is not null, as an optional value has it."""
+    firsts = [branch[0] for branch in error.kind.context if branch]
+    others = [one for one in firsts if one.kind.name != "type" or list(one.kind.types) != ["null"]]
+    if len(others) != 1:
+        return f"it is {_shown(value)}"
+    inner = others[0]
+    if inner.kind.name == "type" and inner.instance_path == error.instance_path:  # the same value, which may be null
+        return f"{name} must be {_kinds(inner.kind.types)}, and is {_instead(value, [*inner.kind.types, 'null'])}"
+    return mismatch_words(inner, inner.instance, None)
+
+
 def _kinds(types: Sequence[str]) -> str:
     return " or ".join(_KINDS.get(kind, kind) for kind in types)
 
 
-def _choices(choices: Sequence[Any]) -> str:
-    shown = ", ".join(_value(one) for one in choices[:5])
-    words = shown if len(choices) == 1 else f"one of {shown}"
-    return f"{words} and {len(choices) - 5} more" if len(choices) > 5 else words
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words[:_LISTED]) + (f" and {len(words) - _LISTED} more" if len(words) > _LISTED else "")
 
 
-def _other_case(value: Any, choices: Sequence[Any]) -> str:
-    texts = [one for one in choices if isinstance(one, str)]
-    same = next((one for one in texts if isinstance(value, str) and _letters(one) == _letters(value)), None)
-    return f": {_value(same)} in another spelling" if same is not None else ""
+def _names(names: Sequence[str]) -> str:
+    return _listed([f"`{str(name)[:_SHOWN]}`" for name in names])
 
 
-def _alternative(error: Any, value: Any) -> str:
-    """The words of the only alternative that is not null, as an optional value has it."""
-    branches = [branch for branch in error.kind.context if branch and not _asks_null(branch[0])]
-    if len(branches) != 1:
-        return f": it is {_value(value)}"
-    inner = branches[0][0]
-    return f": {mismatch_words(inner, inner.instance, None)}"
-
-
-def _asks_null(error: Any) -> bool:
-    return error.kind.name == "type" and list(error.kind.types) == ["null"]
-
-
-def _value(value: Any) -> str:
+def _shown(value: Any) -> str:
     """A value as JSON, clipped; long and large ones by their kind."""
     if isinstance(value, dict):
-        return "an empty object" if not value else "an object"
+        return "an object" if value else "an empty object"
     if isinstance(value, list):
-        return "an empty list" if not value else "a list"
+        return "a list" if value else "an empty list"
     return _clipped(json.dumps(value, ensure_ascii=False))
 
 
 def _clipped(words: str) -> str:
     return words if len(words) <= _SHOWN else f"{words[:_SHOWN]}…"
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(f"`{str(name)[:_SHOWN]}`" for name in names[:5])
-    return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -137,13 +137,26 @@ def _error(value: dict[str, Any]) -> PlacedTurn:
 def _generation(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     """What was asked anew, then what the model answered: a text, JSON text, a list or an object."""
     model, question = text(value.get("model")), _parsed(value.get("input"))
-    request = as_request(question)
+    request = _with_tools(as_request(question))
     conversation.model = model
     prompts = unplaced(exchange(request, None, (), (), conversation))
     if not prompts and question is not None and not isinstance(question, str):
         prompts = text_turns(as_json(question), None, "user", conversation)
     conversation.model = model or conversation.model  # else the one that the request names
     return [*prompts, *noted_answers(_answers(value, conversation), conversation)]
+
+
+def _with_tools(request: Any) -> Any:
+    """A request of LangChain's handler, which writes each tool behind the messages, as one of the role `tool`."""
+    messages = as_list(as_object(request).get("messages"))
+    tools = (one for one in messages if as_object(one).get("role") == "tool")
+    behind = [one for one in tools if _declares(as_object(one.get("content")))]
+    said = [one for one in messages if one not in behind]
+    return {**request, "messages": said, "tools": [one["content"] for one in behind]} if behind else request
+
+
+def _declares(content: dict[str, Any]) -> bool:
+    return content.get("type") == "function" or {"name", "input_schema"} <= content.keys()
 
 
 def _answers(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:

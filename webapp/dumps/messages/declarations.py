@@ -20,13 +20,14 @@ _SCHEMAS = (
     *("schema", "args_schema"),
 )
 _FUNCTIONS = ("functionDeclarations", "function_declarations")
-_LISTS = ("tools", "functions", "function_tools", "toolDefinitions", "tool_definitions")
+_LISTS = ("tools", "functions", "function_tools", "toolDefinitions", "tool_definitions", "mlflow.chat.tools")
 _GENERATION = ("generationConfig", "generation_config", "config")
 _ANSWER_SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
 _HOLDERS = (
     *("request", "body", "json", "kwargs", "config", "params", "parameters", "model_parameters", "modelParameters"),
     *("optional_params", "extra", "invocation_params", "inputs", "input", "options", "extra_body", "request_body"),
     *("req", "model_request_parameters", "attributes", "metadata", "llm_request", "agent", "proxy_server_request"),
+    *("span_data", "model_config", "response"),
 )
 """under which keys an entry has its request, or the parameters of one"""
 _CAPPED = ("generationConfig", "generation_config", "inferenceConfig", "options")
@@ -36,8 +37,8 @@ _CAPS = (
 )
 _DEPTH = 3
 _CHOICES = {"any": "required", "validated": "auto", "required": "required", "auto": "auto", "none": "none"}
-_OPENAPI = {kind.upper(): kind for kind in ("string", "number", "integer", "boolean", "array", "object", "null")}
-_DEEPEST = 100
+_FORMS = frozenset(("properties", "items", "$ref", "anyOf", "oneOf", "allOf", "enum"))
+"""keys of a schema that stands for the form of an answer, as Ollama has it"""
 
 
 def declared_in(holder: Any, depth: int = _DEPTH) -> Declared | None:
@@ -48,9 +49,18 @@ def declared_in(holder: Any, depth: int = _DEPTH) -> Declared | None:
         return None
     declared = _declared(holder)
     for key in _HOLDERS if depth else ():
-        if (inner := holder.get(key)) is not None and (found := declared_in(inner, depth - 1)):
+        inner = holder.get(key)
+        if inner is None or (key == "response" and as_object(inner).get("object") != key):  # OpenAI's repeat it
+            continue
+        if found := declared_in(inner, depth - 1):
             declared = {**found, **declared}
     return declared or None
+
+
+def _value(holder: dict[str, Any], *keys: str) -> Any:
+    """What stands first under one of the keys, where that is JSON text what it says."""
+    value = next((holder[key] for key in keys if holder.get(key) is not None), None)
+    return json_or_none(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
 
 
 def _declared(request: dict[str, Any]) -> Declared:
@@ -68,11 +78,9 @@ def _declared(request: dict[str, Any]) -> Declared:
 
 def _tools(request: dict[str, Any]) -> list[Declared] | None:
     """The tools; None where no list of them is there, or what is listed has no shape of a declaration."""
-    listed = next((request[key] for key in _LISTS if request.get(key)), None)
+    listed = _value(request, *(key for key in _LISTS if request.get(key)))
     if listed is None:
         listed = as_object(request.get("toolConfig", request.get("tool_config"))).get("tools")
-    if isinstance(listed, str):
-        listed = json_or_none(listed)
     if isinstance(listed, dict):  # by their names
         parsed = {name: json_or_none(inner) if isinstance(inner, str) else inner for name, inner in listed.items()}
         listed = [{"name": name, **inner} for name, inner in parsed.items() if isinstance(inner, dict)]
@@ -87,10 +95,11 @@ def _tools(request: dict[str, Any]) -> list[Declared] | None:
 def tools_of(tool: dict[str, Any]) -> Iterator[Declared]:
     """The tools that one item of a list declares, whichever provider's."""
     for key in _FUNCTIONS:
-        for function in as_list(tool.get(key)):
-            if isinstance(function, dict):
-                named = _named(function)
-                yield named | {"schema": plain_schema(named["schema"])} if "schema" in named else named
+        yield from (_named(function) for function in as_list(tool.get(key)) if isinstance(function, dict))
+    if tool.get("type") == "namespace":
+        for inner in as_list(tool.get("tools")):
+            yield from tools_of(as_object(inner))
+        return
     inner = next(
         (tool[key] for key in ("function", "toolSpec", "custom", "tool") if isinstance(tool.get(key), dict)), tool
     )
@@ -118,43 +127,59 @@ def _named(function: dict[str, Any]) -> Declared:
 
 
 def _choice(request: dict[str, Any]) -> Any:
-    """ "auto", "none", "required", or the name of the one tool that must be called."""
-    keys = ("tool_choice", "toolChoice", "function_call")
-    value = next((request[key] for key in keys if request.get(key) is not None), None)
-    if isinstance(value, str) and value[:1] == "{":
-        value = json_or_none(value)
+    """ "auto", "none", "required", the name of the one tool that must be called, or the names of those that may."""
+    value = _value(request, "tool_choice", "toolChoice", "function_call")
+    if value is None and request.get("allow_text_output") is False and request.get("output_tools"):  # Pydantic AI's
+        return "required"
     if value is None:
         config = as_object(request.get("toolConfig", request.get("tool_config")))
         calling = as_object(config.get("functionCallingConfig", config.get("function_calling_config")))
-        allowed = as_list(calling.get("allowedFunctionNames", calling.get("allowed_function_names")))
-        value = config.get("toolChoice") or calling.get("mode")
-        if len(allowed) == 1 and isinstance(allowed[0], str):
-            return {"name": allowed[0]}
+        mode = _word(calling.get("mode"))
+        if names := as_list(calling.get("allowedFunctionNames", calling.get("allowed_function_names"))):
+            return _chosen(names, mode)
+        value = config.get("toolChoice") or mode
     if isinstance(value, str):
-        return _CHOICES.get(value.lower())
+        return _word(value)
     value = as_object(value)
     inner = next((value[key] for key in ("function", "tool", "custom") if isinstance(value.get(key), dict)), value)
     if name := first_text(inner, "name", "toolName"):
         return {"name": name}
     kind = text(value.get("type")) or next((key for key in ("any", "auto", "none") if key in value), "")
-    return _CHOICES.get(text(value.get("mode")) or "auto") if kind == "allowed_tools" else _CHOICES.get(kind)
+    if kind != "allowed_tools":
+        return _word(kind)
+    allowed = value.get(kind, value)
+    tools = [tool for listed in as_list(allowed.get("tools")) for tool in tools_of(as_object(listed))]
+    return _chosen([tool["name"] for tool in tools], _word(allowed.get("mode")))
+
+
+def _word(value: Any) -> str | None:
+    return _CHOICES.get(value.lower()) if isinstance(value, str) else None
+
+
+def _chosen(names: list[Any], mode: str | None) -> Any:
+    """Of some tools one must be called, or may."""
+    named = [name for name in names if isinstance(name, str)]
+    if mode == "required" and len(named) == 1:
+        return {"name": named[0]}
+    return {"names": named, "mode": mode or "auto"} if named else mode
 
 
 def _answer(request: dict[str, Any]) -> Declared | None:
     """The form of the answer; None where any text will do."""
     config = next((request[key] for key in _GENERATION if isinstance(request.get(key), dict)), request)
+    mime = config.get("responseMimeType", config.get("response_mime_type"))
+    if mime not in (None, "application/json"):  # a text, or one of some words
+        return None
     for key in _ANSWER_SCHEMAS:
         if isinstance(schema := config.get(key), dict):  # within a name in Inspect's
-            return {"type": "json_schema", "schema": plain_schema(schema.get("json_schema", schema))}
-    mime = config.get("responseMimeType", config.get("response_mime_type"))
-    output = as_object(request.get("output_config"))
-    candidates = (request.get("response_format"), as_object(request.get("text")).get("format"))
-    for value in (*candidates, request.get("output_format"), output.get("format"), request.get("format")):
-        if value == "json":  # Ollama's
-            return {"type": "json_object"}
-        if isinstance(value, dict) and (found := _answer_format(value)):
-            return found
-    return {"type": "json_object"} if mime == "application/json" else None
+            return {"type": "json_schema", "schema": schema.get("json_schema", schema)}
+    said, output, vllm = (as_object(request.get(key)) for key in ("text", "output_config", "structured_outputs"))
+    candidates = [_value(request, "response_format"), said.get("format"), request.get("output_format")]
+    candidates += [output.get("format"), request.get("format"), _value(request, "guided_json"), vllm.get("json")]
+    if request.get("output_mode") == "native":  # Pydantic AI's
+        candidates.append(as_object(request.get("output_object")).get("json_schema"))
+    found = next(filter(None, map(_answer_format, candidates)), None)
+    return found or ({"type": "json_schema", "schema": {}} if mime else None)
 
 
 def _cap(request: dict[str, Any]) -> int | None:
@@ -163,24 +188,15 @@ def _cap(request: dict[str, Any]) -> int | None:
     return next((whole(config[key]) for key in _CAPS if config.get(key) is not None), None)
 
 
-def _answer_format(value: dict[str, Any]) -> Declared | None:
-    kind = value.get("type")
-    if kind == "json_schema":
-        schema = as_object(value.get("json_schema")).get("schema", value.get("schema"))
-        return {"type": kind, "schema": schema} if schema is not None else {"type": "json_object"}
-    if kind == "json_object":
-        return {"type": kind}
-    return {"type": "json_schema", "schema": value} if kind == "object" and "properties" in value else None  # Ollama's
-
-
-def plain_schema(schema: Any, depth: int = 0) -> Any:
-    """Google's OpenAPI types as JSON Schema's: `STRING` is `string`, and what is nullable may be null."""
-    if isinstance(schema, list) and depth < _DEEPEST:
-        return [plain_schema(inner, depth + 1) for inner in schema]
-    if not isinstance(schema, dict) or depth >= _DEEPEST:
-        return schema
-    plain = {key: plain_schema(inner, depth + 1) for key, inner in schema.items()}
-    kind = schema.get("type")
-    if isinstance(kind, str) and kind in _OPENAPI:
-        plain["type"] = [_OPENAPI[kind], "null"] if schema.get("nullable") is True else _OPENAPI[kind]
-    return plain
+def _answer_format(value: Any) -> Declared | None:
+    """What one form of an answer demands: a word, OpenAI's type with a schema or without, or a schema alone."""
+    if isinstance(value, str):  # Ollama's "json", and a type alone
+        return {"type": "json_object"} if value in ("json", "json_object") else None
+    if not isinstance(value, dict):
+        return None
+    kind, inner = value.get("type"), as_object(value.get("json_schema"))
+    if kind in ("json_schema", "json_object"):
+        schema = inner.get("schema", value.get("schema", inner or None))
+        return {"type": "json_object"} if schema is None else {"type": "json_schema", "schema": schema}
+    is_schema = kind in ("object", "array") or not _FORMS.isdisjoint(value)
+    return {"type": "json_schema", "schema": value} if is_schema else None

@@ -166,16 +166,21 @@ def _order(key: str) -> tuple[int, int]:
 
 
 _TOOLS = (
-    *("gen_ai.tool.definitions", "gen_ai.request.tools", "ai.prompt.tools", "mlflow.chat.tools", "tools"),
-    "llm.request.tools",
+    *("gen_ai.tool.definitions", "gen_ai.request.tools", "gen_ai.request.available_tools", "gen_ai.request.functions"),
+    *("ai.prompt.tools", "mlflow.chat.tools", "llm.request.tools", "tools"),
 )
 _CHOICES = ("gen_ai.request.tool_choice", "ai.prompt.toolChoice", "tool_choice", "llm.request.tool_choice")
-_SCHEMAS = ("ai.schema", "gen_ai.request.structured_output_schema", "gen_ai.output.schema")
+_SCHEMAS = (
+    *("ai.schema", "gen_ai.request.structured_output_schema", "gen_ai.output.schema", "gen_ai.request.schema"),
+    *("gen_ai.request.response_format", "gen_ai.openai.request.response_format", "gen_ai.output.type"),
+)
 _DECLARING_BODIES = (
     *("model_request_parameters", "llm.invocation_parameters", "langfuse.observation.model.parameters"),
     *("request_data", "gcp.vertex.agent.llm_request", "mlflow.spanInputs", "langfuse.observation.input", "input.value"),
 )
 """attributes that hold a request, or the parameters of one"""
+_NAMED = {"name", "function", "toolSpec", "functionDeclarations", "function_declarations"}
+"""keys of a declaration, and not of its schema alone"""
 _STOPS = (
     *("gen_ai.response.finish_reasons", "ai.response.finishReason", "llm.response.finish_reason", "ai.finishReason"),
     *("llm.finish_reason", "llm.response.stop_reason", "gen_ai.response.stop_reason"),
@@ -190,19 +195,24 @@ _ANSWERS = (
 
 
 def span_declares(span: EntrySpan) -> dict[str, Any] | None:
-    """What the request of a span declares."""
-    attributes = span.attributes
+    """What the request of a span declares, in its attributes or in those of what happened in it."""
+    declared: dict[str, Any] = {}
+    for holder in (span.attributes, *(event for _, event in span.events)):
+        declared = {**_declared(holder), **declared}
+    return declared or None
+
+
+def _declared(attributes: Attributes) -> dict[str, Any]:
     request: dict[str, Any] = {"tools": _listed(attributes) or parsed(attributes.first(*_TOOLS))}
     request["max_tokens"] = attributes.first(
         "gen_ai.request.max_tokens", "llm.request.max_tokens", "ai.settings.maxTokens"
     )
     request["tool_choice"] = parsed(attributes.first(*_CHOICES))
-    if isinstance(schema := parsed(attributes.first(*_SCHEMAS)), dict):
-        request["response_format"] = {"type": "json_schema", "schema": schema}
+    request["response_format"] = parsed(attributes.first(*_SCHEMAS))
     declared = declared_in(request) or {}
     for key in _DECLARING_BODIES:
         declared = {**(declared_in(parsed(attributes.first(key))) or {}), **declared}
-    return declared or None
+    return declared
 
 
 def span_host(span: EntrySpan) -> str | None:
@@ -219,7 +229,7 @@ def _listed(attributes: Attributes) -> list[Any]:
     for item in attributes.indexed("llm.tools"):
         whole = as_object(parsed(item.get("tool.json_schema", (None, None))[0]))
         named = {key.removeprefix("tool."): parsed(value) for key, (value, _) in item.items()}
-        tools.append(whole if {"name", "function", "toolSpec"} & whole.keys() else named)
+        tools.append(whole if _NAMED & whole.keys() else named)
     functions = attributes.indexed("llm.request.functions")
     return [*tools, *({key: parsed(value) for key, (value, _) in item.items()} for item in functions)]
 

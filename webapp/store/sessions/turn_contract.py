@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.contracts import Contract
-from webapp.contracts.learned import like_others
+from webapp.contracts.held import fitted
 from webapp.dumps.turn_reader import call_id
 from webapp.store.models import MODEL_KINDS, Declaration, FacetValue, Session, SessionFacet, Turn, TurnContract
 
 _NEWEST, _LONGEST = 30, 1_000
 """sessions in which calls of the same tool are looked for, and turns of one of them, at most"""
+_LEAST = 20
+"""calls that worked, before anything is said of another"""
+_KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 _sessions = (
     sa.select(SessionFacet.session_id)
     .join(FacetValue, FacetValue.id == SessionFacet.value_id)
@@ -46,7 +51,7 @@ def of_turn(db: orm.Session, turn: Turn) -> dict[str, Any] | None:
         if turn.arguments == "provider":
             why = "the provider runs this tool, and declares it"
         contract = Contract("not_declared", tool, reason=why)
-        return like_others(contract, turn.raw or "", _worked(db, turn) if tool else ()).as_dict()
+        return _like_others(contract, turn.raw or "", _worked(db, turn) if tool else ()).as_dict()
     if held.detail is None:
         return Contract("kept", tool, "request").as_dict()
     return held.detail
@@ -67,3 +72,33 @@ def declared_of(db: orm.Session, turn: Turn) -> dict[str, Any] | None:
     """What the request of a turn declares; None where the log does not say."""
     declaration = None if turn.declaration_id is None else db.get(Declaration, turn.declaration_id)
     return None if declaration is None else declaration.content
+
+
+def _like_others(contract: Contract, raw: str, worked: Iterable[str]) -> Contract:
+    """A `not_declared` contract with what is other in `raw` than in the arguments that `worked`: it is never broken."""
+    value, others = _object(raw), [one for one in map(_object, worked) if one is not None]
+    if contract.state != "not_declared" or value is None or len(others) < _LEAST:
+        return contract
+    held = fitted(raw, value, json.dumps(_schema(others)), Contract("kept", contract.tool, "learned"))
+    if held.state == "not_checked":
+        return contract
+    words = "differs from" if held.is_broken else "has the keys and types of"
+    return replace(held, state="not_declared", reason=f"it {words} {len(others):,} calls that worked")
+
+
+def _schema(values: list[dict[str, Any]]) -> dict[str, Any]:
+    """The keys that all have, and the types of each key's values."""
+    kinds: dict[str, set[str]] = {}
+    for value in values:
+        for key, inner in value.items():
+            kinds.setdefault(key, set()).add(_KINDS.get(type(inner), "null"))
+    required = [key for key in values[0] if all(key in value for value in values)]
+    return {"required": required, "properties": {key: {"type": sorted(types)} for key, types in kinds.items()}}
+
+
+def _object(raw: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from webapp.contracts import Contract
-from webapp.contracts.turns import Holder
+from webapp.contracts import Contract, Holder
 from webapp.dumps.records import MODEL_KINDS, Turn
 
 BROKEN_AS_ONE = "broken"

@@ -110,7 +110,7 @@ def cell_words(cell: Cell, unknown: bool = False) -> str:
     noun = "turn" if cell.of_turns else "response"
     failed = "recorded failures" if unknown else "failed"
     if cell.position == cell.last:
-        outcome = "parser unknown" if unknown and cell.outcome != "failed" else cell.outcome
+        outcome = "parser unknown" if unknown and cell.outcome not in ("failed", "clean") else cell.outcome
         return f"turn {cell.position}" + ("" if outcome == "other" else f": {outcome}")
     among = f"{cell.failed:,} of {words.counted(cell.of, noun)} {failed}"
     share = f", {charts.percent(cell.failed, cell.of)} %" if cell.failed else ""

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from webapp import jsontext
-from webapp.contracts.fitting import Misfit
+from webapp.fitting import Misfit
 from webapp.markdown import escaped, fenced
 from webapp.parsing import Trace, words
 from webapp.parsing.span import place

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from flask import Blueprint, Response, jsonify, request, url_for
 from werkzeug.exceptions import Conflict, NotFound
 
-from webapp.contracts import fitting
+from webapp import fitting
 from webapp.exports import labelled
 from webapp.extensions import db
 from webapp.parsing import Trace, installing, profile, profiles, stored_trace
