@@ -84,7 +84,9 @@ class Server:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
 
 
 @pytest.fixture
