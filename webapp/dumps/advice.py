@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from webapp import jsontext
 from webapp.dumps.formats.mapped import plugin as mapped
-from webapp.dumps.formats.separated import RULE
-from webapp.dumps.formats.separated import plugin as separated
+from webapp.dumps.formats.responses import RULE, Separated
 from webapp.dumps.head import DumpHead, look
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.outline import guessed, guessed_tables
@@ -135,7 +134,7 @@ def _of_text(head: DumpHead) -> _Tried | None:
     rules = sum(bool(RULE.fullmatch(line)) for line in head.text.splitlines())
     if not rules or _BINARY.search(head.text):
         return None
-    tried = _tried(separated, head.text.encode("utf-8", "surrogateescape"), "--format separated", head.filename)
+    tried = _tried(Separated(), head.text.encode("utf-8", "surrogateescape"), "--format separated", head.filename)
     return tried if tried is not None and tried.answers > 1 else None
 
 

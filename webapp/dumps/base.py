@@ -67,6 +67,8 @@ class Format:
 
     shapes: str = ""
     """what a dump of this format looks like, for the message that none was recognised"""
+    called: str = ""
+    """what it is known by, where its module holds several formats"""
     id_key: str = ""
     """the key of an entry's own id, where an id that comes twice is worth a word"""
     id_name: str = "id"
@@ -91,8 +93,8 @@ class Format:
 
     @property
     def name(self) -> str:
-        """What databases, URLs and commands know it by: what its module is called."""
-        return type(self).__module__.rpartition(".")[2]
+        """What databases, URLs and commands know it by: what its module is called, where nothing else is said."""
+        return self.called or type(self).__module__.rpartition(".")[2]
 
     def sniff(self, head: DumpHead) -> int:
         """How sure it is that this is its own, 0 (not at all) to 100; the highest wins."""

@@ -55,15 +55,11 @@ class Declared(Format):
     conversation_type = Declaring
 
     def __init__(self, name: str, spec: dict[str, Any]) -> None:
-        self._name, self.spec, self.shapes = name, spec, spec["shapes"]
+        self.called, self.spec, self.shapes = name, spec, spec["shapes"]
         self.times, self.parent_key = tuple(spec.get("times", ())), spec.get("parent")
         self.by_key = bool(spec.get("by_key"))
         self.home = spec.get("home")
         self.id_key, self.id_name = spec.get("id_key", ""), spec.get("id_name", "id")
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "sqlite":

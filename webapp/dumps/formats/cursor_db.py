@@ -1,16 +1,18 @@
-"""Cursor's own database (state.vscdb): its conversations, whose messages lie under keys of their own."""
+"""Chats as editors store them: Cursor's database (state.vscdb), and Copilot's requests in VS Code."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import Entries, nested
-from webapp.dumps.messages.pieces import Piece
-from webapp.dumps.messages.turns import error_turns, event_turns, turns_of, with_usage
+from webapp.dumps.messages.pieces import Piece, call
+from webapp.dumps.messages.turns import error_turns, event_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Problem
+from webapp.dumps.sessions import document_session, entries_of
 from webapp.dumps.sqlite_tables import Tables, opened_tables
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
@@ -65,9 +67,6 @@ class CursorDatabase(Format):
         return turns
 
 
-plugin = CursorDatabase()
-
-
 def _value(row: dict[str, Any]) -> Any:
     """What a row holds: JSON as text, or as bytes."""
     value = row.get("value")
@@ -97,3 +96,133 @@ def _pieces(entry: dict[str, Any]) -> Iterator[Piece]:
         yield Piece.of_call(tool.get(key), ("toolFormerData", key), name, ident, call)
         answer = Piece.of_result(tool.get("result"), ("toolFormerData", "result"), name, ident)
         yield from [answer] if answer.text else ()
+
+
+class VsCodeChat(Format):
+    called = "vscode_chat"
+    shapes = 'Copilot\'s chats of VS Code {"requests": [{"message", "response", "result"}]}'
+    times = ("timestamp",)
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape in ("lines", "object") and _is_log(head):
+            return 94
+        keys = head.first_of("requests").keys()
+        return 94 if "message" in keys and keys & {"requestId", "response"} else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        if _is_log(head):
+            yield from _changed(source, head)
+            return
+        names: dict[str, Any] = {"ids": ("sessionId",), "title": ("customTitle",)}
+        yield document_session(source, head, "requests", needed="responderUsername", **names)
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        message, result = entry.get("message"), as_object(entry.get("result"))
+        prompt = message if isinstance(message, str) else first_text(message, "text")
+        turns = text_turns(prompt, None, "user", conversation) if prompt else []
+        model = first_text(entry, "modelId")
+        rounds = as_list(as_object(result.get("metadata")).get("toolCallRounds"))
+        response_parts = as_list(entry.get("response"))
+        pieces = [*_rounds(rounds, as_object(result.get("metadata"))), *_shown(response_parts, rounds)]
+        if unread := sum(_is_unread(part) for part in response_parts):
+            conversation.notes.append(f"{unread} parts of the response hold no readable text; they were left out")
+        error = first_text(as_object(result.get("errorDetails")), "message")
+        turns += [placed for piece in pieces for placed in turns_of([piece], "assistant", conversation, model=model)]
+        if not pieces and error is None:
+            conversation.notes.append("a request without a readable response")
+        if error is not None:
+            turns += error_turns(error, "provider")
+        return turns
+
+
+def _is_log(head: DumpHead) -> bool:
+    """A chat as VS Code stores it since 1.109: the chat as it was, then a change a line."""
+    first = head.objects[0] if head.objects else {}
+    return first.get("kind") == 0 and "requests" in as_object(first.get("v"))
+
+
+def _changed(source: Source, head: DumpHead) -> Sessions:
+    """The chat that the changes lead to; a change that leads nowhere is named."""
+    chat: dict[str, Any] = {}
+    for entry in entries_of(source, head):
+        if isinstance(entry, Problem):
+            yield entry
+        elif entry[1].get("kind") == 0:
+            chat = as_object(entry[1].get("v"))
+        else:
+            yield from _change(chat, *entry)
+    requests = as_list(chat.pop("requests", None))
+    name = id_text(chat.get("sessionId")) or source.stem
+    yield SessionEntries(name, nested("the chat", "requests", requests), first_text(chat, "customTitle"), extra=chat)
+
+
+def _change(chat: dict[str, Any], at: str, change: dict[str, Any]) -> Iterator[Problem]:
+    """Make a change; what to say of requests that it takes back, or where it leads nowhere."""
+    path, start = as_list(change.get("k")), change.get("i")
+    before = len(as_list(chat.get("requests")))
+    if path == ["requests"] and isinstance(start, int) and start < before:
+        yield Problem(at, f"{before - start} requests were taken back here, with their answers; left out")
+    if not _apply(chat, change) and path[:1] == ["requests"]:
+        yield Problem(at, "a change of a place that is not there; left out")
+
+
+def _apply(chat: Any, change: dict[str, Any]) -> bool:
+    """Set (1), append to (2) or delete (3) what a path leads to; whether it was there."""
+    kind, path = change.get("kind"), as_list(change.get("k"))
+    try:
+        for step in path[:-1]:
+            chat = chat[step]
+        if kind == 2:
+            listed = chat.setdefault(path[-1], []) if isinstance(chat, dict) else chat[path[-1]]
+            if isinstance(change.get("i"), int):
+                del listed[change["i"] :]
+            listed.extend(as_list(change.get("v")))
+        elif kind == 3:
+            del chat[path[-1]]
+        else:
+            chat[path[-1]] = change.get("v")
+    except (AttributeError, KeyError, IndexError, TypeError):
+        return False
+    return True
+
+
+def _rounds(rounds: list[Any], metadata: dict[str, Any]) -> Iterator[Piece]:
+    """What the model said and called, round by round, with what came of the calls."""
+    results = as_object(metadata.get("toolCallResults"))
+    for number, part in enumerate(part for part in rounds if isinstance(part, dict)):
+        at = ("result", "metadata", "toolCallRounds", number)
+        if response_text := text(part.get("response")):
+            yield Piece("text", response_text, (*at, "response"))
+        for index, value in enumerate(as_list(part.get("toolCalls"))):
+            if isinstance(value, dict):
+                yield (tool_call := call(value, (*at, "toolCalls", index)))
+                if (answer := results.get(tool_call.id or "")) is not None:
+                    yield Piece.of_result(answer, (), tool_call.name, tool_call.id)
+
+
+def _shown_text(part: Any) -> str | None:
+    """The text of a part, which may be an object around it."""
+    for value in (as_object(part).get("value"), as_object(part).get("content")):
+        inner = value.get("value") if isinstance(value, dict) else value
+        if isinstance(inner, str):
+            return inner
+    return None
+
+
+def _is_unread(part: Any) -> bool:
+    """Whether a part without a kind, which only texts are, has none."""
+    return not (isinstance(part, dict) and part.get("kind")) and _shown_text(part) is None
+
+
+def _shown(parts: list[Any], rounds: list[Any]) -> Iterator[Piece]:
+    """What was shown: texts between the tools' notices, each joined; nothing where the rounds hold what was said."""
+    if any(text(as_object(part).get("response")) for part in rounds):
+        return
+    texts = map(_shown_text, parts)
+    for is_text, run in groupby(texts, lambda value: value is not None):
+        joined = "".join(value or "" for value in run)
+        if is_text and joined.strip():
+            yield Piece("text", joined)
+
+
+plugins = (CursorDatabase(), VsCodeChat())

@@ -1,15 +1,30 @@
-"""HTTP exchanges with providers, one a line: OpenAI, Anthropic, Google, Bedrock, Cohere, Ollama; streams too."""
+"""Recorded HTTP exchanges with providers: a line each, HAR archives, nock's recordings and vcrpy's cassettes."""
 
 from __future__ import annotations
 
+import base64
+import re
+from itertools import zip_longest
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.http import HttpExchange, body_of, http_turns, is_recorded, recorded, speaks_of_models
+from webapp.dumps.documents import inner_list, objects, with_list
+from webapp.dumps.messages.http import (
+    HttpExchange,
+    body_of,
+    body_text,
+    http_turns,
+    is_recorded,
+    of_models,
+    recorded,
+    speaks_of_models,
+)
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, unplaced
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session
-from webapp.dumps.values import as_object, first_moment, first_text, text
+from webapp.dumps.values import as_list, as_object, first_moment, first_text, text
+from webapp.dumps.yaml_values import items
 
 _PLACES = ("uri", "url")
 _REQUESTS = ("request", "request_body", "body")
@@ -64,9 +79,6 @@ class HttpLog(Format):
         return http_turns(http, conversation) or event_turns(text(entry.get("method")))
 
 
-plugin = HttpLog()
-
-
 def _opened(value: dict[str, Any]) -> dict[str, Any]:
     """The entry that CloudWatch holds as text in an event of its own."""
     message = value.get("message")
@@ -96,3 +108,121 @@ def _is_exchange(value: dict[str, Any]) -> bool:
     if _is_invocation(value) or (isinstance(value.get("request_body"), str | dict) and "response_body" in value):
         return True
     return has_address and any(key in value for key in _RESPONSES)
+
+
+_REALTIME = re.compile(r'"type":\s*"response\.|"serverContent"|"choices"|"delta"')
+
+
+class Har(Format):
+    called = "har"
+    shapes = 'HAR archives {"log": {"entries": […]}}'
+    times = ("startedDateTime",)
+
+    def sniff(self, head: DumpHead) -> int:
+        log = head.document.get("log")
+        if isinstance(log, dict):
+            return 95 if isinstance(log.get("entries"), list) else 0
+        return 90 if head.shape == "object" and head.mentions("log") and head.mentions("startedDateTime") else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        yield SessionEntries(source.stem, _entries(source))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        return http_turns(_exchange(entry), conversation)
+
+
+def _entries(source: Source) -> Entries:
+    for entry in objects(inner_list(source.text(), "log", "entries"), "log.entries"):
+        if isinstance(entry, Problem) or speaks_of_models(_exchange(entry[1])):
+            yield entry
+        elif spoken_frames := sum(_is_spoken(frame) for frame in as_list(entry[1].get("_webSocketMessages"))):
+            yield Problem(
+                entry[0], f"a WebSocket received {spoken_frames:,} messages that may be a model's; they were left out"
+            )
+
+
+def _exchange(entry: dict[str, Any]) -> HttpExchange:
+    request, response = as_object(entry.get("request")), as_object(entry.get("response"))
+    content = as_object(response.get("content"))
+    body = as_object(request.get("postData")).get("text")
+    answer = body_text(content.get("text"), text(content.get("encoding")))
+    return HttpExchange(text(request.get("url")) or "", body, answer, response.get("status"))
+
+
+def _is_spoken(frame: Any) -> bool:
+    """Whether what a WebSocket received holds words of a model, as OpenAI's and Google's realtime APIs send them."""
+    data = as_object(frame).get("data")
+    return as_object(frame).get("type") == "receive" and isinstance(data, str) and bool(_REALTIME.search(data))
+
+
+class Nock(Format):
+    called = "nock"
+    shapes = 'recordings of nock [{"scope", "path", "status", "response"}]'
+    session_field = None
+
+    def sniff(self, head: DumpHead) -> int:
+        return 92 if head.shape == "array" and head.all_have("scope", "path", "response") else 0
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        url = f"{text(entry.get('scope')) or ''}{text(entry.get('path')) or ''}"
+        response = _unpacked(entry.get("response"))
+        http = HttpExchange(url, entry.get("body"), response, entry.get("status"), ("body",), ("response",))
+        return http_turns(http, conversation) or event_turns(text(entry.get("method")))
+
+
+def _unpacked(response: Any) -> Any:
+    """A response that was compressed, or no text, is recorded as pieces of hex, in a list or not."""
+    pieces = [response] if isinstance(response, str) else response
+    if not isinstance(pieces, list) or not pieces or not all(isinstance(piece, str) for piece in pieces):
+        return response
+    try:
+        data = b"".join(map(bytes.fromhex, pieces))
+    except ValueError:
+        return response
+    return body_text(base64.b64encode(data).decode(), "base64") or response
+
+
+_LISTS = ("interactions", "http_interactions")
+"""vcrpy's, and Ruby's"""
+_APART = re.compile(r"(?:\A|\n)requests:[ \t]*\r?\n\s*- (?s:.*?)\nresponses:[ \t]*\r?\n\s*- |\Arequests:[ \t]*\r?\n- ")
+"""LangChain's cassettes, which list requests and responses apart"""
+_YAML = re.compile(r"(?:\A|\n)((?:http_)?interactions):[ \t]*\r?\n\s*- ")
+
+
+class Vcr(Format):
+    called = "vcr"
+    shapes = "cassettes of vcrpy (interactions of request and response, YAML or JSON)"
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "text":
+            return 95 if _YAML.search(head.text) else 94 if _APART.search(head.text) else 0
+        return 95 if any({"request", "response"} <= head.first_of(key).keys() for key in _LISTS) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        if head.shape == "text":
+            match = _YAML.search(head.text)
+            entries = items(source, match[1]) if match else _paired(source)
+        else:
+            key = next((key for key in _LISTS if key in head.items), _LISTS[0])
+            _, entries = with_list(source, head, key, needed="version")
+        yield SessionEntries(source.stem, of_models(entries, recorded))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        return http_turns(recorded(entry), conversation)
+
+
+def _paired(source: Source) -> Entries:
+    """Requests with their responses, by their numbers; those without the other are named."""
+    requests = list(items(source, "requests"))
+    responses = items(source, "responses")
+    for number, (request, response) in enumerate(zip_longest(requests, responses)):
+        at = f"requests[{number}]"
+        if isinstance(request, Problem) or isinstance(response, Problem):
+            yield from (side for side in (request, response) if isinstance(side, Problem))
+        elif request is None or response is None:
+            yield Problem(at, f"a {'request' if response is None else 'response'} without the other side; skipped")
+        else:
+            yield at, {"request": request[1], "response": response[1]}
+
+
+plugins = (HttpLog(), Har(), Nock(), Vcr())

@@ -1,4 +1,4 @@
-"""LangChain's messages as a list, one a line, or under "messages": `messages_to_dict`, `dumpd`, `model_dump`."""
+"""LangChain's messages: lists, lines and databases of them, and LangGraph's checkpoints and states."""
 
 from __future__ import annotations
 
@@ -6,16 +6,29 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp import jsontext
+from webapp.dumps.base import (
+    Conversation,
+    DumpHead,
+    Entries,
+    Entry,
+    Format,
+    PlacedTurn,
+    SessionEntries,
+    Sessions,
+    Source,
+)
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import entry_or_problem, joined_runs, whole_document
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined
 from webapp.dumps.messages.turns import message_turns, spent
-from webapp.dumps.sessions import document_session, each_list, entries_of, grouped
+from webapp.dumps.msgpack_values import BadMsgpack, decoded
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import document_session, each_list, entries_of, grouped, spilled
 from webapp.dumps.sqlite_tables import opened_tables
-from webapp.dumps.values import as_list, as_object, first_text, id_text
+from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text
 
 _IDS = ("session_id", "thread_id", "id")
 _DUMPED = {"data", "lc", "additional_kwargs", "response_metadata"}
@@ -68,9 +81,6 @@ class LangChain(Format):
         return message_turns(message, conversation, at, once=spent(usage), model=model)
 
 
-plugin = LangChain()
-
-
 def _has_messages(head: DumpHead) -> bool:
     return head.shape == "object" and "messages" in head.keys
 
@@ -111,3 +121,95 @@ def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
     ]
     whole = {key: inner for key, inner in message.items() if key not in ("tool_call_chunks", "invalid_tool_calls")}
     return {**whole, "type": "ai", "content": chunk_text, "tool_calls": listed or whole.get("tool_calls") or []}
+
+
+class LangGraph(LangChain):
+    called = "langgraph"
+    shapes = 'LangGraph\'s checkpoints (SQLite), or states {"values": {"messages": […]}}'
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "sqlite":
+            return 95 if "checkpoints" in head.names else 0
+        return 94 if head.objects and all(map(_is_state, head.objects)) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        if head.shape != "sqlite":
+            yield from _states(source, head)
+            return
+        with opened_tables(source) as tables:
+            rows = tables.rows("checkpoints", "thread_id", "checkpoint_id")
+            for thread, checkpoints in groupby(rows, lambda row: id_text(row.get("thread_id")) or source.stem):
+                yield SessionEntries(thread, _messages(checkpoints))
+
+
+def _messages(checkpoints: Iterable[dict[str, Any]]) -> Entries:
+    """The messages of a thread in the order in which they came, each as its last checkpoint has it."""
+    messages: dict[str, dict[str, Any]] = {}
+    for row in checkpoints:
+        at = f"checkpoint {row.get('checkpoint_id')}"
+        value = _value(row)
+        if isinstance(value, str):
+            yield Problem(at, value)
+            continue
+        _take(as_object(value).get("channel_values"), messages)
+    yield from _numbered(messages)
+
+
+def _numbered(messages: dict[str, dict[str, Any]]) -> list[Entry]:
+    return [(f"message {number}", message) for number, message in enumerate(messages.values())]
+
+
+def _take(channels: Any, messages: dict[str, dict[str, Any]]) -> None:
+    """Note the messages of a checkpoint's channels, each under its name."""
+    for channel in as_object(channels).values():
+        for index, message in enumerate(as_list(channel)):
+            if is_message(message):
+                messages[_name(message, index)] = message
+
+
+def _is_state(value: dict[str, Any]) -> bool:
+    messages = as_list(as_object(value.get("values")).get("messages"))
+    return "next" in value and all(map(is_message, messages)) and isinstance(value.get("values"), dict)
+
+
+def _states(source: Source, head: DumpHead) -> Sessions:
+    """The states of threads, as its API and `get_state_history` give them, the last first."""
+    with spilled() as aside:
+        for number, entry in enumerate(entries_of(source, head)):
+            if isinstance(entry, Problem):
+                yield entry
+            else:
+                aside.put(_thread(entry[1]) or source.stem, -number, *entry)
+        for name, states in aside.sessions():
+            messages: dict[str, dict[str, Any]] = {}
+            for _, state in states:
+                _take(state.get("values"), messages)
+            yield SessionEntries(name, _numbered(messages))
+
+
+def _thread(state: dict[str, Any]) -> str | None:
+    holders = (as_object(state.get("config")).get("configurable"), state.get("checkpoint"), state.get("metadata"))
+    return next((name for holder in holders if (name := first_id(as_object(holder), "thread_id"))), None)
+
+
+def _name(message: dict[str, Any], index: int) -> str:
+    """A message's own id, else its place and what it says."""
+    inner = unwrapped(message)[0]
+    return id_text(inner.get("id")) or f"{index} {hash(jsontext.dumps(inner))}"
+
+
+def _value(row: dict[str, Any]) -> Any:
+    """What a checkpoint holds; a text that says why it cannot be read."""
+    data, kind = row.get("checkpoint"), row.get("type")
+    if kind in ("json", None) and isinstance(data, str | bytes):
+        value = json_or_none(data if isinstance(data, str) else data.decode("utf-8", "replace"))
+        return "not JSON; skipped" if value is None else value
+    if kind != "msgpack" or not isinstance(data, bytes):
+        return f"written as {str(kind)[:40]!r}, which is not read (a pickle never is); skipped"
+    try:
+        return decoded(data)
+    except BadMsgpack as bad:
+        return f"damaged msgpack ({bad}); skipped"
+
+
+plugins = (LangChain(), LangGraph())

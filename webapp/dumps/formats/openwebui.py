@@ -1,15 +1,16 @@
-"""Open WebUI's export: each chat is a session, its tree of messages with the answers of several models."""
+"""Open WebUI: its export and database, trees with the answers of several models, and chats saved as plain text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.branches import BranchedConversation, tree_entries
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import Entry
-from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, spent
+from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, spent, text_turns
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.sqlite_tables import opened_tables, plain
@@ -43,9 +44,6 @@ class OpenWebUi(Format):
         return each_filled(turns, sounding=branch, parent=parent)
 
 
-plugin = OpenWebUi()
-
-
 def _of_database(source: Source) -> Iterator[Entry]:
     """The rows of webui.db, whose chats are JSON texts."""
     with opened_tables(source) as tables:
@@ -68,3 +66,34 @@ def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | 
     name = id_text(value.get("id")) or fallback
     entries = tree_entries(at, nodes or listed, "messages", "parentId", "childrenIds")
     return SessionEntries(name, entries, first_text(value, "title"), extra=value)
+
+
+_HEADING = re.compile(r"(?:\A|\r?\n)### (USER|ASSISTANT|SYSTEM)\r?\n")
+
+
+class OpenWebUiText(Format):
+    called = "openwebui_text"
+    shapes = "Open WebUI's chats as plain text (### USER, ### ASSISTANT)"
+
+    def sniff(self, head: DumpHead) -> int:
+        first = _HEADING.match(head.text.lstrip("\ufeff")) if head.shape == "text" else None
+        return 75 if first and "\n### ASSISTANT" in head.text.replace("\r", "") else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        yield SessionEntries(source.stem, _messages(source))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        return text_turns(str(entry.get("content")), ("content",), text(entry.get("role")), conversation)
+
+
+def _messages(source: Source) -> Entries:
+    """What stands between the headings; Open WebUI ends each message with an empty line."""
+    written = source.plain_text().lstrip("\ufeff")
+    headings = list(_HEADING.finditer(written))
+    for heading, following in zip(headings, [*headings[1:], None], strict=True):
+        end = len(written) if following is None else following.start()
+        content = re.sub(r"(?:\r?\n){1,2}\Z", "", written[heading.end() : end])
+        yield f"character {heading.start()}", {"role": heading[1].lower(), "content": content}
+
+
+plugins = (OpenWebUi(), OpenWebUiText())

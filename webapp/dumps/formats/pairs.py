@@ -1,15 +1,19 @@
-"""Lines of a prompt and its answer as texts, however they are called: {"prompt", "output"}, {"question", "answer"}."""
+"""A prompt and its answer as texts, however they are called; also as an object of prompts and responses."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.decoding import kind_of
+from webapp.dumps.documents import Entries
 from webapp.dumps.messages.bodies import said_turns
 from webapp.dumps.messages.pieces import Path, Piece
 from webapp.dumps.messages.turn_values import each_filled, each_with, with_usage
 from webapp.dumps.messages.turns import message_turns, result_turns, text_turns, turns_of
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.stream import DocumentMember, walk
 from webapp.dumps.values import as_list, as_object, first_text
 
 PROMPTS = ("prompt", "question", "query", "input", "instruction")
@@ -53,9 +57,6 @@ class Pairs(Format):
                 conversation.notes.append(f"no known answer under {name!r}")
             turns += each_with(answers, sounding=branch)
         return with_usage(turns, entry.get("usage") or entry)
-
-
-plugin = Pairs()
 
 
 def _key(entry: dict[str, Any], keys: tuple[str, ...]) -> str | None:
@@ -133,3 +134,41 @@ def _transcript(value: str) -> list[tuple[str, str]]:
         return []
     ends = [mark.start() for mark in marks[1:]] + [len(value)]
     return [(_ROLES[mark[1]], value[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]
+
+
+class PromptMap(Format):
+    called = "prompt_map"
+    shapes = "an object of prompts as keys and responses as values"
+
+    def sniff(self, head: DumpHead) -> int:
+        """Keys that are sentences: where all values are texts, and most keys hold more than one word."""
+        if head.shape != "object" or head.items or not head.members:
+            return 0
+        texts = all(isinstance(value, str) for value in head.members.values())
+        spoken = sum(len(key.split()) > 1 for key in head.members)
+        return 30 if texts and 2 * spoken > len(head.members) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        yield SessionEntries(source.stem, _pairs(source))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        prompt, response = entry.get("prompt"), entry.get("response")
+        if not (isinstance(prompt, str) and isinstance(response, str)):
+            raise BadEntry("expected a prompt and a response that are texts")
+        return [
+            (Turn(0, "prompt", raw=prompt, role="user"), ("prompt",)),
+            (Turn(0, "response", raw=response, role="assistant"), None),
+        ]
+
+
+def _pairs(source: Source) -> Entries:
+    for number, part in enumerate(walk(source.text(), frozenset())):
+        if isinstance(part, Problem):
+            yield part
+        elif isinstance(part, DocumentMember) and isinstance(part.value, str):
+            yield f"pair {number}", {"prompt": part.key, "response": part.value}
+        elif isinstance(part, DocumentMember):
+            yield Problem(f"pair {number}", f"expected a text as the response, found {kind_of(part.value)}; skipped")
+
+
+plugins = (Pairs(), PromptMap())
