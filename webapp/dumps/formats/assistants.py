@@ -9,8 +9,8 @@ from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import Entries, entry_or_problem
+from webapp.dumps.messages.item_streams import sse_events, whole_messages
 from webapp.dumps.messages.pieces import Path, Piece, as_json, call, content
-from webapp.dumps.messages.thread_events import sse_events, whole_messages
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of, microseconds, spilled

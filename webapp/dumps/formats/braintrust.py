@@ -1,11 +1,12 @@
-"""Braintrust's logs and experiments: spans, of which those of type llm hold what models were asked and answered."""
+"""Traces whose spans hold requests and answers: Braintrust's logs and experiments, and Weave's calls."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
-from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.bodies import exchange, is_answer
 from webapp.dumps.messages.langchain import plain_messages
 from webapp.dumps.messages.pieces import as_json, text_or_json
 from webapp.dumps.messages.requests import as_request
@@ -46,9 +47,6 @@ class Braintrust(Format):
         return each_filled(turns, phase=name, sent_at=when, parent=text(parents[0]) if parents else None)
 
 
-plugin = Braintrust()
-
-
 def _started(span: dict[str, Any]) -> Any:
     """When a span began, to sort by: pages of the API begin with the newest."""
     return as_object(span.get("metrics")).get("start") or span.get("created")
@@ -73,3 +71,39 @@ def _call(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]
         answered = output if isinstance(output, str) else as_json(entry["output"])
         turns += text_turns(answered, path or None, "assistant", conversation)
     return with_usage(turns, counts)
+
+
+_OPERATION = re.compile(r"weave:///[^/]+/[^/]+/op/([^:]+)")
+_ASKING = ("messages", "contents", "prompt", "input", "chat_history")
+
+
+class Weave(Format):
+    called = "weave"
+    shapes = 'Weave\'s calls {"op_name", "trace_id", "inputs", "output"} one a line or a list'
+    times = ("started_at",)
+    id_key = "id"
+
+    def sniff(self, head: DumpHead) -> int:
+        return 93 if head.all_have("op_name", "trace_id", "inputs") else 0
+
+    def session_of(self, entry: dict[str, Any]) -> str | None:
+        return first_id(entry, "thread_id", "trace_id")
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        inputs, output = as_object(entry.get("inputs")), entry.get("output")
+        match = _OPERATION.match(str(entry.get("op_name")))
+        name = match[1] if match else text(entry.get("op_name"))
+        turns: list[PlacedTurn] = []
+        if is_answer(output) or ("model" in inputs and any(map(inputs.get, _ASKING))):
+            turns = exchange(inputs, output, ("inputs",), ("output",), conversation)
+            answered = any(turn.written_by_model for turn, _ in turns)
+            if not answered and not entry.get("exception") and not conversation.notes:
+                conversation.notes.append("a model was asked, and its output says nothing that is known")
+        if reason := text(entry.get("exception")):
+            turns += error_turns(reason, path=("exception",))
+        if not turns:  # what an operation of the program took and gave, which its calls of a model say, too
+            turns = event_turns(name)
+        return each_filled(turns, phase=name, parent=text(entry.get("parent_id")))
+
+
+plugin = (Braintrust(), Weave())

@@ -1,4 +1,4 @@
-"""OpenAI chat messages: a list, {"messages"}, requests with responses, as JSON or one a line."""
+"""Chat messages as OpenAI's and Anthropic's APIs have them: lists, {"messages"}, requests with responses, lines."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from webapp.dumps.documents import id_problem, nested, whole_document, with_list
 from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.http import is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
-from webapp.dumps.messages.pieces import pieces
+from webapp.dumps.messages.pieces import content, pieces
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.requests import request_message
-from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, role_of, spent
+from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, role_of, spent, turns_of
 from webapp.dumps.records import Problem
 from webapp.dumps.session_keys import mentions_keys
 from webapp.dumps.sessions import each_session, entries_of
@@ -70,9 +70,6 @@ class OpenAi(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         return entry_turns(entry, conversation)
-
-
-plugin = OpenAi()
 
 
 def _sniff_object(head: DumpHead) -> int:
@@ -212,3 +209,51 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
     if written:
         turns = [(turn, path if path and path[0] != "request" else None) for turn, path in turns]
     return each_filled(turns, sent_at=_sent_at(value))
+
+
+_ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "document")
+
+
+class Anthropic(OpenAi):
+    called = "anthropic"
+    shapes = 'Anthropic messages (a list, {"messages", "system"}, {"request", "response"}; JSON or one a line)'
+    times = ("timestamp", "created_at")
+
+    def sniff(self, head: DumpHead) -> int:
+        """Above OpenAI's score, and only where something stands that OpenAI does not have."""
+        return 70 if super().sniff(head) and any(map(_is_anthropic, head.objects)) else 0
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        if "role" in entry or "request" in entry or "response" in entry:
+            return entry_turns(entry, conversation)
+        if isinstance(result := entry.get("result"), dict):  # of a batch
+            turns = exchange(None, result.get("message"), (), ("result", "message"), conversation)
+            turns = turns or failure_turns(entry, "result", conversation)
+            unanswered(entry, turns, conversation)
+        elif "messages" in entry:
+            turns = exchange(entry, None, (), (), conversation)
+        elif "content" in entry:
+            turns = turns_of(content(entry["content"], ("content",)), "user", conversation)
+        else:
+            unanswered(entry, [], conversation)
+            return []
+        return turns
+
+
+def _is_anthropic(value: dict[str, Any]) -> bool:
+    """Blocks that only Anthropic has, or a message or request as only its API writes them."""
+    for key in ("request", "response", "result", "message"):
+        if isinstance(value.get(key), dict) and _is_anthropic(value[key]):
+            return True
+    if value.get("type") == "message" and "role" in value and ("stop_reason" in value or "model" in value):
+        return "output" not in value
+    messages = value.get("messages")
+    if isinstance(messages, list):
+        with_system = isinstance(value.get("system"), str | list) or "anthropic_version" in value
+        return with_system or any(_is_anthropic(message) for message in messages if isinstance(message, dict))
+    blocks = [block for block in as_list(value.get("content")) if isinstance(block, dict)]
+    images = (block for block in blocks if block.get("type") == "image" and isinstance(block.get("source"), dict))
+    return any(block.get("type") in _ANTHROPIC_BLOCKS for block in blocks) or any(images)
+
+
+plugin = (OpenAi(), Anthropic())

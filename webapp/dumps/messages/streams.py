@@ -10,7 +10,7 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
-from webapp.dumps.messages import block_streams, chat_streams, chatgpt_streams, item_streams, ui_streams
+from webapp.dumps.messages import block_streams, chat_streams, item_streams, ui_streams
 from webapp.dumps.messages.item_streams import is_end
 from webapp.dumps.values import as_list, as_object, id_text
 
@@ -207,7 +207,7 @@ def _adk(events: list[dict[str, Any]]) -> list[Any]:
 
 _DIALECTS = (
     _Dialect(lambda event: "author" in event and bool(event.keys() & {"invocationId", "invocation_id"}), _adk),
-    _Dialect(chatgpt_streams.is_chatgpt, chatgpt_streams.chatgpt),
+    _Dialect(chat_streams.is_chatgpt, chat_streams.chatgpt),
     _Dialect(item_streams.is_older_cohere, item_streams.older_cohere, _starts("stream-start", key="event_type")),
     _Dialect(lambda event: event.get("type") in _ANTHROPIC, block_streams.anthropic, _starts("message_start")),
     _Dialect(block_streams.is_bedrock, block_streams.bedrock, _starts("messageStart", key="event")),
