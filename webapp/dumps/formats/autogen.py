@@ -230,4 +230,4 @@ def _written(entry: dict[str, Any], conversation: Conversation) -> Iterator[Plac
     yield from with_once(turns, usage)
 
 
-plugin = (AutoGen(), SmolAgents())
+plugins = (AutoGen(), SmolAgents())

@@ -106,4 +106,4 @@ class Weave(Format):
         return each_filled(turns, phase=name, parent=text(entry.get("parent_id")))
 
 
-plugin = (Braintrust(), Weave())
+plugins = (Braintrust(), Weave())

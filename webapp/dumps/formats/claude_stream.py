@@ -245,4 +245,4 @@ def _gemini_line(line: dict[str, Any], deltas: list[dict[str, Any]], conversatio
     return with_usage(event_turns(text(kind)), line.get("stats"))
 
 
-plugin = (ClaudeStream(), GeminiStream())
+plugins = (ClaudeStream(), GeminiStream())

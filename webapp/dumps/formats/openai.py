@@ -256,4 +256,4 @@ def _is_anthropic(value: dict[str, Any]) -> bool:
     return any(block.get("type") in _ANTHROPIC_BLOCKS for block in blocks) or any(images)
 
 
-plugin = (OpenAi(), Anthropic())
+plugins = (OpenAi(), Anthropic())
