@@ -26,7 +26,7 @@ from webapp.dumps.documents import (
 )
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
-from webapp.dumps.source import Cut, Source, too_long
+from webapp.dumps.source import NO_RECORD, Cut, Source, too_long
 from webapp.dumps.stream import walk
 from webapp.dumps.values import first_id, first_text, moment
 
@@ -171,6 +171,11 @@ def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) ->
     try:
         value = decoder.loads(source.decode(data, at))
     except Damage as damage:
+        if data.startswith(NO_RECORD):
+            yield Problem(
+                place, f"no record, left out: {data[len(NO_RECORD) :].decode('utf-8', 'replace').strip()[:80]!r}"
+            )
+            return
         cut = "" if data.endswith(b"\n") else "; the dump may be cut here"
         yield Problem(place, f"{damage.reason} (character {damage.at} of the line); skipped{cut}")
         return

@@ -18,6 +18,8 @@ CHUNK = 1024 * 1024
 LONGEST_LINE = 64 * CHUNK
 """bytes; of a longer line no more than the beginning is held, and it is passed over"""
 
+NO_RECORD = b"! "
+"""how a line begins that stands for a text without a record, in a file that was written aside"""
 MOST_PLAIN_TEXT = 64 * CHUNK
 
 BLOCK = 512
@@ -198,7 +200,7 @@ def _as_it_is_read(source: Source) -> Iterator[Source]:
     """The source, or what was written aside of it where it holds records and none a line."""
     from webapp.dumps.texts_as_lines import as_lines  # it needs YAML, which no page but that of a dump does
 
-    if (lines := as_lines(source.file, source.start)) is None:
+    if (lines := as_lines(source.file, source.start, source.filename)) is None:
         yield source
         return
     with lines:

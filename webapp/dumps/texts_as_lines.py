@@ -14,11 +14,15 @@ from typing import Any, BinaryIO
 from webapp import jsontext
 from webapp.dumps import yaml_values
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.printed import printed_records
 from webapp.dumps.records import Problem
+from webapp.dumps.source import NO_RECORD
 from webapp.dumps.stream import Item, walk
 
 _HEAD = 256 * 1024
 _LONGEST_CELL = 64 * 1024 * 1024
+_MOST_PRINTED = 4 * 1024 * 1024
+"""bytes of a text in which Python printed objects"""
 _DOCUMENTS = re.compile(r"\s*\{[ \t]*\r?\n[\s\S]*?\n\}[ \t]*(?:\r?\n)+\{[ \t]*\r?\n")
 _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
 _LISTS = re.compile(r"\s*\[\s*\[\s*\{|\s*\[\s*\{.*\]\s*\r?\n\s*\[\s*\{")
@@ -29,6 +33,10 @@ _YAML_DOCUMENT = re.compile(
     r"[\w-]{1,60}:[ \t]*\r?\n[ \t]*- [\w\"'-]{1,60}:[ \t]"
 )
 _YAML = re.compile(r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*- [\w\"'][\w \"'.-]{0,60}:(?:[ \t][^\n]*)?\r?\n  [ \t]*[\w\"'-]")
+_PAPERS = (".md", ".rst", ".py", ".ipynb")
+"""in which what Python prints is an example"""
+_LOGGED = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:|^\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\b", re.M)
+_SAYING = {"content", "parts", "choices", "candidates", "author"}
 _MESSAGE = {"role", "type", "from", "sender", "author"}
 _COLUMN = re.compile(r"[\w\"'][^\r\n]{0,80}")
 _SPEAKING = re.compile(
@@ -39,8 +47,11 @@ _SPEAKING = re.compile(
 csv.field_size_limit(_LONGEST_CELL)
 
 
-def as_lines(file: BinaryIO, start: int) -> BinaryIO | None:
-    """The records of the text in `file` from byte `start` on, one a line, in a file aside; None for other dumps."""
+def as_lines(file: BinaryIO, start: int, name: str) -> BinaryIO | None:
+    """The records of the text in the `file` called `name` from byte `start` on, one a line, in a file aside.
+
+    None for other dumps.
+    """
     file.seek(start)
     head = file.read(_HEAD).decode("utf-8", "replace")
     if _DOCUMENTS.match(head):
@@ -53,8 +64,25 @@ def as_lines(file: BinaryIO, start: int) -> BinaryIO | None:
         return _written(map(_line, records))
     if _YAML_DOCUMENT.match(head) and (document := yaml_values.document(file, start)) is not None:
         return _written(iter([_line(document)]))
+    if not name.endswith(_PAPERS) and (printed := _printed(file, start, head)) is not None:
+        return _written(map(_line, printed))
     separator = _separator(head)
     return None if separator is None else _written(_rows(file, start, separator))
+
+
+def _printed(file: BinaryIO, start: int, head: str) -> list[Any] | None:
+    """The records of a text in which Python printed objects that speak; None for others, and for a program's log."""
+    if (
+        "(" not in head
+        or len(head) == _HEAD
+        or _LOGGED.search(head)
+        or json_or_none(head.partition("\n")[0]) is not None
+    ):
+        return None
+    read = list(printed_records(head))
+    if not any(isinstance(one, dict) and one.keys() & _SAYING for one in read):
+        return None
+    return [one for one in read if not isinstance(one, str) or one.strip()]
 
 
 def _written(lines: Iterator[bytes]) -> BinaryIO:
@@ -73,7 +101,7 @@ def _joined(file: BinaryIO, start: int) -> Iterator[bytes]:
 def _line(record: Any) -> bytes:
     """A record as a line; what is none becomes a line that cannot be read, so that it is said where it stood."""
     if isinstance(record, str):
-        return b"! " + " ".join(record.split()).encode("ascii", "replace") + b"\n"
+        return NO_RECORD + " ".join(record.split()).encode("ascii", "replace") + b"\n"
     return jsontext.dumps(record).encode("ascii") + b"\n"
 
 

@@ -21,12 +21,8 @@ from webapp.dumps.unread import UnreadText, is_speech
 from webapp.dumps.values import moment
 
 _TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
-_LED_OBJECT = re.compile(
-    r"(?:[\w ]{1,40}: )?\[?(?:\w+\.)*\w{0,40}(?:Completion|Response|Message|Prediction|AgentRunResult)\(\w{1,40}="
-)
-"""an SDK's object that `print` wrote"""
 _BEGIN = re.compile(
-    rf"{_TIME.pattern}|{_LED_OBJECT.pattern}"
+    rf"{_TIME.pattern}"
     r"|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b"
     r"|\[\w{1,20}/(?:start|end|error)\]"
 )
@@ -84,10 +80,8 @@ class LogLines(Format):
         if head.shape != "text":
             return 0
         records = _first_records(head)
-        if not records or not _BEGIN.match(records[0]) or _LED_OBJECT.match(records[0]):
-            is_paper = head.filename.endswith((".md", ".rst", ".py"))  # there it is an example
-            printed = any(_LED_OBJECT.match(record) and _objects(record) for record in records)
-            return 25 if printed and not is_paper else 0
+        if not records or not _BEGIN.match(records[0]):
+            return 0
         return 55 if _names_answers(records) or _introduces(records) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:

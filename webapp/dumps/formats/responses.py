@@ -20,7 +20,7 @@ from webapp.dumps.base import (
 from webapp.dumps.budget import current
 from webapp.dumps.messages.bodies import said_turns
 from webapp.dumps.messages.pieces import Piece
-from webapp.dumps.messages.printed import is_printed, unprinted
+from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.turns import each_filled, event_turns, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import lines
@@ -45,8 +45,6 @@ class Responses(Format):
             return 50
         if _EPISODE.search(head.filename):
             return 96
-        if head.shape == "text" and head.whole and unprinted(head.text) is not None:
-            return 30
         return 10 if head.shape != "empty" and head.filename == _ASKED_FOR else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:

@@ -37,7 +37,31 @@ _TYPES = {
     "ToolMessage": "tool",
 }
 _CONSTANTS = {"nan": float("nan"), "inf": float("inf")}
+_LANGCHAIN = ("AIMessage", "AIMessageChunk", "HumanMessage", "SystemMessage", "ToolMessage")
+_PARTS = {
+    "UserPromptPart": "user-prompt",
+    "SystemPromptPart": "system-prompt",
+    "TextPart": "text",
+    "ThinkingPart": "thinking",
+    "ToolCallPart": "tool-call",
+    "ToolReturnPart": "tool-return",
+    "RetryPromptPart": "retry-prompt",
+}
+"""Pydantic AI's parts, which print their kind as what they are called"""
 _DEEPEST = 60
+BEGINS = re.compile(
+    r"^(?:[^\n'\"(){}\[\]]{0,80}?(?:: |= ?|> ))??"
+    r"(?=[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+="
+    r"|[{\[](?:\s{0,40}+(?:'[^'\n]{0,60}+': )?+[{\[]?+){0,3}[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+="
+    r"|\w{1,40}=(?:None|['\"\[]|[A-Z]\w*\())",
+    re.M,
+)
+"""where a line prints an object, or what holds some, behind a word or two"""
+_SPAN = re.compile(r'''"""[\s\S]*?"""|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|[()\[\]{}]|\n''')
+_SAID = {"content", "arguments", "parts"}
+_BODIES = {"choices", "candidates", "output"}
+_HELD = 4
+"""steps down to the messages that a state holds"""
 
 
 def is_printed(value: Any) -> bool:
@@ -63,18 +87,63 @@ def unprinted(value: str) -> dict[str, Any] | None:
     """What such a text says, as an object with the fields that were printed; None where it cannot be read."""
     if len(value) > _MOST or not _PRINTED.match(value):
         return None
-    printed = _plain(value.strip())
-    written = printed if re.match(r"[\w.]+\(", printed) else _called(printed)
-    if written is None:
+    said = _read(value.strip())
+    return said if isinstance(said, dict) else None
+
+
+def printed_records(text: str) -> Iterator[Any]:
+    """What a text prints of objects, as records: messages each once, however often a state repeats them.
+
+    What stands between them, and what cannot be read, comes as texts.
+    """
+    at, before = 0, set[str]()
+    while match := BEGINS.search(text, at):
+        yield text[at : match.start()]
+        at = _end(text, match.end())
+        value = _read(text[match.end() : at].strip())
+        if isinstance(value, dict | list):
+            held = list(_messages(value, 0))
+            new = [message for message in held if repr(message) not in before]
+            before.update(map(repr, held))
+            yield from new if held else value if isinstance(value, list) else [value]
+        else:
+            yield text[match.end() : at]
+    yield text[at:]
+
+
+def _end(text: str, at: int) -> int:
+    """Where what is printed from `at` on ends: with its last bracket; fields side by side with their line."""
+    depth, is_field = 0, re.match(r"\w+=", text[at : at + 80]) is not None
+    for mark in _SPAN.finditer(text, at):
+        depth += (mark[0] in "([{") - (mark[0] in ")]}") if mark[0] != "\n" else 0
+        if depth <= 0 and mark[0] in (("\n",) if is_field else (")", "]", "}")):
+            return mark.start() if is_field else mark.end()
+    return len(text)
+
+
+def _messages(value: Any, depth: int) -> Iterator[dict[str, Any]]:
+    """The messages that a state, an update or a result holds in its lists."""
+    if isinstance(value, dict) and isinstance(value.get("raw_item"), dict):  # the Agents SDK's
+        value = value["raw_item"]
+    if isinstance(value, dict) and value.keys() & {"type", "role", "kind"} and value.keys() & _SAID:
+        yield value
+    elif isinstance(value, dict | list) and depth < _HELD and not (isinstance(value, dict) and value.keys() & _BODIES):
+        for inner in value if isinstance(value, list) else value.values():
+            yield from _messages(inner, depth + 1)
+
+
+def _read(written: str) -> Any:
+    """What a printed expression says, or the fields of an object; None where it cannot be read."""
+    if len(written) > _MOST:
         return None
+    printed = _plain(written)
+    expression = printed if re.match(r"[A-Za-z_][\w.]*\(|[{\[]", printed) else _called(printed)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(written, mode="eval")
-        said = _value(tree.body, 0)
+            return None if expression is None else _value(ast.parse(expression, mode="eval").body, 0)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
-    return said if isinstance(said, dict) else None
 
 
 def _plain(written: str) -> str:
@@ -129,9 +198,14 @@ def _object(node: ast.Call, depth: int) -> Any:
     values = {word.arg: _value(word.value, depth + 1) for word in node.keywords if word.arg}
     if not values:
         return _value(node.args[0], depth + 1) if len(node.args) == 1 else None
+    if called in _PARTS:
+        values.setdefault("part_kind", _PARTS[called])
     if called in _TYPES:
         values.setdefault("type", _TYPES[called])
-    elif called.endswith("Message") or called == "ModelResponse":
+        values |= {} if called not in _LANGCHAIN else {"additional_kwargs": values.get("additional_kwargs", {})}
+    elif called in ("ModelRequest", "ModelResponse") and "parts" in values:
+        values.setdefault("kind", called.removeprefix("Model").lower())
+    elif called.endswith("Message"):
         values.setdefault("role", "user" if values.get("source") == "user" else "assistant")  # AutoGen's have a source
     if "tool_name" in values and "args" in values:  # pydantic-ai's
         values["arguments"] = values["args"]
