@@ -36,6 +36,9 @@ _DAMAGE = (
     RuntimeError,
 )
 _SYMLINK = 0o120000
+_COPIES = {"__MACOSX", ".git", ".ipynb_checkpoints"}
+"""folders in which programs keep copies and halves of files"""
+_OF_SYSTEMS = (".DS_Store", "Thumbs.db", "desktop.ini")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,11 @@ def _refuse_many(count: int) -> None:
 def _is_of_system(name: str) -> bool:
     """Whether this is what a Mac or Windows writes beside files."""
     parts = name.split("/")
-    return "__MACOSX" in parts or parts[-1].startswith("._") or parts[-1] in (".DS_Store", "Thumbs.db", "desktop.ini")
+    return (
+        not _COPIES.isdisjoint(parts)
+        or parts[-1].startswith("._")
+        or parts[-1] in (".DS_Store", "Thumbs.db", "desktop.ini")
+    )
 
 
 def _unsafe(name: str, special: bool) -> str | None:

@@ -19,6 +19,7 @@ from webapp.dumps.declared_tests import at, holds, said_pieces
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import nested
 from webapp.dumps.formats.openai import entry_turns
+from webapp.dumps.messages.beside import stop
 from webapp.dumps.messages.bodies import exchange, said_turns, unanswered
 from webapp.dumps.messages.http import is_body
 from webapp.dumps.messages.printed import is_printed
@@ -27,6 +28,7 @@ from webapp.dumps.messages.turns import (
     each_with,
     error_turns,
     event_turns,
+    filled,
     message_turns,
     note_unknown_kind,
     result_turns,
@@ -212,9 +214,11 @@ class Declared(Format):
             turns = event_turns(text(entry.get("type")))
         turns = unplaced(turns) if rule.get("unplaced") else turns
         fill = rule.get("fill_of", {}).get(role, rule.get("fill", {}))
-        filled = {key: _fitting(key, at(entry, path)[0]) for key, path in fill.items()}
+        values = {key: _fitting(key, at(entry, path)[0]) for key, path in fill.items()}
+        if "stop" in rule and (why := stop(at(entry, rule["stop"])[0])):
+            turns = [(filled(turn, stop=why) if turn.written_by_model else turn, path) for turn, path in turns]
         usage = {key: at(entry, path)[0] for key, path in rule.get("usage", {}).items()}
-        return with_usage(each_filled(turns, **filled), usage) if usage else each_filled(turns, **filled)
+        return with_usage(each_filled(turns, **values), usage) if usage else each_filled(turns, **values)
 
 
 def _fitting(key: str, value: Any) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
+from unicodedata import category
 
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.calls import ARGUMENTS, as_json
@@ -72,6 +73,8 @@ _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*+)"')
 _SHORTEST = 8
 """characters of a string within a call that is remembered by itself"""
 _MOST_SEEN = 1_000_000
+_LATIN = "\u036f"
+"""the last letter, or mark, that Latin texts have"""
 _MOST_OF_CALL, _START = 6, 2000
 _ESCAPES = re.compile(r"\\[nrtu\"\\/]|[\s\"'\\]+")
 
@@ -187,7 +190,12 @@ def _is_said(text: str, least: int | None) -> bool:
     """Whether it is speech, or has the `least` number of words, and holds no stream and no printed object."""
     start = text[:_START]
     words = least is not None and len(start.split()) >= least and any(map(str.isalpha, start))
-    return (words or is_speech(text)) and not _STREAM.match(text) and not is_printed(text)
+    return (words or is_speech(text) or is_foreign(start)) and not _STREAM.match(text) and not is_printed(text)
+
+
+def is_foreign(text: str) -> bool:
+    """Whether there is a word in another script than Latin, in which hardly any name or state of a program is."""
+    return sum(char > _LATIN and (char.isalpha() or category(char)[0] == "M") for char in text) > 1
 
 
 def _called(value: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -85,6 +85,8 @@ class Archive(Format):
         except BadDump as bad:
             yield Problem(f"{name}: {bad.at}", bad.reason)
         except UnknownFormat as unknown:
+            if name.rpartition("/")[2].startswith(".") and not unknown.speaks:  # settings of a program
+                return
             yield Problem(name, f"{str(unknown).partition(chr(10))[0]} It was left out.")
 
     def _records(self, member: ArchiveMember, folder: Path) -> Iterator[Record]:
