@@ -68,3 +68,28 @@ def test_names_that_tell_are_read_and_said(name: str, within: str, shape: str, t
     assert [turn.raw for turn in turns if turn.kind == "response"] == [answer(n) for n in range(4)]
     [problem] = [record for record in records if isinstance(record, Problem)]
     assert name in problem.reason and "--map raw=" in problem.reason
+
+
+@pytest.mark.parametrize("other", ["gold_answer", "reference", "expected_output", "canonical_solution", "test_list"])
+def test_what_an_answer_is_held_against_is_no_answer(other: str, tmp_path: Path) -> None:
+    told = {
+        "id": "i",
+        other: ["The number is certainly a longer text."] if other.endswith("list") else "It is a longer text.",
+    }
+    path = tmp_path / "log.json"
+    path.write_text(written("lines", [{**told, "bot_says": f"It is {n}."} for n in range(4)]))
+    with pytest.raises(UnknownFormat, match=r"raw=\$\.bot_says"):
+        list(read(path, path.name))
+    path.write_text(written("lines", [told] * 4))
+    with pytest.raises(UnknownFormat) as raised:
+        list(read(path, path.name))
+    assert "--map" not in str(raised.value)
+
+
+def test_a_verdict_is_no_answer(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text(
+        written("lines", [{"task_id": n, "result": "passed all of its tests", "passed": True} for n in range(4)])
+    )
+    with pytest.raises(UnknownFormat):
+        list(read(path, path.name))

@@ -79,6 +79,8 @@ _GUESSES = {
 }
 _ASKED = ("request", "input", "prompt", "question", "query", "user", "system")
 """words of paths that lead to what a model was asked"""
+_REFERENCES = re.compile(r"expected|gold|reference|canonical|truth|ideal|(?<![a-z])tests?(?![a-z])", re.I)
+"""words of paths that lead to what an answer is held against"""
 _NO_ANSWERS = {name for field in ("session", "model", "role", "time", "agent") for name in _GUESSES[field]} | {
     *("id", "uuid", "type", "status", "version", "url", "path", "ts", "name", "kind"),
 }
@@ -154,7 +156,7 @@ def guess(values: list[dict[str, Any]]) -> dict[str, str]:
         fitting = [place for name in names for place in places if name in _names(place.path)]
         texts = [place for place in fitting if place.text is not None or field not in ("raw", "prompt")]
         if field == "raw":  # "content" is what messages of a request are called by, too
-            texts.sort(key=lambda place: any(word in place.path.lower() for word in _ASKED))
+            texts.sort(key=lambda place: _is_no_answer(place.path))
         if texts and texts[0].path not in mapping.values():
             mapping[field] = texts[0].path
     if "raw" not in mapping:
@@ -163,13 +165,18 @@ def guess(values: list[dict[str, Any]]) -> dict[str, str]:
             for place in places
             if place.text
             and _names(place.path)[0] not in _NO_ANSWERS
-            and not any(word in place.path.lower() for word in _ASKED)
+            and not _is_no_answer(place.path)
         ]
         longest = max(answers, key=lambda place: (" " in (place.text or ""), len(place.text or "")), default=None)
         if longest is not None:
             mapping["raw"] = longest.path
     named = _iterated(mapping, {place.path for place in places})
     return named if "each" in named else by_shape(columns(values), len(values), set(named.values())) | named
+
+
+def _is_no_answer(path: str) -> bool:
+    """Whether a path leads to what was asked, or to what an answer is held against."""
+    return any(word in path.lower() for word in _ASKED) or _REFERENCES.search(path) is not None
 
 
 def _iterated(mapping: dict[str, str], paths: set[str]) -> dict[str, str]:

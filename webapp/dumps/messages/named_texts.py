@@ -21,6 +21,8 @@ _ANSWERS = {
 }
 _WEAK = {"result", "results", "solution", "patch", "return"}
 """of these, which a verdict or a reference may stand under: they count where nothing else at their level answers"""
+_JUDGED = {"passed", "correct", "is_correct", "verdict", "score", "grade"}
+"""keys beside which such a name holds what was judged of an answer"""
 _PROMPTS = {
     *("prompt", "prompts", "question", "query", "input", "inputs", "instruction", "user", "request", "message"),
     *("messages", "msg", "frage", "pregunta", "task", "ask"),
@@ -64,7 +66,7 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None) -> Iterator
         yield NamedText("assistant", value, at)
     elif isinstance(value, dict):
         sides = [(_side(str(key), side, value), key) for key in value]
-        if any(found == "assistant" and not _is_weak(key) for found, key in sides):
+        if value.keys() & _JUDGED or any(found == "assistant" and not _is_weak(key) for found, key in sides):
             sides = [(None if found == "assistant" and _is_weak(key) else found, key) for found, key in sides]
         for key_side, key in sorted(sides, key=lambda pair: _ORDER.get(pair[0] or "assistant", 3)):
             yield from named_texts(value[key], (*at, key), key_side)
