@@ -69,3 +69,12 @@ def test_many_such_sessions_are_counted(got):
     problems = got(lines, "a.jsonl").alarms
     assert len(problems) == 21
     assert problems[-1].reason == "30 sessions in total have no answers, or mostly empty ones"
+
+
+@pytest.mark.parametrize("word", ["七号", "نعم", "ว่าง", "हाँ", "כן", "Да"])
+def test_a_word_of_another_script_under_an_unknown_key_is_named(got, word):
+    lines = [{"role": "user", "content": "q?"}, {"role": "assistant", "content": "Hm.", "final": word}]
+    found = got("\n".join(json.dumps(line, ensure_ascii=False) for line in lines))
+    assert [problem.reason for problem in found.problems] == [
+        f"the text at $.final ({len(word)} characters) is in no turn"
+    ]

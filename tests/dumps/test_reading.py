@@ -78,7 +78,7 @@ def test_an_unknown_dump_is_told_what_is_known(got, content, says):
 @pytest.mark.parametrize(
     "content",
     [
-        "{'messages': [HumanMessage(content='hi', additional_kwargs={})]}",
+        "{'messages': [Greeting(content='hi', additional_kwargs={})]}",
         "Event(model_version=None, content=Content(parts=[Part(text='hi')]))",
         "2026-01-01 12:00:00 DEBUG got ChatCompletion(id='a', choices=[Choice(finish_reason='st...",
     ],

@@ -27,10 +27,11 @@ _BINARY = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\ud800-\udfff]")
 _SENTENCE = re.compile(r"\w[^\w\n]*\s\S*\w")
 _NO_ANSWER = re.compile(r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|\w{1,12}")
 """hashes, addresses, names of files, times, single words"""
-_SPOKEN = re.compile(
-    r"^\W{0,6}(?:user|human|you|me|assistant|ai|bot|agent|model|system|prompt|response|chatgpt|claude|gemini)\b[^\n]{0,40}[:：]",
-    re.I | re.M,
-)
+_NAMED = "user|human|you|me|assistant|ai|bot|agent|model|system|prompt|response|chatgpt|claude|gemini"
+_SPOKEN = re.compile(rf"^\W{{0,6}}(?:{_NAMED})\b[^\n]{{0,40}}[:：]", re.I | re.M)
+_SIDE = re.compile(_NAMED, re.I)
+_LABEL = re.compile(r"^(?:<([\w .-]{1,30})>|([^\W\d_][\w .-]{0,30}):) (?=\S)", re.M)
+"""who speaks before each line of a chat, whoever they are: one of them by a name that is known"""
 _TOLD = re.compile(
     r'"(?:role|messages?|content|prompt|completion|responses?|answer|output|conversations?|sender|text)"\s*:'
 )
@@ -177,5 +178,7 @@ def _speaks(head: DumpHead) -> bool:
     if head.shape == "sqlite":
         return bool(_TOLD.search(jsontext.dumps(head.items)))
     if head.shape == "text":
-        return len({match[0].lower() for match in _SPOKEN.finditer(head.text)}) > 1
+        names = [match[1] or match[2] for match in _LABEL.finditer(head.text)]
+        is_chat = len(names) > len(set(names)) > 1 and any(map(_SIDE.fullmatch, names)) and "</" not in head.text
+        return is_chat or len({match[0].lower() for match in _SPOKEN.finditer(head.text)}) > 1
     return len(set(_TOLD.findall(head.text))) > 1 or _of_mappings(head) is not None

@@ -82,7 +82,21 @@ _ASKED = ("request", "input", "prompt", "question", "query", "user", "system")
 _REFERENCES = re.compile(r"expected|gold|reference|canonical|truth|ideal|(?<![a-z])tests?(?![a-z])", re.I)
 """words of paths that lead to what an answer is held against"""
 _NO_ANSWERS = {name for field in ("session", "model", "role", "time", "agent") for name in _GUESSES[field]} | {
-    *("id", "uuid", "type", "status", "version", "url", "path", "ts", "name", "kind"),
+    *(
+        "id",
+        "uuid",
+        "type",
+        "status",
+        "version",
+        "url",
+        "path",
+        "ts",
+        "name",
+        "kind",
+        "description",
+        "license",
+        "title",
+    ),
 }
 
 
@@ -163,9 +177,7 @@ def guess(values: list[dict[str, Any]]) -> dict[str, str]:
         answers = [
             place
             for place in places
-            if place.text
-            and _names(place.path)[0] not in _NO_ANSWERS
-            and not _is_no_answer(place.path)
+            if place.text and _names(place.path)[0] not in _NO_ANSWERS and not _is_no_answer(place.path)
         ]
         longest = max(answers, key=lambda place: (" " in (place.text or ""), len(place.text or "")), default=None)
         if longest is not None:

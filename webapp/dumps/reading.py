@@ -16,13 +16,15 @@ from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.dumps.source import Source, opened
 from webapp.plugins import collect
 
+_TEXTS = ("responses", "separated")
+"""formats that, named, take a text as it is"""
 MOST_EARLY = 1000
 """How many problems are held back until the first session."""
 
 
 def known_formats() -> dict[str, Format]:
     """The known formats by name. (Not `formats`: the package `webapp.dumps.formats` takes that name.)"""
-    return {**collect("webapp.dumps.formats"), **declared()}
+    return dict(sorted({**collect("webapp.dumps.formats"), **declared()}.items()))
 
 
 def sniff(path: Path, filename: str) -> str:
@@ -51,7 +53,7 @@ def read(
     mapped = None if mapping is None or key is not None else collect("webapp.dumps.formats")["mapped"].by(mapping)
 
     def records() -> Iterator[Record]:
-        with opened(path, filename, on_progress) as source:
+        with opened(path, filename, on_progress, is_text=format in _TEXTS) as source:
             head = look(source)
             kind = _named(format, head) if mapped is None else _fitting(mapped, head)
             yield from watched(checked(kind.with_key(key), source, head))

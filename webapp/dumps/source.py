@@ -178,8 +178,12 @@ class _CountedFile(io.FileIO):
 
 
 @contextmanager
-def opened(path: Path, filename: str, on_progress: Callable[[int], None] | None = None) -> Iterator[Source]:
+def opened(
+    path: Path, filename: str, on_progress: Callable[[int], None] | None = None, *, is_text: bool = False
+) -> Iterator[Source]:
     """Open `path` for reading; UTF-16 and UTF-32 (by mark, or by the zeros of a JSON text) are recoded aside.
+
+    So are records that stand none a line, unless the dump `is_text`, whatever it holds.
 
     `on_progress` gets the count of each piece read from disk, what is read twice included; what it raises comes out.
     """
@@ -189,11 +193,13 @@ def opened(path: Path, filename: str, on_progress: Callable[[int], None] | None 
         mark, encoding = _encoding(file.read(BLOCK))
         file.seek(mark)
         if encoding == "utf-8":
-            yield from _as_it_is_read(Source(file, filename, start=mark, budget=budget))
+            source = Source(file, filename, start=mark, budget=budget)
+            yield from (source,) if is_text else _as_it_is_read(source)
             return
         with tempfile.TemporaryFile() as recoded:
             problem = _recode(file, recoded, encoding)
-            yield from _as_it_is_read(Source(recoded, filename, problem=problem, budget=budget, aside=True))
+            source = Source(recoded, filename, problem=problem, budget=budget, aside=True)
+            yield from (source,) if is_text else _as_it_is_read(source)
 
 
 def _as_it_is_read(source: Source) -> Iterator[Source]:

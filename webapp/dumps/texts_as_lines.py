@@ -36,7 +36,8 @@ _YAML = re.compile(r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*- [\w\"'][\w \"'.-]{0,60}:(
 _PAPERS = (".md", ".rst", ".py", ".ipynb")
 """in which what Python prints is an example"""
 _LOGGED = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:|^\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\b", re.M)
-_SAYING = {"content", "parts", "choices", "candidates", "author"}
+_TELLING = {"choices", "candidates", "output", "author", "role", "type", "kind"}
+"""keys that only records of a dialogue have beside what was said"""
 _MESSAGE = {"role", "type", "from", "sender", "author"}
 _COLUMN = re.compile(r"[\w\"'][^\r\n]{0,80}")
 _SPEAKING = re.compile(
@@ -80,7 +81,7 @@ def _printed(file: BinaryIO, start: int, head: str) -> list[Any] | None:
     ):
         return None
     read = list(printed_records(head))
-    if not any(isinstance(one, dict) and one.keys() & _SAYING for one in read):
+    if not any(isinstance(one, dict) and one.keys() & _TELLING for one in read):
         return None
     return [one for one in read if not isinstance(one, str) or one.strip()]
 

@@ -195,6 +195,8 @@ def test_zstd_within_a_zip_and_what_a_mac_writes_beside_files(got):
         archive.writestr("a.jsonl", '{"role": "user", "content": "q"}\n{"role": "assistant", "content": "A"}\n')
         archive.writestr("__MACOSX/._a.jsonl", b"\0\5\26\7")
         archive.writestr(".DS_Store", b"\0\0\0\1Bud1")
+        for name in (".env", ".git/HEAD", ".ipynb_checkpoints/a-checkpoint.jsonl"):
+            archive.writestr(name, "ref: refs/heads/main\n")
     found = got(out.getvalue(), "x")
     assert ([turn.raw for turn in found.only], found.problems) == (["q", "A"], [])
 

@@ -31,7 +31,8 @@ _TYPES = {
     **dict.fromkeys(("TextPart", "TextBlock", "Text", "TextContent"), "text"),
     **dict.fromkeys(("ThinkingPart", "ThinkingBlock"), "thinking"),
     **dict.fromkeys(("ToolCallPart", "ToolUseBlock", "ToolCallBlock"), "tool_call"),
-    **dict.fromkeys(("AIMessage", "AIMessageChunk"), "ai"),
+    "AIMessage": "ai",
+    "AIMessageChunk": "AIMessageChunk",
     "HumanMessage": "human",
     "SystemMessage": "system",
     "ToolMessage": "tool",
@@ -207,6 +208,8 @@ def _object(node: ast.Call, depth: int) -> Any:
         values.setdefault("kind", called.removeprefix("Model").lower())
     elif called.endswith("Message"):
         values.setdefault("role", "user" if values.get("source") == "user" else "assistant")  # AutoGen's have a source
+    if called == "_" and "additional_kwargs" in values:  # LangChain's `str`, which says no type
+        values.setdefault("type", "ai")
     if "tool_name" in values and "args" in values:  # pydantic-ai's
         values["arguments"] = values["args"]
     return values
