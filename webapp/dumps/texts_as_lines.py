@@ -74,7 +74,7 @@ def as_lines(file: BinaryIO, start: int, name: str) -> BinaryIO | None:
 def _printed(file: BinaryIO, start: int, head: str) -> list[Any] | None:
     """The records of a text in which Python printed objects that speak; None for others, and for a program's log."""
     if (
-        "(" not in head
+        "=" not in head
         or len(head) == _HEAD
         or _LOGGED.search(head)
         or json_or_none(head.partition("\n")[0]) is not None
