@@ -60,7 +60,7 @@ def assembled(body: str) -> Any:
 
 
 def chunks(body: str) -> list[tuple[str, Any]]:
-    """The chunks of a stream's text: each as it came, with what stands before it, and the JSON that it holds."""
+    """The chunks of a stream's text: each as it came, with what stands around it, and the JSON that it holds."""
     if ui_streams.is_data_stream(body):
         return ui_streams.data_stream(body)
     found, decoder, at, begin = list[tuple[str, Any]](), Decoder(), 0, 0
@@ -72,7 +72,7 @@ def chunks(body: str) -> list[tuple[str, Any]]:
         else:
             found.append((body[begin:at], value))
             begin = at
-    return found
+    return [*found[:-1], *((text + body[begin:], value) for text, value in found[-1:])]
 
 
 def stream_faults(body: Any) -> tuple[list[str], int]:

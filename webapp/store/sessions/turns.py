@@ -144,6 +144,15 @@ def find_by_id(db: orm.Session, ident: str, position: int) -> TurnDetail:
     return find(db, sessions.find(db, ident), position)
 
 
+def entry_of(db: orm.Session, turn: Turn) -> Any:
+    """The entry that a turn came in, which stands with the first of its turns."""
+    if turn.source is not None:
+        return turn.source
+    before = (Turn.session_id == turn.session_id, Turn.ordinal < turn.ordinal, Turn.entry == turn.entry)
+    first = sa.select(Turn.source).where(*before, Turn.source.is_not(None))
+    return db.scalar(first.order_by(Turn.ordinal.desc()).limit(1))
+
+
 def is_failed(kind: str, home: str | None, recorded: bool) -> bool:
     """Whether a response failed in production: under its home profile, or as its dump records or its contract says."""
     return kind in MODEL_KINDS and (home == "failed" or recorded)

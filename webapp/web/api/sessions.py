@@ -147,6 +147,9 @@ TURN = record(
     arguments=maybe(one_of(("written", "decoded", "free", "provider"))),
     tool=maybe(TEXT),
     contract=maybe(CONTRACT),
+    stream=maybe(
+        record(chunks=COUNT, read_otherwise=each(record(text=TEXT, calls=many(record(name=TEXT, arguments=TEXT)))))
+    ),
 )
 NEXT_FAILURE = record(url=maybe(TEXT), session=maybe(TEXT), position=maybe(COUNT), reason=maybe(TEXT))
 WRITTEN_DUMP = record(success=FLAG, dump_path=TEXT, entry_count=COUNT)

@@ -32,7 +32,7 @@ from webapp.web.api.shapes import TEXT, ref
 from webapp.web.links import ident as ident_of
 from webapp.web.links import turn_url
 from webapp.web.render import page
-from webapp.web.turns import debugger_query, reports
+from webapp.web.turns import debugger_query, reports, stream_rows
 
 blueprint = Blueprint("turns", __name__)
 
@@ -65,6 +65,7 @@ def show(ident: str, position: int) -> Response:
         misfits=shown_misfits(detail),
         plain=plain(detail.turn),
         texts=texts(detail),
+        stream=stream_rows.rows(detail),
         before=bench_store.before(db.session, session, position),
         after=bench_store.after(db.session, session, position),
         rail=store.rail(db.session, session, first=first, count=2 * RAIL),
@@ -249,6 +250,7 @@ def show_api(ident: str, position: int) -> Response:
         arguments=turn.arguments,
         host=turn.host,
         tokens=_tokens(turn),
+        stream=stream_rows.as_dict(detail),
         tool=turn.agent if turn.kind == "tool_call" else None,
         contract=turn_contract.of_turn(db.session, turn),
         profile=name,

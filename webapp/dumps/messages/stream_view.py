@@ -1,0 +1,134 @@
+"""A streamed answer as it came: its chunks with what each adds, and what the rules of clients make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+from webapp import jsontext
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.client_rules import Reading, readings
+from webapp.dumps.messages.http import body_of, body_text
+from webapp.dumps.messages.pieces import as_json
+from webapp.dumps.messages.streams import Answer, answers, chunks, is_event, wrapped_event
+from webapp.dumps.values import BINARY, as_list, as_object, text
+
+MOST = 4 * 1024 * 1024
+"""code points of a stream"""
+_DEEPEST = 12
+_ADDING = (
+    *("content", "text", "arguments", "partial_json", "delta", "input", "thinking", "reasoning_content", "reasoning"),
+    *("refusal", "inputTextDelta", "response", "v"),
+)
+"""keys under which chunks have what they add"""
+_WHERE = ("index", "output_index", "content_index", "contentBlockIndex", "item_id", "toolCallId", "messageId")
+"""… and those that say to what"""
+_OBJECTS = ("arguments", "args", "input")
+
+
+class Chunk(NamedTuple):
+    """A chunk as it came, what it adds, and which characters of the turn's text those are; None where it adds none."""
+
+    text: str
+    adds: str
+    span: tuple[int, int] | None
+
+
+class StreamView(NamedTuple):
+    """The chunks of the answer that a turn is of, and by rule what clients make of it where that is another thing."""
+
+    chunks: list[Chunk]
+    readings: dict[str, Reading]
+
+
+def stream_view(entry: Any, raw: str) -> StreamView | None:
+    """The stream in an entry that came to `raw`, a text or the arguments of a call; None where it came in no stream."""
+    for texts, events in _streams(entry, _DEEPEST):
+        for answer in answers(events):
+            if (len(answer.events) > 1 or is_event(answer.events[0])) and _says(answer.body, raw):
+                came = (texts[place].strip() for place in answer.places)
+                adds = ("".join(dict.fromkeys(piece for _, piece in _added(event))) for event in answer.events)
+                rows = zip(came, adds, _spans(answer, raw), strict=True)
+                return StreamView([Chunk(*row) for row in rows], _readings(answer, raw))
+    return None
+
+
+def _readings(answer: Answer, raw: str) -> dict[str, Reading]:
+    choices = as_list(as_object(answer.body).get("choices"))
+    choice = next((at for at, choice in enumerate(choices) if _says(choice, raw)), 0)
+    return readings(answer.events, answer.body, choice)
+
+
+def _streams(value: Any, depth: int) -> Iterator[tuple[list[str], list[Any]]]:
+    """The streams in a value, wherever they are in it: each chunk as it came, and as JSON."""
+    if isinstance(value, dict) and (BINARY in value or value.get("encoding") == "base64"):
+        value = body_of({"body": value}) if BINARY in value else body_text(value.get("text"), "base64")
+    if isinstance(value, list) and len(value) > 1 and all(isinstance(item, str) for item in value):
+        value = "".join(value)
+    if isinstance(value, str):
+        whole = json_or_none(value) if value[:1] in ("[", "{") and len(value) <= MOST else None
+        if isinstance(whole, list):
+            yield from _streams(whole, depth - 1)
+        elif not isinstance(whole, dict) and len(value) <= MOST and (found := chunks(value)):
+            yield [text for text, _ in found], [event for _, event in found]
+    elif isinstance(value, list | dict) and depth > 0:
+        if isinstance(value, list) and any(is_event(item) or wrapped_event(item) for item in value):
+            yield [jsontext.dumps(event) for event in value], value
+        for inner in value if isinstance(value, list) else value.values():
+            yield from _streams(inner, depth - 1)
+
+
+def _says(body: Any, raw: str, key: str = "", depth: int = _DEEPEST) -> bool:
+    """Whether a body holds the text, beside what was thought in it, or has it as the arguments of a call."""
+    if isinstance(body, str):
+        written, wanted = body.strip(), raw.strip()
+        return bool(wanted) and (written == wanted or ("</think" in written and written.endswith(wanted)))
+    if not isinstance(body, list | dict) or depth == 0:
+        return False
+    if isinstance(body, dict) and key in _OBJECTS and as_json(body) == raw:
+        return True
+    if isinstance(body, list) and _joined(body, raw.strip()):
+        return True
+    pairs = body.items() if isinstance(body, dict) else ((key, inner) for inner in body)
+    return any(_says(inner, raw, name, depth - 1) for name, inner in pairs)
+
+
+def _joined(blocks: list[Any], wanted: str) -> bool:
+    """Whether texts of several blocks, one behind the other, come to it: adjacent ones are one turn."""
+    texts = [written for block in blocks if (written := text(as_object(block).get("text")))]
+    ends = tuple(written.strip() for written in texts)
+    return len(texts) > 1 and wanted in "".join(texts) and wanted.startswith(ends) and wanted.endswith(ends)
+
+
+def _added(
+    value: Any, where: tuple[Any, ...] = (), key: str = "", depth: int = _DEEPEST
+) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """What an event adds, each piece with the place that it belongs to."""
+    if isinstance(value, str) and value and key in _ADDING:
+        yield (*where, key), value
+    elif isinstance(value, list | dict) and depth > 0:
+        if isinstance(value, dict):
+            where = (*where, *(value[name] for name in _WHERE if isinstance(value.get(name), int | str)))
+        pairs = value.items() if isinstance(value, dict) else ((key, inner) for inner in value)
+        for name, inner in pairs:
+            yield from _added(inner, where, name, depth - 1)
+
+
+def _spans(answer: Answer, raw: str) -> list[tuple[int, int] | None]:
+    """Of each event the characters of `raw` that it adds, where the pieces of one place come to it, or of one key."""
+    spans: list[tuple[int, int] | None] = [None] * len(answer.events)
+    for begins_at in (0, -1):  # of the place: all of it, or its key alone
+        pieces: dict[Any, list[tuple[int, str]]] = {}
+        for at, event in enumerate(answer.events):
+            for where, piece in _added(event):
+                pieces.setdefault(where[begins_at:], []).append((at, piece))
+        wholes = {where: "".join(piece for _, piece in listed) for where, listed in pieces.items()}
+        if holding := [where for where, whole in wholes.items() if raw in whole]:
+            where = max(holding, key=lambda where: len(pieces[where]))
+            ends = accumulate((len(piece) for _, piece in pieces[where]), initial=-wholes[where].index(raw))
+            for (at, _), (low, high) in zip(pieces[where], pairwise(ends), strict=True):
+                if high > 0 and low < len(raw):
+                    spans[at] = (spans[at] or (max(low, 0),))[0], min(high, len(raw))
+            break
+    return spans
