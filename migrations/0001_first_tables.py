@@ -333,6 +333,10 @@ def upgrade() -> None:
         sa.Column("tools", sa.LargeBinary(), nullable=True),
         sa.Column("path", sa.String(length=160), nullable=True),
         sa.Column("tokens", sa.String(length=64), nullable=True),
+        sa.Column("tokens_in", sa.BigInteger(), nullable=True),
+        sa.Column("tokens_out", sa.BigInteger(), nullable=True),
+        sa.Column("cost", sa.Double(), nullable=True),
+        sa.Column("seconds", sa.Double(), nullable=True),
         sa.Column("profile", sa.String(length=255), nullable=False),
         sa.Column("version", sa.String(length=16), nullable=False),
         sa.ForeignKeyConstraint(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -21,7 +22,7 @@ _LONGEST_REMEMBERED = 200
 def init_app(app: Flask) -> None:
     shown = (grouped, ago, exact, visible, filesize, ticks, seconds, dollars, filled)
     app.jinja_env.filters.update({function.__name__: function for function in shown})
-    app.jinja_env.globals.update(plural=plural, in_python=in_python)
+    app.jinja_env.globals.update(plural=plural, in_python=in_python, spent_words=spent_words)
 
 
 def grouped(number: int) -> str:
@@ -62,6 +63,23 @@ def seconds(number: float) -> str:
 def dollars(cost: float) -> str:
     """US dollars to two places that say something: `$1.25`, `$0.0042`."""
     return f"${cost:,.2f}" if cost >= 1 else f"${cost:.2g}" if cost >= 0.0001 else "<$0.0001"
+
+
+def spent_words(spent: Mapping[str, float | None], responses: int) -> str:
+    """`12 tokens in, 340 tokens out (said of 3), $0.12, 5.0 s`; what no response says is left out."""
+    units: dict[str, Callable[[float], str]] = {
+        "tokens_in": lambda count: f"{count:,.0f} tokens in",
+        "tokens_out": lambda count: f"{count:,.0f} tokens out",
+        "cost": dollars,
+        "seconds": seconds,
+    }
+    each = [
+        (said, words(sum_of))
+        for name, words in units.items()
+        if (sum_of := spent[name]) is not None and (said := spent[f"{name}_said"])
+    ]
+    told = [words if said == responses else f"{words} (said of {said:,.0f})" for said, words in each]
+    return ", ".join(told) or "not in this log"
 
 
 def filesize(number: int) -> str:

@@ -42,8 +42,11 @@ def test_groups_are_all_responses_and_their_links_lead_to_them(db: orm.Session) 
 def test_models_have_rates_and_days_come_newest_first(db: orm.Session) -> None:
     models = {one.value: (one.failed.count, one.failed.of) for one in groups(db, Filters(), "model")}
     assert models == {"m1": (2, 3), "m2": (1, 2)}
-    spent = {one.value: (one.tokens, one.cost, one.said) for one in groups(db, Filters(), "model")}
-    assert spent == {"m1": (11 + 12, None, 2), "m2": (None, None, 0)}, "of the failed ones alone; unknown is no zero"
+    spent = {
+        one.value: (one.spent["tokens_out"], one.spent["tokens_out_said"], one.spent["cost"])
+        for one in groups(db, Filters(), "model")
+    }
+    assert spent == {"m1": (11 + 12, 2, None), "m2": (None, 0, None)}, "of the failed ones alone; unknown is no zero"
     assert [one.value for one in groups(db, Filters(), "day")] == ["2026-11-03", "2026-11-02", "2026-11-01"]
     assert [one.value for one in groups(db, Filters(model="m2"), "model")] == ["m2"]
     with pytest.raises(NotGrouped):

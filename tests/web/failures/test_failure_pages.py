@@ -63,6 +63,26 @@ def test_a_row_a_group_with_example_counts_share_and_time(failing: FlaskClient) 
     assert HOSTILE not in page
 
 
+def test_a_group_and_a_model_say_what_failed_responses_cost_and_how_many_say_it(client: FlaskClient, post: Any) -> None:
+    costs = ({"tokens_in": 100, "tokens_out": 40}, {"tokens_out": 2, "cost": 0.25}, {})
+    rows = [
+        {"session_id": "s", "kind": "response", "model": "m", "text": written} | {"recorded_at": at} | cost
+        for written, at, cost in (
+            (GOOD % 1, "2026-11-08T14:00:00Z", {"tokens_out": 900, "cost": 9.0}),
+            (COMMA % 1, "2026-11-08T14:00:30Z", costs[0]),
+            (COMMA % 2, "2026-11-08T14:02:30Z", costs[1]),
+            (COMMA % 3, "2026-11-08T14:02:40Z", costs[2]),
+        )
+    ]
+    assert post("\n".join(map(json.dumps, rows)).encode(), "f.jsonl", home="windlass-strict").status_code == 201
+    (one,) = client.get("/api/failures").get_json()["failures"]
+    sums = {"tokens_in": 100, "tokens_out": 42, "cost": 0.25, "seconds": 160.0}
+    assert one["spent"] == sums | {"tokens_in_said": 1, "tokens_out_said": 2, "cost_said": 1, "seconds_said": 3}
+    words = "100 tokens in (said of 1), 42 tokens out (said of 2), $0.25 (said of 1), 2 min 40 s"
+    assert words in text(client, "/") and words in text(client, group())
+    assert words in text(client, "/responses", by="model")
+
+
 def test_filters_and_time_narrow_it_and_new_shows_what_is_new(failing: FlaskClient) -> None:
     assert "<b>1 kind of failure</b>" in text(failing, "/", until="2026-11-08")
     assert "<b>1 kind of failure</b>, 1 response" in text(failing, "/", since="2026-11-10")

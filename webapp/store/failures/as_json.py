@@ -44,6 +44,7 @@ def group_dict(line: GroupLine) -> dict[str, Any]:
         "new_models": line.new_models,
         "growth": round(line.growth, 3),
         "merged": line.merged,
+        "spent": line.spent,
         "example": example_dict(line.example),
     }
 
@@ -65,7 +66,6 @@ def detail_dict(detail: GroupDetail) -> dict[str, Any]:
         "before": None if detail.before is None else rate_dict(detail.before),
         "after": None if detail.after is None else rate_dict(detail.after),
         "tokens": [{"tokens": tokens, "count": count} for tokens, count in detail.tokens],
-        "spent": detail.spent,
         "readers": [
             {"profile": item.profile, "read": item.read if item.run else None, "run": item.run, "of": detail.looked_at}
             for item in detail.readers

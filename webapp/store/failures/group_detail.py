@@ -26,7 +26,6 @@ from webapp.store.models import (
     FailureOverlay,
     Parse,
     Session,
-    Turn,
 )
 from webapp.store.sessions.facets import top
 from webapp.store.sessions.filters import HOME, Filters
@@ -90,8 +89,6 @@ class GroupDetail:
     tokens: list[tuple[str, int]] = field(default_factory=list)
     readers: list[Reader] = field(default_factory=list)
     looked_at: int = 0
-    spent: dict[str, float | None] = field(default_factory=dict)
-    """tokens and US dollars of its responses, None where no response says it, and how many responses say which"""
 
 
 def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = None) -> GroupDetail:
@@ -120,7 +117,6 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
         tokens=top(_counter(db, here, FailedResponse.tokens), None, MOST_VALUES)[0],
         readers=_readers(db, groups.members(db, here, LOOKED_AT), filters.under),
         looked_at=min(line.count, LOOKED_AT),
-        spent=_spent(db, here),
     )
 
 
@@ -128,17 +124,6 @@ def members(db: orm.Session, key: str, filters: Filters, limit: int | None = Non
     """The turns of all responses of a group under the filters, the newest first."""
     here = scope(db, filters)
     return groups.members(db, here.of(overlay.shown_as(here.changes)(key)), limit)
-
-
-def _spent(db: orm.Session, here: Scope) -> dict[str, float | None]:
-    """What the responses of a group cost, as far as the log says it of them."""
-    of = {"tokens_in": Turn.tokens_in, "tokens_out": Turn.tokens_out, "cost": Turn.cost}
-    sums: list[sa.ColumnElement[Any]] = [sa.func.sum(column).label(name) for name, column in of.items()]
-    sums += [sa.func.count(column).label(f"{name}_said") for name, column in of.items()]
-    query = sa.select(*sums).select_from(FailedResponse).join(Turn, Turn.id == FailedResponse.turn_id)
-    said = db.execute(query.where(*here.where)).one()._mapping
-    plain = {name: None if value is None else float(value) for name, value in said.items()}
-    return {name: value if value is None or name == "cost" else int(value) for name, value in plain.items()}
 
 
 def _counter(db: orm.Session, here: Scope, column: Any) -> Counter[Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from webapp.store.failures.scope import Coverage
+from webapp.store.failures.spent import Spent
 from webapp.store.models import FailureEvent
 
 
@@ -58,6 +59,7 @@ class GroupLine:
     growth: float
     merged: list[str]
     example: Example | None
+    spent: Spent
 
 
 @dataclass(frozen=True, slots=True)

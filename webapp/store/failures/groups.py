@@ -160,6 +160,7 @@ class Lines:
             growth=growth(facts.series),
             merged=sorted(merged for merged in self._merged if merged != key and self._shown(merged) == key),
             example=None,
+            spent=facts.spent,
         )
 
     def _in_window(self, when: int) -> bool:

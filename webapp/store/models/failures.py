@@ -48,6 +48,11 @@ class FailedResponse(Base):
     tools: orm.Mapped[list[str] | None] = orm.mapped_column(ExactJson)
     path: orm.Mapped[str | None] = orm.mapped_column(sa.String(160))
     tokens: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    tokens_in: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    tokens_out: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    cost: orm.Mapped[float | None]
+    seconds: orm.Mapped[float | None]
+    """from when the turn before it was sent; None where the log does not say both times"""
     profile: orm.Mapped[str] = orm.mapped_column(sa.String(255))
     """of the parse that failed; "" where the dump alone says that the response failed"""
     version: orm.Mapped[str] = orm.mapped_column(sa.String(16))

@@ -10,9 +10,10 @@ from sqlalchemy import orm
 
 from webapp.store.db.time_limit import TookTooLong, within
 from webapp.store.failures.rates import Rate, rate
+from webapp.store.failures.spent import Spent, of_row, summed
 from webapp.store.models import Session, Turn, TurnContract
 from webapp.store.sessions import response_query, responses
-from webapp.store.sessions.filters import Filters
+from webapp.store.sessions.filters import HOME, Filters
 
 LIMIT = 5.0
 """seconds"""
@@ -42,10 +43,8 @@ class ResponseGroup:
     failed: Rate
     filters: Filters | None
     microseconds: float | None
-    tokens: int | None
-    cost: float | None
-    said: int
-    """tokens out and US dollars that the failed ones cost, None where no log says it; of how many one does"""
+    spent: Spent
+    """what the failed ones cost"""
 
 
 class NotGrouped(ValueError):
@@ -61,13 +60,8 @@ def groups(db: orm.Session, filters: Filters, by: str) -> list[ResponseGroup]:
     failed = sa.func.sum(sa.case((response_query.failed(), 1), else_=0)).label("failed")
     view = responses.view_of(db, filters)
     took = sa.func.avg(response_query.under.microseconds).label("took")
-    spent = [
-        sa.func.sum(sa.case((response_query.failed(), value))).label(name)
-        for name, value in (("tokens", Turn.tokens_out), ("cost", Turn.cost))
-    ]
-    is_said = sa.and_(response_query.failed(), sa.func.coalesce(Turn.tokens_out, Turn.cost).is_not(None))
-    said = sa.func.sum(sa.case((is_said, 1), else_=0)).label("said")
-    query = query.with_only_columns(column, sa.func.count().label("of"), failed, took, *spent, said)
+    spent = summed(HOME, Turn, response_query.failed())
+    query = query.with_only_columns(column, sa.func.count().label("of"), failed, took, *spent)
     query = query.where(*view.where()).group_by(sa.literal_column("1"))
     order: Any = sa.desc("value" if by == "day" else "of")
     try:
@@ -83,5 +77,4 @@ def _group(filters: Filters, by: str, row: Any) -> ResponseGroup:
     changes: dict[str, Any] = dict.fromkeys(_FILTERED.get(by, ()), name)
     narrowed = replace(filters, **changes) if name is not None and changes else None
     took = None if row.took is None else float(row.took)
-    tokens, cost = None if row.tokens is None else int(row.tokens), None if row.cost is None else float(row.cost)
-    return ResponseGroup(name, rate(name or "", row.failed, row.of), narrowed, took, tokens, cost, int(row.said))
+    return ResponseGroup(name, rate(name or "", row.failed, row.of), narrowed, took, of_row(row))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.contracts import BROKEN
@@ -24,9 +25,21 @@ HOME = "home"
 records of a response"""
 _AT_ONCE = 200
 _INDEX = re.compile(r"\[\d+\]")
+_LOOKED_BACK = 20
+"""turns before a response among which one with a time is looked for"""
+_before = orm.aliased(Turn)
+_sent_before = (
+    sa.select(_before.sent_at)
+    .where(_before.session_id == Turn.session_id, _before.sent_at.is_not(None))
+    .where(_before.position < Turn.position, _before.position >= Turn.position - _LOOKED_BACK)
+    .order_by(_before.position.desc())
+    .limit(1)
+    .scalar_subquery()
+)
 _of_turn = (
     *(Turn.id, Turn.session_id, Turn.model, Turn.agent, Turn.phase, Turn.kind, Turn.sent_at, Turn.tool_calls),
-    *(Turn.recorded_failure, Session.home_profile, Session.happened_at),
+    *(Turn.recorded_failure, Session.home_profile, Session.happened_at, Turn.tokens_in, Turn.tokens_out, Turn.cost),
+    sa.case((Turn.sent_at.is_not(None), _sent_before)).label("sent_before"),
 )
 _of_parse = (Parse.profile, Parse.version, Parse.failure_group, Parse.failure_path, Parse.failure_tokens)
 _here = (Turn.session_id.in_(sa.bindparam("ids", expanding=True)), Session.deleted_at.is_(None))
@@ -118,5 +131,7 @@ def _of(row: Any) -> dict[str, Any]:
     """What a response has under any profile; when it was sent, else when its session was."""
     tools = list(dict.fromkeys(tools_of(row))) if row.tool_calls or row.kind == "tool_call" else []
     names = {"model": row.model, "agent": row.agent, "phase": row.phase, "tools": tools or None}
+    waited = None if row.sent_before is None else max(0.0, (row.sent_at - row.sent_before).total_seconds())
+    names |= {"tokens_in": row.tokens_in, "tokens_out": row.tokens_out, "cost": row.cost, "seconds": waited}
     at = microseconds(row.sent_at or row.happened_at)
     return {"turn_id": row.id, "session_id": row.session_id, "at": at, **names}

@@ -184,6 +184,7 @@ GROUP = record(
     growth=NUMBER,
     merged=many(TEXT),
     example=maybe(EXAMPLE),
+    spent=each(maybe(NUMBER)),
 )
 GROUP_PAGE = record(
     failures=many(ref("FailureGroup")),
@@ -210,7 +211,6 @@ GROUP_DETAIL = record(
     **dict.fromkeys(("models", "versions"), many(ref("Rate"))),
     **dict.fromkeys(("before", "after"), maybe(ref("Rate"))),
     tokens=many(record(tokens=TEXT, count=COUNT)),
-    spent=each(maybe({"type": "number"})),
     readers=many(record(profile=TEXT, read=maybe(COUNT), run=COUNT, of=COUNT)),
     changes=many(_CHANGE),
     history=many({"type": "object"}),
