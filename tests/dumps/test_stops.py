@@ -20,7 +20,33 @@ from webapp.dumps.messages.streams import assembled
         *(("tool_use", "tool_call"), ("MAX_TOKENS", "length"), ("max_tokens", "length"), ("SAFETY", "filtered")),
         *(("content-filter", "filtered"), ("refusal", "refused"), ("MALFORMED_FUNCTION_CALL", "malformed")),
         *(("model_context_window_exceeded", "context"), ("pause_turn", "paused"), ("error", "error")),
-        *(("FinishReason.MAX_TOKENS", "length"), ("made up", "other")),
+        *(("FinishReason.MAX_TOKENS", "length"), ("made up", "other"), ("<FinishReason.STOP: 'STOP'>", "complete")),
+        # all of Google's, Amazon's, Cohere's, DeepSeek's, xAI's and vLLM's that those above are not
+        *(("RECITATION", "filtered"), ("LANGUAGE", "filtered"), ("OTHER", "other"), ("BLOCKLIST", "filtered")),
+        *(
+            ("PROHIBITED_CONTENT", "filtered"),
+            ("SPII", "filtered"),
+            ("IMAGE_SAFETY", "filtered"),
+            ("NO_IMAGE", "other"),
+        ),
+        *(("UNEXPECTED_TOOL_CALL", "malformed"), ("TOO_MANY_TOOL_CALLS", "error"), ("MALFORMED_RESPONSE", "malformed")),
+        *(("IMAGE_PROHIBITED_CONTENT", "filtered"), ("IMAGE_RECITATION", "filtered"), ("IMAGE_OTHER", "other")),
+        *(
+            ("MISSING_THOUGHT_SIGNATURE", "error"),
+            ("guardrail_intervened", "filtered"),
+            ("content_filtered", "filtered"),
+        ),
+        *(("malformed_model_output", "malformed"), ("malformed_tool_use", "malformed"), ("stop_sequence", "complete")),
+        *(
+            ("FINISH", "complete"),
+            ("CONTENT_FILTERED", "filtered"),
+            ("COMPLETE", "complete"),
+            ("ERROR_TOXIC", "filtered"),
+        ),
+        *(("ERROR_LIMIT", "context"), ("USER_CANCEL", "error"), ("TIMEOUT", "error"), ("MaxTokens", "length")),
+        *(("insufficient_system_resource", "error"), ("model_length", "length"), ("abort", "error"), ("…", "other")),
+        *(("REASON_MAX_CONTEXT", "context"), ("REASON_TOOL_CALLS", "tool_call"), ("eos_token", "complete")),
+        *(("max_output_tokens", "length"), ("max_prompt_tokens", "context"), ("compaction", "paused")),
     ],
 )
 def test_a_word_has_a_reason(word: str, reason: str) -> None:
@@ -29,7 +55,9 @@ def test_a_word_has_a_reason(word: str, reason: str) -> None:
 
 def test_no_word_means_two_reasons() -> None:
     words = [word for each in REASONS.values() for word in each]
-    assert len(words) == len(set(words)) and [stop(word) for word in ("", "null", None, 3)] == [None] * 4
+    assert len(words) == len(set(words))
+    assert {stop(word) for word in ("", "null", None, True, 0, "FINISH_REASON_UNSPECIFIED", "in_progress")} == {None}
+    assert [stop(number) for number in (2, 7)] == [("length", "MAX_TOKENS"), ("other", "7")]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +77,13 @@ def test_no_word_means_two_reasons() -> None:
         ({"stop_reason": "max_tokens"}, ("length", "max_tokens")),
         ({"output": {"message": {}}, "stopReason": "guardrail_intervened"}, ("filtered", "guardrail_intervened")),
         ({"done": True, "done_reason": "length"}, ("length", "length")),
+        ({"results": [{"outputText": "a", "completionReason": "LENGTH"}]}, ("length", "LENGTH")),
+        (
+            {"choices": [{"finish_reason": "stop", "native_finish_reason": "MALFORMED_FUNCTION_CALL"}]},
+            ("malformed", "MALFORMED_FUNCTION_CALL"),
+        ),
+        ({"choices": [{"finish_reason": "stop", "native_finish_reason": "completed"}]}, ("complete", "stop")),
+        ({"choices": [{"finish_reason": {"type": "abort", "message": "gone"}}]}, ("error", "abort")),
         ({"status": "completed"}, None),
         ({"choices": []}, None),
     ],

@@ -11,53 +11,62 @@ from webapp.dumps.records import Stop
 from webapp.dumps.values import as_list, as_object, text
 
 REASONS = {
-    "complete": ("stop", "end_turn", "stop_sequence", "completed", "complete", "eos", "eos_token", "end", "finished"),
-    "tool_call": (
-        *("tool_calls", "tool_call", "tool_use", "tool-calls", "function_call", "tool_use_requested", "tooluse"),
-        "tool-use",
-        "function_calls",
+    "complete": (
+        *("stop", "end_turn", "stop_sequence", "completed", "complete", "eos", "eos_token", "end", "finished"),
+        *("finish", "stop_criteria_met", "endoftext", "end_of_text", "eot"),
     ),
+    "tool_call": ("tool_calls", "tool_call", "tool_use", "function_call", "function_calls", "tool_use_requested"),
     "length": (
-        *("length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "maxtokens"),
+        *("length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "max_len"),
         *("max_completion_tokens", "max_new_tokens", "incomplete_length", "error_max_tokens"),
     ),
     "filtered": (
-        *("content_filter", "content-filter", "safety", "recitation", "blocklist", "prohibited_content", "spii"),
-        *(
-            "guardrail_intervened",
-            "content_filtered",
-            "image_safety",
-            "language",
-            "error_toxic",
-            "filtered",
-            "model_armor",
-        ),
+        *("content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii", "guardrail_intervened"),
+        *("content_filtered", "image_safety", "image_prohibited_content", "image_recitation", "language"),
+        *("error_toxic", "filtered", "model_armor", "jailbreak"),
     ),
     "refused": ("refusal", "refused"),
     "malformed": (
         *("malformed_function_call", "malformed_tool_use", "malformed_model_output", "unexpected_tool_call"),
-        *("invalid_tool_call", "malformed_response"),
+        *("invalid_tool_call", "malformed_response", "malformed_tool_call"),
     ),
-    "context": ("model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"),
-    "paused": ("pause_turn", "paused"),
-    "error": ("error", "failed", "cancelled", "canceled", "aborted", "abort"),
+    "context": (
+        *("model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded", "max_context"),
+        *("max_prompt_tokens", "error_limit"),
+    ),
+    "paused": ("pause_turn", "paused", "compaction"),
+    "error": (
+        *("error", "failed", "cancelled", "canceled", "aborted", "abort", "user_cancel", "client_cancelled", "timeout"),
+        *("time_limit", "insufficient_system_resource", "too_many_tool_calls", "missing_thought_signature"),
+    ),
 }
-"""each reason with the providers' words for it, in lower case"""
-_BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
-_NOTHING = ("", "null", "none", "unspecified", "finish_reason_unspecified", "in_progress", "queued")
-_KEYS = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
-_REASONS = ("response", "message", "output", "choices", "candidates", "response_metadata", "kwargs", "data")
+"""each reason with the providers' words for it, however they write them: `max_tokens`, `MaxTokens`, `MAX_TOKENS`"""
+_LETTERS = re.compile(r"[^a-z]")
+_BY_WORD = {_LETTERS.sub("", word): reason for reason, words in REASONS.items() for word in words}
+_NOTHING = ("null", "none", "unspecified", "inprogress", "queued", "notfinished")
+_NUMBERED = {1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION"}
+"""Google's, in what its library makes of an answer; of others the numbers differ by API"""
+_KEYS = (
+    *("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason", "completionReason"),
+    *("native_finish_reason", "stop_type"),
+)
+_REASONS = ("response", "message", "output", "choices", "candidates", "results", "response_metadata", "kwargs", "data")
+_MORE = ("filtered", "refused", "malformed", "context")
+"""what OpenRouter's own word hides at times, and the provider's says"""
 _DEPTH = 5
 
 
 def stop(word: Any) -> Stop | None:
     """The reason that a provider's word means; None for a word that says nothing."""
-    if isinstance(word, dict):  # Vercel's newer SDK has both words
-        word = word.get("raw") or word.get("unified")
-    if not isinstance(word, str) or word.lower() in _NOTHING:
+    if isinstance(word, dict):  # Vercel's newer SDK has both words, SGLang a type
+        word = word.get("raw") or word.get("unified") or word.get("type")
+    if isinstance(word, int) and not isinstance(word, bool):
+        word = _NUMBERED.get(word, str(word) if word else None)
+    if not isinstance(word, str) or not word.strip():
         return None
-    plain = word.lower().removeprefix("finish_reason_").rpartition(".")[2]
-    return Stop(_BY_WORD.get(plain) or _BY_WORD.get(plain.replace("-", "_"), "other"), word)
+    bare = word.rpartition(".")[2].partition(":")[0].lower()  # Python prints <FinishReason.STOP: 'STOP'>
+    plain = _LETTERS.sub("", bare).removeprefix("finishreason").removeprefix("reason")
+    return None if plain in _NOTHING else Stop(_BY_WORD.get(plain, "other"), word)
 
 
 def stop_of(value: Any, depth: int = _DEPTH) -> Stop | None:
@@ -68,6 +77,9 @@ def stop_of(value: Any, depth: int = _DEPTH) -> Stop | None:
         return None
     for key in _KEYS:
         if found := stop(value.get(key)):
+            native = stop(value.get("native_finish_reason"))
+            if found.reason == "complete" and native and native.reason in _MORE:
+                return native
             refused = as_object(value.get("message")).get("refusal") or value.get("refusal")
             return Stop("refused", found.said) if found.reason == "complete" and text(refused) else found
     if found := stop(as_object(value.get("incomplete_details")).get("reason")):
