@@ -148,3 +148,18 @@ def test_each_step_of_a_message_says_why_it_stopped(tmp_path: Path) -> None:
     turns = [turn for turn in read(tmp_path / "a.json", "a.json") if isinstance(turn, Turn) and turn.kind != "event"]
     words = ("response", "tool-calls"), ("tool_call", "tool-calls"), ("tool_result", None), ("response", "length")
     assert tuple((turn.kind, turn.stop and turn.stop.said) for turn in turns) == words
+
+
+def test_a_span_whose_answer_is_empty_says_why_it_stopped(tmp_path: Path) -> None:
+    def span(**values: Any) -> list[Turn]:
+        listed = [{"key": key.replace("__", "."), "value": {"stringValue": value}} for key, value in values.items()]
+        one = {"traceId": "a" * 32, "spanId": "b" * 16, "name": "chat", "attributes": listed}
+        path = tmp_path / "spans.json"
+        path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [one]}]}]}))
+        return [turn for turn in read(path, "spans.json") if isinstance(turn, Turn)]
+
+    about = {"gen_ai__operation__name": "chat", "gen_ai__response__finish_reasons": '["tool_calls"]'}
+    silent = json.dumps([{"role": "assistant", "parts": [], "finish_reason": "tool_calls"}])
+    (turn,) = span(**about, gen_ai__output__messages=silent)
+    assert (turn.kind, turn.raw, turn.stop) == ("response", None, ("tool_call", "tool_calls"))
+    assert [turn.kind for turn in span(**about)] == ["event"], "where messages are not recorded, nobody knows"

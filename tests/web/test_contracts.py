@@ -31,7 +31,7 @@ def test_the_page_marks_what_does_not_fit(client: FlaskClient, broken: str) -> N
     kept = client.get(f"/sessions/{broken}/turns/2").get_data(as_text=True)
     assert "It fits what its request declares." in kept and " range" not in kept
     assert "reads one value. <span" in " ".join(kept.split())
-    assert "Cut off at the token limit (<code>length</code>), and JSON by chance." in kept
+    assert "Cut off at the token limit (<code>length</code>), and complete by chance." in kept
 
 
 def test_a_call_without_a_declaration_is_shown_beside_those_that_worked(

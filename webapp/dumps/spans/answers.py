@@ -95,6 +95,8 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
     conversation.model = attributes.text(*_MODELS)
     agent = attributes.text(*_AGENTS)
     answers = [(changed(turn, stop=turn.stop or span_stop(span)), path) for turn, path in _answers(span, conversation)]
+    if not answers and _is_silent(attributes) and (why := span_stop(span)):
+        answers = turns_of([], "assistant", conversation, stop=why)
     answers = each_with(answers, host=span_host(span)) if answers else answers
     if is_outer(span):  # it names the model as it was asked for, the inner one as it answered
         answers = [(changed(turn, model=None), path) for turn, path in answers]
@@ -121,6 +123,13 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
 def _is_call(attributes: Attributes) -> bool:
     """Whether the span is a call of a model, whose tokens nobody else counts: its messages were not recorded."""
     return attributes.first("gen_ai.operation.name") in ("chat", "text_completion", "generate_content")
+
+
+def _is_silent(attributes: Attributes) -> bool:
+    """Whether the messages that the model answered are logged, and hold nothing."""
+    messages = parsed(attributes.first("gen_ai.output.messages"))
+    said = [message.get("parts", message.get("content")) for message in as_list(messages) if isinstance(message, dict)]
+    return bool(said) and not any(said)
 
 
 def _names_answer(attributes: Attributes, is_failed: bool) -> bool:

@@ -35,7 +35,7 @@ def stop_words(db: orm.Session, turn: Turn) -> str | None:
         cap = f"its cap, {turn.tokens_out:,}" if turn.tokens_out else "its cap"
         return f"the answer has exactly as many tokens as {cap}, and the log says `{said.said}`"
     if turn.stop == "length" and _is_json(turn.raw):
-        return f"{words} (`{turn.stop_said}`), and JSON by chance"
+        return f"{words} (`{turn.stop_said}`), and complete by chance"
     return words and f"{words} (`{turn.stop_said}`)"
 
 
