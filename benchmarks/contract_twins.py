@@ -55,7 +55,7 @@ def kept_turns(folder: Path) -> list[Turn]:
 def mismatched(turn: Turn, chance: random.Random) -> Turn:
     """The turn with another type, a member less, or one too many, where jsonschema says that it does not fit."""
     value, schema = json.loads(turn.raw or ""), schema_of(turn)
-    broken = [{key: inner for key, inner in value.items() if key != left_out} for left_out in value]
+    broken: list[Any] = [{key: inner for key, inner in value.items() if key != left_out} for left_out in value]
     broken += [value | {key: other} for key in schema["properties"] for other in OTHER_VALUES]
     broken += [value | {"unknown": 1}, [value], "a text"]
     validator = validator_for(schema)(schema)

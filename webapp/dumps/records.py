@@ -41,7 +41,7 @@ class TooLarge(BadDump):
 
 
 class Stop(NamedTuple):
-    """Why a model stopped: `reason` is a word of this program (`messages.stops`), `said` the log's own."""
+    """Why a model stopped: `reason` is a word of this program (`messages.beside`), `said` the log's own."""
 
     reason: str
     said: str

@@ -7,14 +7,17 @@ from typing import Any
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Source
 from webapp.dumps.documents import Place, as_lines
+from webapp.dumps.messages.beside import hosts_of
 from webapp.dumps.messages.bodies import answer, exchange
+from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.repetition import noted_answers
 from webapp.dumps.messages.streams import assembled, ends_early, is_event, stream_faults, wrapped_event
 from webapp.dumps.messages.turns import unplaced
 from webapp.dumps.messages.ui_streams import is_data_stream
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, entries_of
 from webapp.dumps.source import Cut, too_long
-from webapp.dumps.values import first_text
+from webapp.dumps.values import as_object, first_text
 
 _FIELD = re.compile(r"(?:data|event|id|retry)?:")
 _HTTP = re.compile(r"\AHTTP/[\d.]+ \d+[^\n]*\n(?:[\w-]+:[^\n]*\n)*\s*")
@@ -67,11 +70,13 @@ class SseText(Format):
             return exchange(None, entry, (), (), conversation)
         stream = str(entry.get("stream") or "")
         body = assembled(stream)
-        conversation.model = (
-            first_text(body[0] if isinstance(body, list) and body else body, "model", "modelVersion", "model_version")
-            or conversation.model
-        )
-        turns = unplaced(answer(body, (), conversation)) if body is not None else []
+        first = body[0] if isinstance(body, list) and body else body
+        conversation.model = first_text(first, "model", "modelVersion", "model_version") or conversation.model
+        conversation.hosts = hosts_of(first)
+        repeats_request = as_object(first).get("object") == "response"  # Responses tell what they were asked for
+        conversation.declares(declared_in(first) if repeats_request else None)
+        answers = [] if body is None else answer(body, (), conversation)
+        turns = unplaced(noted_answers(answers, conversation))
         errors, damaged = stream_faults(stream)
         if damaged:
             conversation.notes.append(f"{damaged} lines of the stream are cut or damaged; the others were read")

@@ -18,10 +18,13 @@ _OUT = (
 )
 
 _THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count", "thoughts")
-_REASONING = ("reasoning_tokens", "reasoningTokens", "thinking_tokens", "reasoning_output_tokens", "reasoning")
+_REASONING = (
+    *("reasoning_tokens", "reasoningTokens", "thinking_tokens", "reasoning_output_tokens", "reasoning"),
+    "completion_reasoning_tokens",
+)
 _DETAILS = (
     *("completion_tokens_details", "output_tokens_details", "outputTokenDetails", "output_token_details"),
-    *("completionTokensDetails", "outputTokensDetails"),
+    *("completionTokensDetails", "outputTokensDetails", "details"),
 )
 
 PlacedTurn = tuple[Turn, Path | None]
