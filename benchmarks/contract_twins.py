@@ -48,7 +48,8 @@ def state(turn: Turn) -> str | None:
 def kept_turns(folder: Path) -> list[Turn]:
     """The real calls and answers that keep a schema of their own request, of objects with members."""
     every = [turn for _, turns in list(sessions(folder)) for turn in turns if turn.written_by_model and turn.declared]
-    kept = [turn for turn in every if schema_of(turn).get("properties") and state(turn) == "kept"]
+    typed = [turn for turn in every if schema_of(turn).get("type") == "object"]  # Google's types jsonschema cannot read
+    kept = [turn for turn in typed if schema_of(turn).get("properties") and state(turn) == "kept"]
     return [turn for turn in kept if isinstance(json.loads(turn.raw or ""), dict)]
 
 
@@ -107,9 +108,10 @@ def measured(name: str, pool: list[Turn], twins: int) -> tuple[float, float]:
     """Precision and recall of a state over so many twins."""
     chance, hits, alarms = random.Random(name), 0, 0
     _, fault, mended = FAULTS[name]
-    calls = [turn for turn in pool if turn.kind == "tool_call" or name != "unknown_name"]
+    if name == "unknown_name":  # where the request chooses the tool, another one breaks that instead
+        pool = [turn for turn in pool if turn.kind == "tool_call" and "tool_choice" not in (turn.declared or {})]
     for _ in range(twins):
-        turn = chance.choice(calls)
+        turn = chance.choice(pool)
         hits += state(fault(turn, chance)) == name
         other = chance.choice((mismatched, no_json)) if name == "kept" else mended
         alarms += state(other(turn, chance)) == name
