@@ -45,7 +45,11 @@ def templates() -> bytes:
             text = next(failures).raw if chance.random() < 0.08 else '{"tool": "run", "arguments": {"n": 1}}'
             when = BEGAN + timedelta(minutes=30 * number + turn)
             about = {"session_id": f"s{number}", "kind": "response", "recorded_at": when.isoformat()}
-            rows.append(about | {"text": text, "model": f"m{chance.randrange(12)}", "phase": f"p{turn % 4}"})
+            rows.append(
+                about
+                | {"text": text, "model": f"m{chance.randrange(12)}", "phase": f"p{turn % 4}"}
+                | {"tokens_out": turn, "cost": 0.01}
+            )
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
@@ -58,7 +62,7 @@ def fill(settings: Settings, responses: int) -> sa.Engine:
         first, last = connection.execute(sa.text("SELECT min(id), max(id) FROM session")).one()
         span = last - first + 1
         for number in range(1, responses // (SESSIONS * TURNS)):
-            for table, key in (("session", None), ("turn", "id"), ("parse", "turn_id")):
+            for table, key in (("session", None), ("turn", "id"), ("parse", "turn_id"), ("failed_response", "turn_id")):
                 connection.exec_driver_sql(copying(table, key, number, span))
     return engine
 
@@ -71,6 +75,8 @@ def copying(table: str, key: str | None, number: int, span: int) -> str:
         shifted = {key: f"{key} + {by * TURNS_A_SESSION}", "session_id": f"session_id + {by}"}
     for name in _TIMES.get(table, ()):
         shifted[name] = f"strftime('%Y-%m-%d %H:%M:%f000', {name}, '{later}')"
+    if table == "failed_response":
+        shifted["at"] = f'"at" + {number * SESSIONS // 2 * 3_600_000_000}'
     names = [column.name for column in Base.metadata.tables[table].c if (table, column.name) != ("parse", "id")]
     if table == "session":
         shifted["key"] = f"'c{number}x' || id"
