@@ -21,7 +21,7 @@ def schema(chance: random.Random, depth: int = 0) -> Any:
         return chance.choice(LEAVES)
     if kind < 0.65:
         keys = chance.sample(KEYS, chance.randint(0, 4))
-        made = {"type": "object", "properties": {key: schema(chance, depth + 1) for key in keys}}
+        made: dict[str, Any] = {"type": "object", "properties": {key: schema(chance, depth + 1) for key in keys}}
         made["required"] = chance.sample(keys, chance.randint(0, len(keys)))
         made["additionalProperties"] = chance.choice([False, True, schema(chance, depth + 1)])
         return made

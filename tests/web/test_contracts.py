@@ -86,16 +86,6 @@ def test_the_api_tells_the_contract(client: FlaskClient, broken: str) -> None:
     assert client.get(f"/api/session/{broken}/turns/0").get_json()["contract"] is None
 
 
-@pytest.mark.parametrize(
-    ("state", "positions"), [("broken", [1]), ("schema_mismatch", [1]), ("kept", [2]), ("not_declared", [])]
-)
-def test_the_lists_are_filtered_by_state(client: FlaskClient, broken: str, state: str, positions: list[int]) -> None:
-    responses = client.get(f"/api/responses?contract={state}").get_json()
-    assert [one["position"] for one in responses["responses"]] == positions
-    sessions = client.get(f"/api/sessions?contract={state}").get_json()
-    assert sessions["total"] == bool(positions)
-
-
 def test_the_lists_are_filtered_by_host(client: FlaskClient, broken: str) -> None:
     responses = client.get("/api/responses?host=DeepInfra").get_json()["responses"]
     assert [(one["position"], one["contract"], one["failed"], one["rescued"]) for one in responses] == [
@@ -115,12 +105,5 @@ def test_the_model_card_counts_calls_by_model_and_host(client: FlaskClient, brok
     assert 'id="model-card"' not in client.get("/responses?by=contract&model=nobody").get_data(as_text=True)
 
 
-def test_the_states_are_a_facet_and_others_are_refused(client: FlaskClient, broken: str) -> None:
-    facets = client.get("/api/sessions").get_json()["facets"]
-    assert facets["contract"] == {"broken": 1, "kept": 1, "schema_mismatch": 1}
-    assert (
-        client.get("/sessions?contract=broken").status_code
-        == client.get("/responses?contract=broken").status_code
-        == 200
-    )
+def test_other_states_are_refused(client: FlaskClient) -> None:
     assert client.get("/api/sessions?contract=bad").status_code == 400

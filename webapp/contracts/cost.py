@@ -22,21 +22,18 @@ MOST_SEARCHED = 1_000_000
 """patterns times characters: the linear engine, too, takes a microsecond for each at worst"""
 MOST_NODES, DEEPEST = 10_000, 200
 """objects and lists of a schema, and their nesting"""
-_DEEPEST_VALUE = 500
+_DEEPEST_VALUE, _LONGEST_WAY = 500, 150
+"""levels of a value, and schemas that lead to each other"""
 _SHORT = 1_000
 """characters, in which nothing is nested deeper"""
-_LONGEST_WAY = 150
-"""schemas that lead to each other"""
 _COMPARED = 16
 """items that are compared in the time that a schema takes to look at one"""
-_HERE_LISTS = ("allOf", "anyOf", "oneOf")
-_HERE = ("not", "if", "then", "else")
-_HERE_MAPS = ("dependentSchemas", "dependencies")
 _BELOW = (
     *("additionalProperties", "unevaluatedProperties", "items", "additionalItems", "unevaluatedItems", "contains"),
     "propertyNames",  # one for each value
 )
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_ANCHORS = ("$anchor", "$dynamicAnchor")
 
 
 class NotChecked(Exception):
@@ -55,11 +52,7 @@ class Cost:
         self._walking: set[tuple[int, int]] = set()
         self._measure()
         self._looks(schema, 0)
-
-    @property
-    def most_told(self) -> int:
-        """visits for which every place that does not fit may be looked for"""
-        return MOST_TOLD_BY_REFERENCE if self._has_references else MOST_TOLD
+        self.most_told = MOST_TOLD_BY_REFERENCE if self._has_references else MOST_TOLD
 
     def visits(self, value: Any, length: int) -> int:
         """How often schemas look at the value, a text of so many characters, and what is in it, at most."""
@@ -80,9 +73,12 @@ class Cost:
         level = [self.root]
         for _ in range(DEEPEST):
             self.size += len(level)
-            for node in level:
-                if isinstance(node, dict):
-                    self._note(node)
+            for node in (value for value in level if isinstance(value, dict)):
+                self.patterns += ("pattern" in node) + len(_mapped(node.get("patternProperties")))
+                self._has_references |= any(name in node for name in _REFERENCES)
+                self._compares |= node.get("uniqueItems") is True
+                for name in filter(node.__contains__, _ANCHORS):
+                    self._anchors.setdefault(str(node[name]), []).append(node)
             if self.size > MOST_NODES:
                 raise NotChecked(f"the schema holds more than {MOST_NODES:,} values")
             if self.patterns > MOST_PATTERNS:
@@ -91,14 +87,6 @@ class Cost:
             if not level:
                 return
         raise NotChecked(f"the schema is nested more than {DEEPEST} levels deep")
-
-    def _note(self, node: dict[str, Any]) -> None:
-        self.patterns += ("pattern" in node) + len(_mapped(node.get("patternProperties")))
-        self._has_references |= any(name in node for name in _REFERENCES)
-        self._compares |= node.get("uniqueItems") is True
-        for name in ("$anchor", "$dynamicAnchor"):
-            if isinstance(node.get(name), str):
-                self._anchors.setdefault(node[name], []).append(node)
 
     def _looks(self, node: Any, depth: int) -> int:
         """How many schemas look at a value that stands so many steps below what `node` looks at."""
@@ -124,12 +112,11 @@ class Cost:
         """The schemas that look at the same value."""
         if isinstance(node.get("$id"), str) and node is not self.root:
             raise NotChecked("it holds documents with addresses of their own")
-        for name in _HERE_LISTS:
+        for name in ("allOf", "anyOf", "oneOf"):
             yield from _listed(node.get(name))
-        for name in _HERE:
-            if isinstance(node.get(name), dict):
-                yield node[name]
-        for name in _HERE_MAPS:
+        for name in ("not", "if", "then", "else"):
+            yield from _mapped({name: node.get(name)})
+        for name in ("dependentSchemas", "dependencies"):
             yield from _mapped(node.get(name))
         for name in _REFERENCES:
             if isinstance(node.get(name), str):
@@ -173,12 +160,11 @@ def _inside(level: list[Any]) -> list[Any]:
 
 def _written(node: dict[str, Any]) -> int:
     """What is compared with a value: names that must be there one by one, constants with all that is in them."""
-    maps = (_mapped(node.get(name), list) for name in ("dependentRequired", "dependencies"))
-    names = sum(len(one) for one in (_listed(node.get("required")), *(names for each in maps for names in each)))
+    maps = [names for name in ("dependentRequired", "dependencies") for names in _mapped(node.get(name), list)]
     count, level = 0, [node.get("enum"), node.get("const")]
     while level := _inside(level):
         count += len(level)
-    return names + count // 8
+    return len(_inside([node.get("required"), *maps])) + count // 8
 
 
 def _listed(value: Any) -> list[Any]:

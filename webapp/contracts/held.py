@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from webapp.contracts.contract import Contract, Declaration, Mismatch, State
 from webapp.contracts.cost import NotChecked
 from webapp.contracts.schemas import compiled
-from webapp.contracts.shapes import mismatch_words, nearest, path_text
+from webapp.contracts.shapes import json_words, mismatch_words, nearest, path_text
 
 MOST = 20
 """mismatches of a response that are told"""
@@ -36,18 +36,12 @@ Span = tuple[int, int]
 class ModelTurn(Protocol):
     """What is asked of a turn: `webapp.dumps.Turn` has it, and so has a stored one."""
 
-    @property
-    def kind(self) -> str: ...
-    @property
-    def raw(self) -> str | None: ...
-    @property
-    def agent(self) -> str | None: ...
-    @property
-    def declared(self) -> dict[str, Any] | None: ...
-    @property
-    def stop(self) -> tuple[str, str] | None: ...
-    @property
-    def arguments(self) -> str | None: ...
+    kind: Any
+    raw: str | None
+    agent: str | None
+    declared: dict[str, Any] | None
+    stop: Any
+    arguments: Any
 
 
 class Holder:
@@ -177,7 +171,7 @@ def _read(raw: str) -> tuple[Any, Mismatch | None]:
         span: Span | None = (min(error.pos, len(raw) - 1), min(error.pos + 1, len(raw)))
         if error.pos < 0:
             span = next((match.span() for match in _CONSTANT.finditer(raw) if match[1]), None)
-        return None, Mismatch("$", "json", error.msg, span)
+        return None, Mismatch("$", "json", json_words(raw, error), span)
     except RecursionError:
         raise NotChecked("nested too deep to read") from None
     except ValueError as error:  # a number of more digits than Python reads

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -16,13 +15,7 @@ from webapp.contracts.cost import MOST_SEARCHED, MOST_TOLD_CHARACTERS, MOST_VISI
 
 MOST_ERRORS = 1_000
 """of one response that are counted"""
-_DRAFTS = {
-    "draft-04": "Draft4Validator",
-    "draft-06": "Draft6Validator",
-    "draft-07": "Draft7Validator",
-    "2019-09": "Draft201909Validator",
-    "2020-12": "Draft202012Validator",
-}
+_DRAFTS = {"draft-04": "4", "draft-06": "6", "draft-07": "7", "2019-09": "201909", "2020-12": "202012"}
 _LARGEST_PATTERNS, _LARGEST_CACHE = 2_000_000, 500_000
 """bytes of a schema's compiled patterns, and of what the search of one keeps"""
 _MOST_STEPS = 20_000
@@ -30,8 +23,6 @@ _MOST_STEPS = 20_000
 _NO_ANSWERS = ("BacktrackLimitExceeded", "RegexEngineFailure")
 _ANNOTATIONS = ("contentEncoding", "contentMediaType", "format")
 """keywords that describe and do not demand"""
-
-
 _TYPES = {kind.upper(): kind for kind in ("string", "number", "integer", "boolean", "array", "object", "null")}
 _SIZES = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
 _VALUES = ("const", "default", "enum", "example", "examples")
@@ -62,14 +53,13 @@ class Schema:
                 return []
             if visits > self._cost.most_told or visits * length > MOST_TOLD_CHARACTERS:
                 return None
-            return _in_time(list(itertools.islice(self._demanded(value), MOST_ERRORS)))
-        except UnicodeEncodeError:
-            return self.errors(_encodable(value), length)
+            every = self._validator.iter_errors(value)
+            demanded = (error for error in every if error.kind.name not in _ANNOTATIONS)
+            return _in_time(list(itertools.islice(demanded, MOST_ERRORS)))
+        except UnicodeEncodeError:  # lone surrogates, which the validator cannot take
+            return self.errors(json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")), length)
         except ValueError as reason:
             raise NotChecked(_words(reason)) from None
-
-    def _demanded(self, value: Any) -> Iterator[Any]:
-        return (error for error in self._validator.iter_errors(value) if error.kind.name not in _ANNOTATIONS)
 
 
 @lru_cache(maxsize=128)
@@ -132,11 +122,10 @@ def _compiled(schema: Any, largest: int) -> Any:
     if isinstance(schema, dict):
         named = next((kind for draft, kind in _DRAFTS.items() if draft in str(schema.get("$schema"))), None)
         schema = {key: value for key, value in schema.items() if key != "$schema"}
-    kinds = ("Draft202012Validator", "Draft7Validator", "Draft4Validator")
-    tries = itertools.product((linear, stepping), (named,) if named else kinds)  # what names no draft may be of any
+    tries = itertools.product((linear, stepping), (named,) if named else ("202012", "7", "4"))  # unnamed, it may be any
     for options, kind in tries:
         try:
-            make = getattr(jsonschema_rs, kind)
+            make = getattr(jsonschema_rs, f"Draft{kind}Validator")
             return make(schema, offline=True, validate_formats=False, pattern_options=options)
         except ValueError as reason:
             refused = refused or _words(reason)
@@ -162,8 +151,3 @@ def _words(reason: ValueError) -> str:
     if "Recursion limit" in first:
         return "nested too deep"
     return f"the schema does not compile: {first}"
-
-
-def _encodable(value: Any) -> Any:
-    """The value with lone surrogates, which the validator cannot take, as replacement characters."""
-    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))

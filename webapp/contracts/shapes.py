@@ -68,15 +68,28 @@ def _spelled_like(name: str, names: Iterable[Any]) -> str | None:
     return next((one for one in names if isinstance(one, str) and _letters(one) == _letters(name)), None)
 
 
+def json_words(raw: str, error: json.JSONDecodeError) -> str:
+    """Why a text that may hold JSON is none."""
+    if raw.lstrip().startswith("```"):
+        return "it stands in a Markdown fence"
+    if error.msg == "Extra data":
+        return "more stands behind the first value"
+    is_prose = error.msg == "Expecting value" and not raw[: error.pos].strip() and raw[error.pos :].strip()
+    return "it begins with other text" if is_prose else error.msg
+
+
 def mismatch_words(error: Any, value: Any, parent_schema: Any) -> str:
     """What does not fit at one place. `value` stands there, `parent_schema` holds the keyword that says so."""
     keyword, path = error.kind.name, path_text(error.instance_path)
     name = f"`{path[2:]}`" if path[1:2] == "." else path if path[1:] else "the value"
     schema = parent_schema if isinstance(parent_schema, dict) else {}
+    listed = schema.get("properties")
+    properties: dict[str, Any] = listed if isinstance(listed, dict) else {}
     if keyword == "required":
-        return _missing(error.kind.property, value, schema, "" if name == "the value" else f" in {name}")
+        missing = f"`{error.kind.property}` is missing" + ("" if name == "the value" else f" in {name}")
+        return missing + _instead_of_it(error.kind.property, value, schema, properties)
     if keyword == "additionalProperties":
-        return _undeclared(error.kind.unexpected, value, schema)
+        return _undeclared(error.kind.unexpected, [key for key in properties if key not in value])
     if keyword == "type":
         return f"{name} must be {_kinds(error.kind.types)}, and is {_instead(value, error.kind.types)}"
     if keyword in ("enum", "const"):
@@ -90,17 +103,17 @@ def mismatch_words(error: Any, value: Any, parent_schema: Any) -> str:
     return f"{name}: {_clipped(error.message)}"
 
 
-def _missing(key: str, value: Any, schema: dict[str, Any], where: str) -> str:
+def _instead_of_it(key: str, value: Any, schema: dict[str, Any], properties: dict[str, Any]) -> str:
+    """What an object has that lacks a key."""
     required = [one for one in schema.get("required") or () if isinstance(one, str)]
+    strange = [one for one in value if one not in properties]
     if value == {}:
-        return f"`{key}` is missing{where}: it is {{}}, without any of {_names(required)}"
-    strange = [one for one in value if one not in _properties(schema)]
+        return f": it is {{}}, without any of {_names(required)}"
     if (other := _spelled_like(key, strange)) is not None:
-        return f"`{key}` is missing{where}; `{other[:_SHOWN]}` is another spelling of it"
+        return f"; {_names([other])} is another spelling of it"
     if len(value) == 1 and strange and _holds_all(strange[0], value[strange[0]], required):
-        under = f"everything stands under one key that is not declared, `{strange[0][:_SHOWN]}`"
-        return f"`{key}` is missing{where}: {under}"
-    return f"`{key}` is missing{where}" + (f"; `{strange[0][:_SHOWN]}` is not declared" if len(strange) == 1 else "")
+        return f": everything stands under one key that is not declared, {_names(strange)}"
+    return f"; {_names(strange)} is not declared" if len(strange) == 1 else ""
 
 
 def _holds_all(key: str, value: Any, required: list[str]) -> bool:
@@ -111,15 +124,10 @@ def _holds_all(key: str, value: Any, required: list[str]) -> bool:
     return _letters(key) in _WRAPPERS or (isinstance(value, str) and value.lstrip()[:1] == "{")
 
 
-def _undeclared(keys: list[str], value: Any, schema: dict[str, Any]) -> str:
-    meant = nearest(keys[0], [key for key in _properties(schema) if key not in value]) if len(keys) == 1 else None
+def _undeclared(keys: list[str], absent: list[str]) -> str:
+    meant = nearest(keys[0], absent) if len(keys) == 1 else None
     are = "is" if len(keys) == 1 else "are"
     return f"{_names(keys)} {are} not declared" + (f"; did you mean `{meant}`?" if meant else "")
-
-
-def _properties(schema: dict[str, Any]) -> dict[str, Any]:
-    declared = schema.get("properties")
-    return declared if isinstance(declared, dict) else {}
 
 
 def _instead(value: Any, types: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ class BrokenContracts(Observer):
 def says(detail: Detail) -> str:
     count, message = detail["turns"], detail["message"]
     noun = "call" if detail["calls"] == count else "answer" if not detail["calls"] else "response"
-    broke = {"unknown_name": "named no declared tool", "invalid_json": "held no JSON"}
+    broke = {"unknown_name": "named no declared tool", "invalid_json": "was no JSON"}
     what = "broke what the request declares" if detail["others"] else broke.get(detail["state"], _MISFIT)
     tool = f" of {code(detail['tool'])}" if detail["tool"] and not detail["others"] else ""
     first = "first, " if count > 1 else ""
