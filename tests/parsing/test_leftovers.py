@@ -79,6 +79,10 @@ def test_what_lies_beside_a_value_is_named(raw: str, reason: str) -> None:
         '{"a": {"b": 1}}, "c": 2}',
         '{"a": {"b": {"c": 1}}, "d": 2}}',
         '{"name": "[1]", "id": [[], "n": 1}',
+        '1. {"q": 1}\n2. {"q',
+        '{"a": 1 NOTE: rounded\n, "b": 2}',
+        '{"a": {"f"}}',
+        '{\n  "a": {\n    "b": 1\n  \n  "c": true\n}',
     ],
 )
 def test_a_value_that_could_be_read_otherwise_says_so(raw: str) -> None:

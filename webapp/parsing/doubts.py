@@ -20,6 +20,7 @@ _MOVED = {"mismatched_opener", "missing_closer", "extra_closer", "mismatched_clo
 _DOUBTFUL = _MOVED | {"stray_text"}
 _QUOTES = {"unescaped_quote", "missing_quote"}
 _REQUOTED = _QUOTES | {"single_quotes"}
+_BETWEEN_KEYS = _MOVED | _QUOTES
 _NEXT = r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:'|\\")?\s{0,9}+:|'[^'"\\]|\\"\w|[{\[]\s{0,9}+(?:'|\\"))"""
 _key_in_string = later(
     r""",(?:\s|\\n){0,60}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+(?::|=>)"""
@@ -27,11 +28,15 @@ _key_in_string = later(
     r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"\s{1,20}+(?:\\"|"(?=\w))"""
 )
 _pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+{STRING}\s*+,\s*+{SCALAR}\s*+\}}")
+_alone = later(rf"\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+\}}")
+"""An object of a pair of values, or of one, which may be a set or lack what follows the key."""
 _string = later(STRING)
 _string_or_key = later(rf"({STRING})(\s*+:)?")
 _closing = later(r"""(?<=[^\s,"'\\])(?:'|\\")\s{0,9}+,""")
 _single = later(r"(?<!\w)'|'(?!\w)")
 _key_behind = later(r'"\s{0,20}+:')
+_outermost = later(r"\n[ \t]++[^\n]*+\n[}\]]\s*+\Z")
+"""An indented line, and a bracket at the beginning of the last one, which closes what is outermost."""
 _beside_key = later(r',|"\s{0,20}+:')
 
 
@@ -42,13 +47,14 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     if attempt.strategy == "called" and attempt.edits[0].repair == "missing_opener":
         yield Flag("closed_by_guess", attempt.edits[0].span)
     names = {edit.repair for edit in attempt.edits}
-    if "set" in names and (pair := _pair.search(raw, *attempt.span)):
+    doubtful_set = _pair if "set" in names else _alone if "missing_value" in names else None
+    if doubtful_set and (pair := doubtful_set.search(raw, *attempt.span)):
         yield Flag("closed_by_guess", Span(*pair.span()))
     yield from _at_the_end(raw, attempt, names)
     if {"missing_value", "comment"} <= names:
         yield next(Flag("left_over", edit.span) for edit in attempt.edits if edit.repair == "comment")
-    if {"missing_value", "missing_comma"} <= names:
-        yield from _values_left_out(attempt)
+    if "missing_comma" in names and names & {"missing_value", "unquoted_key"}:
+        yield from _beside_commas(attempt)
     if names & _QUOTES:
         yield from _quotes(raw, attempt, names)
     if names & _REQUOTED and (at := _swallowed(apply(raw, attempt.span, attempt.edits))) >= 0:
@@ -61,8 +67,9 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
 def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
     """Whether a bracket or a quote that was mended between two equal keys puts them into one object."""
     made, shift = list[int](), -attempt.span.start
+    core = _core(raw, attempt)
     for edit in attempt.edits:  # where each is in the mended text
-        if edit.repair in _MOVED | _QUOTES:
+        if edit.span.start < core and edit.repair in _BETWEEN_KEYS:
             made.append(edit.span.start + shift)
         shift += len(edit.new) - len(edit.old)
     text = apply(raw, attempt.span, attempt.edits) if made else ""
@@ -90,11 +97,17 @@ def _at_the_end(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
             return
 
 
-def _values_left_out(attempt: Attempt) -> Iterator[Flag]:
-    """Null was put before a key, which may as well begin an object."""
+def _beside_commas(attempt: Attempt) -> Iterator[Flag]:
+    """Null was put before a key, which may as well begin an object; or a bare word was made a key without a comma.
+
+    Where other keys have quotes, such a word may as well be a note.
+    """
+    bare = sum(edit.repair == "unquoted_key" for edit in attempt.edits)
     for edit, following in pairwise(attempt.edits):
         if edit.repair == "missing_value" and following.repair == "missing_comma" and edit.span == following.span:
             yield Flag("closed_by_guess", edit.span)
+        elif edit.repair == "missing_comma" and following.repair == "unquoted_key" and bare == 2:
+            yield Flag("left_over", following.span)
 
 
 def _swallowed(text: str) -> int:
@@ -153,13 +166,15 @@ def _is_guess(raw: str, attempt: Attempt, edit: Edit, cut: bool) -> bool:
     behind = raw[edit.span.end : attempt.span.end].strip(", \t\r\n")
     if edit.repair == "missing_closer":
         if not behind:
-            return not cut or opened_twice(raw, attempt.span)
+            return not cut or bool(_outermost.search(raw, *attempt.span)) or opened_twice(raw, attempt.span)
         return opened_twice(raw, attempt.span) or _closes_elsewhere(raw, attempt, edit)
     if edit.repair == "mismatched_closer":
         return raw[max(0, edit.span.start - 50) : edit.span.start].rstrip()[-1:] in ("{", "[")
     if edit.repair != "extra_closer":
         return False
-    return bool(behind or closed_twice(raw, attempt.span.start, edit.span.start, attempt.span.end))
+    return bool(
+        behind.strip(f"{edit.old} \t\r\n") or closed_twice(raw, attempt.span.start, edit.span.start, attempt.span.end)
+    )
 
 
 def _closes_elsewhere(raw: str, attempt: Attempt, edit: Edit) -> bool:

@@ -69,10 +69,10 @@ def _covered(patch: Patch, composed: list[Patch], starts: list[int]) -> bool:
 
 
 def peel(raw: str, start: int, limit: int) -> Layer:
-    """Take one layer of escapes off `raw[start:limit]`, up to the quote that ends the string it stands in."""
+    """Take one layer of escapes off the value that begins at `start`, up to the quote that ends the string round it."""
     layer = Layer(start, limit)
     pieces: list[str] = []
-    size, inside, after_slash = 0, False, False
+    size, depth, inside, after_slash = 0, 0, False, False
     for match in _token.finditer(raw, start, limit):
         piece = match[0]
         if piece == '"' and not after_slash:
@@ -81,14 +81,31 @@ def peel(raw: str, start: int, limit: int) -> Layer:
         keep_from = match.start()
         if piece[0] == "\\":
             keep_from, inside = _peeled(layer, match, inside, after_slash)
+        elif not inside:
+            depth, layer.end = _closed(raw, match, depth, limit)
         after_slash = piece == "\\\\" and not after_slash
-        rest = raw[keep_from : match.end()]
+        rest = raw[keep_from : min(match.end(), layer.end)]
         layer.raw_at.append(keep_from)
         layer.text_at.append(size)
         pieces.append(rest)
         size += len(rest)
+        if layer.end < limit:
+            break
     layer.text = "".join(pieces)
     return layer
+
+
+def _closed(raw: str, match: re.Match[str], depth: int, limit: int) -> tuple[int, int]:
+    """How deep brackets are open behind a piece outside of strings, and where the value ended in it, else `limit`."""
+    for bracket in _bracket.finditer(raw, *match.span()):
+        depth += 1 if bracket[0] in "{[" else -1
+        if depth <= 0 and not _goes_on.match(raw, bracket.end(), limit):
+            return depth, bracket.end()
+    return depth, limit
+
+
+_bracket = later(r"[{}\[\]]")
+_goes_on = later(r'(?:\s|\\[nrt]){0,99}+(?:[}\]:]|,|\\*")')
 
 
 def _peeled(layer: Layer, match: re.Match[str], inside: bool, after_slash: bool) -> tuple[int, bool]:
@@ -145,7 +162,9 @@ def listed(raw: str, start: int, limit: int) -> Layer | None:
     None where that is JSON as it stands.
     """
     low = raw.rfind("\n", max(0, start - HEAD), start) + 1
-    head = _head.fullmatch(raw, low, start) if low or start < HEAD else None
+    if not low and start >= HEAD:
+        return None
+    head = _head.fullmatch(raw, low, start)
     if not head:
         return _changed(raw, low, start, limit)
     if read(raw, start)[0] >= 0:

@@ -24,6 +24,8 @@ _key_end = later(KEY_END)
 _any_tag = later(r"<[^<>\n]{1,100}>|```\w*")
 _hanging = later(r'"\s*(?:,\s*(?:"[^"\n]{0,200}"?\s*)?)?\Z|,\s*"[^"\n]{0,200}"?\s*\Z')
 """What follows a value at the text's end as if more members followed."""
+_opened = later(r"""[{\[]\s*+(?:["'][^"'\n]{0,80}+["']?+\s*+)?+\Z""")
+"""A bracket behind which the text ends, at most a key between."""
 _between_tags = later(r"\s*[\w.:/-]{0,80}\s*")
 _named_tag = later(r"<(?:[a-z]{1,30}:)?(?:parameter|arg_key|arg_value|(?:function|invoke)[= ])")
 _no_bracket = later(r"[^{}\[\]]++")
@@ -62,6 +64,8 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
     start, end = max((tracer.attempts[index].span for index in tracer.chosen), key=lambda span: span.end)
     if tracer.raw[start - 1 : start] != '"' and (hanging := _hanging.match(tracer.raw, end)):
         yield Flag("left_over", Span(*hanging.span()))
+    if opened := _opened.search(tracer.raw, max(end, len(tracer.raw) - 100)):
+        yield Flag("left_over", Span(*opened.span()))
     for attempt in tracer.attempts:
         if attempt.strategy == "unopened" and attempt.outcome == "rejected":
             yield Flag("left_over", attempt.span)

@@ -160,13 +160,18 @@ def closed_twice(raw: str, start: int, end: int, tail: int) -> Mended | None:
     text = raw[start:tail]
     if tail - start > LONGEST or len(raw[end:tail].strip()) != 1:
         return None
-    for at in _pairs(text, end - start - 1):
-        if text[at] != "[" and text[at + 2 :].strip("}] \t\r\n"):
+    for at in _pairs(text, end - start):
+        if text[at] != "[" and (_has_own_line(text, at) or text[at + 2 :].strip("}] \t\r\n")):
             shorter = text[: at + 1] + text[at + 2 :]
             stop, value, failure = _decoded(shorter)
             if failure < 0 and stop == len(shorter):
                 return Mended(tail, value, (_edit(raw, start + at + 1),))
     return None
+
+
+def _has_own_line(text: str, at: int) -> bool:
+    """Whether the two brackets at `at` have a line to themselves, as one of them has where each item has its own."""
+    return not text[text.rfind("\n", 0, at) + 1 : at].strip() and text[at + 2 : at + 4].lstrip(",")[:1] == "\n"
 
 
 def opened_twice(raw: str, span: Span) -> bool:
@@ -181,7 +186,8 @@ def opened_twice(raw: str, span: Span) -> bool:
 def _pairs(text: str, failed: int) -> Iterator[int]:
     """Where equal brackets stand side by side before `failed`, the nearest first."""
     low = max(0, failed - 2_000)
-    kinds = [pair for pair in ("}}", "]]", "[[") if text.find(pair, low, failed) >= 0]
+    closes = "}" in text[failed:] or "]" in text[failed:]  # else one closer less would close nothing
+    kinds = [pair for pair in ("}}", "]]", "[[") if (closes or pair == "[[") and text.find(pair, low, failed) >= 0]
     if not kinds:
         return
     if "[[" in kinds and text.find("\n", 0, failed) < 0:

@@ -88,6 +88,8 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
     if look["word"]:
         return _no_word(raw, at, end, look, lenient)
     kind = look.lastgroup
+    if kind == "number" and not lenient and _number_format.match(raw, at, end):
+        return "a format specification in a template"
     if kind in ("comma", "inside", "dots", "note") and not lenient:
         return "no key and colon follow the brace"
     before = context.line_before(raw, at)
@@ -99,7 +101,8 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "no key and colon follow the brace"
     if kind == "quote" and not _worth(raw, at, end):
         return "no key and colon follow the brace"
-    return context.code(before, lenient)
+    is_escaped = kind == "key" and before[-1:] == "\\"  # `\{"a": 1\}`, as Markdown and LaTeX write a brace
+    return context.code(before[:-1] if is_escaped else before, lenient)
 
 
 def _worth(raw: str, at: int, end: int) -> bool:
@@ -119,7 +122,8 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
         return f"{{{word[:20]}… is a placeholder or program code: no colon follows"
     if _is_comprehension(raw, at, end):
         return "a comprehension in Python"
-    if not lenient and look["spec"] is not None and not look["value"]:
+    spec = look["spec"]
+    if not lenient and spec is not None and (not look["value"] or spec[-2:-1].isalpha()):
         return "a format specification in a template"
     if not look["value"]:
         return None if lenient else "no value follows the name: a template or program code"
@@ -143,8 +147,7 @@ def _is_comprehension(raw: str, at: int, end: int) -> bool:
 
 
 def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
-    year = not lenient and _wiki_year.match(raw, at, end) and raw[max(0, at - 9) : at].rstrip()[-1:].isalpha()
-    if year or _wiki_link.match(raw, at, end):
+    if raw.startswith("[[", at) and _is_wiki_link(raw, at, end, lenient):
         return "a link of a wiki in brackets"
     if context.subscript(raw, at):
         return "a subscript, not an array"
@@ -152,15 +155,13 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "an argument of a call in program code"
     look = _array.match(raw, at, end)
     if not look:
-        if _header.match(raw, at, end):
+        if raw[at + 1 : at + 2].isupper() and _header.match(raw, at, end):
             return "a header in square brackets, as games of chess have them"
         if _is_comprehension(raw, at, end):
             return "a comprehension in Python"
-        return (
-            None
-            if lenient and _lenient_array.match(raw, at, end)
-            else "no value follows the bracket: a mark or a word in brackets"
-        )
+        if lenient and _lenient_array.match(raw, at, end) and not _reference.match(raw, at, end):
+            return None
+        return "no value follows the bracket: a mark or a word in brackets"
     kind, before = look.lastgroup, context.line_before(raw, at)
     if kind == "empty" and not lenient and (not _alone(raw, look.end(), before) or before.strip() in ("-", "*", "+")):
         return "an empty pair of brackets in a sentence"
@@ -168,11 +169,18 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "no value follows the bracket"
     if _is_comprehension(raw, at, end):
         return "a comprehension in Python"
-    if look["number"] and not lenient and not _numbers_meant(raw, at, end):
-        return "a reference or an interval, not an array"
+    if look["number"] and (_reference.match(raw, at, end) or not (lenient or _numbers_meant(raw, at, end))):
+        return "a reference, a time or an interval, not an array"
     if raw.startswith("](", look.end() - 1) or (kind == "empty" and raw.startswith("(", look.end())):
         return "a Markdown link"
     return context.code(context.line_before(raw, at), lenient)
+
+
+def _is_wiki_link(raw: str, at: int, end: int, lenient: bool) -> bool:
+    """Whether two brackets hold a page's name: a year where a word stands before it or behind it."""
+    if year := _wiki_year.match(raw, at, end):
+        return bool(year["word"]) or (not lenient and raw[max(0, at - 9) : at].rstrip()[-1:].isalpha())
+    return _wiki_link.match(raw, at, end) is not None
 
 
 _lenient_array = later(
@@ -180,10 +188,16 @@ _lenient_array = later(
 )
 _header = later(r'\[[A-Z]\w{1,30} "[^"\n]{0,200}+"\][ \t]*+(?:\n|\Z|\d++\.|\[[A-Z])')
 _wiki_link = later(r"\[\[(?:[ ]?:?[A-Za-z_][^\[\]{}\"'\n,|]{0,200}+|[^\[\]{}\"'\n|]{1,100}+\|[^\[\]{}\n]{0,200}+)\]\]")
-_wiki_year = later(r"\[\[\d{1,4}\]\]")
+_wiki_year = later(r"\[\[\d{1,4}\]\](?P<word>[ ][a-z]{2})?")
 _latex = later(r"\\[A-Za-z]{2,16}\Z")
 _in_latex = later(r"\{\s{0,50}+[{\[]")
-_template = later(r"""\{\{\s{0,20}+(?:[#/^>!&](?![/*])|[^{}:"'\n]{0,100}+\||"[^"\n]{0,100}+"\s{0,20}+\|)""")
+_template = later(
+    r"""\{[#/@][a-z]++[^\n{}"]{0,100}+\}|\{\{\s{0,20}+(?:[#/^>!&](?![/*])"""
+    r"""|[\w #:.,/-]{0,100}+\||[A-Z]{4,30}+:|"[^"\n]{0,100}+"\s{0,20}+\|)"""
+)
+_number_format = later(r"\{\d*+:[<>^=+#.,%!-]{0,3}+\d*+(?:\.\d++)?[bcdeEfFgGnosxX%]\}|\{\d*+:[<>^=+#,%!-]\d*+\}")
+_reference = later(r"\[\d{1,4}\][ ]++[A-Z]|\[\d{1,4}[:/-]\d\d")
+"""A number with a source behind it, or a time, in square brackets."""
 _lone_number = later(r"\[\s{0,50}+-?[\d.]++\s{0,50}+\]")
 _rest_of_line = later(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{#]|//|/\*)")
 

@@ -12,17 +12,16 @@ from webapp.parsing.patterns import later
 def mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
     """Where a character may stand in the place of another, and of which, the likeliest first."""
     char = text[failed : failed + 1]
-    opener = _open_bracket(text, failed)
-    if char and char in ";:.,=|" and not _set.match(text, max(opener, 0)):
+    if char and char in ";:.,=|" and not _set.match(text, max(_open_bracket(text, failed), 0)):
         yield from ((failed, other) for other in (":," if char in "=," else ",:"))
     if char and char in "}])":
         yield from ((failed, other) for other in "}]" if other != char)
     closing = text.find('"', failed + 1) if char and char in "'`" else -1
     if closing > 0 and not _other_quote.search(text, failed + 1, closing):
         yield failed, '"'
-    if opener >= 0 and _first_token.fullmatch(text, opener + 1, failed):
-        yield opener, "[" if text[opener] == "{" else "{"
     low = max(0, failed - 400)
+    if first := _first_token.search(text, low, failed):
+        yield first.start(), "[" if first[0][0] == "{" else "{"
     if opening := text.rfind('"', low, max(low, failed - 1)) + 1:
         inner = list(_other_quote.finditer(text, opening, failed))
         yield from ((match.start(), '"') for match in inner[:4])
@@ -42,12 +41,13 @@ def _open_bracket(text: str, failed: int) -> int:
 
 
 _set = later(rf"\{{\s*+{STRING}(?:\s*+,\s*+{SCALAR})++\s*+\}}|\[\s*+{STRING}\s*+:")
-_first_token = later(rf"\s*+(?:{STRING}\s*+)?+")
+_first_token = later(rf"[{{\[]\s*+(?:{STRING}\s*+)?+\Z")
 _other_quote = later(r"""['`](?=\s{0,60}+[:,}\]])|(?<=[\s\[{:,])['`]""")
 _key_next = later(r'"[^"\\\n]{1,80}+"\s*+:')
 _word_quote = later(r'[A-Za-z_][\w .}\]-]{0,60}+"')
 _scalar = later(r"-?\d[\d.eE+-]*+|true|false|null")
 _before_value = later(r"[:,\[{]\s*+(?=[^\s])")
+_items = later(rf":[ \t]*+(?P<first>\s*+(?:{SCALAR}\s*+,\s*+)*+{SCALAR})\s*+\Z")
 _lone_comma = later(r"\n[ \t]*+(?=,|\n)")
 _bare_colon = later(r":[ \t]*+(?=\n)")
 
@@ -75,6 +75,8 @@ def lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield low + len(before), ","
     if char and char in "]," and before[-1:] in ":[,":
         yield failed, "[" if char == "]" else "]"
+    if char == "]" and (items := _items.search(text, low, failed)):
+        yield items.start("first"), "["
     if char == ":" and text[failed - 1] == '"':
         key = text.rfind('"', low, failed - 1)
         if key > 0 and text[low:key].rstrip()[-1:] in (":", ","):

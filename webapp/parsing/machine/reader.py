@@ -51,8 +51,8 @@ def _key(machine: Machine, char: str) -> None:
             _eat(machine, run.end())
             return
         if clean := tokens.key.match(raw, at, end):
-            machine.key_start, machine.key_end = at, clean.end()
-            machine.at, machine.state = clean.end(), "c"
+            machine.key_start, machine.key_end = clean.span(1)
+            machine.at, machine.state = clean.end(), "v"
             return
     if char in "}])":
         closers.close(machine, char)

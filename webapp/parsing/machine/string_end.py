@@ -59,7 +59,9 @@ after_key = later(
       (?P<colon>(?:{MARK}(?=:))?[{COLON}](?!=))|(?P<arrow>=>?|{COLON_LIKE}(?=\s*+(?:["'“\d\[{{-]|{LITERAL})))
     | (?P<pair>[\[{{]|(?<=\s)(?:-?\d[\w.]*+|{LITERAL})(?=\s)
       |(?:{SCALAR}|'[^'\n]{{0,200}}+'|[“‘][^”’\n]{{0,200}}+[”’])(?={SPACE}[,}}]))
-    | (?P<value>["'\d\[{{]|{LITERAL})|(?P<alone>,\s{{0,100}}+{ANY_KEY})|(?P<none>[,}}])|(?P<end>\Z)
+    | (?P<value>["'\d\[{{]|{LITERAL})
+    | (?P<alone>,\s{{0,100}}+(?:{ANY_KEY}|(?:{SCALAR}{SPACE},{SPACE})*+{SCALAR}{SPACE}\}}))
+    | (?P<none>[,}}])|(?P<end>\Z)
     )""",
     re.VERBOSE,
 )

@@ -5,8 +5,11 @@ Every run is possessive, every lookahead bounded.
 
 from __future__ import annotations
 
+from string import ascii_letters
+
 from webapp.parsing.patterns import later
 
+LETTERS = ascii_letters + "_"
 SPACE = r"[ \t\r\n]*+"
 STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
 NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
@@ -53,7 +56,8 @@ settled_item = later(
     rf"{STRING}(?={SPACE}(?:\](?!\")|,{SPACE}(?:{STRING}{SPACE}[,\]]|[-0-9\[{{]|true\b|false\b|null\b)))"
 )
 """A string as an array's item, its closing quote beyond doubt."""
-key = later(rf"{STRING}(?={SPACE}:)")
+key = later(rf"({STRING}){SPACE}:(?!=)")
+"""A key in double quotes and its colon."""
 members = later(rf"(?:{STRING}{SPACE}:{SPACE}{SCALAR}{SPACE},{SPACE}(?={KEY_AHEAD}))++")
 """Whole members of an object, each with its comma."""
 items = later(rf'(?:{SCALAR}{SPACE},{SPACE}(?=["\-0-9tfn{{\[]))++')

@@ -8,7 +8,7 @@ from webapp.parsing.machine import strings
 from webapp.parsing.machine.closers import ANY_KEY
 from webapp.parsing.machine.repair import Repair, replacing
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import JOINED, LITERAL, SPACE
+from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA, JOINED, LITERAL, SPACE
 from webapp.parsing.patterns import later
 
 
@@ -20,11 +20,12 @@ def _mend_single_quotes(machine: Machine, match: re.Match[str]) -> bool:
             return False
     elif (match["colon"] is not None) != (machine.state == "k"):
         return False
-    machine.patch("single_quotes", start, start + 1, '"')
+    name = "single_quotes" if raw[start] == "'" else "smart_quotes"
+    machine.patch(name, start, start + 1, '"')
     at = start
     while (at := raw.find('"', at + 1, end)) >= 0:
         machine.patch("unescaped_quote", at, at, "\\")
-    machine.patch("single_quotes", end - 1, end, '"')
+    machine.patch(name, end - 1, end, '"')
     if machine.state == "k":
         return machine.key_done(start, end)
     machine.string_end = end
@@ -76,9 +77,9 @@ def _join(machine: Machine, start: int, begin: int) -> bool:
 plugins = (
     Repair(
         "single_quotes",
-        rf"'[^'\\\x00-\x1f]*+'(?={SPACE}(?:(?P<colon>:)|[}}\]]|(?P<comma>,)))",
+        rf"(?:'[^'\\\x00-\x1f]*+'|“[^“”\"\\\x00-\x1f]*+”)(?={SPACE}(?:(?P<colon>[{COLON}])|[{CLOSE}]|(?P<comma>[{COMMA}])))",
         "kv",
-        "'",
+        "'“",
         order=10,
         mend=_mend_single_quotes,
         help="A string in single quotes is put in double quotes.",

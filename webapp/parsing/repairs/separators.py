@@ -7,7 +7,7 @@ import re
 from webapp.parsing.machine import closers
 from webapp.parsing.machine.repair import Repair
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import ASCII, COLON_LIKE
+from webapp.parsing.machine.tokens import ASCII, COLON_LIKE, LETTERS
 from webapp.parsing.patterns import later
 
 
@@ -132,6 +132,7 @@ plugins = (
         "constructor",
         r"(?:new\s++)?[A-Za-z_][\w.]*+\(",
         "v",
+        LETTERS,
         order=30,
         mend=_mend_constructor,
         help='A constructor round one value (ObjectId("…"), Decimal(1), new Date(2)) is taken off.',

@@ -6,7 +6,7 @@ import re
 
 from webapp.parsing.machine.repair import Repair, replacing
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import MARK, NUMBER, SPACE
+from webapp.parsing.machine.tokens import LETTERS, MARK, NUMBER, SPACE
 from webapp.parsing.patterns import later
 
 _SPACES = "\x0b\x0c\x1c-\x1f\x85\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
@@ -184,7 +184,7 @@ plugins = (
         "stray_text",
         rf"[A-Za-z_(][\w .,()'-]{{0,60}}+(?:(?<=\s)|\n\s*+)(?={_KEY})|{_QUOTES}",
         "k",
-        '(_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"',
+        f'("{LETTERS}',
         order=40,
         mend=_mend_stray_text,
         help="Text between two tokens that is part of neither is removed.",

@@ -117,6 +117,7 @@ plugins = (
         + COLON
         + r"]|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
         "k",
+        _STARTS,
         order=60,
         mend=_mend_unquoted_key,
         help="A key without quotes gets them.",

@@ -99,7 +99,7 @@ def _take_escaped(finder: Finder, match: re.Match[str]) -> int:
     heavy = escaped.layer_at(raw, at, finder.end, match.end() - 3) if match[0].endswith('\\\\"') else None
     layer = heavy or escaped.peel(raw, at, finder.end)
     finder.skips -= layer.end - at
-    return finder.unescaped(at, layer, MARKED if finder.lenient(at) else PROSE)
+    return finder.unescaped(at, layer, finder.tier(at, MARKED if finder.meant else PROSE))
 
 
 plugins = (
