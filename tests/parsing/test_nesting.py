@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from webapp import jsontext
 from webapp.parsing import Trace, parse
-from webapp.parsing.decode import scan_once
-from webapp.parsing.nesting import DEEPEST, if_not_too_deep, nesting, too_deep
+from webapp.parsing.decode import DEEPEST, if_not_too_deep, nesting, scan_once, too_deep
 
 
 def below(frames: int, raw: str) -> Trace:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import time
 
 import pytest
 
 import webapp.parsing
+from webapp.parsing import Tracer, parse, patterns
 from webapp.parsing.patterns import later
+from webapp.parsing.profiles._about import described
 
 
 def modules() -> list[str]:
@@ -34,3 +37,18 @@ def test_a_late_pattern_matches_as_one_compiled_at_once() -> None:
 def test_a_bad_pattern_is_told_at_its_first_use() -> None:
     with pytest.raises(re.error):
         later("(").match("")
+
+
+def test_what_is_prepared_once_is_no_time_of_a_parse(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0]
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: clock[0])
+
+    @described("slow")
+    def profile(tracer: Tracer) -> None:
+        clock[0] += 5_000
+        with patterns.preparing():
+            clock[0] += 70_000_000
+            with patterns.preparing():
+                clock[0] += 1_000_000
+
+    assert parse("x", profile).microseconds == 5

@@ -1,8 +1,11 @@
-"""Edits: the replacements that repairs make, applied to a span and mapped back to the raw text."""
+"""Edits: replacements that repairs make, put in order, applied to a span, and mapped back to the raw text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from webapp.parsing.span import Span
@@ -54,3 +57,97 @@ def to_raw(span: Span, edits: Sequence[Edit], at: int) -> int:
             return edit.span.start
         shift += (edit.span.end - edit.span.start) - len(edit.new)
     return min(at + shift, span.end)
+
+
+class Patch(NamedTuple):
+    """An edit in the making; patches are sorted by place and, at one place, stay in the order made."""
+
+    start: int
+    end: int
+    new: str
+    repair: str
+
+
+def in_order(raw: str, patches: list[Patch]) -> list[Edit]:
+    """The patches as edits, sorted by place; one that overlaps the one before it is left out."""
+    patches.sort(key=_place)
+    edits: list[Edit] = []
+    at = 0
+    for start, end, new, repair in patches:
+        if start >= at:
+            edits.append(as_edit((repair, as_span((start, end)), raw[start:end], new)))
+            at = end
+    return edits
+
+
+def _place(patch: Patch) -> int:
+    """Start, then end, as one number: pairs would be thousands of objects more for the garbage collector to look at."""
+    return patch[0] << 40 | patch[1]
+
+
+as_patch: Callable[[tuple[int, int, str, str]], Patch] = partial(tuple.__new__, Patch)
+as_edit: Callable[[tuple[str, Span, str, str]], Edit] = partial(tuple.__new__, Edit)
+as_span: Callable[[tuple[int, int]], Span] = partial(tuple.__new__, Span)
+"""What `Patch(…)`, `Edit(…)` and `Span(…)` make, at a third of the cost; for where thousands are made of one text."""
+
+
+class NotJson(Exception):
+    """What is being read is no JSON; `at` is where that became plain and the message says why."""
+
+    def __init__(self, at: int, why: str) -> None:
+        super().__init__(why)
+        self.at = at
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Stretches of the decoded text: where each begins, the raw span it came from, and whether an edit made it."""
+
+    starts: list[int]
+    spans: list[Span]
+    by_edit: list[bool]
+
+    def raw(self, start: int, end: int) -> Span:
+        """The raw span of the decoded `[start, end)`; an edit's new text counts as the whole text it replaced."""
+        if start >= end:
+            at = self._at(start)
+            return Span(at, at)
+        last = self._stretch(end - 1)
+        stop = self.spans[last].end if self.by_edit[last] else self._at(end - 1) + 1
+        return Span(self._at(start), max(self._at(start), stop))
+
+    def _at(self, at: int) -> int:
+        index = self._stretch(at)
+        begin, end = self.spans[index]
+        return begin if self.by_edit[index] else min(end, begin + at - self.starts[index])
+
+    def _stretch(self, at: int) -> int:
+        return max(0, bisect_right(self.starts, at) - 1)
+
+
+def places(span: Span, edits: Sequence[Edit]) -> Places:
+    """The mapping for `apply(raw, span, edits)`."""
+    mapping = Places([], [], [])
+    at, decoded = span.start, 0
+    for edit in edits:
+        decoded = _copied(mapping, Span(at, edit.span.start), decoded)
+        if edit.new:
+            mapping.starts.append(decoded)
+            mapping.spans.append(edit.span)
+            mapping.by_edit.append(True)
+            decoded += len(edit.new)
+        at = edit.span.end
+    _copied(mapping, Span(at, max(at, span.end)), decoded)
+    if not mapping.starts:
+        mapping.starts.append(0)
+        mapping.spans.append(Span(at, at))
+        mapping.by_edit.append(False)
+    return mapping
+
+
+def _copied(mapping: Places, span: Span, decoded: int) -> int:
+    if span.start < span.end:
+        mapping.starts.append(decoded)
+        mapping.spans.append(span)
+        mapping.by_edit.append(False)
+    return decoded + span.end - span.start

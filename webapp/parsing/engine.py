@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from webapp import plugins
-from webapp.parsing import verdicts
+from webapp.parsing import patterns, verdicts
 from webapp.parsing.decode import Failure, decode
 from webapp.parsing.edit import Edit, apply, to_raw
 from webapp.parsing.span import Span
@@ -212,7 +212,7 @@ def parse(raw: str, using: str | Profile = "fencepost") -> Trace:
     """Run a profile over `raw` and return its trace. Never raises on any `str`; `UnknownProfile` for a bad name."""
     chosen_profile = profile(using) if isinstance(using, str) else using
     tracer = Tracer(raw)
-    started = time.perf_counter_ns()
+    started = time.perf_counter_ns() - patterns.spent()
     chosen_profile.run(tracer)
-    elapsed = (time.perf_counter_ns() - started) // 1000
-    return tracer.trace(chosen_profile.name, chosen_profile.version, elapsed)
+    elapsed = time.perf_counter_ns() - patterns.spent() - started
+    return tracer.trace(chosen_profile.name, chosen_profile.version, elapsed // 1000)

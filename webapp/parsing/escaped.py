@@ -7,8 +7,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from webapp.parsing.decode import read
-from webapp.parsing.edit import Edit
-from webapp.parsing.patch import Patch
+from webapp.parsing.edit import Edit, Patch
 from webapp.parsing.patterns import later
 
 _token = later(r"[^\\\"]++|\\[\s\S]?|\"")

@@ -9,13 +9,12 @@ from typing import Any
 from webapp.parsing import decode, escaped
 from webapp.parsing.calls import markup
 from webapp.parsing.calls.markup import Mark
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, NotJson, in_order
 from webapp.parsing.engine import Tracer
 from webapp.parsing.machine import closers, tokens
 from webapp.parsing.machine.reader import read_value
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.one_character import closed_twice, one_character
-from webapp.parsing.patch import NotJson, in_order
 from webapp.parsing.patterns import later
 from webapp.parsing.policies import Policies
 from webapp.parsing.span import Span, stripped

@@ -15,8 +15,7 @@ from webapp.capture.plain_values import failure_of, plain
 from webapp.capture.process import Call, ParserFailure, ParserOutcome
 from webapp.capture.result_value import awaited, no_json
 from webapp.parsing.engine import Tracer
-from webapp.parsing.outcomes import record_outcome
-from webapp.parsing.recorded import record_calls
+from webapp.parsing.outcomes import record_calls, record_outcome
 from webapp.parsing.trace import Trace
 
 _NOTHING: Any = object()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from webapp.parsing import suspects
 from webapp.parsing.decode import first_keys, scan
 from webapp.parsing.edit import Edit
-from webapp.parsing.machine import quotes_inside
+from webapp.parsing.machine import string_quotes
 from webapp.parsing.machine.tokens import SCALAR
 from webapp.parsing.patterns import later
 from webapp.parsing.span import Span
@@ -94,7 +94,7 @@ def _spot(text: str, at: int) -> int:
     if at < 1:
         return -1
     last, char = text[at - 1], text[at : at + 1]
-    if char == '"' and (_inches.search(text, max(0, at - 12), at) or quotes_inside.is_of_text(text, 0, at)):
+    if char == '"' and (_inches.search(text, max(0, at - 12), at) or string_quotes.is_of_text(text, 0, at)):
         return -1
     if char == last and char in '",:{[]}':
         return at

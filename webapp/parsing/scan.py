@@ -1,14 +1,38 @@
-"""One pass over a region of the text, from one possible beginning of JSON to the next, for all strategies at once."""
+"""What a strategy is, and one pass over a region from one possible beginning of JSON to the next, for all of them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from webapp import plugins
 from webapp.parsing.finder import Finder
 from webapp.parsing.multi_search import MultiSearch, Target
-from webapp.parsing.strategy import Strategy, Take
+from webapp.parsing.patterns import preparing
+
+Take = Callable[[Finder, "re.Match[str]"], int]
+"""Looks at the candidate that the pattern found; the offset from which to go on, behind the match's start."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way to find candidates. All patterns are tried together, in one pass, where one of the characters in
+    `starts` stands, or where `hint` matches, whose first character is a common one; and where the text begins.
+    No text without a match of `hint_needs`, which costs less, has one of `hint`. Lower `order` wins at one place.
+    """
+
+    name: str
+    pattern: str = ""
+    starts: str = ""
+    order: int = 50
+    take: Take | None = None
+    hint: str = ""
+    hint_needs: str = ""
+    help: str = ""
+
 
 MOST = 4_000
 """So many attempts are made; a response with more values than that is not read to its end, and the trace says so."""
@@ -20,7 +44,8 @@ NEAR = 40
 def scan_region(finder: Finder, start: int, end: int) -> None:
     """Let the strategies look at `raw[start:end]`."""
     raw, attempts, at = finder.tracer.raw, finder.tracer.attempts, finder.enter(start, end)
-    match_event, takes, starts, pass_near = _events().match, _takes(), _starts(), _near().match
+    events, takes, starts, targets, near_by = _search()
+    match_event, pass_near = events.match, near_by.match
     hints: MultiSearch | None = None
     near_end = at  # the first look is at the very beginning, whatever stands there
     while True:
@@ -37,46 +62,35 @@ def scan_region(finder: Finder, start: int, end: int) -> None:
         if raw[at] in starts:
             near_end = at + 1
             continue
-        hints = hints or MultiSearch(raw, at, end, _hints())
+        hints = hints or MultiSearch(raw, at, end, targets)
         if (near := hints.next(at)) is None:
             break
         at, near_end = near
     finder.leave(at)
 
 
-@cache
-def _strategies() -> dict[str, Strategy]:
-    return plugins.collect("webapp.parsing.strategies")
+class _Search(NamedTuple):
+    """One pattern for the beginnings that all strategies look for, a named group each; what takes up a match of each
+    group; the characters with which a candidate may begin, and these with the patterns that begin with a common one: a
+    search for them is what prose costs; and what is passed over before each of those is searched for by itself."""
+
+    events: re.Pattern[str]
+    takes: dict[str, Take | None]
+    starts: str
+    hints: tuple[Target, ...]
+    near: re.Pattern[str]
 
 
 @cache
-def _takes() -> dict[str, Take | None]:
-    return {name: strategy.take for name, strategy in _strategies().items()}
-
-
-@cache
-def _starts() -> str:
-    """The characters with which a candidate may begin."""
-    return "".join(sorted({char for strategy in _strategies().values() for char in strategy.starts}))
-
-
-@cache
-def _near() -> re.Pattern[str]:
-    """The characters that begin no candidate and are passed over before each hint is searched for by itself."""
-    begins = {target.char for target in _hints()}
-    return re.compile(rf"[^{re.escape(''.join(sorted(begins)))}]{{0,{NEAR}}}+")
-
-
-@cache
-def _hints() -> tuple[Target, ...]:
-    """The characters and the patterns with which any candidate begins: a search for them is what prose costs."""
-    hints = sorted({(strategy.hint, strategy.hint_needs) for strategy in _strategies().values() if strategy.hint})
-    patterns = (Target(hint[0], re.compile(hint), re.compile(needs) if needs else None) for hint, needs in hints)
-    return (*map(Target, _starts()), *patterns)
-
-
-@cache
-def _events() -> re.Pattern[str]:
-    """One pattern for the beginnings that all strategies look for, a named group each."""
-    ordered = sorted((s for s in _strategies().values() if s.pattern), key=lambda strategy: strategy.order)
-    return re.compile("|".join(f"(?P<{strategy.name}>{strategy.pattern})" for strategy in ordered))
+@preparing()
+def _search() -> _Search:
+    strategies: dict[str, Strategy] = plugins.collect("webapp.parsing.strategies")
+    ordered = sorted((s for s in strategies.values() if s.pattern), key=lambda strategy: strategy.order)
+    events = re.compile("|".join(f"(?P<{strategy.name}>{strategy.pattern})" for strategy in ordered))
+    starts = "".join(sorted({char for strategy in ordered for char in strategy.starts}))
+    hinted = sorted({(strategy.hint, strategy.hint_needs) for strategy in ordered if strategy.hint})
+    patterns = [Target(hint[0], re.compile(hint), re.compile(needs) if needs else None) for hint, needs in hinted]
+    begins = "".join(sorted({*starts, *(target.char for target in patterns)}))
+    near = re.compile(rf"[^{re.escape(begins)}]{{0,{NEAR}}}+")
+    takes = {strategy.name: strategy.take for strategy in ordered}
+    return _Search(events, takes, starts, (*map(Target, starts), *patterns), near)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webapp.parsing.machine import lost_quotes
+from webapp.parsing.machine import string_quotes
 from webapp.parsing.machine.tokens import SCALAR, STRING, bracket, place_of_opener
 from webapp.parsing.patterns import later
 
@@ -61,7 +61,7 @@ def lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
     if char == "\n":
         yield failed - (text[failed - 1] == ","), '"'
     is_last = char == '"' and text.find('"', failed + 1) < 0 and not text.rstrip().endswith('"')
-    if is_last and not lost_quotes.single_key.search(text, failed):
+    if is_last and not string_quotes.single_key.search(text, failed):
         first = len(text.rstrip("}] \t\r\n"))
         if not any(
             text.count(opener, failed, first) > text.count(closer, failed, first) for opener, closer in ("{}", "[]")

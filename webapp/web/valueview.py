@@ -6,9 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Places, places
 from webapp.parsing.nodes import Node, nodes
-from webapp.parsing.places import Places, places
 from webapp.parsing.span import Span
 from webapp.parsing.words import counted
 from webapp.visible import visible

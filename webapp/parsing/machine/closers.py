@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webapp.parsing.edit import NotJson
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import (
     ARROW,
@@ -16,7 +17,6 @@ from webapp.parsing.machine.tokens import (
     SPACE,
     bracket,
 )
-from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import later
 
 ANY_KEY = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.parsing.patch import Patch, as_patch
+from webapp.parsing.edit import Patch, as_patch
 from webapp.parsing.patterns import later
 
 NAME = "bad_escape"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from webapp.parsing.edit import NotJson
 from webapp.parsing.machine import closers
 from webapp.parsing.machine.closers import ANY_KEY
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import SPACE, place_of_opener
-from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import later
 
 _keyed = later(

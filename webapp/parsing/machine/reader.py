@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from webapp.parsing.decode import read
+from webapp.parsing.edit import NotJson
 from webapp.parsing.machine import closers, missing_tokens, strings, tokens
 from webapp.parsing.machine.repair import candidates
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import later
 
 

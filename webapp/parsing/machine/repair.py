@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 
 from webapp import plugins
 from webapp.parsing.machine.state import Machine
+from webapp.parsing.patterns import preparing
 
 FOLDER = "webapp.parsing.repairs"
 
@@ -84,6 +85,7 @@ def repairs() -> dict[str, Repair]:
 
 
 @lru_cache(maxsize=4096)
+@preparing()
 def candidates(state: str, char: str) -> tuple[tuple[re.Pattern[str], Mend], ...]:
     """The repairs that may begin with `char` in `state`, in the order they are tried."""
     wide = "\x80" if char >= "\x80" else char
@@ -106,6 +108,7 @@ def fits(state: str, raw: str, at: int, end: int) -> bool:
 
 
 @cache
+@preparing()
 def opening() -> re.Pattern[str] | None:
     """What repairs know behind an opening bracket, all their `opens` in one pattern."""
     patterns = [f"(?:{repair.opens})" for repair in repairs().values() if repair.opens]

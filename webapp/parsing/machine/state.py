@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from webapp.parsing.edit import Edit
-from webapp.parsing.patch import Patch, as_patch, in_order
+from webapp.parsing.edit import Edit, Patch, as_patch, in_order
 
 
 @dataclass(slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from webapp.parsing.machine import escapes, lost_quotes, missing_tokens, quotes_inside, string_end
+from webapp.parsing.edit import Patch, as_patch
+from webapp.parsing.machine import escapes, missing_tokens, string_end, string_quotes
 from webapp.parsing.machine.state import Machine, Reading
-from webapp.parsing.patch import Patch, as_patch
 from webapp.parsing.patterns import later
 
 QUOTES = {
@@ -47,7 +47,7 @@ def read_string(machine: Machine, where: str) -> bool:
     opener = machine.raw[machine.at]
     if opener not in QUOTES:
         return False
-    has_three = opener == '"' and where != "k" and quotes_inside.opens_with_three(machine)
+    has_three = opener == '"' and where != "k" and string_quotes.opens_with_three(machine)
     if not has_three and _triple.match(machine.raw, machine.at, machine.end) and _read_triple(machine, where):
         return True
     width = 2 if not has_three and _opens_twice(machine, opener) else 1
@@ -76,7 +76,7 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
         if char == "\\":
             at = _escape(machine, reading, at)
         elif char < " ":
-            if char == "\n" and (stop := lost_quotes.line_ends_it(machine, reading, at)) >= 0:
+            if char == "\n" and (stop := string_quotes.line_ends_it(machine, reading, at)) >= 0:
                 close_before(machine, reading, stop)
                 return
             reading.patches.append(escapes.control(raw, at))
@@ -95,7 +95,7 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
 
 def _inside_until(machine: Machine, reading: Reading, at: int) -> int:
     is_plain = reading.where != "k" and machine.raw.startswith('"', reading.start) and machine.raw[at] == '"'
-    return quotes_inside.inside_until(machine, reading, at) if is_plain else at
+    return string_quotes.inside_until(machine, reading, at) if is_plain else at
 
 
 def _keep(machine: Machine, reading: Reading, start: int, stop: int) -> None:
@@ -124,7 +124,7 @@ def _escape(machine: Machine, reading: Reading, at: int) -> int:
 
 def _closes(machine: Machine, reading: Reading, at: int) -> bool:
     """Whether the string is settled at the quote at `at`; a merely possible one is remembered."""
-    if (stop := lost_quotes.opens_next(machine, reading, at)) >= 0:
+    if (stop := string_quotes.opens_next(machine, reading, at)) >= 0:
         close_before(machine, reading, stop)
         return True
     score = string_end.score(machine, reading, at + 1)
@@ -176,7 +176,7 @@ def close_before(machine: Machine, reading: Reading, at: int, dropped: int = 0) 
     _open(machine, reading)
     machine.patches.extend(patch for patch in reading.patches if patch.end <= at)
     end = max(at, dropped)
-    if end == at and lost_quotes.closed_by_another(machine.raw, reading, at):
+    if end == at and string_quotes.closed_by_another(machine.raw, reading, at):
         machine.patch(_name(machine.raw[at - 1]), at - 1, at, '"')
     else:
         machine.patch("missing_quote", end, end, '"')
@@ -205,11 +205,11 @@ def finish(machine: Machine, reading: Reading, end: int) -> None:
 
 def _ran_out(machine: Machine, reading: Reading) -> None:
     """No quote closed the string for certain before the region's end."""
-    if (stop := lost_quotes.swallowed_key(machine, reading, machine.end)) >= 0:
+    if (stop := string_quotes.swallowed_key(machine, reading, machine.end)) >= 0:
         close_before(machine, reading, stop)
         return
     alone = reading.best_score and reading.inner <= 1
-    if reading.best_score > 1 or (alone and lost_quotes.end_of_unclosed(machine, reading) < machine.end):
+    if reading.best_score > 1 or (alone and string_quotes.end_of_unclosed(machine, reading) < machine.end):
         machine.look -= machine.end - reading.best
         reading.patches[reading.best_patches :] = reading.best_extra
         close(machine, reading, reading.best)
@@ -219,13 +219,13 @@ def _ran_out(machine: Machine, reading: Reading) -> None:
 
 def _open_cut(machine: Machine, reading: Reading) -> None:
     """The string never closes: the closers and tags at the very end are not part of it; else it was cut off."""
-    if reading.where == "k" and (colon := lost_quotes.colon_inside(machine, reading)) > 0:
+    if reading.where == "k" and (colon := string_quotes.colon_inside(machine, reading)) > 0:
         close_before(machine, reading, colon)
         return
     if reading.where == "k":
         _drop(machine, reading.start)
         return
-    at, dropped = lost_quotes.end_of_unclosed(machine, reading), 0
+    at, dropped = string_quotes.end_of_unclosed(machine, reading), 0
     if at == machine.end:
         machine.truncated = True
         machine.look -= machine.end - reading.start

@@ -43,10 +43,16 @@ class Described:
             tracer.offered = parse(tracer.raw).verdict != "none"
 
 
-def described(name: str, text: str, **fields: Any) -> Described:
-    """A profile whose `text` is its line of help and, a paragraph each, what it says about itself."""
-    paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
-    return Described(name, help=paragraphs[0], about="\n".join(paragraphs[1:]), **fields)
+def described(
+    name: str, group: str = "", text: str = "", **fields: Any
+) -> Callable[[Callable[[Tracer], None]], Described]:
+    """Makes a profile of a function: its docstring, or `text`, is its help in a line, then paragraphs about it."""
+
+    def profile(parser: Callable[[Tracer], None]) -> Described:
+        first, *about = (" ".join(paragraph.split()) for paragraph in (text or parser.__doc__ or "").split("\n\n"))
+        return Described(name, group=group, help=first, about="\n".join(about), parser=parser, **fields)
+
+    return profile
 
 
 @cache

@@ -13,13 +13,9 @@ Step = Callable[[Tracer], bool]
 """Tries one reading of the whole text; whether that decided, be it with a value or with a refusal."""
 
 
-def steps(*tries: Step) -> Callable[[Tracer], None]:
-    """The profile that tries each step in turn."""
-
-    def run(tracer: Tracer) -> None:
-        any(step(tracer) for step in tries)
-
-    return run
+def read_by(tracer: Tracer, *steps: Step) -> None:
+    """Try each step in turn, until one has decided."""
+    any(step(tracer) for step in steps)
 
 
 def empty(spaces: str | None = "") -> Step:

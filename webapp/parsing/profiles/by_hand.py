@@ -9,11 +9,24 @@ from webapp.parsing.profiles._cutting import between, choose_if_ok, whole
 from webapp.parsing.span import stripped
 
 
-def _direct(tracer: Tracer) -> None:
+@described("direct", BY_HAND)
+def direct(tracer: Tracer) -> None:
+    """Plain `json.loads` over the whole response, and nothing else.
+
+    Decodes the whole response with Python's json.loads, once. White space around the JSON is allowed, anything else
+    fails: it shows the result of a program that expects JSON only.
+    """
     choose_if_ok(tracer, tracer.attempt("whole", whole(tracer.raw)))
 
 
-def _strip_fences(tracer: Tracer) -> None:
+@described("strip-fences", BY_HAND)
+def strip_fences(tracer: Tracer) -> None:
+    """Most common hand-written parser: strips white space and ``` fences around the response, then `json.loads`.
+
+    1. Strips white space at both ends. 2. If the rest begins with ```json, or else with ```, cuts that off. 3. If it
+    ends with ```, cuts that off. 4. Strips white space again and decodes what is left with json.loads, once. Prose
+    before or after the fence, and any other info string, make it fail.
+    """
     raw = tracer.raw
     start, end = stripped(raw)
     cut = start
@@ -27,7 +40,13 @@ def _strip_fences(tracer: Tracer) -> None:
     choose_if_ok(tracer, tracer.attempt("fenced" if cut > start else "whole", span))
 
 
-def _first_to_last_brace(tracer: Tracer) -> None:
+@described("first-to-last-brace", BY_HAND)
+def first_to_last_brace(tracer: Tracer) -> None:
+    """Common hand-written parser: `json.loads` of everything from the first `{` to the last `}`.
+
+    Decodes, once, from the first { of the response to its last }. Two objects, a brace in the prose behind or before,
+    and a list at the root that holds objects all make it fail or give less than what was meant.
+    """
     span = between(tracer.raw, "{", "}")
     if span is None:
         tracer.reject("outermost", whole(tracer.raw), "no { with a } behind it")
@@ -35,47 +54,14 @@ def _first_to_last_brace(tracer: Tracer) -> None:
         choose_if_ok(tracer, tracer.attempt("outermost", span))
 
 
-def _native(tracer: Tracer) -> None:
+@described("native", BY_HAND)
+def native(tracer: Tracer) -> None:
+    """A program that takes calls from its model's API alone and parses no text; a text that is JSON is shown as that.
+
+    Agents such as Claude Code, Codex and Gemini CLI take calls from their model's API, and show its texts to people: a
+    call that is written in a text is lost. The arguments of a native call must be JSON as they are.
+    """
     choose_if_ok(tracer, tracer.attempt("whole", whole(tracer.raw), offers=False))
 
 
-plugins = (
-    described(
-        "direct",
-        """Plain `json.loads` over the whole response, and nothing else.
-
-        Decodes the whole response with Python's json.loads, once. White space around the JSON is allowed, anything else
-        fails: it shows the result of a program that expects JSON only.""",
-        group=BY_HAND,
-        parser=_direct,
-    ),
-    described(
-        "strip-fences",
-        """Most common hand-written parser: strips white space and ``` fences around the response, then `json.loads`.
-
-        1. Strips white space at both ends. 2. If the rest begins with ```json, or else with ```, cuts that off. 3. If
-        it ends with ```, cuts that off. 4. Strips white space again and decodes what is left with json.loads, once.
-        Prose before or after the fence, and any other info string, make it fail.""",
-        group=BY_HAND,
-        parser=_strip_fences,
-    ),
-    described(
-        "first-to-last-brace",
-        """Common hand-written parser: `json.loads` of everything from the first `{` to the last `}`.
-
-        Decodes, once, from the first { of the response to its last }. Two objects, a brace in the prose behind or
-        before, and a list at the root that holds objects all make it fail or give less than what was meant.""",
-        group=BY_HAND,
-        parser=_first_to_last_brace,
-    ),
-    described(
-        "native",
-        """A program that takes calls from its model's API alone and parses no text; a text that is JSON is
-        shown as that.
-
-        Agents such as Claude Code, Codex and Gemini CLI take calls from their model's API, and show its texts to
-        people: a call that is written in a text is lost. The arguments of a native call must be JSON as they are.""",
-        group=BY_HAND,
-        parser=_native,
-    ),
-)
+plugins = (direct, strip_fences, first_to_last_brace, native)

@@ -12,7 +12,7 @@ from webapp.parsing.decode import first_keys
 from webapp.parsing.edit import apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.leftovers import name_leftovers
-from webapp.parsing.patterns import later
+from webapp.parsing.patterns import later, preparing
 from webapp.parsing.policies import Policies
 from webapp.parsing.profile_groups import FENCEPOST
 from webapp.parsing.span import Span
@@ -115,6 +115,7 @@ class Fencepost:
 
 
 @cache
+@preparing()
 def _search() -> tuple[type[Finder], Callable[[Finder, int, int], None], Callable[[str, Attempt], bool]]:
     """What looks for candidates: loaded when it is needed, since its patterns take longer to compile than clean JSON
     to read."""

@@ -170,14 +170,33 @@ DEPARTS = (
 )
 
 
-def _fire_circle(tracer: Tracer) -> None:
+@described(
+    "fire-circle",
+    text=f"""A dialogue's evaluations, mode resilient: fence, double braces, brace counting, and finally numbers in the
+    text.
+
+    {STEPS}8. If any of that fails, looks for truth, indeterminacy and falsehood in the response, each with
+    colons or white space and then a number behind it; all three make a value. 9. Else the model becomes a
+    zombie: it is left out of later rounds, and the circle goes on while enough models are left.
+
+    {DEPARTS} In step 8 "truth": 0.7 never matches, since a quote follows the word.""",
+    report="000",
+)
+def fire_circle(tracer: Tracer) -> None:
     attempt = read(tracer)
     if not tracer.chosen:
         gives_up(tracer, attempt, "attempting text extraction fallback")
         grep(tracer)
 
 
-def _fire_circle_before(tracer: Tracer) -> None:
+@described("fire-circle-before", report="000")
+def fire_circle_before(tracer: Tracer) -> None:
+    """A dialogue's evaluations before the fix: a fence is stripped only if it is the whole response.
+
+    1. Strips white space. 2. If the response starts with ```json, ```python or ``` and ends with ```, strips
+    both. 3. Decodes what is left, as json.loads does. So prose before the fence or after the JSON fails, which
+    is what the report set out to mend. The required keys of the later versions are not checked here.
+    """
     whole = stripped(tracer.raw)
     span = _inside(tracer.raw, whole)
     choose_if_ok(tracer, tracer.attempt("fenced" if span != whole else "whole", span))
@@ -192,44 +211,19 @@ def _inside(raw: str, whole: Span) -> Span:
     return stripped(raw, whole.start + len(label), max(whole.start + len(label), whole.end - 3))
 
 
-def _fire_circle_strict(tracer: Tracer) -> None:
+@described(
+    "fire-circle-strict",
+    text=f"""A dialogue's evaluations, mode strict: as fire-circle, but the first failure fails the whole circle.
+
+    {STEPS}8. If any of that fails, raises: the whole circle fails, with all its models.
+
+    {DEPARTS}""",
+    report="000",
+)
+def fire_circle_strict(tracer: Tracer) -> None:
     attempt = read(tracer)
     if not tracer.chosen:
         gives_up(tracer, attempt, "raises, and the whole circle fails")
 
 
-plugins = (
-    described(
-        "fire-circle",
-        f"""A dialogue's evaluations, mode resilient: fence, double braces, brace counting, and finally numbers in the
-        text.
-
-        {STEPS}8. If any of that fails, looks for truth, indeterminacy and falsehood in the response, each with
-        colons or white space and then a number behind it; all three make a value. 9. Else the model becomes a
-        zombie: it is left out of later rounds, and the circle goes on while enough models are left.
-
-        {DEPARTS} In step 8 "truth": 0.7 never matches, since a quote follows the word.""",
-        report="000",
-        parser=_fire_circle,
-    ),
-    described(
-        "fire-circle-before",
-        """A dialogue's evaluations before the fix: a fence is stripped only if it is the whole response.
-
-        1. Strips white space. 2. If the response starts with ```json, ```python or ``` and ends with ```, strips
-        both. 3. Decodes what is left, as json.loads does. So prose before the fence or after the JSON fails, which
-        is what the report set out to mend. The required keys of the later versions are not checked here.""",
-        report="000",
-        parser=_fire_circle_before,
-    ),
-    described(
-        "fire-circle-strict",
-        f"""A dialogue's evaluations, mode strict: as fire-circle, but the first failure fails the whole circle.
-
-        {STEPS}8. If any of that fails, raises: the whole circle fails, with all its models.
-
-        {DEPARTS}""",
-        report="000",
-        parser=_fire_circle_strict,
-    ),
-)
+plugins = (fire_circle, fire_circle_before, fire_circle_strict)

@@ -47,7 +47,22 @@ def first_fence(raw: str) -> Span | None:
     return stripped(raw, start, closing, WHITE) if closing >= 0 else None
 
 
-def run(tracer: Tracer) -> None:
+@described("four-tier", version="2", report="003", original="TypeScript")
+def plugin(tracer: Tracer) -> None:
+    """Four strategies in a row, with control characters escaped: a hosted model's evaluations.
+
+    1. Decodes the whole response. 2a. Decodes the content of the first ```json fence, 2b. the same after fixJSON, which
+    escapes line feeds, returns, tabs, backspaces and form feeds inside strings. 3a. Decodes from the first { to the
+    last }, 3b. the same after fixJSON. 4. Decodes everything after fixJSON.
+
+    Differences from its report: one try block encloses steps 2 to 4. If there is a fence and 2b fails, it throws, and 3
+    and 4 are never reached; the same after 3b; 4 runs only if the response contains no {…} at all. An empty fence is
+    skipped. The fence ends at the first ```, inside a string too. fixJSON escapes no other control character, and a
+    backslash outside a string makes it take strings for the text between them.
+
+    The original is TypeScript. Here Python's decoder words the errors; as JSON.parse does, it refuses NaN and Infinity.
+    Unlike JSON.parse it keeps large integers exact, and gives up on very long ones and very deep nesting.
+    """
     raw = tracer.raw
     everything = whole(raw)
     first = tracer.attempt("1", everything, note="Strategy 1: Direct parse", finite=True)
@@ -78,26 +93,3 @@ def _fixed(tracer: Tracer, span: Span, number: str, label: str, failed: str) -> 
     attempt = tracer.attempt(number, span, fix_json(tracer.raw, span), finite=True)
     note = f"{_DONE}{number}: {label}" if attempt.ok else f"Strategy {number}: {label}. {failed}"
     choose_if_ok(tracer, tracer.amend(attempt, note=note))
-
-
-plugin = described(
-    "four-tier",
-    """Four strategies in a row, with control characters escaped: a hosted model's evaluations.
-
-        1. Decodes the whole response. 2a. Decodes the content of the first ```json fence, 2b. the same after fixJSON,
-        which escapes line feeds, returns, tabs, backspaces and form feeds inside strings. 3a. Decodes from the first {
-        to the last }, 3b. the same after fixJSON. 4. Decodes everything after fixJSON.
-
-        Differences from its report: one try block encloses steps 2 to 4. If there is a fence and 2b fails, it throws,
-        and 3 and 4 are never reached; the same after 3b; 4 runs only if the response contains no {…} at all. An empty
-        fence is skipped. The fence ends at the first ```, inside a string too. fixJSON escapes no other control
-        character, and a backslash outside a string makes it take strings for the text between them.
-
-        The original is TypeScript. Here Python's decoder words the errors; as JSON.parse does, it refuses NaN and
-        Infinity. Unlike JSON.parse it keeps large integers exact, and gives up on very long ones and very deep
-        nesting.""",
-    report="003",
-    version="2",
-    original="TypeScript",
-    parser=run,
-)

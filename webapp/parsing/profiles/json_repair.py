@@ -27,7 +27,18 @@ RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeE
 _UNLOCATED = "unlocated: the library gives no positions, so its own output stands for the whole response"
 
 
-def run(tracer: Tracer) -> None:
+@described("json-repair", LIBRARIES, version=metadata.version("json-repair"), roots="list")
+def plugin(tracer: Tracer) -> None:
+    """The json_repair library, with its value located in the response if that is possible exactly.
+
+    1. Decodes the whole response, as the library does first. 2. Else hands it to json_repair.loads. The library says
+    nothing of where its value comes from. Where exactly that value stands unchanged behind one of the first 20 brackets
+    of the response, that place is shown. Elsewhere its own output is shown as one edit that replaces the whole
+    response, and the note says that it is unlocated.
+
+    Responses of more than 20,000 characters are not given to it, and on shorter ones it is stopped after a fixed number
+    of calls, since on some it would take minutes; the trace then says that it was exhausted.
+    """
     everything = whole(tracer.raw)
     attempt = tracer.attempt("whole", everything, offers=False)
     if choose_if_ok(tracer, attempt):
@@ -90,21 +101,3 @@ def _choose(tracer: Tracer, text: str) -> None:
     span = stripped(tracer.raw)
     edit = Edit("json_repair", span, span.of(tracer.raw), text)
     choose_if_ok(tracer, tracer.attempt("library", span, [edit], note=_UNLOCATED))
-
-
-plugin = described(
-    "json-repair",
-    """The json_repair library, with its value located in the response if that is possible exactly.
-
-        1. Decodes the whole response, as the library does first. 2. Else hands it to json_repair.loads. The library
-        says nothing of where its value comes from. Where exactly that value stands unchanged behind one of the first 20
-        brackets of the response, that place is shown. Elsewhere its own output is shown as one edit that replaces the
-        whole response, and the note says that it is unlocated.
-
-        Responses of more than 20,000 characters are not given to it, and on shorter ones it is stopped after a fixed
-        number of calls, since on some it would take minutes; the trace then says that it was exhausted.""",
-    group=LIBRARIES,
-    version=metadata.version("json-repair"),
-    roots="list",
-    parser=run,
-)

@@ -22,7 +22,18 @@ _CLOSERS = {"{": "}", "[": "]"}
 _MARK = re.compile(r'["\\\n{}\[\]]')
 
 
-def run(tracer: Tracer) -> None:
+@described("langchain", LIBRARIES, version=restated("1.8.2"))
+def plugin(tracer: Tracer) -> None:
+    """LangChain's `parse_json_markdown`: the whole response, else the text after the first ```; a cut end is completed.
+
+    1. Cuts white space and backticks off both ends, escapes raw newlines and tabs in the string behind "action_input",
+    and decodes with strict=False. 2. If that fails, escapes newlines inside strings, closes an open string and what is
+    still open, and decodes; then drops characters from the end until something decodes: a value may lose its end
+    silently. 3. If a closing bracket does not match it gives None, which no caller sees as an error. 4. If nothing
+    decodes, all of it again over what follows the first ``` or ```json.
+
+    Source: langchain-core 1.8.2, langchain_core/utils/json.py, parse_json_markdown.
+    """
     if _parse(tracer, "whole", whole(tracer.raw)):
         return
     fence = _FENCE.search(tracer.raw)
@@ -173,21 +184,3 @@ def _dropping(tracer: Tracer, strategy: str, completed: _Completion) -> bool:
     reason = f"nothing decoded when characters were dropped from the end ({tries:,} tries)"
     tracer.reject(strategy, completed.span, reason)
     return False
-
-
-plugin = described(
-    "langchain",
-    """LangChain's `parse_json_markdown`: the whole response, else the text after the first ```; a cut end is
-        completed.
-
-        1. Cuts white space and backticks off both ends, escapes raw newlines and tabs in the string behind
-        "action_input", and decodes with strict=False. 2. If that fails, escapes newlines inside strings, closes an open
-        string and what is still open, and decodes; then drops characters from the end until something decodes: a value
-        may lose its end silently. 3. If a closing bracket does not match it gives None, which no caller sees as an
-        error. 4. If nothing decodes, all of it again over what follows the first ``` or ```json.
-
-        Source: langchain-core 1.8.2, langchain_core/utils/json.py, parse_json_markdown.""",
-    group=LIBRARIES,
-    version=restated("1.8.2"),
-    parser=run,
-)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+from webapp.parsing.decode import nesting
 from webapp.parsing.engine import Tracer
-from webapp.parsing.nesting import nesting
 from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.profiles import _decoders
 from webapp.parsing.profiles._about import described, restated
 from webapp.parsing.profiles._arguments import checked
-from webapp.parsing.profiles._cutting import choose_if_ok, rewritten, whole
+from webapp.parsing.profiles._cutting import choose_if_ok, decode_other, rewritten, whole
 from webapp.parsing.profiles._jiter import refusal
 from webapp.parsing.profiles.json_repair import repaired_text
 from webapp.parsing.span import Span, stripped
@@ -23,7 +22,16 @@ _NOT_AN_OBJECT = "decoded, but no object"
 _OTHER = "decoded by another decoder than JSON's, drawn as the JSON of its value"
 
 
-def _crewai(tracer: Tracer) -> None:
+@described("crewai", LIBRARIES, version=restated("1.15.30-2", "json-repair", "json5"))
+def crewai(tracer: Tracer) -> None:
+    """CrewAI's tool input: `json.loads`, `ast.literal_eval`, JSON5, then json_repair, until one gives an object.
+
+    1. json.loads. 2. ast.literal_eval, for Python's quotes, True, None. 3. json5.loads, for comments, bare keys and
+    trailing commas. 4. json_repair over the whole text, and json.loads of what it writes. The first of them that gives
+    an object is the result; lists and plain values are skipped.
+
+    Source: crewai 1.15.30, crewai/tools/tool_usage.py, ToolUsage._validate_tool_input.
+    """
     everything = whole(tracer.raw)
     if not tracer.raw.strip():
         tracer.reject("whole", everything, "Tool input must be a valid dictionary: it is empty")
@@ -32,7 +40,7 @@ def _crewai(tracer: Tracer) -> None:
     if _object(tracer, first) or (first.error and first.error.type == "RecursionError"):
         return
     for decoder in ("literal", "json5"):
-        attempt = _decoders.decode(tracer, decoder, everything, _OTHER)
+        attempt = decode_other(tracer, decoder, everything, _OTHER)
         if _object(tracer, attempt) or (attempt.reason or "").startswith((*_ESCAPES, _GOES_ON)):
             return
     text = repaired_text(tracer, everything)
@@ -53,7 +61,16 @@ def _object(tracer: Tracer, attempt: Attempt) -> bool:
 _BRACE = re.compile("[{}]")
 
 
-def _dspy(tracer: Tracer) -> None:
+@described("dspy", LIBRARIES, version=restated("3.4.1", "json-repair"))
+def dspy(tracer: Tracer) -> None:
+    """DSPy's JSONAdapter: json_repair over the whole response, else over the first balanced braces.
+
+    1. json_repair.loads over the whole response, including prose. 2. If that gives no object, json_repair.loads over
+    the first { that some } balances, ignoring strings. 3. If that is no object either, it raises. What the signature
+    asks for, by which DSPy then drops and casts fields, is not known here.
+
+    Source: dspy 3.4.1, dspy/adapters/json_adapter.py, JSONAdapter.parse.
+    """
     if _fields(tracer, "whole", whole(tracer.raw)):
         return
     braces = first_balanced(tracer.raw)
@@ -100,7 +117,18 @@ _decoder = json.JSONDecoder()
 _OPENER = re.compile(r"[\[{]")
 
 
-def _instructor(tracer: Tracer) -> None:
+@described("instructor", LIBRARIES, version=restated("1.17.0-2"), roots="last")
+def instructor(tracer: Tracer) -> None:
+    """instructor's `extract_json_from_codeblock`: the last object or list in the response that decodes is taken.
+
+    1. Tries to decode at each { or [ that is not inside a value which was read already. 2. The last value that was read
+    is the result: what comes earlier may be quoted from the prompt. 3. Without any, decodes the whole response. Texts
+    of more than 1 MiB are refused, and so are texts with very many openers that start nothing, with more than 128
+    levels, or with an integer of more digits than Python reads.
+
+    Source: instructor 1.17.0, instructor/v2/core/json.py, extract_json_from_codeblock; the model's schema, which is
+    checked afterwards, is not known here.
+    """
     raw = tracer.raw
     if len(raw) > LONGEST:
         tracer.fail("balanced", whole(raw), "ValueError: JSON extraction input exceeds the 1 MiB character limit")
@@ -131,7 +159,18 @@ def _instructor(tracer: Tracer) -> None:
     choose_if_ok(tracer, last or tracer.attempt("whole", whole(raw), offers=bool(_OPENER.search(raw))))
 
 
-def _llamaindex(tracer: Tracer) -> None:
+@described("llamaindex", LIBRARIES, version=restated("0.14.25-2", "PyYAML"))
+def llamaindex(tracer: Tracer) -> None:
+    """LlamaIndex's `parse_json_markdown`: first bracket to last, `json.loads`, else YAML.
+
+    1. If there is a ```json, only the text between the first and the second of them counts, without backticks at its
+    end. 2. Takes from the first { or [, whichever comes first, to the last closer of that kind. 3. json.loads. 4. If
+    that fails, yaml.safe_load of the same text: single quotes, bare words and trailing commas pass, and so do texts
+    that were never meant as JSON. A response without brackets becomes '' and is None by YAML, which no caller sees as
+    an error.
+
+    Source: llama-index-core 0.14.25, llama_index/core/output_parsers/utils.py, parse_json_markdown.
+    """
     strategy, span = _marshalled(tracer.raw)
     attempt = tracer.attempt(strategy, span, offers=span.start < span.end)
     if not choose_if_ok(tracer, attempt) and attempt.error and attempt.error.type == "JSONDecodeError":
@@ -158,7 +197,7 @@ def _marshalled(raw: str) -> tuple[str, Span]:
 
 def _yaml(tracer: Tracer, span: Span) -> None:
     note = "decoded by yaml.safe_load, drawn as the JSON of its value"
-    attempt = _decoders.decode(tracer, "yaml", span, note)
+    attempt = decode_other(tracer, "yaml", span, note)
     if attempt.ok and attempt.value is None:
         reason = "YAML reads None, which no caller sees as an error"
         tracer.amend(attempt, outcome="rejected", reason=reason, edits=(), note=None)
@@ -169,7 +208,17 @@ def _yaml(tracer: Tracer, span: Span) -> None:
 _FENCE = re.compile(r"```(?:\w+)?\r?\n(\{.*?\})\s*(?:\r?\n?```|\Z)", re.DOTALL)
 
 
-def _pydantic_ai(tracer: Tracer) -> None:
+@described("pydantic-ai", LIBRARIES, version=restated("2.68.0-2"), original="Rust")
+def pydantic_ai(tracer: Tracer) -> None:
+    """Pydantic AI: the object in the first fence that holds one, else the whole response, validated as JSON in Rust.
+
+    1. A response that begins with { is read whole. 2. Else the first fence whose line is followed at once by { gives
+    the text, up to a } before its end. 3. Else the whole response. 4. Pydantic's validate_json, once: raw line feeds in
+    strings, trailing commas, prose, lone surrogates and more than 201 levels fail. What the output type asks for is not
+    known here.
+
+    Source: pydantic-ai-slim 2.68.0, pydantic_ai/_utils.py, strip_markdown_fences, and _output.py.
+    """
     raw = tracer.raw
     fence = None if raw.startswith("{") else _FENCE.search(raw)
     span = Span(*fence.span(1)) if fence else whole(raw)
@@ -179,7 +228,15 @@ def _pydantic_ai(tracer: Tracer) -> None:
         checked(tracer, attempt, [lambda _: refusal(span.of(raw))])
 
 
-def _smolagents(tracer: Tracer) -> None:
+@described("smolagents", LIBRARIES, version=restated("1.26.0"))
+def smolagents(tracer: Tracer) -> None:
+    """smolagents' `parse_json_blob`: from the first `{` to the last `}`, control characters in strings allowed.
+
+    Decodes from the first { to the last }, with strict=False, so that raw newlines and tabs in strings pass. Raises
+    where there is no } at all; where there is no { it decodes nothing but the last character's tail.
+
+    Source: smolagents 1.26.0, smolagents/utils.py, parse_json_blob.
+    """
     raw = tracer.raw
     last = raw.rfind("}")
     if last < 0:
@@ -190,90 +247,4 @@ def _smolagents(tracer: Tracer) -> None:
     choose_if_ok(tracer, tracer.attempt("outermost", Span(start, max(start, last + 1)), strict=False))
 
 
-plugins = (
-    described(
-        "crewai",
-        """CrewAI's tool input: `json.loads`, `ast.literal_eval`, JSON5, then json_repair, until one gives an object.
-
-        1. json.loads. 2. ast.literal_eval, for Python's quotes, True, None. 3. json5.loads, for comments, bare keys and
-        trailing commas. 4. json_repair over the whole text, and json.loads of what it writes. The first of them that
-        gives an object is the result; lists and plain values are skipped.
-
-        Source: crewai 1.15.30, crewai/tools/tool_usage.py, ToolUsage._validate_tool_input.""",
-        group=LIBRARIES,
-        version=restated("1.15.30-2", "json-repair", "json5"),
-        parser=_crewai,
-    ),
-    described(
-        "dspy",
-        """DSPy's JSONAdapter: json_repair over the whole response, else over the first balanced braces.
-
-        1. json_repair.loads over the whole response, including prose. 2. If that gives no object, json_repair.loads
-        over the first { that some } balances, ignoring strings. 3. If that is no object either, it raises. What the
-        signature asks for, by which DSPy then drops and casts fields, is not known here.
-
-        Source: dspy 3.4.1, dspy/adapters/json_adapter.py, JSONAdapter.parse.""",
-        group=LIBRARIES,
-        version=restated("3.4.1", "json-repair"),
-        parser=_dspy,
-    ),
-    described(
-        "instructor",
-        """instructor's `extract_json_from_codeblock`: the last object or list in the response that decodes is taken.
-
-        1. Tries to decode at each { or [ that is not inside a value which was read already. 2. The last value that was
-        read is the result: what comes earlier may be quoted from the prompt. 3. Without any, decodes the whole
-        response. Texts of more than 1 MiB are refused, and so are texts with very many openers that start nothing, with
-        more than 128 levels, or with an integer of more digits than Python reads.
-
-        Source: instructor 1.17.0, instructor/v2/core/json.py, extract_json_from_codeblock; the model's schema, which is
-        checked afterwards, is not known here.""",
-        group=LIBRARIES,
-        version=restated("1.17.0-2"),
-        roots="last",
-        parser=_instructor,
-    ),
-    described(
-        "llamaindex",
-        """LlamaIndex's `parse_json_markdown`: first bracket to last, `json.loads`, else YAML.
-
-        1. If there is a ```json, only the text between the first and the second of them counts, without backticks at
-        its end. 2. Takes from the first { or [, whichever comes first, to the last closer of that kind. 3. json.loads.
-        4. If that fails, yaml.safe_load of the same text: single quotes, bare words and trailing commas pass, and so do
-        texts that were never meant as JSON. A response without brackets becomes '' and is None by YAML, which no caller
-        sees as an error.
-
-        Source: llama-index-core 0.14.25, llama_index/core/output_parsers/utils.py, parse_json_markdown.""",
-        group=LIBRARIES,
-        version=restated("0.14.25-2", "PyYAML"),
-        parser=_llamaindex,
-    ),
-    described(
-        "pydantic-ai",
-        """Pydantic AI: the object in the first fence that holds one, else the whole response, validated as
-        JSON in Rust.
-
-        1. A response that begins with { is read whole. 2. Else the first fence whose line is followed at once by {
-        gives the text, up to a } before its end. 3. Else the whole response. 4. Pydantic's validate_json, once: raw
-        line feeds in strings, trailing commas, prose, lone surrogates and more than 201 levels fail. What the output
-        type asks for is not known here.
-
-        Source: pydantic-ai-slim 2.68.0, pydantic_ai/_utils.py, strip_markdown_fences, and _output.py.""",
-        group=LIBRARIES,
-        version=restated("2.68.0-2"),
-        original="Rust",
-        parser=_pydantic_ai,
-    ),
-    described(
-        "smolagents",
-        """smolagents' `parse_json_blob`: from the first `{` to the last `}`, control characters in strings allowed.
-
-        Decodes from the first { to the last }, with strict=False, so that raw newlines and tabs in strings pass. Raises
-        where there is no } at all; where there is no { it decodes nothing but the last character's tail.
-
-        Source: smolagents 1.26.0, smolagents/utils.py, parse_json_blob.""",
-        group=LIBRARIES,
-        version=restated("1.26.0"),
-        parser=_smolagents,
-    ),
-)
+plugins = (crewai, dspy, instructor, llamaindex, pydantic_ai, smolagents)

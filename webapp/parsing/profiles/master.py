@@ -13,7 +13,14 @@ from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 
 
-def _master_before(tracer: Tracer) -> None:
+@described("master-before", report="002")
+def master_before(tracer: Tracer) -> None:
+    r"""The planner before its fix: from the first { to the first } after it, once.
+
+    Takes what the pattern \{.*?\} matches first, from the first { to the first } after it, and decodes that, once. So
+    every object that holds another one is cut short at the inner one's end, a { in prose breaks it, and arrays are not
+    found. Without a { and a } after it nothing is tried.
+    """
     start = tracer.raw.find("{")
     end = tracer.raw.find("}", start) if start >= 0 else -1
     if end >= 0:
@@ -47,7 +54,20 @@ def score(value: object) -> int:
     return sum(points for key, points in SCORES.items() if key in value) if isinstance(value, dict) else 0
 
 
-def _master_scored(tracer: Tracer) -> None:
+@described("master-scored", report="002", roots="best")
+def master_scored(tracer: Tracer) -> None:
+    """The planner after its fix: the first fence that decodes, else the best-scored of all balanced objects.
+
+    1. Tries every ```json fence that holds an object and nothing else; the first that decodes wins, unscored. 2. The
+    same for unlabelled fences. 3. Counts braces over the whole text and collects every balanced object; each that
+    decodes scores agents 100, complexity 10, strategy 10, and the highest wins, the first among equals. 4. Decodes the
+    whole response without the white space around it. 5. Else its program gets an object with "error" and the first 1000
+    characters of the response, which is no value here.
+
+    Differences from its report: the fence pattern stops at three levels of braces. Braces inside strings are counted; a
+    stray } makes the count negative and hides what follows. An array of objects gives only one of them, and any object
+    wins over the array or text around it. Nothing is repaired.
+    """
     if not _fenced(tracer) and not _scored(tracer):
         _whole(tracer)
 
@@ -93,32 +113,4 @@ def _whole(tracer: Tracer) -> None:
     choose_if_ok(tracer, tracer.amend(attempt, note=note))
 
 
-plugins = (
-    described(
-        "master-before",
-        r"""The planner before its fix: from the first { to the first } after it, once.
-
-        Takes what the pattern \{.*?\} matches first, from the first { to the first } after it, and decodes that, once.
-        So every object that holds another one is cut short at the inner one's end, a { in prose breaks it, and arrays
-        are not found. Without a { and a } after it nothing is tried.""",
-        report="002",
-        parser=_master_before,
-    ),
-    described(
-        "master-scored",
-        """The planner after its fix: the first fence that decodes, else the best-scored of all balanced objects.
-
-        1. Tries every ```json fence that holds an object and nothing else; the first that decodes wins, unscored. 2.
-        The same for unlabelled fences. 3. Counts braces over the whole text and collects every balanced object; each
-        that decodes scores agents 100, complexity 10, strategy 10, and the highest wins, the first among equals. 4.
-        Decodes the whole response without the white space around it. 5. Else its program gets an object with "error"
-        and the first 1000 characters of the response, which is no value here.
-
-        Differences from its report: the fence pattern stops at three levels of braces. Braces inside strings are
-        counted; a stray } makes the count negative and hides what follows. An array of objects gives only one of them,
-        and any object wins over the array or text around it. Nothing is repaired.""",
-        report="002",
-        roots="best",
-        parser=_master_scored,
-    ),
-)
+plugins = (master_before, master_scored)

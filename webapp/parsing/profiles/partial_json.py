@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.parsing.decode import decode
+from webapp.parsing.decode import decode, nesting
 from webapp.parsing.engine import Tracer
-from webapp.parsing.nesting import nesting
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._cutting import rewritten
@@ -118,41 +116,34 @@ class _Reader:
         return decoded.value
 
 
-def reader(*, numbers: bool, dropped: str = "") -> Callable[[Tracer], None]:
-    """The profile that gives what the library reads. Linear."""
-
-    def run(tracer: Tracer) -> None:
-        span = stripped(tracer.raw, characters=WHITE)
-        library = _Reader(span.of(tracer.raw), numbers, dropped)
-        if nesting(library.text)[0] > DEEPEST:
-            tracer.exhausted = True
-            tracer.fail("completed", span, f"stopped: nested more than {DEEPEST} deep")
-            return
-        try:
-            value = library.value()
-        except ValueError as error:
-            tracer.fail("completed", span, str(error))
-            return
-        tracer.truncated = library.at >= len(library.text) and decode(library.text).failure is not None
-        tracer.choose(rewritten(tracer, "derived", span, value, "what the library read; its other text is not seen"))
-
-    return run
+def read_partial(tracer: Tracer, *, numbers: bool, dropped: str = "") -> None:
+    """Give what the library reads. Linear."""
+    span = stripped(tracer.raw, characters=WHITE)
+    library = _Reader(span.of(tracer.raw), numbers, dropped)
+    if nesting(library.text)[0] > DEEPEST:
+        tracer.exhausted = True
+        tracer.fail("completed", span, f"stopped: nested more than {DEEPEST} deep")
+        return
+    try:
+        value = library.value()
+    except ValueError as error:
+        tracer.fail("completed", span, str(error))
+        return
+    tracer.truncated = library.at >= len(library.text) and decode(library.text).failure is not None
+    tracer.choose(rewritten(tracer, "derived", span, value, "what the library read; its other text is not seen"))
 
 
-plugin = described(
-    "partial-json",
+@described("partial-json", LIBRARIES, version="restated-0.1.7", original="TypeScript")
+def plugin(tracer: Tracer) -> None:
     """partial-json (npm): a reader that gives what it has where the text ends, and where it meets anything else.
 
-        1. Reads from the first character on; prose before the JSON is an error. 2. At the end of the text strings are
-        closed, true, false and null completed, lists and objects given as far as they go. 3. The same happens at
-        anything else that is no JSON: what an object or a list held until there is its value, and reading goes on
-        behind it. Commas may be missing, any character stands for a colon. 4. What stands behind the value is ignored.
-        The assignment to a key __proto__ is lost.
+    1. Reads from the first character on; prose before the JSON is an error. 2. At the end of the text strings are
+    closed, true, false and null completed, lists and objects given as far as they go. 3. The same happens at anything
+    else that is no JSON: what an object or a list held until there is its value, and reading goes on behind it. Commas
+    may be missing, any character stands for a colon. 4. What stands behind the value is ignored. The assignment to a
+    key __proto__ is lost.
 
-        Source: partial-json 0.1.7 (npm), dist/index.js, parse. Same outcome as it in Node over 2,811 texts; nested more
-        than 300 deep is not read. Here Python's decoder words the errors, and large integers stay exact.""",
-    group=LIBRARIES,
-    version="restated-0.1.7",
-    original="TypeScript",
-    parser=reader(numbers=True, dropped="__proto__"),
-)
+    Source: partial-json 0.1.7 (npm), dist/index.js, parse. Same outcome as it in Node over 2,811 texts; nested more
+    than 300 deep is not read. Here Python's decoder words the errors, and large integers stay exact.
+    """
+    read_partial(tracer, numbers=True, dropped="__proto__")

@@ -36,7 +36,18 @@ _NEXT = {
 """The state that a character makes of another one; none where it ends there."""
 
 
-def run(tracer: Tracer) -> None:
+@described("vercel-ai", LIBRARIES, version="restated-6.0.326", original="TypeScript")
+def plugin(tracer: Tracer) -> None:
+    """The Vercel AI SDK's `parsePartialJson`: JSON.parse, and again after completing a cut end.
+
+    1. JSON.parse of the whole response. 2. If that fails, a walk through it that keeps what could begin a JSON value,
+    drops the text after the last valid character, completes true, false and null, closes strings, objects and lists,
+    and JSON.parse once more. A key __proto__, or constructor with prototype in it, is refused. Prose before the JSON
+    ends it; prose after it is not removed.
+
+    Source: ai 6.0.326, src/util/parse-partial-json.ts and fix-json.ts. The original is TypeScript: here Python's
+    decoder words the errors, and large integers stay exact.
+    """
     everything = whole(tracer.raw)
     first = tracer.attempt("whole", everything, finite=True)
     if not first.ok or not checked(tracer, first, (no_prototype,)):
@@ -133,21 +144,3 @@ class _Walk:
         if state == "string":
             return '"'
         return {"object": "}", "key": "}", "list": "]"}.get(state.partition("_")[0], "")
-
-
-plugin = described(
-    "vercel-ai",
-    """The Vercel AI SDK's `parsePartialJson`: JSON.parse, and again after completing a cut end.
-
-        1. JSON.parse of the whole response. 2. If that fails, a walk through it that keeps what could begin a JSON
-        value, drops the text after the last valid character, completes true, false and null, closes strings, objects
-        and lists, and JSON.parse once more. A key __proto__, or constructor with prototype in it, is refused. Prose
-        before the JSON ends it; prose after it is not removed.
-
-        Source: ai 6.0.326, src/util/parse-partial-json.ts and fix-json.ts. The original is TypeScript: here Python's
-        decoder words the errors, and large integers stay exact.""",
-    group=LIBRARIES,
-    version="restated-6.0.326",
-    original="TypeScript",
-    parser=run,
-)

@@ -55,7 +55,16 @@ def no_call(value: object, needed: tuple[str, ...]) -> str:
 _CALL_VLLM_HERMES = re.compile(r"<tool_call>(.*?)</tool_call>|<tool_call>(.*)", re.DOTALL)
 
 
-def _vllm_hermes(tracer: Tracer) -> None:
+@described("vllm-hermes", SERVERS, version="restated-0.33", roots="all")
+def vllm_hermes(tracer: Tracer) -> None:
+    """vLLM's `hermes` tool-call reader: JSON between <tool_call> and </tool_call>, all calls or none.
+
+    1. Without <tool_call> the response is plain text. 2. Each text between <tool_call> and </tool_call>, or from an
+    unclosed <tool_call> to the end, goes to json.loads and must have a name, which is a text, and arguments. 3. If one
+    of them fails, all are given up and the response is returned as plain text: the caller sees no error.
+
+    Source: vLLM 0.33, tool_parsers/hermes_tool_parser.py, extract_tool_calls (--tool-call-parser hermes).
+    """
     spans = [Span(*match.span(match.lastindex or 1)) for match in _CALL_VLLM_HERMES.finditer(tracer.raw)]
     if not spans:
         tracer.reject("tagged", whole(tracer.raw), "no <tool_call>: plain text")
@@ -66,7 +75,17 @@ def _vllm_hermes(tracer: Tracer) -> None:
 _decoder = json.JSONDecoder()
 
 
-def _vllm_llama3(tracer: Tracer) -> None:
+@described("vllm-llama3", SERVERS, version="restated-0.33", roots="all")
+def vllm_llama3(tracer: Tracer) -> None:
+    """vLLM's `llama3_json` tool-call reader: every object that begins at a brace, all calls or none.
+
+    1. Without { the response is plain text. 2. From each { that does not stand in an object read before, or right
+    behind one, an object is read as far as it goes; it must have a name that is a text, and arguments or parameters.
+    Text between objects is skipped. 3. If one fails, all are given up and the response is returned as plain text: the
+    caller sees no error.
+
+    Source: vLLM 0.33, tool_parsers/llama_tool_parser.py, extract_tool_calls (--tool-call-parser llama3_json).
+    """
     if "{" not in tracer.raw:
         tracer.reject("balanced", whole(tracer.raw), "no {: plain text")
     else:
@@ -89,7 +108,19 @@ def objects(raw: str) -> Iterator[Span]:
 CALLS, BEGIN, SEP, END = "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
 
 
-def _vllm_deepseek_v31(tracer: Tracer) -> None:
+@described("vllm-deepseek-v31", SERVERS, version="restated-0.33", roots="all")
+def vllm_deepseek_v31(tracer: Tracer) -> None:
+    """vLLM's `deepseek_v31` tool-call reader: a name, <｜tool▁sep｜>, and arguments that go to the caller as they are.
+
+    1. Without <｜tool▁calls▁begin｜> the response is plain text. 2. Of each <｜tool▁call▁begin｜> that
+    <｜tool▁call▁end｜> closes, what stands in front of <｜tool▁sep｜> is the name and what stands
+    behind it the arguments. 3. These are not
+    decoded: the caller gets them as a text; no JSON is shown here as a failure. 4. A call that is cut off is dropped
+    without an error.
+
+    Source: vLLM 0.33, tool_parsers/deepseekv31_tool_parser.py, extract_tool_calls (--tool-call-parser deepseek_v31).
+    Same calls over 40,000 texts.
+    """
     raw = tracer.raw
     calls = list(_calls(raw))
     if CALLS not in raw:
@@ -122,7 +153,19 @@ TOKEN = "[TOOL_CALLS]"  # noqa: S105 — a word of the model's, no secret
 _LIST = re.compile(r"\[{.*}\]", re.DOTALL)
 
 
-def _vllm_mistral(tracer: Tracer) -> None:
+@described("vllm-mistral", SERVERS, version="restated-0.11", roots="list")
+def vllm_mistral(tracer: Tracer) -> None:
+    """vLLM's `mistral` tool-call reader: the list of calls after [TOOL_CALLS].
+
+    1. Without [TOOL_CALLS] the response is plain text. 2. Every [TOOL_CALLS] is taken out, white space cut off, and all
+    that is left, prose before it included, goes to json.loads. 3. If that fails, from the first [{ to the last }]. 4.
+    Each call must have name and arguments; if anything fails, the response is returned as plain text: the caller sees
+    no error. For tokenizers up to version 10; from version 11 on calls are written name{…}, which this profile does not
+    read; releases after 0.11 have other readers.
+
+    Source: vLLM 0.11, entrypoints/openai/tool_parsers/mistral_tool_parser.py, extract_tool_calls (--tool-call-parser
+    mistral).
+    """
     raw = tracer.raw
     if TOKEN not in raw:
         tracer.reject("tagged", whole(raw), "no [TOOL_CALLS]: plain text")
@@ -169,7 +212,19 @@ _FUNCTION = re.compile(r"<function=(?:(.*?)</function>|(.*)\Z)", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=(.*?)(?:</parameter>|(?=<parameter=)|(?=</function>)|$)", re.DOTALL)
 
 
-def _vllm_qwen3_coder(tracer: Tracer) -> None:
+@described("vllm-qwen3-coder", SERVERS, version="restated-0.11", roots="all")
+def vllm_qwen3_coder(tracer: Tracer) -> None:
+    """vLLM's `qwen3_coder` tool-call reader: <function=…> with <parameter=…>, whose values are texts.
+
+    1. Without <function= the response is plain text. 2. In each <tool_call>, also an unclosed last one, and in the
+    whole response where there is none, each <function=name> is a call, as far as </function> or the end. 3. Each
+    <parameter=name> reaches to </parameter>, the next parameter or the end; a line feed at both ends is cut off, null
+    is null, and any other value is a text. Its tool's declaration would make it a number or JSON, which is not known
+    here. 4. If one name has no > behind it, all calls are given up: plain text.
+
+    Source: vLLM 0.11, entrypoints/openai/tool_parsers/qwen3coder_tool_parser.py, extract_tool_calls (--tool-call-parser
+    qwen3_coder); releases after it read by an engine of many modules. Same calls over 40,000.
+    """
     spans = _functions(tracer.raw) if "<function=" in tracer.raw else []
     for span in spans:
         name, closer, rest = span.of(tracer.raw).partition(">")
@@ -196,86 +251,4 @@ def _value(text: str) -> str | None:
     return None if text.lower() == "null" else text
 
 
-plugins = (
-    described(
-        "vllm-hermes",
-        """vLLM's `hermes` tool-call reader: JSON between <tool_call> and </tool_call>, all calls or none.
-
-        1. Without <tool_call> the response is plain text. 2. Each text between <tool_call> and </tool_call>, or from an
-        unclosed <tool_call> to the end, goes to json.loads and must have a name, which is a text, and arguments. 3. If
-        one of them fails, all are given up and the response is returned as plain text: the caller sees no error.
-
-        Source: vLLM 0.33, tool_parsers/hermes_tool_parser.py, extract_tool_calls (--tool-call-parser hermes).""",
-        group=SERVERS,
-        version="restated-0.33",
-        roots="all",
-        parser=_vllm_hermes,
-    ),
-    described(
-        "vllm-llama3",
-        """vLLM's `llama3_json` tool-call reader: every object that begins at a brace, all calls or none.
-
-        1. Without { the response is plain text. 2. From each { that does not stand in an object read before, or right
-        behind one, an object is read as far as it goes; it must have a name that is a text, and arguments or
-        parameters. Text between objects is skipped. 3. If one fails, all are given up and the response is returned as
-        plain text: the caller sees no error.
-
-        Source: vLLM 0.33, tool_parsers/llama_tool_parser.py, extract_tool_calls (--tool-call-parser llama3_json).""",
-        group=SERVERS,
-        version="restated-0.33",
-        roots="all",
-        parser=_vllm_llama3,
-    ),
-    described(
-        "vllm-deepseek-v31",
-        """vLLM's `deepseek_v31` tool-call reader: a name, <｜tool▁sep｜>, and arguments that go to the caller as
-        they are.
-
-        1. Without <｜tool▁calls▁begin｜> the response is plain text. 2. Of each <｜tool▁call▁begin｜> that
-        <｜tool▁call▁end｜> closes, what stands in front of <｜tool▁sep｜> is the name and what stands behind it the
-        arguments. 3. These are not decoded: the caller gets them as a text; no JSON is shown here as a failure. 4. A
-        call that is cut off is dropped without an error.
-
-        Source: vLLM 0.33, tool_parsers/deepseekv31_tool_parser.py, extract_tool_calls (--tool-call-parser
-        deepseek_v31). Same calls over 40,000 texts.""",
-        group=SERVERS,
-        version="restated-0.33",
-        roots="all",
-        parser=_vllm_deepseek_v31,
-    ),
-    described(
-        "vllm-mistral",
-        """vLLM's `mistral` tool-call reader: the list of calls after [TOOL_CALLS].
-
-        1. Without [TOOL_CALLS] the response is plain text. 2. Every [TOOL_CALLS] is taken out, white space cut off, and
-        all that is left, prose before it included, goes to json.loads. 3. If that fails, from the first [{ to the last
-        }]. 4. Each call must have name and arguments; if anything fails, the response is returned as plain text: the
-        caller sees no error. For tokenizers up to version 10; from version 11 on calls are written name{…}, which this
-        profile does not read; releases after 0.11 have other readers.
-
-        Source: vLLM 0.11, entrypoints/openai/tool_parsers/mistral_tool_parser.py, extract_tool_calls
-        (--tool-call-parser mistral).""",
-        group=SERVERS,
-        version="restated-0.11",
-        roots="list",
-        parser=_vllm_mistral,
-    ),
-    described(
-        "vllm-qwen3-coder",
-        """vLLM's `qwen3_coder` tool-call reader: <function=…> with <parameter=…>, whose values are texts.
-
-        1. Without <function= the response is plain text. 2. In each <tool_call>, also an unclosed last one, and in the
-        whole response where there is none, each <function=name> is a call, as far as </function> or the end. 3. Each
-        <parameter=name> reaches to </parameter>, the next parameter or the end; a line feed at both ends is cut off,
-        null is null, and any other value is a text. Its tool's declaration would make it a number or JSON, which is not
-        known here. 4. If one name has no > behind it, all calls are given up: plain text.
-
-        Source: vLLM 0.11, entrypoints/openai/tool_parsers/qwen3coder_tool_parser.py, extract_tool_calls
-        (--tool-call-parser qwen3_coder); releases after it read by an engine of many modules. Same calls over
-        40,000.""",
-        group=SERVERS,
-        version="restated-0.11",
-        roots="all",
-        parser=_vllm_qwen3_coder,
-    ),
-)
+plugins = (vllm_hermes, vllm_llama3, vllm_deepseek_v31, vllm_mistral, vllm_qwen3_coder)

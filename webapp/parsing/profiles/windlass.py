@@ -123,11 +123,29 @@ def _why(raw: str, begin: int, tick: int) -> str:
     return "does not end with } before the next fence"
 
 
-def _windlass_strict(tracer: Tracer) -> None:
+@described("windlass-strict", report="001", roots="tools")
+def windlass_strict(tracer: Tracer) -> None:
+    """Windlass after its first fix: tool calls only in ```json fences, decoded as written.
+
+    1. Takes every ```json fence (any case of the word) whose content starts with { and ends with } and holds no
+    backtick. 2. Decodes each as written. 3. An object with a "tool" is a tool call; JSON without one is ignored
+    silently; what does not decode, or has arguments that are no object, is one validation error for the agent. 4. If
+    one block is a call, the errors of all others are dropped.
+
+    No such fence means that no tool was called, and no error. Differences from its report: a backtick anywhere inside
+    the JSON hides the whole block silently, and arrays never match.
+    """
     call_tools(tracer, fenced(tracer.raw))
 
 
-def _windlass_silent(tracer: Tracer) -> None:
+@described("windlass-silent", report="004", roots="tools")
+def windlass_silent(tracer: Tracer) -> None:
+    """Windlass before its last fix: as windlass-strict, but what does not decode is caught, and nobody is told.
+
+    Takes the blocks that windlass-strict takes and reads them as it does. What does not decode is caught in a
+    try/except, and neither the agent nor a log is told: the agent goes on as if its tool had run. The program of report
+    001 makes a validation error of the same block.
+    """
     call_tools(tracer, fenced(tracer.raw), silent=True)
 
 
@@ -141,17 +159,29 @@ def balance(raw: str, span: Span) -> tuple[list[Edit], str] | None:
     opens, closes = block.count("{"), block.count("}")
     if closes <= opens:
         return None
-    _windlass_balanced = len(block) - len(block.rstrip("}"))
+    windlass_balanced = len(block) - len(block.rstrip("}"))
     warning = f"[WARN] Fixed malformed JSON: removed {closes - opens} extra braces"
-    if opens < _windlass_balanced:
-        extra = Span(span.end - (_windlass_balanced - opens), span.end)
+    if opens < windlass_balanced:
+        extra = Span(span.end - (windlass_balanced - opens), span.end)
         return [Edit("extra_closer", extra, extra.of(raw), "")], warning
-    if opens > _windlass_balanced:
-        return [Edit("missing_closer", Span(span.end, span.end), "", "}" * (opens - _windlass_balanced))], warning
+    if opens > windlass_balanced:
+        return [Edit("missing_closer", Span(span.end, span.end), "", "}" * (opens - windlass_balanced))], warning
     return [], warning
 
 
-def _windlass_balanced(tracer: Tracer) -> None:
+@described("windlass-balanced", report="004", roots="tools")
+def windlass_balanced(tracer: Tracer) -> None:
+    """Windlass after its second fix: as strict, and surplus closing braces are removed from the end.
+
+    1. Takes the blocks that windlass-strict takes. 2. Decodes each as written. 3. If that fails and the block has more
+    } than {, strips all } from its end, appends as many as there are {, decodes again, and warns how many it removed.
+    4. Goes on as windlass-strict: calls, silence, one validation error a block, errors dropped beside a call.
+
+    Differences from its report: it repairs only if every } of the block stands in the closing run, so
+    {"tool":"t","arguments":{"a":{"b":1},"c":2}}}} still fails. Braces inside strings are counted, so that the step may
+    even add braces. The report says that unfenced JSON is found and that the failure was silent; only ```json fences
+    are looked at.
+    """
     call_tools(tracer, fenced(tracer.raw), balance)
 
 
@@ -184,69 +214,21 @@ def _kept(raw: str, removed: list[Span]) -> list[Span]:
     return [span for span in spans if span.start < span.end]
 
 
-def _windlass_eager(tracer: Tracer) -> None:
+@described("windlass-eager", report="001", roots="tools")
+def windlass_eager(tracer: Tracer) -> None:
+    """Windlass before its first fix: every fence and then every {…} in the text is tried as a tool call.
+
+    1. Takes every ```json or unlabelled fence whose content starts with { and ends with } and holds no backtick. 2.
+    Takes those fences out of the text, and from the rest every {…} with at most one level of braces inside. 3. Decodes
+    each; an object with a "tool" is a tool call, JSON without one is ignored silently, and every failure is one
+    validation error for the agent. 4. If one block is a call, all errors are dropped.
+
+    So Python dicts, f-strings and {placeholders} in prose are taken for broken tool calls: the report counts 22
+    validation errors in one session. Differences from its report: the upper-case ```JSON is no fence to it, a call with
+    two levels of braces inside is found in fences only, and an inner object may be taken instead. What stands before
+    and after a fence that was taken out may join to one block.
+    """
     call_tools(tracer, blocks(tracer.raw))
 
 
-plugins = (
-    described(
-        "windlass-strict",
-        """Windlass after its first fix: tool calls only in ```json fences, decoded as written.
-
-        1. Takes every ```json fence (any case of the word) whose content starts with { and ends with } and holds no
-        backtick. 2. Decodes each as written. 3. An object with a "tool" is a tool call; JSON without one is ignored
-        silently; what does not decode, or has arguments that are no object, is one validation error for the agent. 4.
-        If one block is a call, the errors of all others are dropped.
-
-        No such fence means that no tool was called, and no error. Differences from its report: a backtick anywhere
-        inside the JSON hides the whole block silently, and arrays never match.""",
-        report="001",
-        roots="tools",
-        parser=_windlass_strict,
-    ),
-    described(
-        "windlass-silent",
-        """Windlass before its last fix: as windlass-strict, but what does not decode is caught, and nobody is told.
-
-        Takes the blocks that windlass-strict takes and reads them as it does. What does not decode is caught in a
-        try/except, and neither the agent nor a log is told: the agent goes on as if its tool had run. The program of
-        report 001 makes a validation error of the same block.""",
-        report="004",
-        roots="tools",
-        parser=_windlass_silent,
-    ),
-    described(
-        "windlass-balanced",
-        """Windlass after its second fix: as strict, and surplus closing braces are removed from the end.
-
-        1. Takes the blocks that windlass-strict takes. 2. Decodes each as written. 3. If that fails and the block has
-        more } than {, strips all } from its end, appends as many as there are {, decodes again, and warns how many it
-        removed. 4. Goes on as windlass-strict: calls, silence, one validation error a block, errors dropped beside a
-        call.
-
-        Differences from its report: it repairs only if every } of the block stands in the closing run, so
-        {"tool":"t","arguments":{"a":{"b":1},"c":2}}}} still fails. Braces inside strings are counted, so that the step
-        may even add braces. The report says that unfenced JSON is found and that the failure was silent; only ```json
-        fences are looked at.""",
-        report="004",
-        roots="tools",
-        parser=_windlass_balanced,
-    ),
-    described(
-        "windlass-eager",
-        """Windlass before its first fix: every fence and then every {…} in the text is tried as a tool call.
-
-        1. Takes every ```json or unlabelled fence whose content starts with { and ends with } and holds no backtick. 2.
-        Takes those fences out of the text, and from the rest every {…} with at most one level of braces inside. 3.
-        Decodes each; an object with a "tool" is a tool call, JSON without one is ignored silently, and every failure is
-        one validation error for the agent. 4. If one block is a call, all errors are dropped.
-
-        So Python dicts, f-strings and {placeholders} in prose are taken for broken tool calls: the report counts 22
-        validation errors in one session. Differences from its report: the upper-case ```JSON is no fence to it, a call
-        with two levels of braces inside is found in fences only, and an inner object may be taken instead. What stands
-        before and after a fence that was taken out may join to one block.""",
-        report="001",
-        roots="tools",
-        parser=_windlass_eager,
-    ),
-)
+plugins = (windlass_strict, windlass_silent, windlass_balanced, windlass_eager)

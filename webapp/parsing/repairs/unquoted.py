@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from webapp.parsing.edit import NotJson
 from webapp.parsing.machine import escapes
 from webapp.parsing.machine.repair import Repair
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA
-from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import later
 
 

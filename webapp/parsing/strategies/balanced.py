@@ -8,8 +8,8 @@ from webapp.parsing import decode, escaped, plausible
 from webapp.parsing.calls import braces
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, WEAK, Finder
 from webapp.parsing.patterns import later
+from webapp.parsing.scan import Strategy
 from webapp.parsing.strategies import called
-from webapp.parsing.strategy import Strategy
 
 _observation = later(r"(?:\A|\n)[ \t>*]*+(?:Observation|Tool (?:output|result))\**\s*+:\**\s*+\Z")
 _empty = later(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")

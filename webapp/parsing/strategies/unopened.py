@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from webapp.parsing.edit import NotJson
 from webapp.parsing.finder import Finder
 from webapp.parsing.machine.state import Frame, Machine
 from webapp.parsing.machine.tokens import place_of_opener
-from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import KEY_END
-from webapp.parsing.strategy import Strategy
+from webapp.parsing.scan import Strategy
 
 
 def _take(finder: Finder, match: re.Match[str]) -> int:

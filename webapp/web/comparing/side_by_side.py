@@ -11,9 +11,8 @@ from webapp.gate import differences
 from webapp.gate.differences import Difference, Path
 from webapp.parsing import Trace, installing, words
 from webapp.parsing.drawing import telling
-from webapp.parsing.edit import apply
+from webapp.parsing.edit import apply, places
 from webapp.parsing.nodes import Node, nodes
-from webapp.parsing.places import places
 from webapp.parsing.span import Span
 from webapp.web import rawview
 
