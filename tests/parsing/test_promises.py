@@ -151,6 +151,10 @@ GROWTH = {
     "quoted lines": lambda n: '> {"a": 1}\n' * (n // 11),
     "diffs": lambda n: ' {\n- "a": 1\n+ "a": 2\n' * (n // 21),
     "keys without a bracket": lambda n: '\n}`"a": "a": ' * (n // 13),
+    "answer tags": lambda n: "<answer>+[1, 2]" * (n // 15),
+    "calls in braces": lambda n: '\'<arg_value>:{\\"a\\": 1}call:f{' * (n // 31),
+    "tags of arguments": lambda n: "<function=f><tool_call>：｝" * (n // 25),
+    "bare items": lambda n: "[[-\\,(" * (n // 6),
     "keys that stand twice": lambda n: "{" + ", ".join(f'"k{k}": 1, "k{k}": 2' for k in range(n // 24)),
 }
 

@@ -37,7 +37,8 @@ class Finder:
     """Looks for candidates in `raw` and tries each; `accepted` has tier and index of each attempt accepted.
 
     `fence` is what the open fence began with, `meant` whether it says JSON; `resume_at` the end of a candidate that
-    reached past its region, `loose` where brackets stand that began nothing, `hidden` rejected ones past the limit.
+    reached past its region, `loose` where brackets stand that began nothing, `closings` where the next closing tag
+    of each name stands (-1: nowhere), `hidden` rejected ones past the limit.
     """
 
     tracer: Tracer
@@ -55,6 +56,7 @@ class Finder:
     fence: str = ""
     meant: bool = False
     loose: dict[str, int] = field(default_factory=dict)
+    closings: dict[str, int] = field(default_factory=dict)
     mark: Mark = _NO_MARK
     whole: Span = _NOWHERE
 

@@ -27,9 +27,10 @@ _argument = later(
     rf"\s*<{_PREFIX}(?:parameter|param|arg)(?:\s*=\s*|\s+name\s*=\s*)[\"']?(?P<key>[^\s\"'<>]{{1,80}}+)[\"']?"
     r"(?P<rest>[^<>]{0,80})>"
     r"|\s*<arg_key>\s*(?P<glm>[^\s<>\"\\]{1,80}+)\s*(?:</arg_key>\s*<arg_value>|<arg_value>|</arg_key>(?=[^<]{1,2000}</arg_v))"
-    r"|\s*<(?!arg_)(?P<old>[A-Za-z_][\w.-]{0,80}+)>(?=.{0,20000}?</(?P=old)>)",
-    re.DOTALL,
+    r"|\s*<(?!arg_)(?P<old>[A-Za-z_][\w.-]{0,80}+)>"
 )
+FAR = 20_000
+"""So far the closing tag of an argument is looked for that has its name as its tag."""
 UNOPENED = rf"<arg_key>|<{_PREFIX}(?:parameter|param)(?:\s*=|\s+name\s*=)"
 """Where an argument begins; what stands outside of a call lacks the call's opening tag."""
 _argument_start = later(UNOPENED)
@@ -85,7 +86,7 @@ def _read(raw: str, name: Span, opening: Edit, at: int, end: int) -> Call:
     """The call of the tool `name`, whose arguments begin at `at`."""
     edits, start = [opening], opening.span.start
     gap, lead, truncated = name.end, '", "arguments": {', False
-    while argument := _argument.match(raw, at, end):
+    while (argument := _argument.match(raw, at, end)) and _closes(raw, argument, end):
         key = Span(*argument.span(next(key for key in ("key", "glm", "old") if argument[key])))
         value, at, truncated = _value(raw, argument, end)
         text = '"' if _is_text(raw, value, argument) else ""
@@ -105,6 +106,11 @@ def _read(raw: str, name: Span, opening: Edit, at: int, end: int) -> Call:
         return Call(name.of(raw), Span(start, closing.end() if closing else end), problem=problem)
     edits.append(Edit(REPAIR, Span(gap, stop), raw[gap:stop], lead.removesuffix(", ") + "}}"))
     return Call(name.of(raw), Span(start, stop), tuple(edits), truncated or (not closing and not rest))
+
+
+def _closes(raw: str, argument: re.Match[str], end: int) -> bool:
+    name, at = argument["old"], argument.end()
+    return not name or raw.find(f"</{name}>", at, min(end, at + FAR)) >= 0
 
 
 def _value(raw: str, argument: re.Match[str], end: int) -> tuple[Span, int, bool]:

@@ -24,8 +24,8 @@ def _mend_unquoted_key(machine: Machine, match: re.Match[str]) -> bool:
     return machine.key_done(start, end)
 
 
-LONGEST = 2_000
-"""A longer bare value is cut there, which nothing that means to be JSON has; so looking for its end stays cheap."""
+LONGEST, SHORT = 2_000, 100
+"""A longer bare value is cut there, which nothing that means to be JSON has; the shorter one once looking cost much."""
 _CODE = later(r"[;{(]|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
 _KEY = r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+:(?!/)"""
 _key = later(_KEY)
@@ -51,7 +51,7 @@ def _mend_unquoted_value(machine: Machine, match: re.Match[str]) -> bool:
 def _end(machine: Machine, at: int) -> int:
     """Where the bare value ends: at a bracket, a line's end, or a comma that a key or another item follows."""
     raw, item = machine.raw, machine.inside != "{"
-    start, limit = at, min(machine.end, at + LONGEST)
+    start, limit = at, min(machine.end, at + (LONGEST if machine.look > 0 else SHORT))
     while match := _stop.match(raw, at, limit):
         at = match.end()
         char = raw[at : at + 1]
@@ -66,6 +66,7 @@ def _end(machine: Machine, at: int) -> int:
             at += 1
         else:
             break
+    machine.look -= 16 * (at - start)
     while at > start and raw[at - 1].isspace():
         at -= 1
     return at

@@ -35,8 +35,13 @@ def take_call(finder: Finder, call: Call, tier: int) -> int:
 
 def take_braces(finder: Finder, match: re.Match[str]) -> int:
     """Take the call in Gemma's notation whose name `match` holds; one that cannot be read is passed over as a whole."""
+    if finder.skips < 0:
+        finder.tracer.exhausted = True
+        return finder.reject("called", match.start(), match.end("braced"), "a call past the limit of the search")
     call = braces.read_braces(finder.tracer.raw, match, finder.end)
     if call.problem:
+        is_open = finder.tracer.raw[call.span.end : call.span.end + 9].lstrip()[:1] in ("'", '"', "<")
+        finder.skips -= (finder.end - call.span.end) * is_open  # a string without its end was looked through
         until = finder.skip(match.end("braced"), finder.end)
         call = call._replace(span=Span(call.span.start, max(call.span.end, until)))
     return take_call(finder, call, MARKED)
@@ -115,9 +120,12 @@ def take(finder: Finder, match: re.Match[str]) -> int:
 
 def _closing(finder: Finder, match: re.Match[str]) -> int:
     """Where the closing tag stands, where it is near enough, else -1."""
-    name = re.match(r"<([\w:]+)", match[0])
-    raw, limit = finder.tracer.raw, min(finder.end, match.end() + FAR)
-    return raw.find(f"</{name[1]}", match.end(), limit) if name else -1
+    if not (name := re.match(r"<([\w:]+)", match[0])):
+        return -1
+    last = finder.closings.get(name[1], 0)
+    if -1 < last < match.end():  # else none stands between, or none at all
+        last = finder.closings[name[1]] = finder.tracer.raw.find(f"</{name[1]}", match.end())
+    return last if last < min(finder.end, match.end() + FAR) else -1
 
 
 _tag = later(markup.TAG)
