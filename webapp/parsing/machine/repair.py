@@ -39,6 +39,18 @@ class Repair:
     help: str = ""
 
 
+def mends(
+    name: str, pattern: str, states: str, starts: str = "", *, order: int = 50, opens: str = ""
+) -> Callable[[Mend], Repair]:
+    """Makes a repair of the function that mends; the first paragraph of its docstring is the help."""
+
+    def repair(mend: Mend) -> Repair:
+        paragraph = (mend.__doc__ or "").partition("\n\n")[0]
+        return Repair(name, pattern, states, starts, order, mend, opens, " ".join(paragraph.split()))
+
+    return repair
+
+
 def replacing(name: str, new: str = "", *, value: bool = False) -> Mend:
     """Puts `new` in the place of what the pattern matched; with `value` a value ended there."""
     return lambda machine, match: machine.replace(name, match, new, value=value)

@@ -6,14 +6,24 @@ import re
 
 from webapp.parsing.machine import strings
 from webapp.parsing.machine.closers import ANY_KEY
-from webapp.parsing.machine.repair import Repair, replacing
+from webapp.parsing.machine.repair import Repair, mends, replacing
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA, JOINED, LITERAL, SPACE
 from webapp.parsing.patterns import later
 
 
-def _mend_single_quotes(machine: Machine, match: re.Match[str]) -> bool:
-    """The plain form, whose end its surroundings make certain; `machine.strings` reads every other one."""
+@mends(
+    "single_quotes",
+    rf"(?:'[^'\\\x00-\x1f]*+'|“[^“”\"\\\x00-\x1f]*+”)(?={SPACE}(?:(?P<colon>[{COLON}])|[{CLOSE}]|(?P<comma>[{COMMA}])))",
+    "kv",
+    "'“",
+    order=10,
+)
+def single_quotes(machine: Machine, match: re.Match[str]) -> bool:
+    """A string in single quotes is put in double quotes.
+
+    The plain form, whose end its surroundings make certain; `machine.strings` reads every other one.
+    """
     raw, (start, end) = machine.raw, match.span()
     if match["comma"]:
         if not (_member if machine.inside == "{" else _item).match(raw, match.end("comma"), machine.end):
@@ -37,7 +47,9 @@ _member = later(rf"{SPACE}(?:{ANY_KEY}|[}}\]])")
 _item = later(rf"{SPACE}(?:[\"'\[{{\d\]-]|{LITERAL})")
 
 
-def _mend_escaped_quotes(machine: Machine, match: re.Match[str]) -> bool:
+@mends("escaped_quotes", r'\\"(?:[^"\\\x00-\x1f]|\\[^"\x00-\x1f])*+\\"(?=\s*+[,:}\]])', "kv", "\\", order=10)
+def escaped_quotes(machine: Machine, match: re.Match[str]) -> bool:
+    """A string whose own quotes have backslashes before them, among strings that have none, loses those."""
     start, end = match.span()
     machine.patch("escaped_quotes", start, start + 1)
     machine.patch("escaped_quotes", end - 2, end - 1)
@@ -51,7 +63,15 @@ def _mend_escaped_quotes(machine: Machine, match: re.Match[str]) -> bool:
 _mend_string_prefix = replacing("string_prefix")
 
 
-def _mend_concatenation(machine: Machine, match: re.Match[str]) -> bool:
+@mends(
+    "concatenation",
+    rf"""\+\s*+(?:\\\n\s*+)?(?=["'`])|(?:\\\n\s{{0,99}}+)?(?<=\s)(?={JOINED})""",
+    "a",
+    "+\"'\\",
+    order=10,
+)
+def concatenation(machine: Machine, match: re.Match[str]) -> bool:
+    """Strings joined with a plus, or by standing side by side as in Python, become one."""
     raw, end, begin = machine.raw, machine.last, match.end()
     is_one_value = machine.frames and (machine.inside == "{" or machine.frames[-1].kind == "(")
     if not machine.frames or machine.string_end != end or not ("+" in match[0] or is_one_value):
@@ -74,41 +94,15 @@ def _join(machine: Machine, start: int, begin: int) -> bool:
     return True
 
 
-plugins = (
-    Repair(
-        "single_quotes",
-        rf"(?:'[^'\\\x00-\x1f]*+'|“[^“”\"\\\x00-\x1f]*+”)(?={SPACE}(?:(?P<colon>[{COLON}])|[{CLOSE}]|(?P<comma>[{COMMA}])))",
-        "kv",
-        "'“",
-        order=10,
-        mend=_mend_single_quotes,
-        help="A string in single quotes is put in double quotes.",
-    ),
-    Repair(
-        "escaped_quotes",
-        r'\\"(?:[^"\\\x00-\x1f]|\\[^"\x00-\x1f])*+\\"(?=\s*+[,:}\]])',
-        "kv",
-        "\\",
-        order=10,
-        mend=_mend_escaped_quotes,
-        help="A string whose own quotes have backslashes before them, among strings that have none, loses those.",
-    ),
-    Repair(
-        "string_prefix",
-        r"[uUbBrRfF]{1,2}(?=[\"'](?![,\]:}]))",
-        "kv",
-        "uUbBrRfF",
-        order=10,
-        mend=_mend_string_prefix,
-        help="The letter before a Python string (u'…', b'…', r'…') is removed.",
-    ),
-    Repair(
-        "concatenation",
-        rf"""\+\s*+(?:\\\n\s*+)?(?=["'`])|(?:\\\n\s{{0,99}}+)?(?<=\s)(?={JOINED})""",
-        "a",
-        "+\"'\\",
-        order=10,
-        mend=_mend_concatenation,
-        help="Strings joined with a plus, or by standing side by side as in Python, become one.",
-    ),
+string_prefix = Repair(
+    "string_prefix",
+    r"[uUbBrRfF]{1,2}(?=[\"'](?![,\]:}]))",
+    "kv",
+    "uUbBrRfF",
+    order=10,
+    mend=_mend_string_prefix,
+    help="The letter before a Python string (u'…', b'…', r'…') is removed.",
 )
+
+
+plugins = (single_quotes, escaped_quotes, string_prefix, concatenation)

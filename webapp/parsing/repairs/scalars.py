@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing.machine.repair import Repair, replacing
+from webapp.parsing.machine.repair import Repair, mends, replacing
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import DELIMITED
 from webapp.parsing.patterns import later
@@ -44,8 +44,18 @@ def _plain_number(text: str) -> str | None:
     return number if _json.fullmatch(number) else None
 
 
-def _either(machine: Machine, match: re.Match[str]) -> bool:
-    """As an object's value, with its thousands where commas part them; else the number alone."""
+@mends(
+    "number",
+    rf"[-+]?(?:0[xXoObB][0-9a-fA-F_]++|(?:\d[\d_]*+\.?[\d_]*+|\.\d++)(?:[eE][-+]?\d++)?+[nLfFdDl]?)(?P<end>{DELIMITED})?",
+    "v",
+    "+-.0123456789",
+    order=20,
+)
+def number(machine: Machine, match: re.Match[str]) -> bool:
+    """A number in another notation (0xFF, 0o17, +5, .5, 1_000, 1,234, 10n) is written as JSON writes it.
+
+    As an object's value, with its thousands where commas part them; else the number alone.
+    """
     grouped = _grouped.match(machine.raw, machine.at, machine.end) if machine.inside == "{" else None
     return bool(grouped and _mend_number(machine, grouped)) or (
         match["end"] is not None and _mend_number(machine, match)
@@ -55,14 +65,24 @@ def _either(machine: Machine, match: re.Match[str]) -> bool:
 _JSON = {"true": "true", "false": "false", "null": "null", "none": "null", "undefined": "null", "nil": "null"}
 
 
-def _mend_literal(machine: Machine, match: re.Match[str]) -> bool:
+@mends("literal", r"(?i:true|false|null|none|undefined|nil)\b" + DELIMITED, "v", "tTfFnNuU", order=20)
+def literal(machine: Machine, match: re.Match[str]) -> bool:
+    """A literal of Python, JavaScript or another language (True, None, undefined) becomes JSON's."""
     if match[0] not in ("true", "false", "null"):
         machine.patch("literal", match.start(), match.end(), _JSON[match[0].lower()])
     machine.value_done(match.end())
     return True
 
 
-def _mend_cut_number(machine: Machine, match: re.Match[str]) -> bool:
+@mends(
+    "cut_number",
+    r"(?P<number>-?(?:0|[1-9]\d*+)(?:\.\d++)?+)?+(?:[eE][-+]?(?=\s*+(?:[,}\]]|\Z))|(?:\.|-)(?=\s*+,?\s*+\Z))",
+    "v",
+    "-0123456789",
+    order=15,
+)
+def cut_number(machine: Machine, match: re.Match[str]) -> bool:
+    """A number that the end of the text cuts after its point, exponent or sign loses that part."""
     machine.truncated = machine.truncated or match.end() == machine.end
     if not match["number"]:
         return machine.replace("cut_number", match, "null", value=True)
@@ -75,7 +95,9 @@ def _mend_cut_number(machine: Machine, match: re.Match[str]) -> bool:
 _WORDS = ("true", "false", "null")
 
 
-def _mend_cut_literal(machine: Machine, match: re.Match[str]) -> bool:
+@mends("cut_literal", r"[a-z]{1,4}\Z", "v", "tfn", order=15)
+def cut_literal(machine: Machine, match: re.Match[str]) -> bool:
+    """A literal that the end of the text cuts in the middle is completed."""
     text = match[0]
     whole = next((word for word in _WORDS if word.startswith(text)), None)
     if not machine.frames or whole is None or whole == text:
@@ -86,51 +108,15 @@ def _mend_cut_literal(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-plugins = (
-    Repair(
-        "number",
-        rf"[-+]?(?:0[xXoObB][0-9a-fA-F_]++|(?:\d[\d_]*+\.?[\d_]*+|\.\d++)(?:[eE][-+]?\d++)?+[nLfFdDl]?)(?P<end>{DELIMITED})?",
-        "v",
-        "+-.0123456789",
-        order=20,
-        mend=_either,
-        help="A number in another notation (0xFF, 0o17, +5, .5, 1_000, 1,234, 10n) is written as JSON writes it.",
-    ),
-    Repair(
-        "non_finite",
-        r"[-+]?(?:NaN|nan|NAN|Infinity|infinity|inf|Inf|-?math\.(?:nan|inf)|float\([\"'](?:nan|-?inf)[\"']\))"
-        + DELIMITED,
-        "v",
-        "nNiI+-mf",
-        order=20,
-        mend=replacing("non_finite", "null", value=True),
-        help="NaN and Infinity, which JSON cannot say, become null, as JavaScript writes them.",
-    ),
-    Repair(
-        "literal",
-        r"(?i:true|false|null|none|undefined|nil)\b" + DELIMITED,
-        "v",
-        "tTfFnNuU",
-        order=20,
-        mend=_mend_literal,
-        help="A literal of Python, JavaScript or another language (True, None, undefined) becomes JSON's.",
-    ),
-    Repair(
-        "cut_number",
-        r"(?P<number>-?(?:0|[1-9]\d*+)(?:\.\d++)?+)?+(?:[eE][-+]?(?=\s*+(?:[,}\]]|\Z))|(?:\.|-)(?=\s*+,?\s*+\Z))",
-        "v",
-        "-0123456789",
-        order=15,
-        mend=_mend_cut_number,
-        help="A number that the end of the text cuts after its point, exponent or sign loses that part.",
-    ),
-    Repair(
-        "cut_literal",
-        r"[a-z]{1,4}\Z",
-        "v",
-        "tfn",
-        order=15,
-        mend=_mend_cut_literal,
-        help="A literal that the end of the text cuts in the middle is completed.",
-    ),
+non_finite = Repair(
+    "non_finite",
+    r"[-+]?(?:NaN|nan|NAN|Infinity|infinity|inf|Inf|-?math\.(?:nan|inf)|float\([\"'](?:nan|-?inf)[\"']\))" + DELIMITED,
+    "v",
+    "nNiI+-mf",
+    order=20,
+    mend=replacing("non_finite", "null", value=True),
+    help="NaN and Infinity, which JSON cannot say, become null, as JavaScript writes them.",
 )
+
+
+plugins = (number, non_finite, literal, cut_number, cut_literal)

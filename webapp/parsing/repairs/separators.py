@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 
 from webapp.parsing.machine import closers
-from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.repair import mends
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import ASCII, COLON_LIKE, LETTERS
 from webapp.parsing.patterns import later
 
 
-def _mend_missing_colon(machine: Machine, match: re.Match[str]) -> bool:
+@mends("missing_colon", COLON_LIKE, "c", "=:-|→ie")
+def missing_colon(machine: Machine, match: re.Match[str]) -> bool:
+    """A key without a colon gets one; an arrow or an equals sign in its place becomes one."""
     machine.state = "v"
     return machine.replace("missing_colon", match, ":")
 
 
-def _mend_semicolon(machine: Machine, match: re.Match[str]) -> bool:
+@mends("semicolon", r";(?=\s{0,100}+(?:[\"'A-Za-z_$\d{\[-]|(?P<closes>[}\]])))", "a", ";")
+def semicolon(machine: Machine, match: re.Match[str]) -> bool:
+    """A semicolon between members or before a closing bracket becomes a comma or goes."""
     if not machine.frames:
         return False
     closes = match["closes"] is not None
@@ -27,7 +31,12 @@ def _mend_semicolon(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-def _mend_full_width(machine: Machine, match: re.Match[str]) -> bool:
+_CHARACTERS = "".join(ASCII)
+
+
+@mends("full_width", f"[{_CHARACTERS}]", "kcva", _CHARACTERS, order=10)
+def full_width(machine: Machine, match: re.Match[str]) -> bool:
+    """A separator or bracket of another script (：，、；｛［【) becomes the ASCII one."""
     new = ASCII[match[0]]
     if new in "}]":
         closers.close(machine, new)
@@ -45,10 +54,9 @@ def _mend_full_width(machine: Machine, match: re.Match[str]) -> bool:
     return machine.replace("full_width", match, new)
 
 
-_CHARACTERS = "".join(ASCII)
-
-
-def _mend_doubled_brace(machine: Machine, match: re.Match[str]) -> bool:
+@mends("doubled_brace", r"\{", "k", "{", order=10)
+def doubled_brace(machine: Machine, match: re.Match[str]) -> bool:
+    """Braces written twice, as templates ask for, are written once."""
     frame = machine.frames[-1]
     if frame.count or machine.comma >= 0 or frame.start + 1 != machine.at or frame.doubled:
         return False
@@ -58,7 +66,9 @@ def _mend_doubled_brace(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-def _mend_tuple(machine: Machine, match: re.Match[str]) -> bool:
+@mends("tuple", r"\(", "v", "(")
+def round_brackets(machine: Machine, match: re.Match[str]) -> bool:
+    """A Python tuple becomes an array; round brackets that hold one value go."""
     if not machine.frames and not machine.lenient:
         return False
     machine.patch("tuple", machine.at, machine.at + 1, "[")
@@ -66,7 +76,9 @@ def _mend_tuple(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-def _mend_constructor(machine: Machine, match: re.Match[str]) -> bool:
+@mends("constructor", r"(?:new\s++)?[A-Za-z_][\w.]*+\(", "v", LETTERS, order=30)
+def constructor(machine: Machine, match: re.Match[str]) -> bool:
+    """A constructor round one value (ObjectId("…"), Decimal(1), new Date(2)) is taken off."""
     argument = _argument.match(machine.raw, match.end(), machine.end)
     if not argument:
         return False
@@ -85,56 +97,4 @@ _argument = later(
 )
 
 
-plugins = (
-    Repair(
-        "missing_colon",
-        COLON_LIKE,
-        "c",
-        "=:-|→ie",
-        mend=_mend_missing_colon,
-        help="A key without a colon gets one; an arrow or an equals sign in its place becomes one.",
-    ),
-    Repair(
-        "semicolon",
-        r";(?=\s{0,100}+(?:[\"'A-Za-z_$\d{\[-]|(?P<closes>[}\]])))",
-        "a",
-        ";",
-        mend=_mend_semicolon,
-        help="A semicolon between members or before a closing bracket becomes a comma or goes.",
-    ),
-    Repair(
-        "full_width",
-        f"[{_CHARACTERS}]",
-        "kcva",
-        _CHARACTERS,
-        order=10,
-        mend=_mend_full_width,
-        help="A separator or bracket of another script (：，、；｛［【) becomes the ASCII one.",
-    ),
-    Repair(
-        "doubled_brace",
-        r"\{",
-        "k",
-        "{",
-        order=10,
-        mend=_mend_doubled_brace,
-        help="Braces written twice, as templates ask for, are written once.",
-    ),
-    Repair(
-        "tuple",
-        r"\(",
-        "v",
-        "(",
-        mend=_mend_tuple,
-        help="A Python tuple becomes an array; round brackets that hold one value go.",
-    ),
-    Repair(
-        "constructor",
-        r"(?:new\s++)?[A-Za-z_][\w.]*+\(",
-        "v",
-        LETTERS,
-        order=30,
-        mend=_mend_constructor,
-        help='A constructor round one value (ObjectId("…"), Decimal(1), new Date(2)) is taken off.',
-    ),
-)
+plugins = (missing_colon, semicolon, full_width, doubled_brace, round_brackets, constructor)

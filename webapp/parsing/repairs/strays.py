@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing.machine.repair import Repair, replacing
+from webapp.parsing.machine.repair import Repair, mends, replacing
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import LETTERS, MARK, NUMBER, SPACE
 from webapp.parsing.patterns import later
@@ -18,7 +18,9 @@ LONGEST = 20_000
 """So far the end of a line, or of a comment in HTML, is looked for."""
 
 
-def _mend_comment(machine: Machine, match: re.Match[str]) -> bool:
+@mends("comment", r"//|/\*|#|<!--", "kcva", "/#<", order=5)
+def comment(machine: Machine, match: re.Match[str]) -> bool:
+    """A comment, of JavaScript, C, Python or HTML, is removed."""
     if machine.state == "v" and match[0] == "#" and _word.match(machine.raw, machine.at, machine.end):
         return False
     end = _end(machine.raw, match, machine.end)
@@ -51,7 +53,9 @@ _word = later(r"""#[\w-]{2,40}+(?=[ \t]*+(?:[}\]]|,[ \t]*+(?:["'}\]\n#]|\Z)))|#[
 _closer_comment = later(r"\s{0,100}+[}\]]")
 
 
-def _mend_ellipsis(machine: Machine, match: re.Match[str]) -> bool:
+@mends("ellipsis", r"(?:\.{3,}|…|\[\.\.\.\]|<\.\.\.>)(?=\s*+(?:[,}\]]|//|/\*|\Z))", "kva", ".…[<", order=8)
+def ellipsis(machine: Machine, match: re.Match[str]) -> bool:
+    """Dots that stand for what was left out are removed; what they stand for is unknown."""
     after = match.end()
     if machine.state == "v" and machine.inside == "{":
         return False
@@ -73,7 +77,15 @@ def _mend_ellipsis(machine: Machine, match: re.Match[str]) -> bool:
 _comma = later(r"\s{0,100}+,")
 
 
-def _mend_fence_inside(machine: Machine, match: re.Match[str]) -> bool:
+@mends(
+    "fence_inside",
+    r"```[A-Za-z]{0,12}+(?:\s*+(?:[^`\n{}\[\]\"]{1,80}+\n\s*+)?```[A-Za-z]{0,12}+)?(?=\s*+[\[{}\],\"])",
+    "kva",
+    "`",
+    order=10,
+)
+def fence_inside(machine: Machine, match: re.Match[str]) -> bool:
+    """A Markdown fence between two tokens is removed."""
     if not machine.frames or (
         machine.state == "a" and not _closer_fence_inside.match(machine.raw, match.end(), machine.end)
     ):
@@ -97,7 +109,18 @@ _behind = {
 }
 
 
-def _mend_stray_mark(machine: Machine, match: re.Match[str]) -> bool:
+@mends(
+    "stray_mark",
+    rf"(?P<scalar>(?:{_SCALAR}(?!\.)|-?\d++\.\d++|true|false|null)){MARK}{_END}|[*`_\\^;|]{{1,3}}+(?=-\d)|{MARK}",
+    "kcva",
+    "*`_~\\^.;|-0123456789tfn",
+    order=18,
+    opens=rf'(?:{MARK}[ ]?\{{?|\{{{MARK})"[^"\n]{{1,80}}+"(?:{MARK})?+\s*+:',
+)
+def stray_mark(machine: Machine, match: re.Match[str]) -> bool:
+    """Marks beside a token that belong to none, as Markdown or a slip of the model leaves them, are removed:
+    `*"a"*: 1`.
+    """
     scalar = match["scalar"]
     is_alone = (
         not scalar
@@ -122,71 +145,35 @@ def _mend_stray_mark(machine: Machine, match: re.Match[str]) -> bool:
 _empty = later(rf"{SPACE}\]")
 
 
-def _mend_stray_text(machine: Machine, match: re.Match[str]) -> bool:
+_QUOTES = r"\"{2,4}(?=\s{1,20}+\"[^\"\n]{1,80}+\"\s{0,20}+:)"
+
+
+_KEY = r"""(["'])[^"'\n]{1,80}+\1\s{0,20}+:"""
+
+
+@mends(
+    "stray_text",
+    rf"[A-Za-z_(][\w .,()'-]{{0,60}}+(?:(?<=\s)|\n\s*+)(?={_KEY})|{_QUOTES}",
+    "k",
+    f'("{LETTERS}',
+    order=40,
+)
+def stray_text(machine: Machine, match: re.Match[str]) -> bool:
+    """Text between two tokens that is part of neither is removed."""
     if machine.frames[-1].count == 0:
         return False
     return machine.replace("stray_text", match)
 
 
-_QUOTES = r"\"{2,4}(?=\s{1,20}+\"[^\"\n]{1,80}+\"\s{0,20}+:)"
-_KEY = r"""(["'])[^"'\n]{1,80}+\1\s{0,20}+:"""
-
-
-plugins = (
-    Repair(
-        "invisible_character",
-        f"[{_SPACES}]+",
-        "kcva",
-        _STARTS,
-        order=1,
-        mend=_mend_invisible_character,
-        help="A byte order mark, zero-width or exotic space between two tokens is removed.",
-    ),
-    Repair(
-        "comment",
-        r"//|/\*|#|<!--",
-        "kcva",
-        "/#<",
-        order=5,
-        mend=_mend_comment,
-        help="A comment, of JavaScript, C, Python or HTML, is removed.",
-    ),
-    Repair(
-        "ellipsis",
-        r"(?:\.{3,}|…|\[\.\.\.\]|<\.\.\.>)(?=\s*+(?:[,}\]]|//|/\*|\Z))",
-        "kva",
-        ".…[<",
-        order=8,
-        mend=_mend_ellipsis,
-        help="Dots that stand for what was left out are removed; what they stand for is unknown.",
-    ),
-    Repair(
-        "fence_inside",
-        r"```[A-Za-z]{0,12}+(?:\s*+(?:[^`\n{}\[\]\"]{1,80}+\n\s*+)?```[A-Za-z]{0,12}+)?(?=\s*+[\[{}\],\"])",
-        "kva",
-        "`",
-        order=10,
-        mend=_mend_fence_inside,
-        help="A Markdown fence between two tokens is removed.",
-    ),
-    Repair(
-        "stray_mark",
-        rf"(?P<scalar>(?:{_SCALAR}(?!\.)|-?\d++\.\d++|true|false|null)){MARK}{_END}|[*`_\\^;|]{{1,3}}+(?=-\d)|{MARK}",
-        "kcva",
-        "*`_~\\^.;|-0123456789tfn",
-        order=18,
-        mend=_mend_stray_mark,
-        opens=rf'(?:{MARK}[ ]?\{{?|\{{{MARK})"[^"\n]{{1,80}}+"(?:{MARK})?+\s*+:',
-        help="Marks beside a token that belong to none, as Markdown or a slip of the model leaves them, are removed: "
-        '`*"a"*: 1`.',
-    ),
-    Repair(
-        "stray_text",
-        rf"[A-Za-z_(][\w .,()'-]{{0,60}}+(?:(?<=\s)|\n\s*+)(?={_KEY})|{_QUOTES}",
-        "k",
-        f'("{LETTERS}',
-        order=40,
-        mend=_mend_stray_text,
-        help="Text between two tokens that is part of neither is removed.",
-    ),
+invisible_character = Repair(
+    "invisible_character",
+    f"[{_SPACES}]+",
+    "kcva",
+    _STARTS,
+    order=1,
+    mend=_mend_invisible_character,
+    help="A byte order mark, zero-width or exotic space between two tokens is removed.",
 )
+
+
+plugins = (invisible_character, comment, ellipsis, fence_inside, stray_mark, stray_text)

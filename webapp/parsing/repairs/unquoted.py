@@ -6,13 +6,25 @@ import re
 
 from webapp.parsing.edit import NotJson
 from webapp.parsing.machine import escapes
-from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.repair import mends
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA
 from webapp.parsing.patterns import later
 
+_STARTS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ",:{}[]\"'`()") + "\x80"
 
-def _mend_unquoted_key(machine: Machine, match: re.Match[str]) -> bool:
+
+@mends(
+    "unquoted_key",
+    r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>[\"'])?(?=\s*+(?:["
+    + COLON
+    + r"]|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
+    "k",
+    _STARTS,
+    order=60,
+)
+def unquoted_key(machine: Machine, match: re.Match[str]) -> bool:
+    """A key without quotes gets them."""
     start, end = match.span()
     if match["quote"]:
         machine.patch("missing_quote", start, start, '"')
@@ -33,7 +45,9 @@ _behind_comma = later(rf"{_KEY}|\s{{0,100}}+(?:[}}\]\n]|\Z)")
 """What shows that the comma before it ends an object's bare value."""
 
 
-def _mend_unquoted_value(machine: Machine, match: re.Match[str]) -> bool:
+@mends("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″]", "v", _STARTS, order=90)
+def unquoted_value(machine: Machine, match: re.Match[str]) -> bool:
+    """A value without quotes that is no literal and no number becomes a string."""
     if not machine.frames:
         return False
     raw, start = machine.raw, match.start()
@@ -108,28 +122,6 @@ _special = later(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<slash>\\)|(?P<control>[
 _stop = later(r"(?:[^" + COMMA + CLOSE + r"{\n\"()\\]|\\[^\n])*+")
 _braced = later(r"\{[\w ]{1,80}+\}")
 _call = later(r"\([^()\n\"]{0,200}+\)")
-_STARTS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ",:{}[]\"'`()") + "\x80"
 
 
-plugins = (
-    Repair(
-        "unquoted_key",
-        r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>[\"'])?(?=\s*+(?:["
-        + COLON
-        + r"]|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
-        "k",
-        _STARTS,
-        order=60,
-        mend=_mend_unquoted_key,
-        help="A key without quotes gets them.",
-    ),
-    Repair(
-        "unquoted_value",
-        r"[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″]",
-        "v",
-        _STARTS,
-        order=90,
-        mend=_mend_unquoted_value,
-        help="A value without quotes that is no literal and no number becomes a string.",
-    ),
-)
+plugins = (unquoted_key, unquoted_value)
