@@ -20,6 +20,7 @@ from tests.web.accounts.conftest import both
 from tests.web.accounts.provider import CLIENT, SECRET, Provider
 from webapp.extensions import db
 from webapp.store.accounts import accounts, audit
+from webapp.web.accounts import oidc_login
 
 Make = Callable[..., Flask]
 BROWSER = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
@@ -176,3 +177,14 @@ def test_a_slow_provider_holds_two_requests_and_is_then_left_alone(
         go_on.set()
         assert [answer.result().status_code for answer in answers] == [502, 502]
     assert guarded.test_client().get("/login/oidc").status_code == 502 and len(asked) == 2
+
+
+@pytest.mark.parametrize(("padding", "pieces", "pause"), [(b" ", 600, 0.1), (b" " * 2**20, 600, 0.0)])
+def test_a_provider_that_drips_or_floods_is_left(
+    guarded: Flask, at_home: Provider, monkeypatch: pytest.MonkeyPatch, padding: bytes, pieces: int, pause: float
+) -> None:
+    monkeypatch.setattr(oidc_login, "TIMEOUT", 1)
+    at_home.padding, at_home.pieces, at_home.pause = padding, pieces, pause
+    since = time.monotonic()
+    assert guarded.test_client().get("/login/oidc").status_code == 502
+    assert time.monotonic() - since < 0.5 * pieces * (pause or 1) and at_home.sent < 60 * 2**20

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from webapp import memory
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
@@ -111,6 +112,7 @@ def do(
     with task_locks.alone(engine, settings, number) as mine:
         if mine and (task := tasks.begin(engine, number)) is not None:
             _do(engine, settings, task, ends, processes)
+            memory.give_back()
         return mine
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 import time
 from collections.abc import Iterator
@@ -25,7 +26,9 @@ from webapp.web.links import own_path
 
 blueprint = Blueprint("oidc", __name__, url_prefix="/login/oidc")
 TIMEOUT = 4
-"""seconds for each answer of the provider"""
+"""seconds for each piece of an answer of the provider, and for the whole of one"""
+MOST_BYTES = 1024 * 1024
+"""of one answer"""
 PAUSE = 30
 """seconds in which a provider that did not answer is not asked again"""
 _TURNS = threading.BoundedSemaphore(2)
@@ -110,8 +113,24 @@ def _registered(settings: Settings) -> Any:
             "scope": "openid profile email",
             "code_challenge_method": "S256",
             "default_timeout": TIMEOUT,
+            "stream": True,
+            "hooks": {"response": _bounded},
+            "max_redirects": 1,
         },
     )
+
+
+def _bounded(answer: Any, **_: Any) -> None:
+    """Read an answer of the provider. Raises `requests.ConnectionError` for one that is large, or drips."""
+    import requests
+
+    until, content = time.monotonic() + TIMEOUT, bytearray()
+    while piece := answer.raw.read1(16 * 1024, decode_content=True):
+        content += piece
+        if len(content) > MOST_BYTES or time.monotonic() > until:
+            answer.close()
+            raise requests.ConnectionError(f"more than {MOST_BYTES:,} bytes, or {TIMEOUT} seconds, for one answer")
+    answer.raw = io.BytesIO(content)
 
 
 @contextmanager
