@@ -209,6 +209,20 @@ def body(packed: bytes) -> bytes:
     return json.dumps({"log": {"version": "1.2", "entries": [entry]}}).encode()
 
 
+def of_phoenix(messages: str) -> bytes:
+    """A span as Phoenix's data frames have it, whose messages are what Python prints."""
+    ids = {"context.trace_id": "t", "context.span_id": "s", "parent_id": None, "span_kind": "LLM", "name": "n"}
+    row = {**ids, "start_time": "2026-01-01", "attributes.llm.input_messages": messages}
+    return (json.dumps(row) + "\n").encode() * 2
+
+
+def answered(printed: str) -> bytes:
+    return b"".join(json.dumps({"prompt": "Q", "response": text}).encode() + b"\n" for text in ("A", printed))
+
+
+LOGGED = "2026-01-01 12:00:00 INFO llm response: ChatCompletion(choices=[Choice(message=Message(content='A'))])"
+PRINTED = "[" + "[]," * 340_000 + "[]]"
+"""Python's parser makes 500 MB of this megabyte."""
 YAML = b"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\n" + b"messages:\n  - role: *b\n    content: *b\n"
 BOMBS: dict[str, Callable[[Path], bytes]] = {
     "long.jsonl.gz": lambda _: gzipped(),
@@ -247,6 +261,11 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "gzip.har": lambda _: body(gzipped()),
     "deflate.har": lambda _: body(gzipped()[10:-8]),
     "zstd.har": lambda _: body(zstandard()),
+    "printed.jsonl": lambda _: answered(f"ChatCompletion(choices={PRINTED})"),
+    "compared.jsonl": lambda _: answered(f"ChatCompletion(choices=[{'1<' * 500_000}1])"),
+    "formatted.jsonl": lambda _: answered(f"ChatCompletion(choices=[f'{'{1}' * 340_000}'])"),
+    "printed.log": lambda _: f"{LOGGED}\n2026-01-01 12:00:00 INFO llm: ChatCompletion(choices={PRINTED})\n".encode(),
+    "phoenix.jsonl.gz": lambda _: gzip.compress(of_phoenix("[" + f"{PRINTED}," * 5 + "]")),
     "aliases.yaml": lambda _: YAML,
     "values.yaml.gz": lambda _: gzip.compress(
         b"messages:\n  - role: user\n    content: [" + b"[]," * 600_000 + b"[]]\n"

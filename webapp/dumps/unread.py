@@ -211,4 +211,4 @@ def _opened(value: str) -> Any:
     """The JSON, or the Python literal, that a text holds."""
     if value.lstrip()[:1] not in ("{", "["):
         return None
-    return from_repr(value, _LOOKED_AT) if (inner := json_or_none(value)) is None else inner
+    return from_repr(value) if (inner := json_or_none(value)) is None else inner

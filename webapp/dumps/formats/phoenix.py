@@ -14,7 +14,6 @@ from webapp.dumps.records import Problem
 from webapp.dumps.sessions import by_time, page_entries
 from webapp.dumps.values import as_list, as_object, first_id, id_text, text
 
-_LONGEST_REPR = 16 * 1024 * 1024
 _ATTRIBUTES = "attributes."
 _COLUMNS = frozenset(
     ("name", "span_kind", "parent_id", "start_time", "end_time", "status_code", "status_message", "events")
@@ -60,7 +59,7 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     while waiting:
         name, value = waiting.pop(0)
         if isinstance(value, str) and value[:1] in ("[", "{") and name.startswith(_ATTRIBUTES):
-            parsed = from_repr(value, _LONGEST_REPR)
+            parsed = from_repr(value)
             value = value if parsed is None or not name.endswith("_messages") else parsed
         if isinstance(value, dict):
             waiting.extend((f"{name}.{key}", inner) for key, inner in value.items())

@@ -16,7 +16,6 @@ from webapp.dumps.records import Problem
 from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.values import as_list, as_object, short_title, text
 
-_LONGEST_REPR = 1_000_000
 _TEXT = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _CUT = re.compile(
     rf"\{{'name': (?P<name>{_TEXT}), 'arguments': (?P<arguments>{_TEXT})(?:, (?:'response': (?P<response>.*))?)?", re.S
@@ -183,7 +182,7 @@ def _message(node: dict[str, Any], conversation: _Tree) -> list[PlacedTurn]:
     if isinstance(message, str) and len(message) == _CUT_AT and not conversation.is_cut:
         conversation.is_cut = True
         conversation.notes.append(f"texts of this chain end after {_CUT_AT} characters: they were cut before")
-    call = (from_repr(message, _LONGEST_REPR) or _cut_repr(message)) if role == "tool" else None
+    call = (from_repr(message) or _cut_repr(message)) if role == "tool" else None
     if isinstance(call, dict) and "arguments" in call:
         name = text(call.get("name"))
         arguments = "null" if call["arguments"] is None else call["arguments"]
@@ -197,8 +196,8 @@ def _message(node: dict[str, Any], conversation: _Tree) -> list[PlacedTurn]:
 
 def _cut_repr(value: Any) -> dict[str, Any] | None:
     """The call of a repr that was cut off behind its arguments, as published chains are (at 100 characters)."""
-    match = _CUT.match(value) if isinstance(value, str) and len(value) <= _LONGEST_REPR else None
+    match = _CUT.match(value) if isinstance(value, str) else None
     if match is None:
         return None
-    name, arguments = from_repr(match["name"], _LONGEST_REPR), from_repr(match["arguments"], _LONGEST_REPR)
+    name, arguments = from_repr(match["name"]), from_repr(match["arguments"])
     return {"name": name, "arguments": arguments, "response": match["response"] or None}

@@ -135,7 +135,6 @@ _SIDES: dict[tuple[str, str], Side] = {
     ("tool", "tool_result"): ("tool_result", 0),
     ("tool_result", "tool"): ("tool_result", 1),
 }
-_LONGEST_REPR = 100_000
 
 
 @dataclass(slots=True)
@@ -274,5 +273,5 @@ def decoded(value: Any) -> Any:
         return value
     parsed = json_text(value)
     if parsed is None and value[:1] in ("{", "["):
-        return from_repr(value, _LONGEST_REPR)
+        return from_repr(value)
     return parsed

@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from itertools import pairwise, zip_longest
 from typing import Any
 
-_MOST = 1024 * 1024
-"""characters of a text that is looked into"""
+_STRING = r"""'(?:[^'\\\n]|\\.)*+(?:'|\\?(?=\n|\Z))|"(?:[^"\\\n]|\\.)*+(?:"|\\?(?=\n|\Z))"""
+"""a string; where it does not end, the rest of its line"""
+_BARE_STRING = re.compile(rf"(?<![A-Za-z])(?:{_STRING})")
+_MOST_BARE = 256 * 1024
+"""characters outside of strings: each takes half a kilobyte while it is read"""
 _PRINTED = re.compile(
     r"\s*(?:[\w.]{0,80}(?:Completion|Response|Message|Messages|Chunk|Result|Output|Generation|Prediction)\(\s*\w{1,40}="
     r"|(?:content|text|parts|role|id|candidates|choices|sdk_http_response)=(?:['\"\[]|[A-Z]\w*\())"
@@ -20,11 +23,11 @@ _PRINTED = re.compile(
 """how `repr` and `str` of an SDK's object begin"""
 _OBJECT = re.compile(r"(?:Completion|Response|Messages?|Prediction|AgentRunResult)\(\s*\w{1,40}=")
 _NAME = re.compile(r"[\w.]{0,80}\Z")
-_BRACKET = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|[()\[\]{}]""")
+_BRACKET = re.compile(rf"{_STRING}|[()\[\]{{}}]")
 _ADDRESS = re.compile(r"\s*<[\w.\s]{1,200}? object at 0x[0-9a-fA-F]+>")
 _TOKEN = re.compile(
-    r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|"""
-    r"""<[A-Za-z_][\w.]*(?:: (?P<value>'[^'\n]*'|"[^"\n]*"|-?\d+)|[^<>\n]{0,200})>"""
+    rf"{_STRING}|"
+    r"""<[A-Za-z_][\w.]*+(?:: (?P<value>'[^'\n]*'|"[^"\n]*"|-?\d+)|[^<>\n]{0,200})>"""
 )
 """a string, or what prints as no expression: `<Kind.STOP: 'stop'>`, `<object at 0x7f>`"""
 _TYPES = {
@@ -86,7 +89,7 @@ def printed_objects(text: str) -> Iterator[tuple[int, str]]:
 
 def unprinted(value: str) -> dict[str, Any] | None:
     """What such a text says, as an object with the fields that were printed; None where it cannot be read."""
-    if len(value) > _MOST or not _PRINTED.match(value):
+    if not _PRINTED.match(value):
         return None
     said = _read(value.strip())
     return said if isinstance(said, dict) else None
@@ -135,15 +138,14 @@ def _messages(value: Any, depth: int) -> Iterator[dict[str, Any]]:
 
 def _read(written: str) -> Any:
     """What a printed expression says, or the fields of an object; None where it cannot be read."""
-    if len(written) > _MOST:
+    if _is_too_large(written):
         return None
     printed = _plain(written)
     expression = printed if re.match(r"[A-Za-z_][\w.]*\(|[{\[]", printed) else _called(printed)
+    node = None if expression is None else _expression(expression)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return None if expression is None else _value(ast.parse(expression, mode="eval").body, 0)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None if node is None else _value(node, 0)
+    except (ValueError, RecursionError):
         return None
 
 
@@ -218,17 +220,32 @@ def _object(node: ast.Call, depth: int) -> Any:
 _OPENERS = ("{", "[", "'", '"')
 
 
-def from_repr(value: Any, longest: int) -> Any:
-    """What a text of at most `longest` characters says; None where it is no literal. An object stays as it is."""
-    if isinstance(value, dict):
-        return value
-    if not isinstance(value, str) or value[:1] not in _OPENERS or len(value) > longest:
+def _expression(text: str) -> ast.expr | None:
+    """The expression that a text is; None where it is none, or larger than is read."""
+    if _is_too_large(text):
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.literal_eval(value)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return ast.parse(text, mode="eval").body
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _is_too_large(text: str) -> bool:
+    """Whether what is no string in an expression is more than is read; what a string has before it counts, too."""
+    return len(text) > _MOST_BARE and len(_BARE_STRING.sub("''", text)) > _MOST_BARE
+
+
+def from_repr(value: Any) -> Any:
+    """What a text says; None where it is no literal. An object stays as it is."""
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, str) or value[:1] not in _OPENERS or (node := _expression(value)) is None:
+        return None
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, MemoryError, RecursionError):
         return None
 
 
@@ -239,7 +256,6 @@ _ARGUMENTS = re.compile(r"^  Args:[ \t]*$", re.M)
 _ARGUMENT = re.compile(r"^    (?P<key>[^\s:][^:\r\n]*):(?: |$)", re.M)
 _LITERAL = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|True|False|None")
 _PRINTED_CONSTANTS = {"True": True, "False": False, "None": None}
-_MOST_VALUES = 1024 * 1024
 _GUESSED = "LangChain prints arguments without quotes: whether those that look like numbers are texts is not known"
 
 
@@ -250,7 +266,7 @@ def pretty_printed(raw: str, role: str | None, notes: list[str]) -> dict[str, An
         message["name"], raw = named["name"], raw[named.end() :]
     block = _BLOCK.search(raw) if role == "assistant" else None
     said = (raw[: block.start()] if block else raw).strip("\r\n").rstrip()
-    blocks = from_repr(said, _MOST_VALUES) if said.startswith("[{'") else None
+    blocks = from_repr(said) if said.startswith("[{'") else None
     message["content"] = blocks if isinstance(blocks, list) else said
     if block and (calls := list(_calls(raw[block.start() :], notes))):
         message["tool_calls"] = calls
@@ -292,5 +308,5 @@ def _printed_value(said: str) -> Any:
             if set(said) & set(".e")
             else int(said)
         )
-    inner = from_repr(said, _MOST_VALUES) if said[:1] in ("{", "[") else None
+    inner = from_repr(said) if said[:1] in ("{", "[") else None
     return said if inner is None else inner
