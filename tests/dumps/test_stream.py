@@ -171,7 +171,7 @@ def test_a_damaged_item_of_many_megabytes_is_passed_in_linear_time():
 @pytest.fixture
 def little(monkeypatch):
     """Limits of a few kilobytes."""
-    monkeypatch.setattr("webapp.dumps.window.MAX_ITEM", 5000)
+    monkeypatch.setattr("webapp.dumps.budget.MOST_CHARACTERS", 5000)
     monkeypatch.setattr("webapp.dumps.window.NEAR", 1000)
 
 
@@ -186,8 +186,8 @@ def test_an_item_that_is_too_long_is_passed_and_what_follows_is_read(little, res
 
 @pytest.mark.parametrize("size", [100, 999, 65536])
 def test_an_item_of_too_many_values_is_passed_before_they_are_made(little, monkeypatch, size):
-    monkeypatch.setattr("webapp.dumps.window.MAX_ITEM", 100_000)
-    monkeypatch.setattr("webapp.dumps.window.MOST_MARKS", 4000)
+    monkeypatch.setattr("webapp.dumps.budget.MOST_CHARACTERS", 100_000)
+    monkeypatch.setattr("webapp.dumps.budget.MOST_VALUES", 4000)
     text = '[{"a": 1}, {"b": [' + "{}," * 25_000 + '1]}, {"c": "' + ",[{" * 5000 + '"}, {"a": 2}]'
     found = parts(text, size)
     assert [part.value for part in found if isinstance(part, Item)] == [{"a": 1}, {"c": ",[{" * 5000}, {"a": 2}]
@@ -222,7 +222,7 @@ def test_an_item_is_never_held_far_beyond_the_limit(little):
     assert max(held) < 6000
 
 
-def test_an_item_within_the_limit_is_read_by_way_of_the_disk(little):
+def test_an_item_within_the_limit_is_read_however_long(little):
     text = '[{"a": "' + "ä\ud800\\\\" * 1000 + '"}, 1]'
     assert items(text, 100) == json.loads(text)
 
@@ -254,7 +254,7 @@ def test_an_items_end_is_found_in_pieces_as_a_character_at_a_time(marks, rest, s
 
 
 def test_a_line_that_is_too_long_is_passed_over(got, monkeypatch):
-    monkeypatch.setattr("webapp.dumps.source.LONGEST_LINE", 5000)
+    monkeypatch.setattr("webapp.dumps.budget.MOST_CHARACTERS", 5000)
     said = [f'{{"role": "user", "content": "{text}"}}' for text in ("a", "x" * 3_000_000, "b")]
     found = got("\n".join(said), "m.jsonl")
     assert [turn.raw for turn in found.only] == ["a", "b"]
@@ -263,7 +263,7 @@ def test_a_line_that_is_too_long_is_passed_over(got, monkeypatch):
 
 @pytest.mark.parametrize("name", ["m.json", "m.jsonl"])
 def test_a_dump_whose_only_item_is_too_long_is_refused_with_its_place_and_the_limit(got, little, monkeypatch, name):
-    monkeypatch.setattr("webapp.dumps.source.LONGEST_LINE", 5000)
+    monkeypatch.setattr("webapp.dumps.budget.MOST_CHARACTERS", 5000)
     said = json.dumps({"role": "user", "content": "x" * 3_000_000})
     with pytest.raises(BadDump, match="the most that one") as refused:
         got(f"[{said}]" if name == "m.json" else f"{said}\n{said}\n", name)

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from webapp.commands import _input
 from webapp.commands._file_reader import FileReader, FileResult
+from webapp.dumps.budget import MOST_CHARACTERS
 from webapp.store.write import arrival
 
 RESTLESS = 5
@@ -25,7 +26,6 @@ a database or for a busy machine costs nothing"""
 RECENT = 300
 """seconds since a file was written, up to which its program may still be running"""
 _BLOCK = 64 * 1024
-_LONGEST_LINE = 64 * 1024 * 1024
 
 
 class FileState(NamedTuple):
@@ -138,7 +138,7 @@ def _whole_lines(path: str) -> int | None:
     """How many bytes of a file of JSON lines are whole lines; None for every other file, a compressed one too."""
     try:
         with Path(path).open("rb") as file:
-            first = file.readline(_LONGEST_LINE)
+            first = file.readline(MOST_CHARACTERS)
             if not first.endswith(b"\n") or not isinstance(_value(first), dict):
                 return None
             return _end_of_lines(file, len(first))
@@ -150,7 +150,7 @@ def _end_of_lines(file: BinaryIO, first: int) -> int | None:
     """The end of the last whole line behind byte `first`: of one that ends in a line feed, or is JSON without it."""
     start, tail = file.seek(0, 2), b""
     while start > first and b"\n" not in tail:
-        if len(tail) > _LONGEST_LINE:
+        if len(tail) > MOST_CHARACTERS:
             return None
         count = min(max(_BLOCK, len(tail)), start - first)
         start -= count

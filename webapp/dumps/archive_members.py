@@ -14,12 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
-from webapp.dumps.budget import PIECE, Budget, current
+from webapp.dumps.budget import MOST_WHOLE, PIECE, Budget, current
 from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.source import Source
 from webapp.dumps.spool import ZstdError, zipfile
-from webapp.dumps.window import MAX_ITEM
 
 MOST_MEMBERS = 10_000
 """An archive of this many members, or more, is refused."""
@@ -48,9 +47,9 @@ class ArchiveMember:
     name: str
     path: Path
 
-    def value(self, most: int = MAX_ITEM) -> Iterator[Any]:
-        """What its JSON says, and problems; a problem alone where it is none, or longer than `most` bytes."""
-        decoder, most = Decoder(), current().characters(most)
+    def value(self) -> Iterator[Any]:
+        """What its JSON says, and problems; a problem alone where it is none, or longer than one item may be."""
+        decoder, most = Decoder(), current().characters(MOST_WHOLE)
         if self.path.stat().st_size > most:
             yield Problem(self.name, f"longer than {most // PIECE} MB{current().where_more_may}; skipped")
             return

@@ -24,8 +24,11 @@ FREE = 64 * PIECE
 """… but only once this much has come out, so that a small repetitive file is no bomb."""
 MOST_BYTES = 16 * 1024 * PIECE
 """that come out of one file, whatever its size"""
-STRICT_CHARACTERS = 8 * PIECE
-STRICT_VALUES = 400_000
+MOST_CHARACTERS, MOST_VALUES = 64 * PIECE, 3_000_000
+"""of one item, which is decoded whole, some six times over: a line, an entry, a body, a cell, a plain text"""
+MOST_WHOLE = 512 * PIECE
+"""of one that a program wrote in one piece: a member of an archive, a resource's spans"""
+STRICT_CHARACTERS, STRICT_VALUES = 8 * PIECE, 400_000
 """of one item of a packed upload: some 300 MB in memory at most"""
 MOST_SECONDS = 3
 """of processor time for what a file makes us compute, and one more for each megabyte of it"""
@@ -97,13 +100,15 @@ class Budget:
         """Whether the time is used up, also while the next item is being made."""
         return self.spent + (0 if self._since is None else thread_time() - self._since) > self.most_seconds
 
-    def characters(self, most: int) -> int:
-        """Of one item: `most`, or less where the upload is packed."""
+    def characters(self, most: int | None = None) -> int:
+        """Of one item: `MOST_CHARACTERS`, or `most`; fewer where the upload is packed."""
+        most = most or MOST_CHARACTERS
         return min(most, max(STRICT_CHARACTERS, 2 * self.came)) if self.is_strict else most
 
-    def values(self, most: int) -> int:
-        """Values of one item: `most`, or fewer where the upload is packed."""
-        return min(most, max(STRICT_VALUES, self.came // 8)) if self.is_strict else most
+    @property
+    def values(self) -> int:
+        """that one item may have: its commas, and four for each bracket (see `check_json`)"""
+        return min(MOST_VALUES, max(STRICT_VALUES, self.came // 8)) if self.is_strict else MOST_VALUES
 
     @property
     def where_more_may(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -56,8 +55,8 @@ class Decoder:
         return value, end
 
     def loads(self, text: str) -> Any:
-        """One value and nothing else but space. Raises `Damage`, also for more values than fit a packed upload."""
-        if 4 * len(text) > (most := current().values(sys.maxsize)):
+        """One value and nothing else but space. Raises `Damage`, also for more values than one item may have."""
+        if 4 * len(text) > (most := current().values):
             try:
                 check_json(text, Allowance(most))
             except TooLarge as large:

@@ -9,7 +9,6 @@ import msgpack
 
 from webapp.dumps.budget import Allowance, current
 from webapp.dumps.decoding import depth
-from webapp.dumps.window import MOST_MARKS
 
 _DEEPEST = 60
 _BY_FIELDS = (2, 4, 5)
@@ -27,7 +26,7 @@ def decoded(data: bytes, level: int = 0, allowance: Allowance | None = None) -> 
     """
     if level > _DEEPEST:
         raise BadMsgpack("nested too deeply")
-    allowance = allowance or Allowance(current().values(MOST_MARKS))
+    allowance = allowance or Allowance(current().values)
     made = {"object_pairs_hook": partial(_object, allowance), "list_hook": partial(_list, allowance)}
     hooks = {"ext_hook": partial(_extension, level, allowance), **made}
     try:

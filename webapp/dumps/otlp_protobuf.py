@@ -8,14 +8,11 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from webapp.dumps import protobuf
-from webapp.dumps.budget import Allowance, current
+from webapp.dumps.budget import MOST_WHOLE, Allowance, current
 from webapp.dumps.protobuf import Malformed
 from webapp.dumps.records import Problem, TooLarge
 
-MAX_GROUP = 512 * 1024 * 1024
 MOST_GROUPS = 1_000_000
-MOST_MESSAGES = 2_000_000
-"""of one ResourceSpans in a file: an empty one is two bytes there and two hundred in memory"""
 
 Field = tuple[str, Any, bool]
 """name in JSON, how it is read (a message's fields, or a function: 64 bits are a text), whether it repeats"""
@@ -133,11 +130,11 @@ def request_of(data: bytes, allowance: Allowance, name: str = "resourceSpans") -
 
 
 def _group(file: BinaryIO, at: int, size: int, place: str) -> dict[str, Any] | Problem:
-    if size > (most := current().characters(MAX_GROUP)):
+    if size > (most := current().characters(MOST_WHOLE)):
         return Problem(place, f"longer than {most // 2**20} MB, the most{current().where_more_may}; skipped")
     file.seek(at)
     try:
-        allowance = Allowance(current().values(MOST_MESSAGES))
+        allowance = Allowance(current().values)
         return _message(file.read(size), 0, size, _REQUESTS["resourceSpans"], 0, allowance)
     except Malformed as bad:
         return Problem(place, f"{bad}; skipped")

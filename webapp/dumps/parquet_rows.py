@@ -10,7 +10,7 @@ from typing import Any
 
 from webapp.dumps.budget import PIECE, Budget
 from webapp.dumps.records import BadDump, TooLarge
-from webapp.dumps.source import LONGEST_LINE, Source
+from webapp.dumps.source import Source
 from webapp.extras import install_extra
 from webapp.memory import at_most
 
@@ -35,7 +35,7 @@ def rows(source: Source) -> Iterator[dict[str, Any]]:
     pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps 100 MB of what a bomb made it take
     source.file.seek(source.start)
     budget, number = source.budget.anew(), 0
-    most_held = budget.characters(LONGEST_LINE)
+    most_held = budget.characters()
     try:
         for batch in budget.timed(_batches(source, budget, most_held), "a batch of rows"):
             for part in _parts(batch, most_held // 8):

@@ -15,13 +15,8 @@ from webapp.dumps.budget import Budget, current
 from webapp.dumps.records import BadDump, Problem
 
 CHUNK = 1024 * 1024
-LONGEST_LINE = 64 * CHUNK
-"""bytes; of a longer line no more than the beginning is held, and it is passed over"""
-
 NO_RECORD = b"! "
 """how a line begins that stands for a text without a record, in a file that was written aside"""
-MOST_PLAIN_TEXT = 64 * CHUNK
-
 BLOCK = 512
 ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
 TAR, TAR_AT = b"ustar", 257
@@ -41,13 +36,13 @@ _ENDINGS = (
 
 
 class Cut(bytes):
-    """The beginning of a line that is too long."""
+    """The beginning of a line that is too long, of which no more is held."""
 
 
 def too_long(at: int) -> str:
     """What is wrong with a line that is cut, which begins at byte `at`."""
     budget = current()
-    most = f"{budget.characters(LONGEST_LINE) // 2**20} MB, the most that one line may hold{budget.where_more_may}"
+    most = f"{budget.characters() // 2**20} MB, the most that one line may hold{budget.where_more_may}"
     return f"longer than {most} (it begins at byte {at}); skipped"
 
 
@@ -86,7 +81,7 @@ class Source:
 
     def plain_text(self) -> str:
         """All of a plain text. Raises `BadDump` where it is longer than is held in memory."""
-        if self.file.seek(0, 2) > (most := self.budget.characters(MOST_PLAIN_TEXT)):
+        if self.file.seek(0, 2) > (most := self.budget.characters()):
             words = f"a plain text of more than {most // 2**20} MB, the most that is read{self.budget.where_more_may}"
             raise BadDump(words, f"byte {most}")
         return "".join(self.text())
@@ -122,7 +117,7 @@ class Source:
             end += len(piece)
             if piece.endswith(b"\n"):
                 break
-        if end - at > self.budget.characters(LONGEST_LINE):
+        if end - at > self.budget.characters():
             return Cut(line), end
         self.file.seek(at)
         return self.file.read(end - at), end

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from webapp.dumps.budget import PIECE, Budget
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.records import BadDump, Problem, TooLarge
-from webapp.dumps.source import LONGEST_LINE, Source
+from webapp.dumps.source import Source
 
 _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name"
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
@@ -158,7 +158,7 @@ def _fill(source: Source, copy: BinaryIO) -> None:
 
 def _restrict(connection: sqlite3.Connection, budget: Budget) -> None:
     """Nothing but reading: what the file's own schema would run is refused, and what takes too long."""
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, budget.characters(LONGEST_LINE))
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, budget.characters())
     connection.set_progress_handler(budget.is_late, _STEPS)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA query_only = ON")

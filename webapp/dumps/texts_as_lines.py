@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from webapp import jsontext
 from webapp.dumps import yaml_values
+from webapp.dumps.budget import MOST_CHARACTERS
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.printed import printed_records
 from webapp.dumps.records import Problem
@@ -20,7 +21,6 @@ from webapp.dumps.source import NO_RECORD
 from webapp.dumps.stream import Item, walk
 
 _HEAD = 256 * 1024
-_LONGEST_CELL = 64 * 1024 * 1024
 _MOST_PRINTED = 4 * 1024 * 1024
 """bytes of a text in which Python printed objects"""
 _DOCUMENTS = re.compile(r"\s*\{[ \t]*\r?\n[\s\S]*?\n\}[ \t]*(?:\r?\n)+\{[ \t]*\r?\n")
@@ -45,7 +45,7 @@ _SPEAKING = re.compile(
     r"|content|text|role",
     re.I,
 )
-csv.field_size_limit(_LONGEST_CELL)
+csv.field_size_limit(MOST_CHARACTERS)
 
 
 def as_lines(file: BinaryIO, start: int, name: str) -> BinaryIO | None:
@@ -109,7 +109,7 @@ def _line(record: Any) -> bytes:
 def _lists(file: BinaryIO, start: int) -> Iterator[Any]:
     """The items of a list, or the values of lines; what is wrong with others as texts."""
     file.seek(start)
-    if (first := file.readline(_LONGEST_CELL)).rstrip().endswith(b"]") and file.read(_HEAD).strip():
+    if (first := file.readline(MOST_CHARACTERS)).rstrip().endswith(b"]") and file.read(_HEAD).strip():
         yield from _values(chain([first], _from(file, start + len(first))))
         return
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")

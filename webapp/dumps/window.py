@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
-import tempfile
 from collections.abc import Iterator
-from functools import partial
 from itertools import accumulate, chain
-from typing import IO, Any
+from typing import Any
 
 from webapp.dumps.budget import Allowance, check_json, current
 from webapp.dumps.decoding import Damage, Decoder, skip_space
@@ -75,14 +72,8 @@ class ItemSkipper:
         return None
 
 
-MAX_ITEM = 64 * 1024 * 1024
-"""The longest single item in characters; there is no way to decode one without holding it, some six times over."""
 NEAR = 4 * 1024 * 1024
-"""Characters up to which an item is held while its end is looked for; beyond it is put aside on disk till then."""
-
-MOST_MARKS = 3_000_000
-"""of an item: its commas, and four for each bracket (see `check_json`); a kilobyte that was packed may hold millions"""
-
+"""Characters up to which an item is decoded while its end is looked for; beyond it is read on to there first."""
 CAREFUL = 8 * 1024 * 1024
 """Characters of a damaged item in which the next item's beginning is looked for; beyond, its brackets are trusted."""
 
@@ -92,10 +83,10 @@ _FIRST_KEY = re.compile(r'\s*\{\s*"([^"\\]{1,200})"\s*:')
 
 
 class TooLong(Damage):
-    """An item is longer than `MAX_ITEM`, or has more values than `MOST_MARKS` lets it; less where it came packed."""
+    """An item is longer, or has more values, than the budget lets it."""
 
     def __init__(self, at: int, most: str | None = None) -> None:
-        most = most or f"longer than {current().characters(MAX_ITEM) // 2**20} million characters"
+        most = most or f"longer than {current().characters() // 2**20} million characters"
         super().__init__(f"{most}, the most that one item may hold{current().where_more_may}", at)
 
 
@@ -167,13 +158,13 @@ class Window:
 
     def _wider(self) -> None:
         size = len(self.text) - self.at
-        if size > current().characters(MAX_ITEM):
+        if size > current().characters():
             raise TooLong(self.base + self.at)
         if size < NEAR:
             self.more()
         else:
             self._gather(size)
-        most = current().values(MOST_MARKS)
+        most = current().values
         if len(self.text) - self.at > most // 10:
             try:
                 check_json(self.text, Allowance(most), self.at)
@@ -181,30 +172,20 @@ class Window:
                 raise TooLong(self.base + self.at, f"more than {most:,} values") from None
 
     def _gather(self, size: int) -> None:
-        """Read on to where the item seems to end, at least as much as is held; one that is too long stays aside."""
-        skipper, got, most = ItemSkipper(), 0, current().characters(MAX_ITEM)
+        """Read on to where the item seems to end, at least as much as is held."""
+        skipper, parts, got = ItemSkipper(), list[str](), 0
         ends = skipper.end(self.text[self.at :]) is not None
-        aside = tempfile.TemporaryFile()  # noqa: SIM115 - what is too long is read from it later
-        while (not ends or got < size) and size + got <= most:
+        while (not ends or got < size) and size + got <= current().characters():
             if (chunk := next(self._chunks, None)) is None:
                 self.ended = True
                 break
-            aside.write(chunk.encode("utf-8", "surrogatepass"))
+            parts.append(chunk)
             ends = ends or skipper.end(chunk) is not None
             got += len(chunk)
-        aside.seek(0)
-        if size + got > most and not ends:
-            self._chunks = chain(_pieces(aside), self._chunks)
+        if size + got > current().characters() and not ends:
+            self._chunks = chain(parts, self._chunks)
             raise TooLong(self.base + self.at)
-        with aside:
-            self.base, self.at, rest = self.base + self.at, 0, self.text[self.at :]
-            self.text = rest + aside.read().decode("utf-8", "surrogatepass")
-
-
-def _pieces(file: IO[bytes]) -> Iterator[str]:
-    """The text of a file aside in pieces, which is gone afterwards."""
-    with file:
-        yield from codecs.iterdecode(iter(partial(file.read, 2**20), b""), "utf-8", "surrogatepass")
+        self.base, self.at, self.text = self.base + self.at, 0, "".join([self.text[self.at :], *parts])
 
 
 class Resync:

@@ -13,12 +13,10 @@ from webapp.dumps.documents import Entry, entry_or_problem
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import Source
 from webapp.dumps.values import BINARY
-from webapp.dumps.window import MOST_MARKS
 
 _BINARY_TAG = "tag:yaml.org,2002:binary"
 _PLAIN_TAGS = (None, "tag:yaml.org,2002:str", "!")
 _DEEPEST = 100
-_LONGEST = 16 * 1024 * 1024
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INT = re.compile(r"[-+]?(0|[1-9]\d{0,17})")
 _FLOAT = re.compile(r"[-+]?\d+\.\d*(e[-+]?\d+)?", re.I)
@@ -47,7 +45,7 @@ def records(file: BinaryIO, start: int) -> Iterator[Any] | None:
 
 def document(file: BinaryIO, start: int) -> dict[str, Any] | None:
     """The object that a file is; None where it is none, or longer than is held."""
-    if file.seek(0, 2) - start > current().characters(_LONGEST):
+    if file.seek(0, 2) - start > current().characters():
         return None
     file.seek(start)
     events = yaml.parse(file, Loader=LOADER)
@@ -76,7 +74,7 @@ def _with_rest(first: Any, events: Iterator[Any]) -> Iterator[Any]:
 
 def value(event: Any, events: Iterator[Any], level: int, allowance: Allowance | None = None) -> Any:
     """What begins with `event`; one item's, of which no more values are read than one may hold."""
-    allowance = allowance or Allowance(current().values(MOST_MARKS))
+    allowance = allowance or Allowance(current().values)
     allowance.left -= 1
     if level > _DEEPEST or allowance.left < 0:
         raise Refused("nested too deeply" if level > _DEEPEST else f"more than {allowance.values:,} values")

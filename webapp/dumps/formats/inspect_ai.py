@@ -27,9 +27,6 @@ _PARSING = "parsing"
 _DEEPEST = 60
 """levels of a message in which references are looked for"""
 
-MOST_BYTES = 512 * 1024 * 1024
-"""of a sample in an archive, which is decoded whole"""
-
 
 @dataclass(slots=True)
 class _Sample(Conversation):
@@ -78,9 +75,9 @@ def _archive(source: Source) -> Sessions:
                 if isinstance(member, Problem):
                     yield from () if header else (member,)
                 elif header and member.name in _HEADERS and (member.name == _HEADERS[0] or not log):
-                    log = next((value for value in member.value(MOST_BYTES) if isinstance(value, dict)), log)
+                    log = next((value for value in member.value() if isinstance(value, dict)), log)
                 elif not header and _SAMPLE.search(member.name):
-                    for value in member.value(MOST_BYTES):
+                    for value in member.value():
                         entry = value if isinstance(value, Problem) else entry_or_problem(member.name, value)
                         yield entry if isinstance(entry, Problem) else _sample(log, *entry)
 

@@ -16,7 +16,7 @@ from webapp.dumps.messages.named_texts import NamedText, named_texts
 from webapp.dumps.messages.printed import printed_objects, unprinted
 from webapp.dumps.messages.turns import each_filled, text_turns, unplaced
 from webapp.dumps.records import Problem
-from webapp.dumps.source import LONGEST_LINE, Cut, too_long
+from webapp.dumps.source import Cut, too_long
 from webapp.dumps.unread import UnreadText, is_speech
 from webapp.dumps.values import moment
 
@@ -230,7 +230,7 @@ def _unread(number: int, text: str) -> Iterator[UnreadText]:
 def _records(source: Source) -> Iterator[_Record | Problem]:
     """Each record with the lines that go on with it."""
     record: _Record | None = None
-    most = source.budget.characters(LONGEST_LINE)
+    most = source.budget.characters()
     for number, (at, data) in enumerate(source.lines(), start=1):
         if isinstance(data, Cut) or (record is not None and record.size + len(data) > most):
             yield Problem(f"line {number}", too_long(at))

@@ -24,7 +24,7 @@ from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.turns import each_filled, event_turns, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import lines
-from webapp.dumps.source import LONGEST_LINE, Cut, too_long
+from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
 
 _PROMPT_HISTORY = {"session_id", "ts", "text"}
@@ -123,7 +123,7 @@ def _texts(source: Source, mark: re.Pattern[str]) -> Entries:
     """What stands between the marks, without empty lines around it."""
     heading, first, section, size = "", 1, list[str](), 0
     for number, (at, data) in enumerate(source.lines(), start=1):
-        if isinstance(data, Cut) or size + len(data) > current().characters(LONGEST_LINE):
+        if isinstance(data, Cut) or size + len(data) > current().characters():
             yield Problem(f"line {number}", too_long(at))
             continue
         line = source.decode(data, at)

@@ -11,7 +11,7 @@ from webapp.dumps.messages.beside import hosts_of
 from webapp.dumps.messages.bodies import answer, exchange
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.streams import assembled, ends_early, is_event, stream_faults, wrapped_event
+from webapp.dumps.messages.streams import MOST_STREAM, assembled, ends_early, is_event, stream_faults, wrapped_event
 from webapp.dumps.messages.turns import unplaced
 from webapp.dumps.messages.ui_streams import is_data_stream
 from webapp.dumps.records import Problem, Turn
@@ -32,8 +32,6 @@ _ENDS = re.compile(
 )
 _IDENT = re.compile(rb'\s*(?:data:\s*)?\{.{0,300}?"id"\s*:\s*"([^"]+)".{0,300}?chat\.completion\.chunk')
 _FINISHED = re.compile(rb'"finish_reason"\s*:\s*"')
-_MOST = 16 * 1024 * 1024
-"""bytes of one stream"""
 
 
 class SseText(Format):
@@ -120,7 +118,7 @@ def _streams(source: Source, place: Place | None) -> Entries:
         if ident:
             (ended if _FINISHED.search(line) else waiting).add(ident)
             waiting -= ended
-        if begun and ((_ENDS.match(line) and not waiting) or at - first > _MOST):
+        if begun and ((_ENDS.match(line) and not waiting) or at - first > MOST_STREAM):
             yield _stream(source, lines, place(number) if place else f"byte {first}", first)
             lines, first, number, begun, waiting, ended = [], at + len(line), count + 1, False, set(), set()
     if begun:

@@ -35,8 +35,6 @@ _DEEPEST = 3
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 _GZIP_OR_ZLIB, _BARE = 47, -15
 """zlib's `wbits`"""
-_MOST_BODY = 64 * 1024 * 1024
-"""bytes that a compressed body may become"""
 _WHERE = ("uri", "url")
 _BODIES = ("body", "content", "text", "json", "data")
 _STATUS = ("status", "status_code", "statusCode")
@@ -113,8 +111,8 @@ def _unpacked(data: bytes) -> str | None:
         return data.decode("latin-1")  # Amazon's frames, whose JSON is ASCII
     for unpacker in (zstd.ZstdDecompressor(), zlib.decompressobj(_GZIP_OR_ZLIB), zlib.decompressobj(_BARE)):
         with suppress(zstd.ZstdError, zlib.error, UnicodeDecodeError):
-            unpacked = unpacker.decompress(data, _MOST_BODY + 1)
-            budget = Budget(len(data), most=current().characters(_MOST_BODY), free=PIECE)
+            budget = Budget(len(data), most=current().characters(), free=PIECE)
+            unpacked = unpacker.decompress(data, budget.most + 1)
             budget.take(len(unpacked), "a compressed body")
             return unpacked.decode("utf-8")
     return None

@@ -61,7 +61,7 @@ BEGINS = re.compile(
     re.M,
 )
 """where a line prints an object, or what holds some, behind a word or two"""
-_SPAN = re.compile(r'''"""[\s\S]*?"""|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|[()\[\]{}]|\n''')
+_SPAN = re.compile(rf'"""[\s\S]*?"""|{_STRING}|[()\[\]{{}}]|\n')
 _SAID = {"content", "arguments", "parts"}
 _BODIES = {"choices", "candidates", "output"}
 _HELD = 4

@@ -31,7 +31,8 @@ _ANTHROPIC = ("message_start", "content_block_start", "content_block_delta")
 _BARE_EVENTS = ("ping", "message_stop")
 _NAMED_EVENTS = (*_ANTHROPIC, "content_block_stop", "message_delta", *_BARE_EVENTS)
 _MOST_BESIDE = 12
-_MOST = 16 * 1024 * 1024
+MOST_STREAM = 16 * 1024 * 1024
+"""characters of one stream"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def assembled(body: str) -> Any:
 
     Server-sent events, lines of JSON, Amazon's event stream read as text, or the whole body as JSON text.
     """
-    if len(body) > _MOST:
+    if len(body) > MOST_STREAM:
         return None
     whole = json_or_none(body)
     if isinstance(whole, dict):
@@ -78,7 +79,7 @@ def chunks(body: str) -> list[tuple[str, Any]]:
 def stream_faults(body: Any) -> tuple[list[str], int]:
     """Errors that a stream's events tell, and how many of its `data:` lines with an object cannot be read."""
     errors, damaged = list[str](), 0
-    if not isinstance(body, str) or len(body) > _MOST:
+    if not isinstance(body, str) or len(body) > MOST_STREAM:
         return errors, damaged
     for match in _LINE.finditer(body):
         value = json_or_none(match[1])
@@ -93,7 +94,7 @@ def stream_faults(body: Any) -> tuple[list[str], int]:
 
 def ends_early(body: Any) -> bool:
     """Whether a stream begins an answer and says neither that it ends nor why not."""
-    if not isinstance(body, str) or len(body) > _MOST:
+    if not isinstance(body, str) or len(body) > MOST_STREAM:
         return False
     finished = {match[1] for line in body.splitlines() if (match := _FINISHED.match(line))}
     idents = Counter(_IDENT.findall(body))
