@@ -223,6 +223,7 @@ def answered(printed: str) -> bytes:
 LOGGED = "2026-01-01 12:00:00 INFO llm response: ChatCompletion(choices=[Choice(message=Message(content='A'))])"
 PRINTED = "[" + "[]," * 340_000 + "[]]"
 """Python's parser makes 500 MB of this megabyte."""
+STREAMED = b'data: {"id":"1","object":"chat.completion.chunk","choices":[]}\n'
 YAML = b"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\n" + b"messages:\n  - role: *b\n    content: *b\n"
 BOMBS: dict[str, Callable[[Path], bytes]] = {
     "long.jsonl.gz": lambda _: gzipped(),
@@ -266,6 +267,8 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "formatted.jsonl": lambda _: answered(f"ChatCompletion(choices=[f'{'{1}' * 340_000}'])"),
     "printed.log": lambda _: f"{LOGGED}\n2026-01-01 12:00:00 INFO llm: ChatCompletion(choices={PRINTED})\n".encode(),
     "phoenix.jsonl.gz": lambda _: gzip.compress(of_phoenix("[" + f"{PRINTED}," * 5 + "]")),
+    "damaged.txt": lambda _: STREAMED + b'data: {"a\n' * 110_000,
+    "lists.json": lambda _: b"[\n1\n]\n[\n2\n]\n[\n" + b"3,\n" * 800_000 + b"4\n]\n",
     "aliases.yaml": lambda _: YAML,
     "values.yaml.gz": lambda _: gzip.compress(
         b"messages:\n  - role: user\n    content: [" + b"[]," * 600_000 + b"[]]\n"

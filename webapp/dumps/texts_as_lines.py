@@ -122,13 +122,13 @@ def _lists(file: BinaryIO, start: int) -> Iterator[Any]:
 
 def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Lines out of their pieces."""
-    line = b""
+    line = list[bytes]()
     for piece in pieces:
-        line += piece
+        line.append(piece)
         if piece.endswith(b"\n"):
-            yield line
-            line = b""
-    yield line
+            yield b"".join(line)
+            line.clear()
+    yield b"".join(line)
 
 
 def _values(lines: Iterable[bytes]) -> Iterator[Any]:

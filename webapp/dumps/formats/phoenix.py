@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,9 +56,9 @@ def _session(row: dict[str, Any]) -> str | None:
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
     """The row with nested objects as dotted names, whatever was nested, and Python's reprs read."""
     flat: dict[str, Any] = {}
-    waiting: list[tuple[str, Any]] = list(row.items())
+    waiting = deque[tuple[str, Any]](row.items())
     while waiting:
-        name, value = waiting.pop(0)
+        name, value = waiting.popleft()
         if isinstance(value, str) and value[:1] in ("[", "{") and name.startswith(_ATTRIBUTES):
             parsed = from_repr(value)
             value = value if parsed is None or not name.endswith("_messages") else parsed

@@ -31,6 +31,8 @@ _ANTHROPIC = ("message_start", "content_block_start", "content_block_delta")
 _BARE_EVENTS = ("ping", "message_stop")
 _NAMED_EVENTS = (*_ANTHROPIC, "content_block_stop", "message_delta", *_BARE_EVENTS)
 _MOST_BESIDE = 12
+_BEHIND = 64 * 1024
+"""characters: the line of an error is counted from the beginning of the text that is decoded"""
 MOST_STREAM = 16 * 1024 * 1024
 """characters of one stream"""
 
@@ -64,12 +66,15 @@ def chunks(body: str) -> list[tuple[str, Any]]:
     """The chunks of a stream's text: each as it came, with what stands around it, and the JSON that it holds."""
     if ui_streams.is_data_stream(body):
         return ui_streams.data_stream(body)
-    found, decoder, at, begin = list[tuple[str, Any]](), Decoder(), 0, 0
+    found, decoder, at, begin, base, rest = list[tuple[str, Any]](), Decoder(), 0, 0, 0, body
     while match := _OBJECT.search(body, at):
+        if (start := match.start()) - base > _BEHIND:
+            base, rest = start, body[start:]
         try:
-            value, at = decoder.value(body, match.start())
-        except Damage:
-            at = match.start() + 1
+            value, end = decoder.value(rest, start - base)
+            at = base + end
+        except Damage as damage:
+            at = max(start + 1, body.rfind("{", start + 1, base + damage.at))
         else:
             found.append((body[begin:at], value))
             begin = at
