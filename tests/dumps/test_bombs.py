@@ -268,6 +268,7 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "printed.log": lambda _: f"{LOGGED}\n2026-01-01 12:00:00 INFO llm: ChatCompletion(choices={PRINTED})\n".encode(),
     "phoenix.jsonl.gz": lambda _: gzip.compress(of_phoenix("[" + f"{PRINTED}," * 5 + "]")),
     "damaged.txt": lambda _: STREAMED + b'data: {"a\n' * 110_000,
+    "braces.txt": lambda _: STREAMED + b"data: " + b'{"a":' * 200_000 + b"\n",
     "lists.json": lambda _: b"[\n1\n]\n[\n2\n]\n[\n" + b"3,\n" * 800_000 + b"4\n]\n",
     "aliases.yaml": lambda _: YAML,
     "values.yaml.gz": lambda _: gzip.compress(

@@ -74,7 +74,9 @@ def chunks(body: str) -> list[tuple[str, Any]]:
             value, end = decoder.value(rest, start - base)
             at = base + end
         except Damage as damage:
-            at = max(start + 1, body.rfind("{", start + 1, base + damage.at))
+            is_deep = damage.reason.startswith("nested deeper")  # so is what begins within it
+            last = body.find("\n", start) if is_deep else body.rfind("{", start + 1, base + damage.at)
+            at = len(body) if is_deep and last < 0 else max(start + 1, last)
         else:
             found.append((body[begin:at], value))
             begin = at
