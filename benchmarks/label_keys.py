@@ -38,7 +38,7 @@ from webapp.store.labels.queues import queue
 from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.labels.values import written
 from webapp.store.models import LabelQueueItem, Session, Turn
-from webapp.web.labels import profile_values, suggestions
+from webapp.web.labels import label_form, profile_values
 from webapp.web.labels.label_form import Fields
 
 LONGEST = 100_000
@@ -83,7 +83,7 @@ def form(traces: dict[str, Trace | str], home: str, recorded: str | None = None)
     turn: Any = SimpleNamespace(recorded_failure=recorded)
     groups = [group for group in profile_values.groups(traces, home, None) if group.has_value][:MOST_CARDS]
     cards = [list(trace.values) for group in groups if isinstance(trace := traces[group.first], Trace)]
-    return Form(suggestions.start(session, turn, traces, Fields()), cards)
+    return Form(label_form.start(session, turn, traces, Fields()), cards)
 
 
 def of_cases(files: Sequence[Path]) -> list[int]:

@@ -8,7 +8,7 @@ const typing = (target) => target.closest("input:not([type=radio]):not([type=che
 const presses = (target) => target.closest("a[href], button, summary, input[type=submit], [role=button]");  // takes Enter itself
 const visible = (element) => element.checkVisibility();  // false in a closed fold, where a focus would not go
 
-// --- keys: an element says with data-key which key presses it; webapp/web/keys.py what each means
+// --- keys: an element says with data-key which key presses it; webapp/web/palette.py what each means
 function press(element) {
   if (element.matches("input[type=radio]")) { element.checked = true; element.focus(); return; }
   if (element.matches("input, textarea")) { element.focus(); element.select?.(); return; }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from inspect import iscoroutinefunction
 
-from flask import Flask
+from flask import Blueprint, Flask
 
 from webapp import paths
 from webapp.config import Settings
@@ -15,47 +16,47 @@ from webapp.web import (
     errors,
     export_jobs,
     exports,
-    filters,
     guards,
-    guide,
-    health,
     help_pages,
     helpers,
     login,
-    machine_logs,
     metrics,
     palette,
     playground,
-    prefix,
     profiles,
-    request_log,
+    proxies,
     responses,
     runs,
-    tasks,
+    task_rows,
     templating,
     traces,
     transfer,
 )
-from webapp.web.accounts import account_pages, admin_pages, audit_pages, audit_trail, oidc_login
-from webapp.web.api import reference_pages
+from webapp.web.accounts import account_pages, audit_trail
+from webapp.web.api import openapi
 from webapp.web.comparing import compare_pages
-from webapp.web.dumps import dump_pages, job_pages, mapping_api, mapping_pages, uploads, worker_process
+from webapp.web.dumps import dump_pages, job_pages, mapping_pages, uploads, worker_process
 from webapp.web.failures import failure_actions, failure_pages, failures_api
 from webapp.web.homes import home_pages
-from webapp.web.ids import Int64Converter, SessionIdConverter, SessionIds
 from webapp.web.labels import queue_pages
-from webapp.web.secret_key import secret_key
-from webapp.web.sessions import growth, saved_views, selection, session_pages
-from webapp.web.turns import turn_diff, turn_pages
+from webapp.web.links import Int64Converter, SessionIdConverter, SessionIds
+from webapp.web.login_cookie import secret_key
+from webapp.web.sessions import list_filters, selection, session_pages
+from webapp.web.turns import turn_pages
 
-BLUEPRINTS = (
-    *(session_pages, growth, turn_pages, turn_diff, responses, selection, saved_views),
-    *(dump_pages, job_pages, mapping_api, mapping_pages, exports, export_jobs, home_pages, traces),
+MODULES = (
+    *(session_pages, turn_pages, responses, selection, list_filters),
+    *(dump_pages, job_pages, mapping_pages, exports, export_jobs, home_pages, traces),
     *(failure_pages, failure_actions, failures_api, queue_pages),
-    *(profiles, compare_pages, runs, tasks, palette, playground),
-    *(login, account_pages, admin_pages, audit_pages, oidc_login),
-    *(guide, machine_logs, reference_pages, help_pages, health, metrics),
+    *(profiles, compare_pages, runs, task_rows, palette, playground),
+    *(login, account_pages, audit_trail, openapi, help_pages, metrics),
 )
+
+
+def blueprints() -> Iterator[Blueprint]:
+    """What the modules of the web answer for: most have one blueprint, some also one of a second name."""
+    for module in MODULES:
+        yield from (value for name, value in vars(module).items() if name.endswith("blueprint"))
 
 
 def create_app(settings: Settings | None = None) -> Flask:
@@ -75,13 +76,13 @@ def create_app(settings: Settings | None = None) -> Flask:
         database.migrate(db.engine)
         app.config["SECRET_KEY"] = secret_key(settings, db.engine)
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
-    for module in BLUEPRINTS:
-        app.register_blueprint(module.blueprint)
-    template_parts = (filters, helpers, templating)
-    for part in (transfer, guards, audit_trail, errors, *template_parts, worker_process, metrics, request_log):
+    for blueprint in blueprints():
+        app.register_blueprint(blueprint)
+    template_parts = (templating, helpers)
+    for part in (transfer, guards, audit_trail, errors, *template_parts, worker_process, metrics):
         part.init_app(app)
     app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]
-    prefix.init_app(app)
+    proxies.init_app(app)
     return app
 
 

@@ -14,8 +14,7 @@ from flask.testing import FlaskClient
 from tests.web import pages
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens, roles
-from webapp.web import access
-from webapp.web.accounts import token_use
+from webapp.web import guards, identity
 
 TOKEN = "a token that is long enough"
 PASSWORD = "correct horse battery"
@@ -47,7 +46,7 @@ def guarded(make: Callable[..., Flask]) -> Iterator[Flask]:
         for role in roles.ROLES:
             accounts.add(connection, role, role, password=PASSWORD)
     yield app
-    token_use.settle()
+    identity.settle()
 
 
 @pytest.fixture
@@ -98,7 +97,7 @@ def let_in(app: Flask, client: FlaskClient, headers: dict[str, str], only: Calla
 
 def every_row(app: Flask) -> dict[str, list[Any]]:
     """All that is stored but the notes about requests."""
-    token_use.settle()
+    identity.settle()
     with app.app_context(), db.engine.connect() as connection:
         tables = set(sa.inspect(connection).get_table_names()) - {"search_raw", "audit_entry", "api_token", "compared"}
         return {name: sorted(map(repr, connection.execute(sa.text(f'SELECT * FROM "{name}"')))) for name in tables}
@@ -109,10 +108,10 @@ def writes(ask: Ask) -> bool:
 
 
 def test_every_route_has_one_right_and_every_right_a_route(app: Flask) -> None:
-    unlisted = {rule.endpoint for rule in app.url_map.iter_rules()} - set(access.RIGHT_OF)
-    assert not unlisted, "give it a right in webapp/web/access.py"
-    assert set(access.RIGHT_OF) <= {rule.endpoint for rule in app.url_map.iter_rules()}
-    listed = [endpoint for endpoints in access.ROUTES.values() for endpoint in endpoints.split()]
+    unlisted = {rule.endpoint for rule in app.url_map.iter_rules()} - set(guards.RIGHT_OF)
+    assert not unlisted, "give it a right in webapp/web/guards.py"
+    assert set(guards.RIGHT_OF) <= {rule.endpoint for rule in app.url_map.iter_rules()}
+    listed = [endpoint for endpoints in guards.ROUTES.values() for endpoint in endpoints.split()]
     assert sorted(listed) == sorted(set(listed))
 
 
@@ -167,7 +166,7 @@ def test_an_ingest_token_sends_and_sees_nothing(stored: Flask) -> None:
             assert SECRET not in answer.text, (endpoint, method)
     sent = {ask[0] for ask in let_in(stored, client, headers, writes)}
     assert {"dumps.upload_api", "traces.export"} <= sent
-    assert sent == {endpoint for endpoint in access.WRITES_ALONE if access.RIGHT_OF[endpoint] == "ingest"}
+    assert sent == {endpoint for endpoint in guards.WRITES_ALONE if guards.RIGHT_OF[endpoint] == "ingest"}
     body = pages.SESSION.replace(b'"s"', b'"later"')
     assert client.post("/api/dumps", data=body, headers=headers).status_code == 201
 
@@ -175,7 +174,7 @@ def test_an_ingest_token_sends_and_sees_nothing(stored: Flask) -> None:
 def test_a_label_token_labels_without_reading_importing_or_deleting(guarded: Flask) -> None:
     client, headers = guarded.test_client(), api_token(guarded, "labeler", "label")
     answered = {ask[0] for ask in let_in(guarded, client, headers, lambda ask: True)}
-    labels = {endpoint for endpoint in access.WRITES_ALONE if access.RIGHT_OF[endpoint] == "label"}
+    labels = {endpoint for endpoint in guards.WRITES_ALONE if guards.RIGHT_OF[endpoint] == "label"}
     assert answered == labels | PUBLIC | ALIKE and "labels.turn.put_api" in labels
 
 
@@ -220,7 +219,7 @@ def test_a_labeler_labels_and_neither_imports_nor_deletes(guarded: Flask) -> Non
 def test_an_admin_may_do_everything(guarded: Flask) -> None:
     client = signed_in(guarded, "admin")
     answered = {ask[0] for ask in let_in(guarded, client, {}, lambda ask: ask[0] != "login.sign_out")}
-    assert set(access.RIGHT_OF) - answered == {"login.sign_out"}
+    assert set(guards.RIGHT_OF) - answered == {"login.sign_out"}
     assert client.post("/account/logins/end").status_code == 303 and is_refused(client.get("/"))
 
 
@@ -234,7 +233,7 @@ def test_no_token_makes_another_or_changes_a_password(guarded: Flask) -> None:
 def test_the_servers_own_token_does_all_that_is_no_accounts(guarded: Flask) -> None:
     bearer = {"Authorization": f"Bearer {TOKEN}"}
     answered = {ask[0] for ask in let_in(guarded, guarded.test_client(), bearer, lambda ask: True)}
-    assert set(access.RIGHT_OF) - answered == {name for name in access.RIGHT_OF if name.startswith("account.")}
+    assert set(guards.RIGHT_OF) - answered == {name for name in guards.RIGHT_OF if name.startswith("account.")}
 
 
 def test_another_sites_page_writes_nothing_by_a_cookie(guarded: Flask) -> None:
@@ -256,6 +255,6 @@ def test_every_answer_is_kept_out_of_caches_and_carries_the_headers(stored: Flas
 
 def test_without_a_login_every_route_but_those_of_accounts_is_for_everybody(app: Flask, client: FlaskClient) -> None:
     answered = {ask[0] for ask in let_in(app, client, {}, lambda ask: True)}
-    assert answered == {name for name in access.RIGHT_OF if not name.startswith(access.OF_ACCOUNTS)}
+    assert answered == {name for name in guards.RIGHT_OF if not name.startswith(guards.OF_ACCOUNTS)}
     assert client.get("/accounts").status_code == client.post("/accounts").status_code == 404
     assert client.get("/").status_code == 200

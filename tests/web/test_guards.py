@@ -13,7 +13,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from webapp.web.secret_key import key_in
+from webapp.web.login_cookie import key_in
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:5001", "[::1]:5001"])

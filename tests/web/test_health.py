@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.web import pages
 from webapp.extensions import db
-from webapp.web import health
+from webapp.web import metrics
 
 TOKEN = "a-token-of-sixteen"
 
@@ -52,13 +52,13 @@ def test_a_database_at_another_revision_is_not_ready(app: Flask, client: FlaskCl
 
 
 def test_a_full_disk_and_a_missing_folder_are_not_ready(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "LEAST_FREE", 1 << 80)
+    monkeypatch.setattr(metrics, "LEAST_FREE", 1 << 80)
     assert "MB left" in client.get("/readyz").json["checks"]["data_folder"]
 
     def gone(_: object) -> None:
         raise FileNotFoundError
 
-    monkeypatch.setattr(health.shutil, "disk_usage", gone)
+    monkeypatch.setattr(metrics.shutil, "disk_usage", gone)
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json["checks"]["data_folder"]) == (503, "it is not there")
 

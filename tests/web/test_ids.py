@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.routing import Map
 
-from webapp.web.ids import SessionIdConverter, hide_id, is_plain
+from webapp.web.links import SessionIdConverter, hide_id, is_plain
 
 CONVERTER = SessionIdConverter(Map())
 

@@ -12,7 +12,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.web import pages
-from webapp.web import json_bodies
+from webapp.web.api import operation
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUTES = ["/api/session/s/home", "/api/session/s/turns/1/label"]
@@ -38,7 +38,7 @@ def test_what_is_no_object_is_refused_in_words(client: FlaskClient, post: Callab
         for media_type in ("application/json", "", "text/plain"):
             answer = client.put(route, data=body, content_type=media_type)
             assert answer.status_code == 422 and words in answer.json["error"]["message"], (body[:30], answer.json)
-    many = b'{"home": [' + b"{}," * json_bodies.MOST_MARKS + b"{}]}"
+    many = b'{"home": [' + b"{}," * operation.MOST_MARKS + b"{}]}"
     assert client.put(route, data=many).status_code == 413
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from flask.testing import FlaskClient
 
-from webapp.web.keys import KEYS
+from webapp.web.palette import KEYS
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
 NAMED = re.compile(r'data-key"?[=:] ?"([^"]+)"|"([^"]{1,6})" if loop\.index == 2|step\(around\.\w+, "([^"]+)"')
@@ -22,7 +22,7 @@ def test_every_key_has_the_one_meaning_of_the_table() -> None:
     named: set[str] = set()
     for template in TEMPLATES.rglob("*.html"):
         text = template.read_text()
-        assert "data-help" not in text, f"{template.name}: what a key means stands in webapp/web/keys.py"
+        assert "data-help" not in text, f"{template.name}: what a key means stands in webapp/web/palette.py"
         keys = {html.unescape(next(filter(None, groups))) for groups in NAMED.findall(text)}
         named |= {key for key in keys if "{" not in key}
         for key in SHOWN.findall(text):

@@ -20,9 +20,9 @@ from flask import Flask
 from tests.dumps.test_bombs import BOMBS, table
 from webapp.app import create_app
 from webapp.config import MEGABYTE, Settings
-from webapp.web.body_limits import FORM as FORMS
-from webapp.web.body_limits import most_bytes
 from webapp.web.dumps import worker_process
+from webapp.web.guards import FORM_LIMIT as FORMS
+from webapp.web.guards import most_bytes
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -1,4 +1,4 @@
-"""Answers and links that can always be made: what UTF-8 cannot hold is written as its sign, and JSON is JSON."""
+"""Answers that can always be made, of any stored text; a page and its htmx partial; what is made while it is sent."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import codecs
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from flask import Flask, Response
+from flask import Flask, Response, make_response, render_template, request, stream_with_context
 from flask.json.provider import DefaultJSONProvider
 from werkzeug.routing import Rule
 
 from webapp import jsontext
+from webapp.extensions import db
 from webapp.visible import sign
 
 ERRORS = "fencepost-signs"
@@ -94,3 +95,32 @@ class PortableJson(DefaultJSONProvider):
         except ValueError:
             return super().dumps(jsontext.marked(obj), **kwargs)
         return super().dumps(jsontext.marked(obj), **kwargs) if jsontext.MARK in text else text
+
+
+def wants_partial() -> bool:
+    """Whether htmx asked for a part of the page. `HX-Request-Type` and not the trigger, which htmx 4 does not send."""
+    return request.headers.get("HX-Request-Type") == "partial"
+
+
+def page(full: str, partial: str, status: int = 200, **context: Any) -> Response:
+    """Render `partial` for htmx and `full`, which includes it, for everybody else."""
+    response = make_response(render_template(partial if wants_partial() else full, **context), status)
+    response.headers["Vary"] = "HX-Request-Type"
+    return response
+
+
+def streamed(pieces: Iterator[bytes], media_type: str) -> Response:
+    """`pieces`, which read from `db.session` while they are sent, as an answer.
+
+    The session that the request began with is closed when the view returns; reading on opens it again, and nobody else
+    would give its connection back at the end.
+    """
+    session = db.session
+
+    def to_the_end() -> Iterator[bytes]:
+        try:
+            yield from pieces
+        finally:
+            session.close()
+
+    return Response(stream_with_context(to_the_end()), mimetype=media_type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,8 +12,60 @@ from webapp.parsing.decode import decode
 from webapp.parsing.drawing import telling
 from webapp.parsing.edit import Edit, apply
 from webapp.parsing.span import Span, place
-from webapp.web import decodedview, rawview, valueview, verdict_column
-from webapp.web.turns.debugger_query import DebuggerQuery
+from webapp.web import decodedview, rawview, verdict_column, windows
+
+VIEWS = ("value", "text", "diff")
+_RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class DebuggerQuery:
+    """`edit` 0 is the state before any edit, None the one after all; `lines` and `characters` are further windows."""
+
+    profile: str | None = None
+    attempt: int | None = None
+    edit: int | None = None
+    view: str | None = None
+    range: Span | None = None
+    lines: Span | None = None
+    characters: Span | None = None
+
+    def windows(self, raw: str) -> tuple[Span, ...]:
+        """The further windows, as spans of `raw`."""
+        stretches = [windows.of_lines(raw, *self.lines)] if self.lines else []
+        return (*stretches, *([windows.of_characters(raw, *self.characters)] if self.characters else []))
+
+    def marked(self, raw: str) -> Span | None:
+        """The marked range as far as it lies in `raw`."""
+        if self.range is None or self.range.start >= len(raw):
+            return None
+        return Span(self.range.start, min(self.range.end, len(raw)))
+
+
+def from_args(args: Mapping[str, str]) -> DebuggerQuery:
+    """What the query asks for; what makes no sense is as if it were not there."""
+    view = args.get("view")
+    return DebuggerQuery(
+        args.get("profile") or None,
+        _number(args.get("attempt")),
+        _number(args.get("edit")),
+        view if view in VIEWS else None,
+        _span(args.get("r")),
+        _span(args.get("lines")),
+        _span(args.get("chars")),
+    )
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def _span(text: str | None) -> Span | None:
+    match = _RANGE.fullmatch(text or "")
+    if not match or int(match[1]) > int(match[2]):
+        return None
+    return Span(int(match[1]), int(match[2]))
+
 
 LISTED_ATTEMPTS = 100
 LISTED_EDITS = 40
@@ -73,7 +126,7 @@ class OpenedAttempt:
     edits: list[EditLine]
     edits_left: int
     steps: EditSteps
-    value: valueview.ValueView | None = None
+    value: decodedview.ValueView | None = None
     decoded: decodedview.DecodedView | None = None
     hunks: Sequence[decodedview.Hunk] = ()
     hunks_left: int = 0
@@ -194,7 +247,7 @@ def _opened(raw: str, attempt: Attempt, edit: int | None, view: str | None) -> O
         _edit_lines(raw, attempt.edits, first),
         max(0, len(attempt.edits) - LISTED_EDITS),
         EditSteps(len(attempt.edits), edit),
-        valueview.view(text, attempt.span, edits) if shown_view == "value" else None,
+        decodedview.value_view(text, attempt.span, edits) if shown_view == "value" else None,
         decodedview.view(raw, attempt.span, edits, len(text)) if shown_view == "text" else None,
         hunks,
         hunks_left,

@@ -40,9 +40,9 @@ from webapp.store.sessions.sessions import BadCursor, NoSuchSession
 from webapp.store.sessions.turns import NoSuchTurn
 from webapp.store.tasks import NoSuchTask
 from webapp.web import traces
-from webapp.web.json_bodies import BadBody
-from webapp.web.json_bodies import refused as json_refusal
-from webapp.web.render import wants_partial
+from webapp.web.answers import wants_partial
+from webapp.web.api.operation import BadBody
+from webapp.web.api.operation import refused as json_refusal
 
 Answer = tuple[str | Response, int]
 _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY, sqlite3.SQLITE_CANTOPEN)

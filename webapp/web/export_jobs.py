@@ -16,16 +16,15 @@ from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import selection as selected
 from webapp.store.sessions import sessions as session_store
 from webapp.store.tasks import EXPORT, TaskLine
-from webapp.web import export_views
+from webapp.web import exports
 from webapp.web.accounts import audit_trail
-from webapp.web.api.operation import Content, json, operation
-from webapp.web.api.parameters import AFTER, FILTERS, IDS, LIMIT, limit_of_request
-from webapp.web.api.shapes import BINARY, TEXT, many, maybe, record, ref
+from webapp.web.answers import wants_partial
+from webapp.web.api.operation import AFTER, FILTERS, IDS, LIMIT, json, limit_of_request, operation
+from webapp.web.api.shapes import BINARY, TEXT, Content, many, maybe, record, ref
 from webapp.web.dumps import worker_process
-from webapp.web.render import wants_partial
 from webapp.web.sessions import list_filters
-from webapp.web.tasks import ROWS_A_PAGE
-from webapp.web.tasks import page as task_page
+from webapp.web.task_rows import ROWS_A_PAGE
+from webapp.web.task_rows import page as task_page
 
 blueprint = Blueprint("export_jobs", __name__)
 
@@ -47,7 +46,7 @@ def _made(selection: dict[str, Any]) -> TaskLine:
     """A new export, which the worker begins now, or once what waits before it is done."""
     db.session.rollback()
     number = tasks.make(db.engine, EXPORT, selection)
-    audit_trail.about(export=number, sessions=export_views.words_of(selection)[:_AUDITED])
+    audit_trail.about(export=number, sessions=exports.words_of(selection)[:_AUDITED])
     worker_process.wake()
     return _find(number)
 
@@ -64,7 +63,7 @@ def ask() -> str:
     return render_template(
         "export_jobs/ask.html",
         active=filters.active(),
-        words=export_views.words_of({"filters": filters.active()}),
+        words=exports.words_of({"filters": filters.active()}),
         page=session_store.page(db.session, filters, limit=1),
         most=selected.MOST,
         days=current_app.config["SETTINGS"].export_days,
@@ -87,7 +86,7 @@ def show(number: int) -> str:
     """The export's page; for htmx what it shows of it."""
     template = "export_jobs/_export.html" if wants_partial() else "export_jobs/show.html"
     days = current_app.config["SETTINGS"].export_days
-    return render_template(template, export=export_views.view(_find(number)), days=days)
+    return render_template(template, export=exports.view(_find(number)), days=days)
 
 
 @blueprint.post("/exports/<int:number>/cancel")
@@ -114,7 +113,7 @@ def remove(number: int) -> AnyResponse:
 def _removed(job: TaskLine) -> TaskLine:
     """Remove the file of an export that is done."""
     db.session.rollback()
-    audit_trail.about(export=job.id, sessions=export_views.words_of(job.about)[:_AUDITED])
+    audit_trail.about(export=job.id, sessions=exports.words_of(job.about)[:_AUDITED])
     store.remove(db.engine, current_app.config["SETTINGS"], job)
     return _find(job.id)
 
@@ -127,7 +126,7 @@ def file(number: int) -> AnyResponse:
 def _file(job: TaskLine) -> AnyResponse:
     """The zip, or the part of it that `Range` asks for. Raises `NotReady` and `ExportRemoved`."""
     stream = store.opened(current_app.config["SETTINGS"], job)
-    export = export_views.view(job)
+    export = exports.view(job)
     response = Response(wrap_file(request.environ, stream), mimetype="application/zip", direct_passthrough=True)
     response.content_length = export.size
     response.headers.set("Content-Disposition", "attachment", filename=export.name)
@@ -159,7 +158,7 @@ def make_api() -> tuple[Response, int]:
         selection = {"keys": [session.key for session in found_sessions]}
     else:
         selection = {"filters": list_filters.of_request().active()}
-    export = export_views.as_dict(_made(selection))
+    export = exports.as_dict(_made(selection))
     response = jsonify(export=export)
     response.headers["Location"] = export["url"]
     return response, 202
@@ -173,14 +172,14 @@ def make_api() -> tuple[Response, int]:
     query=(AFTER, LIMIT),
 )
 def list_api() -> Response:
-    exports, older = task_page(request.args.get("after"), limit_of_request(ROWS_A_PAGE), EXPORT)
-    return jsonify(exports=[export_views.as_dict(job) for job in exports], next=older)
+    page, older = task_page(request.args.get("after"), limit_of_request(ROWS_A_PAGE), EXPORT)
+    return jsonify(exports=[exports.as_dict(job) for job in page], next=older)
 
 
 @blueprint.get("/api/exports/<int:number>")
 @operation("Exports", "Read how far an export is", json(_EXPORT, "The export"))
 def show_api(number: int) -> Response:
-    return jsonify(export=export_views.as_dict(_find(number)))
+    return jsonify(export=exports.as_dict(_find(number)))
 
 
 @blueprint.delete("/api/exports/<int:number>")
@@ -191,7 +190,7 @@ def show_api(number: int) -> Response:
 )
 def cancel_api(number: int) -> tuple[Response, int]:
     job = _cancelled(number)
-    return jsonify(export=export_views.as_dict(_removed(job) if job.state == "done" else job)), 202
+    return jsonify(export=exports.as_dict(_removed(job) if job.state == "done" else job)), 202
 
 
 @blueprint.get("/api/exports/<int:number>/file")

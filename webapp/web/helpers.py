@@ -4,22 +4,75 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from flask import Flask, request, url_for
+from flask import Flask, current_app, request, url_for
 
 from webapp import jsontext, paths
+from webapp.capture import specs
 from webapp.contracts import BROKEN, STATES
 from webapp.findings import about_rule, reason, rules
-from webapp.parsing import words
+from webapp.parsing import profiles, words
 from webapp.store.sessions.columns import MORE_THAN, SHOWN
 from webapp.store.sessions.sessions import shape_of
 from webapp.visible import line_runs, visible
-from webapp.web import time_window
 from webapp.web.labels.label_form import expects_words
 from webapp.web.links import dump_url, ident, session_url, turn_url
 from webapp.web.sessions import strips
+
+ROOMS = (
+    ("failures.index", "Incidents", ("failures", "failure_actions")),
+    ("sessions.index", "Responses", ("sessions", "responses", "turns", "turn_diff", "selection")),
+    ("labels.index", "Labels", ("labels", "exports")),
+    ("profiles.index", "Parsers", ("profiles", "homes", "compare", "runs")),
+    ("dumps.index", "Add logs", ("dumps", "mappings", "export_jobs", "tasks", "playground", "machine_logs")),
+)
+"""the main navigation: endpoint, name, and the blueprints whose pages stand in that room"""
+WINDOW = ("since", "until", "under")
+RECENT = (
+    ("last hour", timedelta(hours=1)),
+    ("24 hours", timedelta(days=1)),
+    ("7 days", timedelta(days=7)),
+    ("30 days", timedelta(days=30)),
+)
+
+
+def nav() -> list[tuple[str, str, bool]]:
+    """Address (with the window), name, and whether the page stands in it, of each room that this app has."""
+    blueprint = (request.endpoint or "").split(".")[0]
+    kept: dict[str, Any] = {name: value for name, value in window().items() if value}
+    return [
+        (url_for(endpoint, **kept), name, blueprint in blueprints)
+        for endpoint, name, blueprints in ROOMS
+        if endpoint in current_app.view_functions
+    ]
+
+
+def window() -> dict[str, str]:
+    """The time window and the parser of the address, "" for what is not set."""
+    return {name: request.args.get(name, "") for name in WINDOW}
+
+
+def recent() -> list[tuple[str, str]]:
+    """Quick windows up to now and all time: words, and what `since` is for them, "" for all; an hour to the minute, a
+    day and longer from a day on, so that the address stays the same for it."""
+    now = datetime.now(UTC)
+    forms = ("%Y-%m-%dT%H:%M", "%Y-%m-%d")
+    return [(words, f"{now - back:{forms[back >= timedelta(days=1)]}}") for words, back in RECENT] + [("all time", "")]
+
+
+def moment(text: str | None, last: str = "00:00") -> str:
+    """A time filter as a `datetime-local` field takes it; a day alone gets `last` as its time."""
+    return "" if not text else f"{text}T{last}" if len(text) == len("2026-01-31") else text.replace(" ", "T")[:16]
+
+
+def parser_names() -> list[str]:
+    """What the header offers to read responses as: the usual ones, people's own, and what the address names."""
+    own = [name for name in profiles() if specs.looks_like_one(name)]
+    return list(dict.fromkeys(("direct", "fencepost", *own, *filter(None, [request.args.get("under", "")]))))
+
 
 SOURCE_LIMIT = 20_000
 LIST_PAGES = ("sessions.index", "responses.index", "failures.index")
@@ -29,12 +82,12 @@ NO_FILTERS = ("q", "after", "limit", "more")
 
 def init_app(app: Flask) -> None:
     helpers = (
+        *(nav, window, recent, moment, parser_names),
         *(asset, kept_filters, findings_of, rule_class, about_rule, reason),
         *(ident, session_url, turn_url, dump_url, turn_name, grouped_turns, query_of, source_text, line_runs),
         *(strips.binned, strips.marks, strips.bin_marks, strips.failures, strips.shade, strips.cell_words, strips.told),
         *(session_words, words.wording, words.placed_flags, verdict_name, verdict_help, expects_words, failure_words),
     )
-    time_window.init_app(app)
     app.jinja_env.globals.update({helper.__name__: helper for helper in helpers}, SHOWN=SHOWN, MORE_THAN=MORE_THAN)
 
 

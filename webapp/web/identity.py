@@ -1,9 +1,18 @@
-"""Who asks: found once a request, from its bearer token, the trusted proxy's header or its login cookie."""
+"""Who asks: by a bearer token, a cookie or a proxy; and limits on how often a peer may guess wrong."""
 
 from __future__ import annotations
 
+import hmac
+import ipaddress
+import logging
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from math import ceil
 
+import sqlalchemy as sa
 from flask import current_app, g, request
 from werkzeug.exceptions import TooManyRequests
 
@@ -11,11 +20,90 @@ from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens, roles, signing_in
 from webapp.store.accounts.signing_in import SignedIn
-from webapp.web import proxies, tokens
-from webapp.web.access import OWN
-from webapp.web.accounts import token_use
-from webapp.web.guessing import Guesses
+from webapp.web import proxies
 from webapp.web.login_cookie import AccountCookie, LoginCookie, cookie_name
+
+WRONG = 10
+"""wrong guesses of one peer at one account, or at tokens …"""
+WRONG_OF_PEER = 50
+"""… and of one peer at everything …"""
+WITHIN = 60.0
+"""… within so many seconds"""
+MOST_KEYS = 20_000
+
+
+class Guesses:
+    """The wrong guesses of the last minute, by peer and by what was guessed at. One a process, for all its threads.
+
+    Nobody's guesses count against another peer, so that no stranger can lock somebody out.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._times: dict[tuple[str, ...], deque[float]] = {}
+
+    def wait(self, peer: str | None, at: str) -> int:
+        """Seconds until `peer` may guess `at` something (an account's key, "" for tokens) again; 0 where it may."""
+        with self._lock:
+            return self._wait(_keys(peer, at))
+
+    def charge(self, peer: str | None, at: str) -> int:
+        """As `wait`, and where it is 0 this is one guess more, in one step: of many at once no more than those pass."""
+        keys = _keys(peer, at)
+        with self._lock:
+            if wait := self._wait(keys):
+                return wait
+            for key in keys:
+                times = self._times.pop(key, None) or deque(maxlen=WRONG_OF_PEER)
+                times.append(time.monotonic())
+                self._times[key] = times  # at the end: the first is the one that was wrong longest ago
+                if len(self._times) > MOST_KEYS:
+                    del self._times[next(iter(self._times))]
+            return 0
+
+    def refund(self, peer: str | None, at: str) -> None:
+        """What was charged last was right."""
+        with self._lock:
+            for key in _keys(peer, at):
+                if times := self._times.get(key):
+                    times.pop()
+
+    def _wait(self, keys: tuple[tuple[str, ...], ...]) -> int:
+        now, most = time.monotonic(), (WRONG_OF_PEER, WRONG)
+        return max(_left(self._times.get(key), limit, now) for key, limit in zip(keys, most, strict=True))
+
+
+def _keys(peer: str | None, at: str) -> tuple[tuple[str, ...], ...]:
+    network = _network(peer)
+    return (network,), (network, at)
+
+
+def _left(times: deque[float] | None, most: int, now: float) -> int:
+    if times is None or len(times) < most:
+        return 0
+    return max(0, ceil(times[-most] + WITHIN - now))
+
+
+def _network(peer: str | None) -> str:
+    """An IPv4 address, or the /64 network of an IPv6 one, of which one peer has as many addresses as it likes."""
+    try:
+        address = ipaddress.ip_address((peer or "").partition("%")[0])
+    except ValueError:
+        return peer or ""
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(getattr(address, "ipv4_mapped", address))
+
+
+def bearer(header: str) -> bytes | None:
+    """The token of an `Authorization: Bearer …` header, which WSGI gives as Latin-1; None where it is none."""
+    scheme, _, sent = header.partition(" ")
+    return sent.strip().encode("latin-1", "replace") if scheme.lower() == "bearer" else None
+
+
+def same(sent: bytes, token: str) -> bool:
+    """Whether `sent` is `token` in UTF-8, in a time that says nothing of where they differ."""
+    return hmac.compare_digest(sent, token.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +118,8 @@ class Identity:
     is_program: bool = False
 
 
+OWN = "own"
+"""for whoever signed in to an account, and for no API token: a token must not make another"""
 ANYBODY = Identity(roles.ALL, "no login asked for")
 
 
@@ -45,7 +135,7 @@ def _find() -> Identity | None:
     settings: Settings = current_app.config["SETTINGS"]
     if not settings.asks_login:
         return ANYBODY
-    sent = tokens.bearer(request.headers.get("Authorization", ""))
+    sent = bearer(request.headers.get("Authorization", ""))
     if sent is not None:
         return of_bearer(sent)
     header = request.headers.get(settings.proxy_header or "", "")
@@ -66,7 +156,7 @@ def of_bearer(sent: bytes) -> Identity | None:
             use = api_tokens.find(connection, sent)
         if use is not None:
             if not use.is_noted:
-                token_use.note(db.engine, use.id)
+                note_use(db.engine, use.id)
             return Identity(use.rights, f"API token {use.name}", use.account, is_program=True)
     return Identity(roles.ALL, "token", is_program=True) if is_servers(sent) else None
 
@@ -74,7 +164,7 @@ def of_bearer(sent: bytes) -> Identity | None:
 def is_servers(sent: bytes) -> bool:
     """Whether `sent` is the server's own token; a wrong one is a guess. Raises 429."""
     settings: Settings = current_app.config["SETTINGS"]
-    is_right = settings.token is not None and tokens.same(sent, settings.token)
+    is_right = settings.token is not None and same(sent, settings.token)
     _refuse((guesses().wait if is_right else guesses().charge)(peer(), ""))
     return is_right
 
@@ -134,3 +224,25 @@ def peer() -> str | None:
     """The address that asks: behind a trusted proxy the one that the proxy names."""
     settings: Settings = current_app.config["SETTINGS"]
     return proxies.client_address(settings, request.remote_addr, request.headers.get("X-Forwarded-For", ""))
+
+
+_log = logging.getLogger("fencepost.accounts")
+_notes = ThreadPoolExecutor(1, "fencepost-token-use")
+
+
+def note_use(engine: sa.Engine, number: int) -> Future[None]:
+    """Note when a token was last used, once the database is free; one that was revoked meanwhile is passed over."""
+    return _notes.submit(_write_use, engine, number)
+
+
+def settle() -> None:
+    """Wait until all that was noted is written."""
+    _notes.submit(lambda: None).result()
+
+
+def _write_use(engine: sa.Engine, number: int) -> None:
+    try:
+        with engine.begin() as connection:
+            api_tokens.note_use(connection, number)
+    except sa.exc.SQLAlchemyError:
+        _log.exception("the last use of API token %s was not recorded", number)

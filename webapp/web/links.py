@@ -1,13 +1,88 @@
-"""Links to sessions and turns: by id where it is plain and names just this revision, else by key."""
+"""Session ids in addresses, whatever they hold; and links to sessions and turns by id, else by key."""
 
 from __future__ import annotations
 
+import base64
+import re
+from collections.abc import Mapping
 from typing import Any, Protocol
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from flask import request, url_for
+from werkzeug.routing import BaseConverter, IntegerConverter, Map
 
-from webapp.web.ids import is_plain
+PREFIXES = ("/sessions/", "/api/session/")
+_TAIL = (
+    r"(?P<tail>(?:/turns/\d+(?:/(?:label|raw|decoded|markdown|case|compare|failure))?|/responses/\d+"
+    r"|/dump|/home|/export|/growth|/turns)?/?)"
+)
+_ONE_SEGMENT = re.compile(rf"(?P<id>[^/]*?){_TAIL}\Z")
+_SLASHES = re.compile(rf"(?P<id>.*?){_TAIL}\Z", re.DOTALL)
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@=+~-]{0,126}[A-Za-z0-9]|[A-Za-z0-9]")
+
+
+class SessionIds:
+    """WSGI middleware that hides a session id from path parsing.
+
+    WSGI servers decode `%2F` before routing, so `a%2Fb` and `a/b` would be the same path. This reads the id
+    from the request line as it was sent and hands the router a token of it (see `SessionIdConverter`).
+    """
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        environ["PATH_INFO"] = hide_id(sent_path(environ).partition("?")[0]) or environ["PATH_INFO"]
+        return self.app(environ, start_response)
+
+
+def sent_path(environ: Mapping[str, Any]) -> str:
+    """The path and the query as the client sent them; empty where the server does not say."""
+    return re.sub(r"\A[a-z]+://[^/]*", "", environ.get("REQUEST_URI") or environ.get("RAW_URI") or "")
+
+
+def hide_id(path: str) -> str | None:
+    """The path with its session id as a token, or None where it holds no session id."""
+    for prefix in PREFIXES:
+        if path.startswith(prefix):
+            rest = path.removeprefix(prefix)
+            match = _ONE_SEGMENT.match(rest) or _SLASHES.match(rest)
+            if match:
+                return f"{prefix}{_token(match['id'])}{match['tail'].removesuffix('/')}"
+    return None
+
+
+def _token(encoded: str) -> str:
+    return "~" + base64.urlsafe_b64encode(unquote_to_bytes(encoded)).decode("ascii").rstrip("=")
+
+
+class Int64Converter(IntegerConverter):
+    """A whole number that a column can hold; a longer one names nothing, which is 404."""
+
+    def __init__(self, map: Map, *args: Any, **options: Any) -> None:  # noqa: A002 - as werkzeug calls it
+        super().__init__(map, *args, **{"max": 2**63 - 1} | options)
+
+
+class SessionIdConverter(BaseConverter):
+    """Takes the middleware's token in, and gives the percent-encoded id out."""
+
+    regex = "~[A-Za-z0-9_-]*"
+
+    def to_python(self, value: str) -> str:
+        token = value[1:]
+        raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        try:
+            return raw.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return raw.decode("utf-8", "surrogateescape")
+
+    def to_url(self, value: str) -> str:
+        return quote(value.encode("utf-8", "surrogatepass"), safe="")
+
+
+def is_plain(external_id: str) -> bool:
+    """Whether an id can stand in a link as it is; every other session is linked by its key."""
+    return _PLAIN.fullmatch(external_id) is not None and ".." not in external_id
 
 
 class Linked(Protocol):

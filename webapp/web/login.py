@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, current_app, g, redirect, render_template, request, url_for
+import io
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from flask import Blueprint, abort, current_app, g, redirect, render_template, request, url_for
+from flask import session as cookie
+from werkzeug.exceptions import BadGateway, Forbidden, ServiceUnavailable
 from werkzeug.wrappers import Response
 
+from webapp.config import Settings
+from webapp.exports.base import MissingLibrary
+from webapp.extensions import db
+from webapp.extras import install_extra
+from webapp.store.accounts import signing_in
+from webapp.store.accounts.accounts import BadAccount
 from webapp.store.accounts.signing_in import SignedIn
 from webapp.store.labels.label_content import BadLabel
-from webapp.web import access, identity, people
+from webapp.web import guards, identity, people
+from webapp.web.accounts import audit_trail
 from webapp.web.links import own_path
 from webapp.web.login_cookie import LIFE, cookie_name
 
@@ -100,4 +116,142 @@ def reads_alone() -> str:
 def may_open(endpoint: str) -> bool:
     """Whether who asks may open a page of accounts, on a server that asks for them."""
     who: identity.Identity | None = g.get("identity")
-    return who is not None and current_app.config["SETTINGS"].accounts and access.RIGHT_OF[endpoint] in who.rights
+    return who is not None and current_app.config["SETTINGS"].accounts and guards.RIGHT_OF[endpoint] in who.rights
+
+
+oidc_blueprint = Blueprint("oidc", __name__, url_prefix="/login/oidc")
+TIMEOUT = 4
+"""seconds for each piece of an answer of the provider, and for the whole of one"""
+MOST_BYTES = 1024 * 1024
+"""of one answer"""
+PAUSE = 30
+"""seconds in which a provider that did not answer is not asked again"""
+_TURNS = threading.BoundedSemaphore(2)
+"""requests that wait for the provider at once: strangers may ask for it, and each holds a thread"""
+_KEY, _AGAIN, _NEXT = "fencepost_oidc", "fencepost_oidc_again", "oidc_next"
+_UNREACHABLE = "The OpenID provider cannot be reached, or answers with an error."
+
+
+@oidc_blueprint.get("")
+def begin() -> Response:
+    """Send the browser to the provider. The page to go to after it waits in this browser's session."""
+    cookie[_NEXT] = own_path(request.args.get("next", ""))
+    client = _client()
+    with _trouble(is_discovery=True):
+        answer: Response = client.authorize_redirect(url_for("oidc.finish", _external=True))
+    return answer
+
+
+@oidc_blueprint.get("/finish")
+def finish() -> Response:
+    """The provider sent the browser back: check what it says, and sign in whom it names."""
+    settings: Settings = current_app.config["SETTINGS"]
+    client = _client()
+    with _trouble(is_discovery=True):
+        issuer = client.load_server_metadata().get("issuer")
+    with _trouble():
+        claims = _claims(client, settings, issuer)
+    subject = f"{settings.oidc_issuer} {claims['sub']}"
+    if len(subject) > 600:
+        raise Forbidden("The provider's name for you is too long to store.")
+    audit_trail.about(subject=subject)
+    try:
+        with db.engine.begin() as connection:
+            account = signing_in.by_subject(connection, subject, _name(claims), settings.newcomers)
+    except BadAccount as error:
+        raise Forbidden(f"No account was made for you: {error}. An admin can make one by hand.") from None
+    audit_trail.about(account=account.name)
+    return signed_in(account, cookie.pop(_NEXT, ""))
+
+
+def _claims(client: Any, settings: Settings, issuer: Any) -> dict[str, Any]:
+    """What the ID token says, its signature, nonce, issuer, audience and time checked; raises as `_trouble` knows."""
+    if issuer != settings.oidc_issuer:
+        raise ValueError(f"it calls itself {str(issuer)[:200]!r}, not what FENCEPOST_OIDC_ISSUER says")
+    options = {
+        "iss": {"essential": True, "value": issuer},
+        "sub": {"essential": True},
+        "aud": {"essential": True, "value": settings.oidc_client},
+    }
+    claims: dict[str, Any] | None = client.authorize_access_token(claims_options=options).get("userinfo")
+    if claims is None:
+        raise ValueError("it sent no ID token")
+    return claims
+
+
+def _name(claims: dict[str, Any]) -> str:
+    names = (claims.get(name) for name in ("preferred_username", "email", "name"))
+    return next((name for name in names if isinstance(name, str) and name.strip()), str(claims["sub"]))
+
+
+def _client() -> Any:
+    """This app's client of the provider; 404 where none is set, `MissingLibrary` without Authlib."""
+    settings: Settings = current_app.config["SETTINGS"]
+    if settings.oidc_issuer is None:
+        abort(404, "This server has no OpenID provider. Set FENCEPOST_OIDC_ISSUER.")
+    if _KEY not in current_app.extensions:
+        current_app.extensions[_KEY] = _registered(settings)
+    return current_app.extensions[_KEY]
+
+
+def _registered(settings: Settings) -> Any:
+    try:
+        from authlib.integrations.flask_client import OAuth
+    except ModuleNotFoundError:
+        raise MissingLibrary(f"OpenID needs Authlib: {install_extra('oidc')}") from None
+    return OAuth(current_app).register(
+        "oidc",
+        client_id=settings.oidc_client,
+        client_secret=settings.oidc_secret,
+        server_metadata_url=f"{str(settings.oidc_issuer).rstrip('/')}/.well-known/openid-configuration",
+        client_kwargs={
+            "scope": "openid profile email",
+            "code_challenge_method": "S256",
+            "default_timeout": TIMEOUT,
+            "stream": True,
+            "hooks": {"response": _bounded},
+            "max_redirects": 1,
+        },
+    )
+
+
+def _bounded(answer: Any, **_: Any) -> None:
+    """Read an answer of the provider. Raises `requests.ConnectionError` for one that is large, or drips."""
+    import requests
+
+    until, content = time.monotonic() + TIMEOUT, bytearray()
+    while piece := answer.raw.read1(16 * 1024, decode_content=True):
+        content += piece
+        if len(content) > MOST_BYTES or time.monotonic() > until:
+            answer.close()
+            raise requests.ConnectionError(f"more than {MOST_BYTES:,} bytes, or {TIMEOUT} seconds, for one answer")
+    answer.raw = io.BytesIO(content)
+
+
+@contextmanager
+def _trouble(*, is_discovery: bool = False) -> Iterator[None]:
+    """Says in words what a provider did wrong: 502 where it cannot be used, 403 where it refuses or is not believed.
+
+    503 where others wait for it already. A provider that did not answer, or could not say what it is, is left alone for
+    a while; one that fails over what a stranger made up, a code, is not.
+    """
+    import requests
+    from authlib.common.errors import AuthlibBaseError
+    from joserfc.errors import JoseError
+
+    if time.monotonic() < current_app.extensions.get(_AGAIN, 0.0):
+        raise BadGateway(_UNREACHABLE)
+    if not _TURNS.acquire(blocking=False):
+        raise ServiceUnavailable("Others are signing in with the OpenID provider. Try again.", retry_after=TIMEOUT)
+    try:
+        yield
+    except requests.RequestException as error:
+        if is_discovery or isinstance(error, requests.ConnectionError | requests.Timeout):
+            current_app.extensions[_AGAIN] = time.monotonic() + PAUSE
+        current_app.logger.warning("the OpenID provider: %s", error)
+        raise BadGateway(_UNREACHABLE) from error
+    except (AuthlibBaseError, JoseError, ValueError, RuntimeError, TypeError) as error:
+        current_app.logger.warning("the OpenID provider: %s", error)
+        raise Forbidden(f"You are not signed in. The OpenID provider says: {str(error)[:300]}.") from error
+    finally:
+        _TURNS.release()

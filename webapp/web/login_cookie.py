@@ -1,15 +1,21 @@
-"""The cookies of who signed in: to the server by its token, or to an account. One name, each signed in its own way."""
+"""The cookies of those who signed in, and the secret key that signs them."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import secrets
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 from webapp.config import Settings
+from webapp.store.db import database_secrets
 
 LIFE = 24 * 3600
 """seconds until a browser has to sign in again"""
@@ -72,3 +78,33 @@ def _read(serializer: URLSafeTimedSerializer, value: str) -> Any:
         return serializer.loads(value, max_age=LIFE)
     except (BadData, ValueError):
         return None
+
+
+KEY_BYTES = 32
+
+
+def secret_key(settings: Settings, engine: sa.Engine) -> bytes:
+    """The key that was set; else PostgreSQL keeps one for all its machines, and each data folder one of its own."""
+    if settings.secret_key is not None:
+        return settings.secret_key.encode("utf-8", "surrogateescape")
+    if engine.dialect.name == "postgresql":
+        return database_secrets.kept(engine, "secret_key", secrets.token_bytes(KEY_BYTES))
+    return key_in(settings.data / "secret_key")
+
+
+def key_in(path: Path) -> bytes:
+    """The key kept in `path`, made at random on the first run and readable by its owner alone.
+
+    It is linked into place whole, so that of two servers that start at once both read the same key. A key that a full
+    disk or a hand left short is made anew, since anybody may guess it: who was signed in signs in again.
+    """
+    if path.exists() and path.stat().st_size < KEY_BYTES:
+        path.unlink(missing_ok=True)
+    if not path.exists():
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+        with suppress(FileExistsError):
+            os.link(draft, path)
+        draft.unlink()
+    return path.read_bytes()

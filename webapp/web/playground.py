@@ -23,9 +23,9 @@ from webapp.store.ingest.start import ingest
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.debugger_queries import parsed
 from webapp.web import debugger, verdict_column
+from webapp.web.answers import page, wants_partial
 from webapp.web.links import turn_url
-from webapp.web.render import page, wants_partial
-from webapp.web.turns import debugger_query, reports
+from webapp.web.turns import reports
 from webapp.web.turns.turn_pages import text_answer
 
 blueprint = Blueprint("playground", __name__)
@@ -102,13 +102,13 @@ def own_findings(text: str) -> list[tuple[own.OwnFinding, own.PatternMatch | Non
     """Each finding of one's own with where it stands in the text under the profile that is looked at."""
     if not text or not own.configured():
         return []
-    trace = parsed(text, debugger_query.from_args(request.values).profile or HOME)
+    trace = parsed(text, debugger.from_args(request.values).profile or HOME)
     return [(entry, entry.match(text, trace)) for entry in own.configured().values()]
 
 
 def bench(text: str, packed: str | None) -> debugger.Bench:
     """The debugger's state for `text`. Raises `UnknownProfile`."""
-    query = debugger_query.from_args(request.values)
+    query = debugger.from_args(request.values)
     current = query.profile or HOME
     profile(current)
     names = verdict_column.names_to_run(HOME, current, len(text))
@@ -126,7 +126,7 @@ def address(text: str, packed: str | None, **query: Any) -> str:
 def texts(packed: str | None) -> dict[str, str]:
     if packed is None:
         return {}
-    at: dict[str, Any] = {"t": packed, "profile": debugger_query.from_args(request.values).profile}
+    at: dict[str, Any] = {"t": packed, "profile": debugger.from_args(request.values).profile}
     names = {"markdown": "playground.markdown", "case": "playground.case", "raw": "playground.raw"}
     return {name: url_for(endpoint, **at) for name, endpoint in names.items()}
 
@@ -135,14 +135,14 @@ def texts(packed: str | None) -> dict[str, str]:
 def raw() -> Response:
     """The linked text, or with `?r=120-180` those characters of it."""
     text = unpack(request.args.get("t", ""))
-    span = debugger_query.from_args(request.args).marked(text)
+    span = debugger.from_args(request.args).marked(text)
     return text_answer(text if span is None else span.of(text))
 
 
 @blueprint.get("/playground/markdown")
 def markdown() -> Response:
     text = unpack(request.args.get("t", ""))
-    trace = parsed(text, debugger_query.from_args(request.args).profile or HOME)
+    trace = parsed(text, debugger.from_args(request.args).profile or HOME)
     names = verdict_column.order(HOME) if len(text) <= verdict_column.EVERY_LENGTH else []
     traces = verdict_column.read(names, partial(parsed, text))
     return text_answer(reports.markdown(text, trace, [("page", "the playground")], traces))

@@ -20,9 +20,9 @@ from webapp.store.labels import label_list
 from webapp.store.scores import scoreboard
 from webapp.store.sessions import coverage
 from webapp.web import task_rows
+from webapp.web.answers import page
 from webapp.web.api.operation import json, operation
-from webapp.web.api.work import BOARD
-from webapp.web.render import page
+from webapp.web.api.shapes import BOARD
 
 blueprint = Blueprint("profiles", __name__)
 

@@ -13,11 +13,10 @@ from webapp.store.sessions import views as view_store
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.statistics import group_by, model_card, zombies
-from webapp.web.api.operation import json, operation
-from webapp.web.api.parameters import AFTER, FILTERS, LIMIT, limit_of_request
+from webapp.web.answers import page, wants_partial
+from webapp.web.api.operation import AFTER, FILTERS, LIMIT, json, limit_of_request, operation
 from webapp.web.api.sessions import RESPONSE_PAGE
 from webapp.web.links import turn_url
-from webapp.web.render import page, wants_partial
 from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("responses", __name__)

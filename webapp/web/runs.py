@@ -12,8 +12,7 @@ from webapp.store import tasks
 from webapp.store.jobs import replays as store
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import TaskLine
-from webapp.web.api.operation import json, operation
-from webapp.web.api.parameters import FILTERS
+from webapp.web.api.operation import FILTERS, json, operation
 from webapp.web.api.shapes import record, ref
 from webapp.web.dumps import worker_process
 

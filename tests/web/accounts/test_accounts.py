@@ -18,8 +18,7 @@ from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens, audit
 from webapp.store.models import AuditEntry
-from webapp.web import guessing, proxies
-from webapp.web.accounts import token_use
+from webapp.web import identity, proxies
 from webapp.web.login_cookie import AccountCookie
 
 PASSWORD = "correct horse battery"
@@ -91,8 +90,8 @@ def test_after_a_wrong_password_the_name_is_still_in_the_form(guarded: Flask) ->
 
 def test_wrong_passwords_are_limited_for_each_account(guarded: Flask) -> None:
     client, form = guarded.test_client(), {"account": "Ada", "password": "nope"}
-    statuses = [client.post("/login", data=form).status_code for _ in range(guessing.WRONG + 1)]
-    assert statuses == [422] * guessing.WRONG + [429]
+    statuses = [client.post("/login", data=form).status_code for _ in range(identity.WRONG + 1)]
+    assert statuses == [422] * identity.WRONG + [429]
     assert client.post("/login", data={"account": "Ada", "password": PASSWORD}).status_code == 429
     assert client.post("/login", data={"account": "Bo", "password": PASSWORD}).status_code == 303
 
@@ -353,7 +352,7 @@ def test_guesses_count_by_the_address_that_the_proxy_names(make: Make) -> None:
     def guess(forwarded: str) -> int:
         return app.test_client().post("/login", data=form, headers={"X-Forwarded-For": forwarded}).status_code
 
-    assert [guess("6.6.6.6, 192.0.2.7, 10.1.1.1") for _ in range(guessing.WRONG + 1)][-1] == 429
+    assert [guess("6.6.6.6, 192.0.2.7, 10.1.1.1") for _ in range(identity.WRONG + 1)][-1] == 429
     assert guess("7.7.7.7, 192.0.2.7") == 429
     assert guess("192.0.2.8") == 422
 
@@ -373,6 +372,6 @@ def test_a_last_use_is_noted_beside_the_request(guarded: Flask) -> None:
             writer.exec_driver_sql("BEGIN IMMEDIATE")
         assert guarded.test_client().get("/api/sessions", headers=headers).status_code == 200
         writer.rollback()
-    token_use.settle()
+    identity.settle()
     with guarded.app_context(), db.engine.connect() as connection:
         assert api_tokens.lines(connection)[0].used_at is not None

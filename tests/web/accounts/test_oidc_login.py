@@ -20,7 +20,7 @@ from tests.web.accounts.conftest import both
 from tests.web.accounts.provider import CLIENT, SECRET, Provider
 from webapp.extensions import db
 from webapp.store.accounts import accounts, audit
-from webapp.web.accounts import oidc_login
+from webapp.web import login
 
 Make = Callable[..., Flask]
 BROWSER = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
@@ -183,7 +183,7 @@ def test_a_slow_provider_holds_two_requests_and_is_then_left_alone(
 def test_a_provider_that_drips_or_floods_is_left(
     guarded: Flask, at_home: Provider, monkeypatch: pytest.MonkeyPatch, padding: bytes, pieces: int, pause: float
 ) -> None:
-    monkeypatch.setattr(oidc_login, "TIMEOUT", 1)
+    monkeypatch.setattr(login, "TIMEOUT", 1)
     at_home.padding, at_home.pieces, at_home.pause = padding, pieces, pause
     since = time.monotonic()
     assert guarded.test_client().get("/login/oidc").status_code == 502

@@ -11,8 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from flask.testing import FlaskClient
 
-from webapp.web import charts
-from webapp.web.failures import feed
+from webapp.web.failures import failures_api, rate_chart
 
 COMMA = '```json\n{"tool": "run", "arguments": {"n": %d,}}\n```'
 CLOSER = '```json\n{"tool": "run", "arguments": {"n": %d}}}\n```'
@@ -152,7 +151,7 @@ def test_the_feed_has_an_entry_a_group(failing: FlaskClient) -> None:
 
 
 def test_a_feed_that_is_cut_says_so(failing: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(failures_api, "MOST_ENTRIES", 1)
     answer = ET.fromstring(failing.get("/failures.atom").data)
     atom = "{http://www.w3.org/2005/Atom}"
     assert len(list(answer.iter(f"{atom}entry"))) == 1
@@ -245,8 +244,8 @@ def test_a_group_without_labels_is_exported_as_tests_that_say_so(failing: FlaskC
 
 
 def test_bars_of_a_sparkline() -> None:
-    assert charts.spark_bars((0, 4, 1)) == "M4 20v-19h3v19zM8 20v-5.5h3v5.5z"
-    assert charts.spark_bars(()) == charts.spark_bars((0, 0)) == ""
+    assert rate_chart.spark_bars((0, 4, 1)) == "M4 20v-19h3v19zM8 20v-5.5h3v5.5z"
+    assert rate_chart.spark_bars(()) == rate_chart.spark_bars((0, 0)) == ""
 
 
 def test_an_example_too_long_to_be_read_says_how_long_it_is(client: FlaskClient, post: Any) -> None:

@@ -1,4 +1,4 @@
-"""One's own account: password, API tokens, and signing out everywhere."""
+"""Accounts: one's own (password, API tokens, logins), and everybody's for admins."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from webapp.store.accounts.passwords import BadPassword
 from webapp.store.accounts.roles import BadRole
 from webapp.store.accounts.signing_in import SignedIn
 from webapp.web import identity, login
-from webapp.web.accounts import token_use
+from webapp.web.accounts import audit_trail
 
 blueprint = Blueprint("account", __name__, url_prefix="/account")
 
 
 @blueprint.get("")
 def show(**more: Any) -> str:
-    token_use.settle()
+    identity.settle()
     line = _line()
     with db.engine.connect() as connection:
         tokens = api_tokens.lines(connection, line.id)
@@ -88,3 +88,63 @@ def _line() -> AccountLine:
         raise Forbidden("Sign in to an account for this.")
     with db.engine.connect() as connection:
         return accounts.find(connection, who.name)
+
+
+admin_blueprint = Blueprint("accounts", __name__, url_prefix="/accounts")
+
+
+@admin_blueprint.get("")
+def index(**more: Any) -> str:
+    identity.settle()
+    with db.engine.connect() as connection:
+        lines, tokens = accounts.lines(connection), api_tokens.lines(connection)
+    return render_template("accounts/index.html", accounts=lines, tokens=tokens, roles=list(roles.ROLES), **more)
+
+
+@admin_blueprint.post("")
+def add() -> Response | tuple[str, int]:
+    form = request.form
+    try:
+        with db.engine.begin() as connection:
+            name, role = form.get("name", ""), form.get("role", "")
+            accounts.add(connection, name, role, password=form.get("password") or None)
+    except (BadAccount, BadPassword, BadRole) as error:
+        return index(message=f"{error}."), 422
+    return redirect(url_for("accounts.index"), 303)
+
+
+@admin_blueprint.post("/<int:number>")
+def change(number: int) -> Response | tuple[str, int]:
+    """Give another role, and another password where one is typed."""
+    role, password = request.form.get("role", ""), request.form.get("password")
+    try:
+        with db.engine.begin() as connection:
+            line = accounts.by_number(connection, number)
+            audit_trail.about(account=line.name)
+            if role not in ("", "admin"):
+                accounts.keep_an_admin(connection, number)
+            accounts.set_role(connection, number, role or line.role)
+            if password:
+                accounts.set_password(connection, number, password)
+    except (BadAccount, BadPassword, BadRole) as error:
+        return index(message=f"{error}."), 422
+    return redirect(url_for("accounts.index"), 303)
+
+
+@admin_blueprint.post("/<int:number>/remove")
+def remove(number: int) -> Response | tuple[str, int]:
+    try:
+        with db.engine.begin() as connection:
+            audit_trail.about(account=accounts.by_number(connection, number).name)
+            accounts.keep_an_admin(connection, number)
+            accounts.remove(connection, number)
+    except BadAccount as error:
+        return index(message=f"{error}."), 422
+    return redirect(url_for("accounts.index"), 303)
+
+
+@admin_blueprint.post("/tokens/<int:number>/revoke")
+def revoke(number: int) -> Response:
+    with db.engine.begin() as connection:
+        api_tokens.revoke(connection, number)
+    return redirect(url_for("accounts.index"), 303)

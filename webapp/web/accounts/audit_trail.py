@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import sqlalchemy as sa
-from flask import Flask, Response, current_app, g, request
+from flask import Blueprint, Flask, Response, current_app, g, render_template, request
 
 from webapp.extensions import db
 from webapp.store.accounts import audit
 from webapp.store.accounts.roles import READ
-from webapp.web import access, identity
+from webapp.web import guards, identity
 from webapp.web.guards import SAFE_METHODS
 
 SIGN_INS = ("login.submit", "oidc.finish")
@@ -35,9 +35,9 @@ def about(**detail: Any) -> None:
 
 def begin() -> None:
     """Note a write that somebody known is about to do."""
-    right = access.RIGHT_OF.get(request.endpoint or "")
+    right = guards.RIGHT_OF.get(request.endpoint or "")
     is_safe = request.method in SAFE_METHODS
-    if is_safe or right in (None, READ, access.OPEN) or not current_app.config["SETTINGS"].asks_login:
+    if is_safe or right in (None, READ, guards.OPEN) or not current_app.config["SETTINGS"].asks_login:
         return
     with db.engine.begin() as connection:
         g.audit_entry = audit.begin(connection, _act(identity.current()))
@@ -81,3 +81,18 @@ def _detail() -> dict[str, Any] | None:
     sent = request.form if request.mimetype == "application/x-www-form-urlencoded" else {}
     objects = {name: sent[name][:_LONGEST] for name in OBJECT_FIELDS if sent.get(name)}
     return (objects | g.get("audit_about", {})) or None
+
+
+blueprint = Blueprint("audit", __name__, url_prefix="/audit")
+LINES_A_PAGE = 100
+"""lines"""
+
+
+@blueprint.get("")
+def index() -> str:
+    """`before` is the id of the last line of the page before; `by` names one author."""
+    by, before = request.args.get("by", ""), request.args.get("before", type=int)
+    with db.engine.connect() as connection:
+        lines = audit.page(connection, before=before, author=by or None, limit=LINES_A_PAGE + 1)
+    older = lines[LINES_A_PAGE - 1].id if len(lines) > LINES_A_PAGE else None
+    return render_template("accounts/audit.html", lines=lines[:LINES_A_PAGE], older=older, by=by)

@@ -1,16 +1,26 @@
-"""What a view of the API says of itself, and the check of a query against it."""
+"""What a route of the API states for its description: parameters, bodies, answers; and how bodies are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
+from json import JSONDecodeError
+from json import loads as decode_json
 from typing import Any, TypeVar, cast
 
-from flask import request
+from flask import Response, abort, jsonify, request
 
-from webapp.store.sessions.filters import BadFilter
-from webapp.web.api.shapes import Schema
+from webapp import jsontext
+from webapp.contracts import STATES
+from webapp.dumps.budget import Allowance, check_json
+from webapp.dumps.decoding import MAX_DEPTH, depth
+from webapp.dumps.records import TooLarge
+from webapp.store.labels.queues.queue_spec import KINDS, LARGEST_SAMPLE
+from webapp.store.sessions.columns import MORE_THAN
+from webapp.store.sessions.filters import LABELS, MOST, SORTS, BadFilter
+from webapp.store.write.tally import VERDICTS
+from webapp.web.api.shapes import TEXT, Content, Schema, one_of, whole
 
 View = TypeVar("View", bound=Callable[..., Any])
 JSON = "application/json"
@@ -25,15 +35,6 @@ class Parameter:
     schema: Schema
     about: str
     several: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What a request brings or an answer holds: its schema by media type, and an example of it as JSON."""
-
-    about: str
-    schemas: Mapping[str, Schema]
-    example: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +105,104 @@ def _refusal(schema: Schema, text: str) -> str | None:
 
 def _range_words(least: int, most: int) -> str:
     return f"a number of {least} or more" if most == 2**63 - 1 else f"a number from {least} to {most}"
+
+
+MOST_MARKS = 1_000_000
+"""of one body, its commas and four for each bracket: see `check_json`"""
+
+
+class BadBody(ValueError):
+    """A request's body is no JSON object; the message says why, in words for whoever sent it."""
+
+
+def refused(code: str, message: str, at: str | None = None, status: int = 422) -> tuple[Response, int]:
+    """The API's error for a body that is JSON, and asks for what cannot be done."""
+    return jsonify(error={"code": code, "message": message, "at": at}), status
+
+
+def json_object(example: str) -> dict[str, Any]:
+    """The body, with `jsontext.marked` numbers as they were meant; `example` shows what belongs there.
+
+    The `Content-Type` is not asked: what does not read as JSON is refused for that. Raises `BadBody`.
+    """
+    value = _decoded(request.get_data(cache=False))
+    if not isinstance(value, dict):
+        raise BadBody(f"the body is not a JSON object like {example}")
+    if depth(value) > MAX_DEPTH:
+        raise BadBody(f"the body is nested deeper than {MAX_DEPTH} levels")
+    body: dict[str, Any] = jsontext.unmarked(value)
+    return body
+
+
+def _decoded(data: bytes) -> Any:
+    try:
+        check_json(data, Allowance(MOST_MARKS))
+        return decode_json(data)
+    except TooLarge as large:
+        abort(413, f"The body is too large: {large.reason}.")
+    except RecursionError:
+        raise BadBody(f"the body is nested deeper than {MAX_DEPTH} levels") from None
+    except JSONDecodeError as error:
+        raise BadBody(f"the body is not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
+    except UnicodeDecodeError as error:
+        raise BadBody(f"the body is not JSON: byte {error.start} is no {error.encoding}") from None
+    except ValueError:
+        raise BadBody("the body contains a number of more than 4300 digits") from None
+
+
+SWITCH = one_of(("0", "1"))
+MOST_ROWS = 500
+_DAY = "an ISO 8601 date or time, UTC if it has no time zone"
+
+FILTERS = (
+    Parameter("failed", SWITCH, "1: with a failed response"),
+    Parameter("rescued", SWITCH, "1: with a failed response that Fencepost can read"),
+    Parameter("verdict", one_of(VERDICTS), "with a response of this verdict"),
+    Parameter("under", TEXT, "the profile that verdict, strategy and repair speak of; home: each session's own"),
+    Parameter("strategy", TEXT, "with a response that this strategy won"),
+    Parameter("repair", TEXT, "with a response that needed this repair"),
+    Parameter("error", TEXT, "with this kind of error"),
+    Parameter("model", TEXT, "with this model"),
+    Parameter("host", TEXT, "served by this provider, address or fingerprint"),
+    Parameter("agent", TEXT, "with this agent"),
+    Parameter("phase", TEXT, "with this phase"),
+    Parameter("tool", TEXT, "with a call of this tool"),
+    Parameter("home", TEXT, "the session's parser; `unknown` if none is set"),
+    Parameter("finding", TEXT, "for which this rule found something"),
+    Parameter("label", one_of(LABELS), "labelled, unlabelled, or with this judgement"),
+    Parameter("service", TEXT, "what the program calls itself"),
+    Parameter("format", TEXT, "of dumps in this format"),
+    Parameter("contract", one_of((*STATES, "broken")), "with a response in this state, or any broken one"),
+    Parameter("dump", TEXT, "of this dump, by number or sha256"),
+    Parameter("since", TEXT, f"from then on: {_DAY}"),
+    Parameter("until", TEXT, f"until then: {_DAY}; a day holds that day"),
+    *(Parameter(name, whole(0, MOST), f"with more {number.things} than that") for name, number in MORE_THAN.items()),
+    Parameter("q", TEXT, "words, phrases in quotation marks, prefix*, -not"),
+    Parameter("sort", one_of(SORTS), "the order; a search shows the newest matches first"),
+)
+"""those of the list, as docs/filters.md has them"""
+
+AFTER = Parameter("after", TEXT, "`next` of the previous page: returns the rows after it")
+LIMIT = Parameter("limit", whole(1), f"rows of a page; more than {MOST_ROWS} is {MOST_ROWS}")
+
+
+def limit_of_request(default: int = 50) -> int:
+    """How many rows the address asks for, of those that a page may have."""
+    return max(1, min(MOST_ROWS, request.args.get("limit", default, type=int)))
+
+
+IDS = Parameter("ids", TEXT, "a session's id or key", several=True)
+QUEUE = (
+    Parameter("queue", one_of(KINDS), "the responses of a queue, as on the page Labels"),
+    Parameter("size", whole(0, LARGEST_SAMPLE), "of a sample: how many"),
+    Parameter("seed", whole(0, 2**31), "of a sample: what it is drawn by"),
+    Parameter("view", TEXT, "of a queue under filters: these, as a query string"),
+    Parameter("group", TEXT, "of a failure group's queue: its key"),
+)
+"""which queue, on pages and in exports"""
+REDACTION = (
+    Parameter("redact", TEXT, "a regular expression (RE2) whose matches are masked", several=True),
+    Parameter("redact_key", TEXT, "keys of JSON whose values are masked, comma-separated", several=True),
+    Parameter("redact_secrets", SWITCH, "1: secrets of known shapes are masked"),
+    Parameter("show", SWITCH, "1: to look at in the browser, no download"),
+)

@@ -1,11 +1,26 @@
-"""Small JSON Schemas, of which the larger ones are made."""
+"""JSON schemas of what the API takes and answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from webapp.dumps.facts import WORDS as NOT_IN_LOG
+from webapp.store.labels.label_content import JUDGEMENTS
+from webapp.store.labels.values import EXPECTS
+
 Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a request brings or an answer holds: its schema by media type, and an example of it as JSON."""
+
+    about: str
+    schemas: Mapping[str, Schema]
+    example: Any = None
+
 
 ANYTHING: Schema = {}
 TEXT: Schema = {"type": "string"}
@@ -58,3 +73,118 @@ def one_of(values: Iterable[str]) -> Schema:
 
 def whole(least: int, most: int = 2**63 - 1) -> Schema:
     return {"type": "integer", "minimum": least, "maximum": most}
+
+
+ERROR = record(error=record(code=TEXT, message=TEXT, at=maybe(TEXT)))
+PROBLEM = record({"code": TEXT}, at=TEXT, reason=TEXT)
+DUMP = record(
+    **dict.fromkeys(("sha256", "filename", "format"), TEXT),
+    **dict.fromkeys(("id", "bytes", "sessions", "turns", "problems"), COUNT),
+    state=one_of(("reading", "done", "failed")),
+    answers_missing=FLAG,
+    not_in_log=maybe(many(one_of(NOT_IN_LOG))),
+    received_at=TIME,
+)
+_REFUSED = record({"dump": record(id=COUNT)}, filename=TEXT, error=record(code=TEXT, message=TEXT, at=maybe(TEXT)))
+READ = record(
+    {"dumps": many({"anyOf": [record(dump=ref("Dump"), sessions=many(TEXT), problems=many(PROBLEM)), _REFUSED]})},
+    dump=ref("Dump"),
+    sessions=many(TEXT),
+    problems=many(PROBLEM),
+)
+UPLOAD = Content(
+    "The file, or several as parts called `file`",
+    {"application/octet-stream": BINARY, "multipart/form-data": record(file=many(BINARY))},
+)
+JOB_LINK = record(id=COUNT, url=TEXT)
+QUEUED = record({"jobs": many(JOB_LINK)}, job=JOB_LINK)
+JOB = record(
+    id=COUNT,
+    state=one_of(("held", "queued", "running", "done", "failed", "cancelled")),
+    filename=TEXT,
+    bytes=COUNT,
+    cancelled=FLAG,
+    progress=each(ANYTHING),
+    dump=maybe(COUNT),
+    result=maybe(each(ANYTHING)),
+    made_at=TIME,
+    ended_at=maybe(TIME),
+)
+_NAMED = record(count=COUNT, sessions=many(record(key=TEXT, id=maybe(TEXT))))
+EXPORT = record(
+    **dict.fromkeys(("id", "sessions", "bytes"), COUNT),
+    state=one_of(("queued", "running", "done", "failed", "cancelled", "removed")),
+    cancelled=FLAG,
+    ids=maybe(many(TEXT)),
+    filters=maybe(each(ANYTHING)),
+    of=maybe(COUNT),
+    sha256=maybe(TEXT),
+    deleted=_NAMED,
+    changed=_NAMED,
+    error=maybe(record(code=TEXT, message=TEXT, at=maybe(TEXT))),
+    url=TEXT,
+    file=maybe(TEXT),
+    made_at=TIME,
+    **dict.fromkeys(("ended_at", "expires_at"), maybe(TIME)),
+)
+SUGGESTION = record(mapping=maybe(each(TEXT)), paths=many(record(path=TEXT, text=maybe(TEXT))))
+PREVIEW = record(
+    preview=record(
+        records=many({"anyOf": [record(session=TEXT), record(kind=TEXT, raw=maybe(TEXT), model=maybe(TEXT))]}),
+        problems=many(PROBLEM),
+        error=maybe(TEXT),
+    )
+)
+MAPPING = record({"dry_run": FLAG}, mapping=each(TEXT))
+
+RUN = record(
+    id=COUNT,
+    profile=TEXT,
+    filters=each(ANYTHING),
+    state=one_of(("queued", "running", "done", "cancelled", "failed", "interrupted")),
+    progress=SHARE,
+    counts=maybe(each(COUNT)),
+    started_at=maybe(TIME),
+    finished_at=maybe(TIME),
+)
+_RATE = record(share=maybe(SHARE), interval=maybe(many(SHARE)), of=COUNT)
+_OUTCOMES = ("right", "wrong", "missed", "spurious", "nothing")
+SCORE = record(**dict.fromkeys(_OUTCOMES, COUNT), precision=_RATE, recall=_RATE, by_policy=each(ANYTHING))
+PROFILE = record(
+    **dict.fromkeys(("name", "version", "help", "group"), TEXT),
+    report=maybe(TEXT),
+    run=maybe(COUNT),
+    of=COUNT,
+    not_run=maybe(TEXT),
+    score=maybe(SCORE),
+)
+BOARD = record(
+    profiles=many(ref("Profile")),
+    by=each(each(each(each(COUNT)))),
+    **dict.fromkeys(("compared", "unknown", "disputed", "waiting", "too_long"), COUNT),
+)
+
+_TOLD = dict.fromkeys(("cause", "note"), maybe(TEXT)) | {"expects": maybe(one_of(EXPECTS))}
+_VALUES = {"expected": ANYTHING, "expected_values": many(ANYTHING)}
+LABEL = record(
+    _VALUES,
+    session=TEXT,
+    position=COUNT,
+    author=TEXT,
+    judgement=one_of(JUDGEMENTS),
+    **_TOLD,
+    made_at=TIME,
+)
+BLIND = record(session=TEXT, position=COUNT, author=TEXT, made_at=TIME, blind={"const": True})
+NEW_LABEL = record({**_TOLD, **_VALUES, "author": maybe(TEXT), "seen": maybe(TEXT)}, judgement=one_of(JUDGEMENTS))
+LABEL_PAGE = record(labels=many({"anyOf": [ref("Label"), BLIND]}), next=maybe(TEXT))
+
+SCHEMAS: dict[str, Schema] = {
+    "Error": ERROR,
+    "Dump": DUMP,
+    "Job": JOB,
+    "Export": EXPORT,
+    "Run": RUN,
+    "Profile": PROFILE,
+    "Label": LABEL,
+}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from functools import partial
 from typing import Any
+from urllib.parse import unquote
 
-from flask import Blueprint, Response, jsonify, redirect, request, url_for
+from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.capture import specs
@@ -14,13 +15,15 @@ from webapp.extensions import db
 from webapp.parsing import failure_group, profiles
 from webapp.store.compare import cells, comparing, listing
 from webapp.store.sessions import debugger_queries, turns
+from webapp.store.sessions import turns as store
+from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.turns import NoSuchTurn
 from webapp.visible import visible
-from webapp.web.api.operation import Parameter, json, operation
-from webapp.web.api.parameters import FILTERS
+from webapp.web.answers import page, wants_partial
+from webapp.web.api.operation import FILTERS, Parameter, json, operation
 from webapp.web.api.shapes import TEXT, ref
 from webapp.web.comparing import side_by_side
-from webapp.web.render import page, wants_partial
+from webapp.web.labels import profile_values
 from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("compare", __name__)
@@ -107,3 +110,33 @@ def _pair() -> tuple[str, str]:
     """The profiles that the URL names; without them a parser of somebody's own, which is what a first look is for."""
     own = next(iter(specs.configured()), FIRST)
     return request.args.get("a") or own, request.args.get("b") or SECOND
+
+
+diff_blueprint = Blueprint("turn_diff", __name__)
+
+LINES, LONGEST = 600, 100_000
+"""of each text are compared: lines, and characters"""
+_ADDRESS = re.compile(r"(?:.*/sessions/)?(?P<ident>[^/?#]+?)(?:/turns/|[. ])(?P<position>\d{1,9})(?:[?#].*)?")
+
+
+@diff_blueprint.get("/diff", endpoint="show")
+def show_diff() -> str:
+    """Without both turns, the form that asks for them."""
+    sides = {name: request.args.get(name, "").strip() for name in ("a", "b")}
+    details = {name: _turn(name, text) for name, text in sides.items() if text}
+    texts = [details[name].turn.raw or "" for name in sides if name in details]
+    context: dict[str, Any] = {"sides": sides, "details": details, "lines": None}
+    if len(texts) == len(sides):
+        parts = [text[:LONGEST].split("\n") for text in texts]
+        cut = any(len(text) > LONGEST or len(part) > LINES for text, part in zip(texts, parts, strict=True))
+        lines = profile_values.difference(*parts)
+        context |= {"lines": lines, "same": texts[0] == texts[1], "cut": cut, "most": (LINES, LONGEST)}
+    return render_template("turns/diff.html", **context)
+
+
+def _turn(name: str, text: str) -> store.TurnDetail:
+    """Raises `BadFilter`, `NoSuchSession` and `NoSuchTurn`."""
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        raise BadFilter(f"{name} must be a turn's address, or a session and a number as RUN.3, not {text[:80]!r}")
+    return store.find_by_id(db.session, unquote(match["ident"]), int(match["position"]))

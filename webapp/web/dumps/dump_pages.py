@@ -27,11 +27,10 @@ from webapp.store.sessions import dumps as store
 from webapp.store.write import arrival
 from webapp.web import identity, task_rows
 from webapp.web.accounts import audit_trail
-from webapp.web.api.operation import Parameter, json, operation
-from webapp.web.api.parameters import SWITCH
-from webapp.web.api.shapes import TEXT
-from webapp.web.api.work import QUEUED, READ, UPLOAD
-from webapp.web.dumps import dump_rows, upload_answers, uploads, worker_process
+from webapp.web.answers import wants_partial
+from webapp.web.api.operation import SWITCH, Parameter, json, operation, refused
+from webapp.web.api.shapes import QUEUED, READ, TEXT, UPLOAD
+from webapp.web.dumps import dump_rows, uploads, worker_process
 from webapp.web.dumps.uploads import (
     RefusedUpload,
     UploadOptions,
@@ -40,8 +39,6 @@ from webapp.web.dumps.uploads import (
     upload_options,
 )
 from webapp.web.homes import questions
-from webapp.web.json_bodies import refused
-from webapp.web.render import wants_partial
 
 blueprint = Blueprint("dumps", __name__)
 
@@ -231,19 +228,19 @@ def upload_api() -> tuple[Response, int]:
     if not files:
         return refused("no_file", "the form has no part called file")
     if request.args.get("background") == "1":
-        return upload_answers.queued([queue_upload(stream, name, how) for stream, name in files])
+        return uploads.queued([queue_upload(stream, name, how) for stream, name in files])
     before = arrival.last_change(db.engine)
     taken = [ingest_upload(stream, name, how) for stream, name in files]
     if numbers := [one for one in taken if isinstance(one, int)]:
-        return upload_answers.queued(numbers)
+        return uploads.queued(numbers)
     results = [one for one in taken if not isinstance(one, int)]
     if request.args.get("format") == "recorder":
         keys = [key for result in results if isinstance(result, IngestResult) for key in result.keys]
         arrival.mark_watched(db.engine, keys, before)
     if (who := identity.current()) is None or roles.READ not in who.rights:
         told = zip(results, (name for _, name in files), strict=True)
-        results = [upload_answers.as_sent(one, name) if isinstance(one, IngestResult) else one for one, name in told]
-    return upload_answers.answer(results)
+        results = [uploads.as_sent(one, name) if isinstance(one, IngestResult) else one for one, name in told]
+    return uploads.answer(results)
 
 
 @blueprint.errorhandler(RequestEntityTooLarge)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Response, current_app, jsonify, redirect, render_template, request, url_for
+from flask import Blueprint, Response, abort, current_app, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.session_keys import OPTION
 from webapp.extensions import db
+from webapp.parsing.words import counted
+from webapp.scan.files import Found, on_this_machine
 from webapp.store import tasks
 from webapp.store.jobs import imports
 from webapp.store.sessions import dumps as dump_store
 from webapp.store.tasks import HELD, IMPORT, TaskLine
+from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import json, operation
 from webapp.web.api.shapes import record, ref
 from webapp.web.dumps import dump_rows, worker_process
-from webapp.web.render import wants_partial
+from webapp.web.dumps.uploads import UploadOptions, queue_upload
 
 blueprint = Blueprint("jobs", __name__)
 
@@ -94,3 +100,49 @@ def job_dict(job: TaskLine) -> dict[str, Any]:
         "made_at": job.made_at.isoformat(),
         "ended_at": job.ended_at and job.ended_at.isoformat(),
     }
+
+
+machine_logs_blueprint = Blueprint("machine_logs", __name__, url_prefix="/machine-logs")
+
+_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via")
+"""headers of a proxy, behind which the browser may be anywhere"""
+
+
+@machine_logs_blueprint.app_template_global()
+def is_this_machine() -> bool:
+    """Whether the browser is on the server's own machine, and the server asks nobody who they are."""
+    if current_app.config["SETTINGS"].asks_login or any(name in request.headers for name in _FORWARDED):
+        return False
+    try:
+        return ip_address(request.remote_addr or "").is_loopback
+    except ValueError:
+        return False
+
+
+@machine_logs_blueprint.get("")
+def index() -> AnyResponse:
+    """The programs whose logs are there, with their numbers; nothing of them is read yet."""
+    return page("machine_logs/index.html", "machine_logs/_offer.html", found=_found())
+
+
+@machine_logs_blueprint.post("")
+def add() -> AnyResponse:
+    """Queue the logs of one program, or of all, as if they had been uploaded."""
+    program, queued = request.form.get("program", ""), 0
+    for file in _found().files:
+        if program in ("", file.program):
+            try:
+                with Path(file.path).open("rb") as stream:
+                    queue_upload(stream, file.name, UploadOptions(None, None, None))
+            except OSError as error:
+                flash(f"{file.path} cannot be read: {error.strerror or error}")
+            else:
+                queued += 1
+    flash(f"{counted(queued, 'log')} of this machine {'is' if queued == 1 else 'are'} being read.")
+    return redirect(url_for("dumps.index"), 303)
+
+
+def _found() -> Found:
+    if not is_this_machine():
+        abort(404)
+    return on_this_machine(os.environ, Path.cwd(), None)

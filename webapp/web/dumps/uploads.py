@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from flask import Request as FlaskRequest
-from flask import current_app
+from flask import Response, current_app, jsonify, url_for
 from werkzeug.exceptions import BadRequest, ClientDisconnected
 
 from webapp import dumps as readers
@@ -24,10 +24,12 @@ from webapp.extensions import db
 from webapp.store.db import disk_full
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.progress import Progress
+from webapp.store.ingest.result import problem_dict
 from webapp.store.ingest.start import IngestResult, ingest
 from webapp.store.jobs import imports, mappings
+from webapp.store.sessions import dumps as store
 from webapp.store.sessions.dumps import DumpLine
-from webapp.web import ids
+from webapp.web import links
 from webapp.web.dumps import worker_process
 
 AT_ONCE = 2 * 1024 * 1024
@@ -48,7 +50,7 @@ class SpoolingRequest(FlaskRequest):
     @property
     def full_path(self) -> str:
         """The path and the query as a browser asks for them: with the prefix, and with a session's id (see `ids`)."""
-        return self.script_root + (ids.sent_path(self.environ) or super().full_path)
+        return self.script_root + (links.sent_path(self.environ) or super().full_path)
 
     def _get_file_stream(self, *_: Any, **__: Any) -> IO[bytes]:
         folder = dump_files.incoming(current_app.config["SETTINGS"].data)
@@ -209,3 +211,49 @@ class _ClientStream:
             if disk_full.is_full(cut):
                 raise
             raise BadRequest(CUT) from cut
+
+
+def queued(numbers: list[int]) -> tuple[Response, int]:
+    """202, with each file's job and where to ask how far it is."""
+    job_links = [{"id": number, "url": url_for("jobs.show_api", number=number)} for number in numbers]
+    response = jsonify(job=job_links[0], **({"jobs": job_links} if len(job_links) > 1 else {}))
+    response.headers["Location"] = job_links[0]["url"]
+    return response, 202
+
+
+def as_sent(result: IngestResult, filename: str) -> IngestResult:
+    """What who may only write is told of a file: of one that was there before, nothing that its first sender said."""
+    dump = replace(result.dump, filename=filename, not_in_log=result.dump.not_in_log if result.created else None)
+    return replace(result, dump=dump) if result.created else replace(result, dump=dump, sessions=[], problems=[])
+
+
+def answer(results: list[IngestResult | RefusedUpload]) -> tuple[Response, int]:
+    """One file: its dump, or its error. Several: the first's, and `dumps` with each one's."""
+    bodies = [result_dict(result) for result in results]
+    taken = [result for result in results if isinstance(result, IngestResult)]
+    if not taken and isinstance(results[0], RefusedUpload):
+        return jsonify({**bodies[0], "dumps": bodies}), results[0].status
+    several = {"dumps": bodies} if len(results) > 1 else {}
+    return jsonify({**result_dict(taken[0]), **several}), 201 if any(result.created for result in taken) else 200
+
+
+def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
+    if isinstance(result, RefusedUpload):
+        dump = {} if result.dump is None else {"dump": {"id": result.dump}}
+        return {"filename": result.filename, "error": result.as_dict(), **dump}
+    return {
+        "dump": dump_dict(result.dump),
+        "sessions": result.sessions,
+        "problems": [problem_dict(problem) for problem in result.problems],
+    }
+
+
+def dump_dict(line: store.DumpLine) -> dict[str, Any]:
+    names = ("id", "sha256", "filename", "format", "bytes", "state", "answers_missing", "not_in_log")
+    return {
+        **{name: getattr(line, name) for name in names},
+        "sessions": line.session_count,
+        "turns": line.turn_count,
+        "problems": line.problem_count,
+        "received_at": line.received_at.isoformat(),
+    }

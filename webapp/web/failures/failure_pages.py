@@ -25,11 +25,11 @@ from webapp.store.sessions.example_texts import ExampleText
 from webapp.store.sessions.filters import HOME, BadFilter, Filters
 from webapp.store.statistics import incident
 from webapp.store.write.home import UNKNOWN
-from webapp.web import charts, links
+from webapp.web import links
+from webapp.web.answers import page
 from webapp.web.exports import download
-from webapp.web.failures import feed, group_report, one_line, rate_chart
+from webapp.web.failures import failures_api, group_report, rate_chart
 from webapp.web.homes import questions
-from webapp.web.render import page
 from webapp.web.sessions import list_filters
 from webapp.web.turns.turn_pages import text_answer
 
@@ -87,10 +87,10 @@ def index() -> Response:
     )
 
 
-def drawn(turn_ids: list[int]) -> dict[int, list[one_line.LinePiece]]:
+def drawn(turn_ids: list[int]) -> dict[int, list[group_report.LinePiece]]:
     """Each response in one line, by turn."""
     texts = example_texts.of_turns(db.session, turn_ids)
-    return {turn_id: one_line.pieces(text) for turn_id, text in texts.items()}
+    return {turn_id: group_report.pieces(text) for turn_id, text in texts.items()}
 
 
 @blueprint.get("/failures/<path:group>", merge_slashes=False)
@@ -178,13 +178,13 @@ def reduced(text: ExampleText, parser: str) -> dict[str, Any]:
 def atom() -> Response:
     """The groups under the list's filters as a feed: an entry a group, newest first seen first."""
     filters = list_filters.of_request()
-    result = groups.page(db.session, filters, limit=feed.MOST_ENTRIES)
+    result = groups.page(db.session, filters, limit=failures_api.MOST_ENTRIES)
     own_url = url_for("failures.atom", _external=True, **request.args.to_dict())
     home = url_for("failures.index", _external=True, **filters.active())
-    text = feed.atom(result, own_url, home, lambda key: url_for("failures.show", group=key, _external=True))
+    text = failures_api.atom(result, own_url, home, lambda key: url_for("failures.show", group=key, _external=True))
     return Response(text, mimetype="application/atom+xml")
 
 
 blueprint.app_template_global("group_url")(group_url)
-blueprint.app_template_global("spark_bars")(charts.spark_bars)
+blueprint.app_template_global("spark_bars")(rate_chart.spark_bars)
 blueprint.app_template_global("share_words")(group_report.percent)

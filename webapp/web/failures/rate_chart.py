@@ -91,3 +91,10 @@ def _flags(incident: Incident) -> list[Flag]:
 def _flag(when: datetime, words: str, start: datetime, end: datetime) -> Flag:
     share = (when - start) / max(end - start, timedelta(microseconds=1))
     return Flag(round(WIDTH * min(1.0, max(0.0, share)), 1), f"{when:%-d %b %H:%M} {words}")
+
+
+def spark_bars(series: Sequence[int]) -> str:
+    """The bars of a sparkline as one path, which is quicker than an element each: 3 of every 4 wide, 2 to 19 high."""
+    most = max(series, default=0)
+    heights = [(4 * at, round(18 * count / most, 1) + 1) for at, count in enumerate(series) if count]
+    return "".join(f"M{x} 20v-{height:g}h3v{height:g}z" for x, height in heights)

@@ -19,14 +19,13 @@ from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.write.home import DECLINED, UNKNOWN, Home
 from webapp.web import links, task_rows
-from webapp.web.api.operation import json, operation
+from webapp.web.api.operation import json, json_object, operation, refused
 from webapp.web.api.sessions import HOME
 from webapp.web.api.shapes import COUNT, TEXT, each, joined, maybe, record
 from webapp.web.dumps import worker_process
 from webapp.web.homes import questions
-from webapp.web.json_bodies import json_object, refused
 from webapp.web.people import author
-from webapp.web.tasks import page as task_page
+from webapp.web.task_rows import page as task_page
 
 blueprint = Blueprint("homes", __name__)
 

@@ -14,9 +14,9 @@ from webapp.extras import install_extra
 from webapp.store.labels import agreement, causes, history, label_content, label_list, settling
 from webapp.store.labels import labels as store
 from webapp.store.sessions import turns as turn_store
+from webapp.web.answers import page
 from webapp.web.labels import label_form, profile_values
 from webapp.web.people import author
-from webapp.web.render import page
 
 blueprint = Blueprint("lists", __name__, url_prefix="/labels")
 FILTERS = ("by", "judgement")
@@ -135,3 +135,29 @@ def chosen(turn: Any, form: Any) -> label_content.LabelContent:
     if label is None:
         raise label_content.BadLabel(f"{name[:100]} has no label here any more")
     return label_content.LabelContent(label.judgement, label.cause, None, label.expects, label.expected)
+
+
+causes_blueprint = Blueprint("causes", __name__, url_prefix="/labels/causes")
+
+
+@causes_blueprint.get("", endpoint="index")
+def show_causes(message: str | None = None) -> str:
+    tree = causes.tree(db.session)
+    return render_template("labels/causes.html", tree=tree, groups=list(causes.TREE), message=message)
+
+
+@causes_blueprint.post("", endpoint="change")
+def change_causes() -> AnyResponse | tuple[str, int]:
+    """Add `name` (under `group`), let `into` stand for `name`, or with `split` undo that."""
+    form = request.form
+    name, into = form.get("name", ""), form.get("into", "")
+    try:
+        if form.get("split"):
+            causes.split(db.session, name, author())
+        elif into:
+            causes.merge(db.session, name, into, author())
+        else:
+            causes.add(db.session, name, form.get("group"), author())
+    except causes.BadCause as error:
+        return show_causes(str(error)), 422
+    return redirect(url_for("labels.causes.index"), 303)

@@ -24,14 +24,13 @@ from webapp.store.sessions import debugger_queries as bench_store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
 from webapp.web import debugger, people
-from webapp.web.labels import cause_pages, label_form, list_pages, profile_values, suggestions, turn_label
+from webapp.web.answers import page, wants_partial
+from webapp.web.labels import label_form, list_pages, profile_values, turn_label
 from webapp.web.people import author
-from webapp.web.render import page, wants_partial
-from webapp.web.turns import debugger_query
 
 blueprint = Blueprint("labels", __name__)
-for part in (people, list_pages, cause_pages, turn_label):
-    blueprint.register_blueprint(part.blueprint)
+for part in (people.blueprint, list_pages.blueprint, list_pages.causes_blueprint, turn_label.blueprint):
+    blueprint.register_blueprint(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def follows(detail: turn_store.TurnDetail, meant: Sequence[Any]) -> str:
     """The judgement that follows from what was meant: a recorded failure returned no value."""
     trace = bench_store.trace(detail, detail.session.first_profile)
     returned = trace.values if trace.chosen and detail.turn.recorded_failure is None else None
-    return suggestions.judgement(meant, returned)
+    return label_form.judgement(meant, returned)
 
 
 def refuse_contradiction(detail: turn_store.TurnDetail, label: label_content.LabelContent) -> None:
@@ -127,7 +126,7 @@ def refuse_contradiction(detail: turn_store.TurnDetail, label: label_content.Lab
     if meant is None or label.judgement == "unsure" or detail.turn.recorded_failure is not None:
         return
     trace = bench_store.trace(detail, detail.session.first_profile)
-    follows = suggestions.judgement(meant, trace.values if trace.chosen else None)
+    follows = label_form.judgement(meant, trace.values if trace.chosen else None)
     if label.judgement != follows:
         returned = "what it expects" if follows == "right" else "another value" if trace.chosen else "no value"
         raise label_content.BadLabel(f"{trace.profile} returned {returned}: with this expected value it is {follows}")
@@ -154,7 +153,7 @@ def check() -> str:
 def value() -> Response:
     """A value to begin with, as text: what a profile reads (`profile=`), or a range of the raw text (`r=`)."""
     _, detail = here_at_response()
-    span = debugger_query.from_args(request.args).marked(detail.turn.raw or "")
+    span = debugger.from_args(request.args).marked(detail.turn.raw or "")
     if span is not None:
         return plain(span.of(detail.turn.raw or "").strip())
     trace = bench_store.trace(detail, request.args.get("profile") or detail.session.first_profile)
@@ -243,7 +242,7 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
     fields = fields or (
         label_form.of_label(mine, store.stamp(mine))
         if mine is not None
-        else suggestions.start(session, turn, traces, label_form.Fields())
+        else label_form.start(session, turn, traces, label_form.Fields())
     )
     before = queue_progress.before(db.session, at.queue, turn.id)
     after = queue_progress.following(db.session, at.queue, author(), turn.id)
@@ -271,7 +270,7 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
 
 def bench(at: QueuePosition, detail: turn_store.TurnDetail, traces: Mapping[str, Trace | str]) -> debugger.Bench:
     """The debugger's state in the queue: steps lead back here."""
-    home, query = detail.session.first_profile, debugger_query.from_args(request.args)
+    home, query = detail.session.first_profile, debugger.from_args(request.args)
     if query.profile not in traces:
         query = replace(query, profile=home)
     return debugger.bench(detail.turn.raw or "", traces, home, query, at.url)

@@ -12,14 +12,11 @@ from webapp.store.labels import causes, history, label_content, label_list
 from webapp.store.labels import labels as store
 from webapp.store.sessions import turns as turn_store
 from webapp.web import people
-from webapp.web.api.operation import Parameter, json, operation
-from webapp.web.api.parameters import AFTER
-from webapp.web.api.shapes import TEXT, record, ref
-from webapp.web.api.work import LABEL_PAGE, NEW_LABEL
-from webapp.web.json_bodies import json_object, refused
+from webapp.web.answers import wants_partial
+from webapp.web.api.operation import AFTER, Parameter, json, json_object, operation, refused
+from webapp.web.api.shapes import LABEL_PAGE, NEW_LABEL, TEXT, record, ref
 from webapp.web.links import turn_url
 from webapp.web.people import author
-from webapp.web.render import wants_partial
 
 blueprint = Blueprint("turn", __name__)
 

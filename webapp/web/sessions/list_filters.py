@@ -8,15 +8,21 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import request
+from flask import Blueprint, flash, redirect, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
 
+from webapp.extensions import db
 from webapp.parsing import words
 from webapp.repair_names import defect
+from webapp.store.sessions import views as store
 from webapp.store.sessions.columns import MORE_THAN
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
 from webapp.store.sessions.filters import HOME, SORTS, Filters, of_parameters
 from webapp.store.sessions.sessions import Page
 from webapp.visible import visible
+from webapp.web.accounts import audit_trail
+from webapp.web.links import in_header
+from webapp.web.people import author
 from webapp.web.sessions import strips
 
 TOP = 8
@@ -231,3 +237,37 @@ def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
         "sorts": sorts(filters),
         "hidden_fields": hidden_fields,
     }
+
+
+views_blueprint = Blueprint("views", __name__)
+
+
+@views_blueprint.post("/views")
+def save() -> AnyResponse:
+    query = request.form.get("query", "")
+    try:
+        before = store.named(db.session, request.form.get("name", ""))
+        instead = f", in place of the one that {before.author or 'nobody'} saved" if before else ""
+        view = store.save(db.session, request.form.get("name", ""), query, author=author())
+        flash(f"Saved as {visible(view.name)}{visible(instead)}.")
+    except store.BadView as error:
+        flash(f"Not saved: {error}.")
+    return _back(query)
+
+
+@views_blueprint.post("/views/<int:view_id>/remove")
+def remove(view_id: int) -> AnyResponse:
+    removed = store.remove(db.session, view_id)
+    if removed is None:
+        flash("That view was already removed.")
+    else:
+        name, by = removed
+        audit_trail.about(view=name, saved_by=by)
+        flash(f"Removed the view {visible(name)}, which {visible(by) or 'somebody without a name'} saved.")
+    return _back(request.form.get("here", ""))
+
+
+def _back(query: str) -> AnyResponse:
+    """To the list under the filters that were in view; only their query string comes from the form."""
+    address = url_for("sessions.index")
+    return redirect(in_header(f"{address}?{query.lstrip('?')}") if query else address, 303)

@@ -15,10 +15,9 @@ from webapp.store.models import Session
 from webapp.store.sessions import deletion
 from webapp.store.sessions import selection as store
 from webapp.store.sessions import sessions as session_store
-from webapp.web.api.operation import Content, operation
-from webapp.web.api.parameters import FILTERS, IDS
-from webapp.web.api.shapes import BINARY
-from webapp.web.render import streamed
+from webapp.web.answers import streamed
+from webapp.web.api.operation import FILTERS, IDS, operation
+from webapp.web.api.shapes import BINARY, Content
 from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("selection", __name__)

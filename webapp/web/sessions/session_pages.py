@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from flask import Blueprint, Response, current_app, flash, jsonify, redirect, render_template, request, url_for
+from flask import (
+    Blueprint,
+    Response,
+    current_app,
+    flash,
+    jsonify,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    url_for,
+)
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
@@ -23,16 +35,15 @@ from webapp.store.sessions.columns import NUMBERS
 from webapp.store.sessions.failure_steps import FailedPlace
 from webapp.store.write import finding_rows
 from webapp.store.write.tally import VERDICTS
-from webapp.web import links
+from webapp.web import links, timeline
+from webapp.web.answers import page, streamed, wants_partial
 from webapp.web.api import sessions as api
-from webapp.web.api.operation import Parameter, json, operation
-from webapp.web.api.parameters import AFTER, FILTERS, LIMIT, limit_of_request
+from webapp.web.api.operation import AFTER, FILTERS, LIMIT, Parameter, json, limit_of_request, operation
 from webapp.web.api.shapes import TEXT, many, one_of, record, ref, whole
 from webapp.web.homes import questions
 from webapp.web.people import author
-from webapp.web.render import page, streamed, wants_partial
 from webapp.web.responses import coverage_dict
-from webapp.web.sessions import list_filters, strips, timeline_window
+from webapp.web.sessions import list_filters, strips
 
 blueprint = Blueprint("sessions", __name__)
 
@@ -59,13 +70,11 @@ def index() -> Response:
 def show(ident: str) -> Response:
     """The page; for htmx and session.js the window of the timeline that `from` names."""
     session = store.find(db.session, ident)
-    query = timeline_window.timeline_query(request.args, session)
+    query = timeline.timeline_query(request.args, session)
     findings = finding_rows.findings_of(db.session, session.id)
-    context = timeline_window.window(db.session, session, query, findings)
+    context = timeline.window(db.session, session, query, findings)
     if not wants_partial():
-        context |= timeline_window.head(db.session, session, findings) | timeline_window.hits(
-            db.session, session, query
-        )
+        context |= timeline.head(db.session, session, findings) | timeline.hits(db.session, session, query)
         context |= {"question": questions.of_session(session), "profile_names": list(profiles())}
     return page("sessions/show.html", "sessions/_window.html", **context)
 
@@ -223,3 +232,33 @@ def session_dict(session: Any) -> dict[str, Any]:
         "findings": (session.facets or {}).get("finding", {}),
         "url": url_for("sessions.show", ident=links.ident(session)),
     }
+
+
+growing_blueprint = Blueprint("growing", __name__)
+
+LATELY = timedelta(minutes=5)
+"""How long after its last growth a session counts as growing."""
+
+
+@growing_blueprint.get("/sessions/<session_id:ident>/growth")
+def head(ident: str) -> Response:
+    """What stands above the timeline, where the session changed since `changed`; else 204. Headers say the rest."""
+    session = store.find(db.session, ident)
+    if request.args.get("changed", type=int) == session.changed:
+        response = Response(status=204)
+    else:
+        context = timeline.head(db.session, session, finding_rows.findings_of(db.session, session.id))
+        first, last = 0, min(session.turn_count, timeline.STEP) - 1
+        response = make_response(
+            render_template("sessions/_head.html", session=session, first=first, last=last, **context)
+        )
+    response.headers["Fencepost-Changed"] = str(session.changed)
+    response.headers["Fencepost-Turns"] = str(session.turn_count)
+    response.headers["Fencepost-Growing"] = "yes" if is_growing(session) else "no"
+    return response
+
+
+@growing_blueprint.app_template_global()
+def is_growing(session: Any) -> bool:
+    """Whether spans or a watched file brought turns in the last five minutes: no import of a finished file counts."""
+    return session.grown_at is not None and datetime.now(UTC) - session.grown_at < LATELY

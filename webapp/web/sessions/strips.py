@@ -10,7 +10,6 @@ from markupsafe import Markup
 
 from webapp.parsing import words
 from webapp.store.sessions.overview import Cell
-from webapp.web import charts
 
 NAMES = {
     "f": "failed",
@@ -113,5 +112,9 @@ def cell_words(cell: Cell, unknown: bool = False) -> str:
         outcome = "parser unknown" if unknown and cell.outcome not in ("failed", "clean") else cell.outcome
         return f"turn {cell.position}" + ("" if outcome == "other" else f": {outcome}")
     among = f"{cell.failed:,} of {words.counted(cell.of, noun)} {failed}"
-    share = f", {charts.percent(cell.failed, cell.of)} %" if cell.failed else ""
+    share = f", {percent(cell.failed, cell.of)} %" if cell.failed else ""
     return f"turns {cell.position:,}–{cell.last:,}: {among}{share}"
+
+
+def percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.2f}".rstrip("0").rstrip(".") if whole else "0"

@@ -27,12 +27,12 @@ from webapp.store.sessions import turns as store
 from webapp.store.sessions.stop_words import stop_words
 from webapp.visible import runs
 from webapp.web import debugger, rawview, verdict_column
+from webapp.web.answers import page
 from webapp.web.api.operation import Parameter, json, operation
 from webapp.web.api.shapes import TEXT, ref
 from webapp.web.links import ident as ident_of
 from webapp.web.links import turn_url
-from webapp.web.render import page
-from webapp.web.turns import debugger_query, reports, stream_rows
+from webapp.web.turns import reports, stream_rows
 
 blueprint = Blueprint("turns", __name__)
 
@@ -100,7 +100,7 @@ def bench(detail: store.TurnDetail, contract: dict[str, Any] | None) -> debugger
     raw = detail.turn.raw
     if raw is None or detail.turn.kind not in WRITTEN_BY_MODEL:
         return None
-    query, home = debugger_query.from_args(request.args), detail.session.first_profile
+    query, home = debugger.from_args(request.args), detail.session.first_profile
     places = [one["span"] for one in contract["mismatches"] if one["span"]] if contract else []
     if places and query.range is None and query.attempt is None:
         query = replace(query, range=Span(*places[0]))
@@ -135,7 +135,7 @@ def plain(turn: Any) -> rawview.RawView | None:
     """The text of a turn that nothing parses."""
     if not turn.raw or turn.kind in WRITTEN_BY_MODEL:
         return None
-    query = debugger_query.from_args(request.args)
+    query = debugger.from_args(request.args)
     focus = rawview.Focus(range=query.marked(turn.raw), windows=query.windows(turn.raw))
     return rawview.view(turn.raw, (), focus)
 
@@ -147,7 +147,7 @@ def download_raw(ident: str, position: int) -> Response:
     raw = detail.turn.raw
     if raw is None:
         raise NotFound(f"turn {position} has no text")
-    span = debugger_query.from_args(request.args).marked(raw)
+    span = debugger.from_args(request.args).marked(raw)
     response = Response((raw if span is None else span.of(raw)).encode("utf-8", "surrogatepass"), mimetype="text/plain")
     name = f"{safe_name(detail.session.external_id)}-turn-{position}.txt"
     response.headers.set("Content-Disposition", "attachment" if span is None else "inline", filename=name)
@@ -158,7 +158,7 @@ def download_raw(ident: str, position: int) -> Response:
 def download_decoded(ident: str, position: int) -> Response:
     """The text that an attempt decoded: `?profile=`, `?attempt=` and, for a state between, `?edit=`."""
     detail = store.find_by_id(db.session, ident, position)
-    query = debugger_query.from_args(request.args)
+    query = debugger.from_args(request.args)
     trace = bench_store.trace(detail, query.profile or detail.session.first_profile)
     if unfit := stored_trace.sentence(trace):
         raise Conflict(f"{trace.profile} {unfit}")
@@ -173,7 +173,7 @@ def markdown(ident: str, position: int) -> Response:
     """The turn as Markdown for a bug report."""
     detail = store.find_by_id(db.session, ident, position)
     session, turn = detail.session, detail.turn
-    current = debugger_query.from_args(request.args).profile or session.first_profile
+    current = debugger.from_args(request.args).profile or session.first_profile
     trace = bench_store.trace(detail, current)
     facts = [
         ("session", f"{session.external_id}, turn {position}"),
