@@ -102,7 +102,7 @@ class CaseFile(pytest.Collector):
         split = self.config.getoption(SPLIT)
         for case in self.cases.worker.about["cases"]:
             if split in (None, case["split"]):
-                yield Case.from_parent(self, name=case["id"], cases=self.cases)
+                yield Case.from_parent(self, name=case["id"], called=case["called"], cases=self.cases)
 
 
 class Failed(Exception):
@@ -110,11 +110,11 @@ class Failed(Exception):
 
 
 class Case(pytest.Item):
-    """One response."""
+    """One response: it is named by its id, and `called` in a report what people know it by."""
 
-    def __init__(self, *, cases, **more):
+    def __init__(self, *, cases, called, **more):
         super().__init__(**more)
-        self.cases = cases
+        self.cases, self.called = cases, called
 
     def runtest(self):
         answer = self.cases.worker.ask({"id": self.name})
@@ -129,4 +129,4 @@ class Case(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self):
-        return self.cases.path, None, self.name
+        return self.cases.path, None, self.called

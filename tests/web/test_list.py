@@ -232,6 +232,9 @@ def test_a_view_is_saved_under_a_name_and_removed(client: FlaskClient) -> None:
     assert found
     again = client.post("/views", data={"name": "worst", "query": query}, follow_redirects=True).text
     assert "Saved as worst, in place of the one that" in again
+    late = {"name": "worst", "query": "failed=1", "seen": "2026-01-01T00:00:00+00:00"}
+    assert "another view of that name in the meantime" in client.post("/views", data=late, follow_redirects=True).text
+    assert f'href="/sessions?{query.replace("&", "&amp;")}"' in client.get("/sessions").text, "kept"
     assert "Removed the view worst, which" in client.post(f"/views/{found[1]}/remove", follow_redirects=True).text
     unseen = client.post("/views", data={"name": "wor\u3164st", "query": ""}, follow_redirects=True)
     assert "Not saved" in unseen.text

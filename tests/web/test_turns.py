@@ -301,7 +301,8 @@ def test_thinking_is_called_so_and_the_rail_shows_where_a_branch_ends(post: Post
     assert post("\n".join(lines).encode(), "s1.jsonl").status_code == 201
     page = client.get("/sessions/s1/turns/0").text
     assert "separate from the answer" in page and "not written by a model" not in page
-    assert re.search(r"<h2>sounding 1</h2>.*turns/1.*<hr>.*turns/2", page, re.DOTALL)
+    assert re.findall(r'class="response inner">\s*<span class="n">(\d+)', page) == ["1"], "indented"
+    assert re.search(r"<h2>branch 1</h2>.*turns/1.*<hr>.*turns/2", page, re.DOTALL)
 
 
 def test_mappings_stand_under_dumps(client: FlaskClient) -> None:

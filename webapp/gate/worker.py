@@ -3,8 +3,8 @@
 The plugin lives in other people's environments, where a package `webapp` may be their own program: it never imports
 this one, and starts this module isolated from the folder that it runs in (`python -I -m webapp.gate.worker`).
 
-    {"profile": P, "file": F}        → {"profile", "version", "cases": [{"id", "split", "known"}]} or {"error"}
-    {"id": I}                        → {"outcome", "text"}: text is empty where it passed
+    {"profile": P, "file": F}  → {"profile", "version", "cases": [{"id", "called", "split", "known"}]} or {"error"}
+    {"id": I}                  → {"outcome", "text"}: text is empty where it passed
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def main(lines: TextIO, out: Callable[[str], Any]) -> None:
     except (OSError, LookupError, ValueError, RuntimeError) as error:
         out(json.dumps({"error": str(error.args[0] if error.args else error)}) + "\n")
         return
-    cases = [{"id": sample.id, "split": sample.split, "known": sample.meant is not None} for sample in samples.values()]
+    names = ("id", "called", "split")
+    cases = [
+        {name: getattr(one, name) for name in names} | {"known": one.meant is not None} for one in samples.values()
+    ]
     out(json.dumps({"profile": profile.name, "version": profile.version, "cases": cases}) + "\n")
     for line in lines:
         out(json.dumps(answer(profile, samples[json.loads(line)["id"]])) + "\n")

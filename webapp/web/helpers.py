@@ -149,7 +149,7 @@ def grouped_turns(lines: Iterable[Any]) -> list[tuple[str, list[Any]]]:
 
 
 def _group(turn: Any) -> str:
-    sounding = [f"sounding {turn.sounding}"] if turn.sounding is not None else []
+    sounding = [f"branch {turn.sounding}"] if turn.sounding is not None else []
     if not turn.phase and not sounding and turn.round is not None:
         return f"round {turn.round}"
     return " · ".join(([turn.phase] if turn.phase else []) + sounding)
@@ -183,7 +183,7 @@ def failure_words(turn: Any, session: Any) -> str:
     if turn.contract in BROKEN and turn.home != "failed":
         return f"it {STATES[turn.contract]}{rescued}"
     if session.home_profile == "unknown":
-        return f"the dump records that it failed{rescued}"
+        return f"`json.loads` could not read it, and its parser is unknown{rescued}"
     return f"`{session.home_profile}` could not read it{rescued}"
 
 

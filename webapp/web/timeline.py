@@ -143,7 +143,7 @@ def _side_by_side(
     for sounding, row in run:
         by_sounding.setdefault(sounding, []).append(row)
     if parallel and len(by_sounding) > 1:
-        yield tuple(_lane(f"sounding {name}", lane, is_open, side=True) for name, lane in by_sounding.items())
+        yield tuple(_lane(f"branch {name}", lane, is_open, side=True) for name, lane in by_sounding.items())
         return
     for sounding, group in groupby(run, key=lambda pair: pair[0]):
         word = "sounding" if parallel else "branch"

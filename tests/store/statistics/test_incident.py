@@ -89,8 +89,8 @@ def test_what_has_no_time_stands_where_it_came_in_and_is_no_change(bring: Bring,
     assert (found.change, found.timeless) == (None, 24)
 
 
-@pytest.mark.parametrize("by", ["service", "host"])
-def test_a_series_is_a_service_or_a_host_as_well(by: str, bring: Bring, db: orm.Session) -> None:
+@pytest.mark.parametrize("by", ["service", "host", "version"])
+def test_a_series_is_a_service_a_host_or_a_version_as_well(by: str, bring: Bring, db: orm.Session) -> None:
     span = {"traceId": "", "spanId": "00000000000000a1", "name": "chat m"}
     for at, name in enumerate(["east", "west"] * 3):
         keys = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "server.address": f"{name}.example"}
@@ -100,7 +100,8 @@ def test_a_series_is_a_service_or_a_host_as_well(by: str, bring: Bring, db: orm.
         attributes = [{"key": key, "value": {"stringValue": value}} for key, value in keys.items()]
         start = int((BEGAN + timedelta(hours=at)).timestamp() * 1e9)
         one = span | {"traceId": f"{at + 1:032x}", "startTimeUnixNano": str(start), "endTimeUnixNano": str(start + 1)}
-        resource = {"attributes": [{"key": "service.name", "value": {"stringValue": f"{name}.example"}}]}
+        named = {"stringValue": f"{name}.example"}
+        resource = {"attributes": [{"key": f"service.{key}", "value": named} for key in ("name", "version")]}
         body = {
             "resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [one | {"attributes": attributes}]}]}]
         }
@@ -109,3 +110,6 @@ def test_a_series_is_a_service_or_a_host_as_well(by: str, bring: Bring, db: orm.
     counts = {line.model: [sum(one) for one in zip(*line.points, strict=True)] for line in found.series}
     assert (found.by, counts) == (by, {"east.example": [3, 0], "west.example": [3, 3]})
     assert {line.model for line in incident(db, Filters(model="m"), by).series} == counts.keys()
+    came = BEGAN + timedelta(hours=1)
+    assert {(came, "new service west.example"), (came, "new version west.example")} <= set(found.news)
+    assert not [words for _, words in found.news if "east" in words or words == "new model m"], "there from the start"

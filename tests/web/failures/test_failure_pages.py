@@ -177,6 +177,14 @@ def test_states_keep_who_and_why_and_a_resolved_group_regresses(failing: FlaskCl
     assert "action takes" in act(failing, action="explode")
 
 
+def test_the_second_of_two_tabs_is_told_and_changes_nothing(failing: FlaskClient) -> None:
+    seen = re.search(r'name="seen" value="(\d+)"', text(failing, group(KEY)))
+    assert seen
+    act(failing, action="state", state="ignored", reason="mine", seen=seen[1])
+    page = act(failing, action="state", state="resolved", reason="theirs", seen=seen[1])
+    assert "has changed this group in the meantime" in page and "State: ignored" in page and "theirs" not in page
+
+
 def test_a_merge_has_a_reason_and_is_undone(failing: FlaskClient) -> None:
     other = "v1|extra closer|fenced|alone"
     page = act(failing, other, action="merge", target=KEY, reason="one prompt")

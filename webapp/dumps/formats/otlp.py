@@ -47,7 +47,7 @@ class Otlp(Format):
     shapes = 'OTLP traces {"resourceSpans": […]}, JSON (one a line, too) or protobuf'
     conversation_type = Trace
     twice = True
-    HOME, SERVICE = "fencepost.home", "service.name"
+    HOME, SERVICE, VERSION = "fencepost.home", "service.name", "service.version"
     """attributes of a resource: the profile that the program parses with, and what it calls itself"""
 
     def sniff(self, head: DumpHead) -> int:
@@ -112,7 +112,9 @@ def _session_of(name: str, entries: Entries) -> SessionEntries:
     resource = as_object(first[1].get("resource")) if isinstance(first, tuple) else {}
     attributes = Attributes(resource.get("attributes"), ())
     home, service = attributes.text(plugin.HOME), attributes.text(plugin.SERVICE)
-    return SessionEntries(name, chain(early, entries), home=home, service=service)
+    version = attributes.text(plugin.VERSION)
+    extra = {} if version is None else {plugin.VERSION: version}
+    return SessionEntries(name, chain(early, entries), home=home, service=service, extra=extra)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The failure rate over time, a series a model, service or host, and the change in it that chance does not make."""
+"""The failure rate over time, a series a model, service, host or version, and the change that is no chance."""
 
 from __future__ import annotations
 
@@ -24,10 +24,14 @@ from webapp.store.write.tally import VERDICTS
 MOST_SESSIONS = 20_000
 """the newest that are looked at"""
 MOST_SERIES = 6
-DIVIDED = ("model", "service", "host")
+DIVIDED = ("model", "service", "host", "version")
 """what a series may be of"""
+NEWS = ("model", "service", "version")
+"""what is told when it is new"""
+MOST_NEWS = 6
 LEVEL = 0.05
 """how often a page may speak of a change where there is none"""
+Ids = sa.Select[tuple[int]]
 _LEAST = 5
 """sessions on either side of a change: fewer say nothing"""
 
@@ -59,18 +63,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line of the chart: (responses, failed) by step, a pair for each of `Incident.steps`; `first` is its begin,
-    None where no session of it has a time."""
+    """One line of the chart: (responses, failed) by step, a pair for each of `Incident.steps`."""
 
     model: str
     points: list[tuple[int, int]]
-    first: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
     """What failed when. `steps` are begin and end of each step of time, `step` what it is; `cut` says that older
-    sessions are not in it, `timeless` how many sessions have no time of their own; a series is a `by`."""
+    sessions are not in it, `timeless` how many sessions have no time of their own; a series is a `by`. `news` are the
+    models, services and versions that were not there in the first tenth of the time, with when they came."""
 
     step: str
     steps: list[tuple[datetime, datetime]]
@@ -79,11 +82,12 @@ class Incident:
     cut: bool
     timeless: int = 0
     by: str = "model"
+    news: Sequence[tuple[datetime, str]] = ()
 
 
 def incident(db: orm.Session, filters: Filters, by: str = "model") -> Incident:
     """Of the newest sessions in view, a series a `by`, of `DIVIDED`."""
-    samples, cut, timeless = _samples(db, filters, by)
+    samples, cut, timeless, here = _samples(db, filters, by)
     times = [sample.at for of_model in samples.values() for sample in of_model]
     if not times:
         return Incident("day", [], [], None, False, 0, by)
@@ -94,7 +98,9 @@ def incident(db: orm.Session, filters: Filters, by: str = "model") -> Incident:
         series.append(_series(f"{len(largest) - MOST_SERIES} others", rest, edges))
     timed = {model: [one for one in of_model if one.has_time] for model, of_model in samples.items()}
     told = change({model: of_model for model, of_model in timed.items() if of_model})
-    return Incident(step, list(pairwise(edges)), series, told, cut, timeless, by)
+    return Incident(
+        step, list(pairwise(edges)), series, told, cut, timeless, by, _news(db, by, here, min(times), max(times))
+    )
 
 
 def change(samples: dict[str, list[Sample]]) -> Change | None:
@@ -203,13 +209,24 @@ def _series(model: str, samples: Sequence[Sample], edges: Sequence[datetime]) ->
             at += 1
         points[at][0] += sample.responses
         points[at][1] += sample.failed
-    first = next((one.at for one in ordered if one.has_time), None)
-    return Series(model, [(of, count) for of, count in points], first)
+    return Series(model, [(of, count) for of, count in points])
 
 
-def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list[Sample]], bool, int]:
-    """By model, service or host, "" where none is named; whether there are more sessions than were looked at; how many
-    have no time."""
+def _news(db: orm.Session, by: str, here: Ids, start: datetime, end: datetime) -> list[tuple[datetime, str]]:
+    """Models, services, versions, and values of `by`, that began behind the first tenth of the time, the latest."""
+    first = sa.func.min(Session.started_at)
+    query = sa.select(FacetValue.name, FacetValue.value, first).join(
+        SessionFacet, FacetValue.id == SessionFacet.value_id
+    )
+    query = query.join(Session, Session.id == SessionFacet.session_id).group_by(FacetValue.name, FacetValue.value)
+    query = query.where(FacetValue.name.in_({*NEWS, by}), Session.id.in_(here), Session.started_at.is_not(None))
+    begun = db.execute(query.having(first > start + (end - start) / 10).order_by(first.desc()).limit(MOST_NEWS))
+    return [(when, f"new {name} {value}") for name, value, when in begun if when is not None]
+
+
+def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list[Sample]], bool, int, Ids]:
+    """By model, service, host or version, "" where none is named; whether there are more sessions than were looked at;
+    how many have no time; the ids of the sessions."""
     view = sessions.view(db, filters)
     newest = sa.select(Session.id, Session.happened_at, Session.started_at, Session.response_count).where(*view.where())
     newest = newest.order_by(Session.happened_at.desc(), Session.id.desc()).limit(MOST_SESSIONS)
@@ -234,10 +251,10 @@ def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list
                 has_time = session.started_at is not None
                 samples[name].append(Sample(session.happened_at, count, min(failures, count), began, has_time))
     timeless = sum(session.started_at is None and session.response_count > 0 for session in rows)
-    return samples, len(rows) == MOST_SESSIONS, timeless
+    return samples, len(rows) == MOST_SESSIONS, timeless, here
 
 
-def _of_models(db: orm.Session, here: sa.Select[int]) -> dict[int, Counter[str]]:
+def _of_models(db: orm.Session, here: Ids) -> dict[int, Counter[str]]:
     """How many responses of each model each session has."""
     responses: dict[int, Counter[str]] = defaultdict(Counter)
     for session_id, model, count in _facets(db, [f"model {OURS} {verdict}" for verdict in VERDICTS], here):
@@ -245,24 +262,22 @@ def _of_models(db: orm.Session, here: sa.Select[int]) -> dict[int, Counter[str]]
     return responses
 
 
-def _names(db: orm.Session, by: str, here: sa.Select[int]) -> dict[int, str]:
-    """The service or host of each session, the one that it has most of."""
+def _names(db: orm.Session, by: str, here: Ids) -> dict[int, str]:
+    """The service, host or version of each session, the one that it has most of."""
     most: dict[int, tuple[int, str]] = {}
     for session_id, name, count in _facets(db, [by], here):
         most[session_id] = max(most.get(session_id, (0, "")), (count, name))
     return {session_id: name for session_id, (_, name) in most.items()}
 
 
-def _facets(db: orm.Session, names: list[str], here: sa.Select[int]) -> Iterable[tuple[int, str, int]]:
+def _facets(db: orm.Session, names: list[str], here: Ids) -> Iterable[tuple[int, str, int]]:
     query = sa.select(SessionFacet.session_id, FacetValue.value, SessionFacet.count.label("times"))
     query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id)
     rows = db.execute(query.where(FacetValue.name.in_(names), SessionFacet.session_id.in_(here)))
     return ((row.session_id, row.value, row.times) for row in rows)
 
 
-def _failed(
-    db: orm.Session, filters: Filters, here: sa.Select[int], by: str
-) -> dict[tuple[int, str], tuple[int, int | None]]:
+def _failed(db: orm.Session, filters: Filters, here: Ids, by: str) -> dict[tuple[int, str], tuple[int, int | None]]:
     """Failures and the first of them by session and model, by session and "" where a series is none of a model."""
     model = sa.func.coalesce(FailedResponse.model, "") if by == "model" else sa.literal("")
     query = sa.select(FailedResponse.session_id, model, sa.func.count(), sa.func.min(FailedResponse.at))

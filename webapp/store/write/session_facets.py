@@ -24,12 +24,13 @@ from webapp.store.write.tally import VERDICTS
 HOME = "home"
 """in place of a profile's name: each session's home profile"""
 _AT_ONCE = 200
+_VERSIONS = ("service.version", "app_version", "version", "release")
 _LONGEST = 255
 _AS_NAMED = ("finding", "held", "asked")
 Row = tuple[str, str, int]
-_facets = sa.select(Session.id, Session.facets, Session.home_profile, Session.source_format, Session.service).where(
-    Session.id.in_(sa.bindparam("ids", expanding=True)), Session.deleted_at.is_(None)
-)
+_facets = sa.select(
+    Session.id, Session.facets, Session.home_profile, Session.source_format, Session.service, Session.extra
+).where(Session.id.in_(sa.bindparam("ids", expanding=True)), Session.deleted_at.is_(None))
 
 
 def renew(connection: sa.Connection, session_ids: Iterable[int]) -> None:
@@ -78,7 +79,15 @@ def _counted(session: Any) -> dict[tuple[str, str], int]:
         pair = name, short(value, _LONGEST)
         counts[pair] = counts.get(pair, 0) + count
     counts |= {("home", session.home_profile): 1, ("format", short(session.source_format, _LONGEST)): 1}
-    return counts | ({("service", session.service): 1} if session.service is not None else {})
+    named = {"service": session.service, "version": _version(session.extra or {})}
+    return counts | {(name, short(value, _LONGEST)): 1 for name, value in named.items() if value is not None}
+
+
+def _version(extra: Mapping[str, Any]) -> str | None:
+    """The program's version, where its log says one: as OpenTelemetry's attribute, or among the metadata."""
+    metadata = extra.get("metadata")
+    places = [extra.get("service.version"), *(metadata.get(name) for name in _VERSIONS if isinstance(metadata, dict))]
+    return next((place for place in places if isinstance(place, str) and place), None)
 
 
 def rows_of(facets: Mapping[str, Any], home: str) -> Iterator[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from flask import Blueprint, flash, redirect, request
@@ -12,6 +13,7 @@ from webapp.parsing import profile
 from webapp.store.failures import events, group_detail, overlay
 from webapp.store.failures.events import BadState
 from webapp.store.failures.overlay import BadOverlay, NoSuchChange
+from webapp.store.models import FailureEvent
 from webapp.store.sessions.filters import Filters
 from webapp.web.failures.failure_pages import group_url
 from webapp.web.people import author
@@ -22,12 +24,13 @@ blueprint = Blueprint("failure_actions", __name__)
 @blueprint.post("/failures/<path:group>", merge_slashes=False)
 def change(group: str) -> AnyResponse:
     """`action` says what: state, assign, merge or undo. Raises `NoSuchGroup`."""
-    group_detail.find(db.session, group, Filters())
+    history = group_detail.find(db.session, group, Filters()).history
     actions = {"state": _state, "assign": _assign, "merge": _merge, "undo": _undo}
     action = actions.get(request.form.get("action", ""))
     try:
         if action is None:
             raise BadState(f"action takes {', '.join(actions)}")
+        _refuse_unseen(history)
         shown, said = action(group)
         db.session.commit()
         flash(said, "")
@@ -36,6 +39,15 @@ def change(group: str) -> AnyResponse:
         flash(f"Nothing was changed: {refused}.", "")
         shown = group
     return redirect(group_url(shown), 303)
+
+
+def _refuse_unseen(history: Sequence[FailureEvent]) -> None:
+    """Raises `BadState` where somebody changed the group since the form was shown: `seen` is its last event."""
+    seen = request.form.get("seen")
+    if seen is not None and history and str(history[-1].id) != seen:
+        raise BadState(
+            f"{history[-1].author} has changed this group in the meantime; see the history, then do it again"
+        )
 
 
 def _reason() -> str:

@@ -36,6 +36,8 @@ from webapp.web.turns.turn_pages import text_answer
 blueprint = Blueprint("failures", __name__)
 
 A_PAGE = 30
+MOST_FLAGGED = 4
+"""new kinds of failure that are flags of the chart: the first of the list"""
 REPRODUCED = 1_500_000
 """code points that the parser is given for the smallest reproduction on a page"""
 MOST_OTHERS = 200
@@ -74,7 +76,7 @@ def index() -> Response:
         "failures/_list.html",
         **around,
         result=result,
-        chart=rate_chart.chart(told, filters),
+        chart=rate_chart.chart(told, filters, result.groups[:MOST_FLAGGED]),
         divided=[(one, list_filters.address(active, by=None if one == "model" else one)) for one in incident.DIVIDED],
         only_new=only_new,
         group_query={name: value for name, value in filters.active().items() if name != "sort"},

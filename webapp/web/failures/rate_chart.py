@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from webapp.store.failures.group_line import GroupLine
 from webapp.store.sessions.filters import Filters
 from webapp.store.statistics import timesteps
 from webapp.store.statistics.incident import Incident
@@ -45,14 +46,14 @@ class RateChart:
     flags: list[Flag]
 
 
-def chart(incident: Incident, filters: Filters) -> RateChart | None:
-    """None where there is nothing to draw."""
+def chart(incident: Incident, filters: Filters, kinds: Iterable[GroupLine] = ()) -> RateChart | None:
+    """None where there is nothing to draw; `kinds` are failure groups, of which the new ones are flags."""
     if not incident.steps:
         return None
     rates = [count / of for series in incident.series for of, count in series.points if of]
     most = max([0.1, *rates])
     lines = [_line(series.points, most) for series in incident.series]
-    return RateChart(incident, most, _steps(incident, filters), lines, list(_flags(incident)))
+    return RateChart(incident, most, _steps(incident, filters), lines, _flags(incident, kinds))
 
 
 def _line(points: Sequence[tuple[int, int]], most: float) -> str:
@@ -77,12 +78,10 @@ def _steps(incident: Incident, filters: Filters) -> list[ChartStep]:
     return steps
 
 
-def _flags(incident: Incident) -> list[Flag]:
-    """What changed, and what was not there in the first tenth of the time."""
+def _flags(incident: Incident, kinds: Iterable[GroupLine]) -> list[Flag]:
+    """What changed, and what was not there before: models, services, versions, kinds of failure."""
     start, end = incident.steps[0][0], incident.steps[-1][1]
-    begun = [(one.model, one.first) for one in incident.series if one.model and one.first is not None]
-    news = [(model, first) for model, first in begun if first > start + (end - start) / 10]
-    told = [(first, f"new {incident.by} {model}") for model, first in news]
+    told = [*incident.news, *((kind.known_since, f"new: {kind.title}") for kind in kinds if kind.is_new)]
     if (change := incident.change) is not None and not change.is_new:
         told.append((change.since, "change"))
     return [_flag(when, words, start, end) for when, words in sorted(told)]

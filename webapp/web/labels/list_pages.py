@@ -13,8 +13,10 @@ from webapp.extensions import db
 from webapp.extras import install_extra
 from webapp.store.labels import agreement, causes, history, label_content, label_list, settling
 from webapp.store.labels import labels as store
+from webapp.store.sessions import example_texts
 from webapp.store.sessions import turns as turn_store
 from webapp.web.answers import page
+from webapp.web.failures import group_report
 from webapp.web.labels import label_form, profile_values
 from webapp.web.people import author
 
@@ -63,11 +65,20 @@ def disagreements(message: str | None = None) -> str:
         tree=causes.tree(db.session),
         written=written,
         said_of_value=said_of_value,
+        evidence=evidence(responses[0]) if responses else {},
         votes=votes,
         stamp=settling.stamp,
         message=message,
         next=responses[-1].turn.id if len(responses) == 50 else None,
     )
+
+
+def evidence(one: settling.Labelled) -> dict[str, Any]:
+    """What the first response is settled by: the text with the edits of its repair, and what the profiles read."""
+    detail = turn_store.find(db.session, one.session, one.turn.position)
+    texts = example_texts.of_turns(db.session, [one.turn.id])
+    results = profile_values.groups(profile_values.every_trace(detail), one.session.first_profile, None)
+    return {"line": group_report.pieces(texts[one.turn.id]), "results": results}
 
 
 def written(label: Any) -> str:

@@ -246,7 +246,9 @@ views_blueprint = Blueprint("views", __name__)
 def save() -> AnyResponse:
     query = request.form.get("query", "")
     try:
-        before = store.named(db.session, request.form.get("name", ""))
+        before, seen = store.named(db.session, request.form.get("name", "")), request.form.get("seen")
+        if before and seen is not None and before.made_at.isoformat() > seen:
+            raise store.BadView(f"{before.author or 'somebody'} has saved another view of that name in the meantime")
         instead = f", in place of the one that {before.author or 'nobody'} saved" if before else ""
         view = store.save(db.session, request.form.get("name", ""), query, author=author())
         flash(f"Saved as {visible(view.name)}{visible(instead)}.")
