@@ -19,7 +19,7 @@ from flask.testing import FlaskClient
 
 from tests.web.test_doors import entry, windlass
 from webapp.dumps import sqlite_tables
-from webapp.store.db import disk_full
+from webapp.store.db import disk_full, locks
 from webapp.store.ingest import dump_files
 from webapp.store.jobs.worker import WORKER
 from webapp.web.dumps import uploads, worker_process
@@ -127,7 +127,7 @@ def test_no_request_makes_rows_of_what_a_library_reads(
 def test_a_job_that_another_server_left_is_taken_over(app: Flask, client: FlaskClient) -> None:
     """While another server's worker is at it there is none of ours; once that is gone, without being asked."""
     try:
-        with dump_files.alone(app.config["SETTINGS"].data, WORKER):
+        with locks.hold_file(app.config["SETTINGS"].data, WORKER):
             answer = client.post("/api/dumps?background=1&filename=a.json", data=windlass("s1", entry("hi")))
             assert answer.status_code == 202
             assert worker_process.of(app)._child is None

@@ -9,7 +9,7 @@ import time
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store.jobs import task_locks
+from webapp.store import tasks
 
 AGAIN = 600.0
 """seconds after which this process says a thing again that still waits"""
@@ -51,7 +51,7 @@ class Messenger:
         from webapp.broker import tasks as messages  # celery is an extra, and slow to import
 
         try:
-            for number in list(task_locks.free(self._engine, self._settings)):
+            for number in list(tasks.free(self._engine, self._settings)):
                 if self._is_due(messages.DO, number, AGAIN):
                     messages.app(self._settings).send_task(messages.DO, [number], retry=False)
                     self._told[messages.DO, number] = time.monotonic()

@@ -1,19 +1,21 @@
 """Tasks: what goes on behind a request or by a command, each a row: what it is about, how far it is, how it ended.
 
 A task is idempotent: who begins one that a killed worker left does what is still lacking. Whoever works at one holds
-its lock (`store.jobs.task_locks`), which goes with the process.
+its lock (`hold`), which goes with the process: what is running and not locked was left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from webapp.store.db import database, disk_full
+from webapp.config import Settings
+from webapp.store.db import database, disk_full, locks
 from webapp.store.models import Task
 
 IMPORT, HOMES, REPLAY, EXPORT, PRUNE = "import", "homes", "replay", "export", "prune"
@@ -164,3 +166,42 @@ def line_of(row: sa.Row[Any]) -> TaskLine:
     values = dict(row._mapping)
     values["progress"] = values["progress"] or {}
     return TaskLine(**values)
+
+
+def hold(engine: sa.Engine, settings: Settings, number: int) -> AbstractContextManager[bool]:
+    """Hold the lock of a task without waiting; False where another process or thread works at it."""
+    return locks.hold(engine, settings.data, f"task-{number}")
+
+
+@contextmanager
+def done_here(engine: sa.Engine, settings: Settings, kind: str, about: Mapping[str, Any]) -> Iterator[TaskLine]:
+    """A task of this command's own, begun and locked before anybody can see it.
+
+    Where the command is interrupted, it is; where it is killed, the next worker begins it again.
+    """
+    with ExitStack() as lock:
+        with database.writing(engine) as connection:
+            values = {"state": "running", "began_at": datetime.now(UTC)}
+            number = insert(connection, kind, about, **values)
+            lock.enter_context(hold(engine, settings, number))
+            task = find(connection, number)
+        try:
+            yield task
+        finally:
+            end(engine, number, "interrupted", None)  # does nothing where it has ended
+
+
+def free(engine: sa.Engine, settings: Settings, *kinds: str) -> Iterator[int]:
+    """The tasks of these kinds, or of all, that nobody works at, in the order in which they are to be done."""
+    order = sa.case({kind: place for place, kind in enumerate(KINDS)}, value=Task.kind)
+    query = sa.select(Task.id, Task.state).where(Task.state.in_(LIVE)).order_by(order, Task.id)
+    with engine.connect() as connection:
+        rows = connection.execute(query.where(Task.kind.in_(kinds)) if kinds else query).all()
+    for row in rows:
+        if row.state == "queued" or _is_left(engine, settings, row.id):
+            yield row.id
+
+
+def _is_left(engine: sa.Engine, settings: Settings, number: int) -> bool:
+    with hold(engine, settings, number) as is_left:
+        return is_left

@@ -11,8 +11,7 @@ import sqlalchemy as sa
 
 from tests.store.made import entry
 from webapp.config import Settings
-from webapp.store.db import database
-from webapp.store.ingest import dump_locks
+from webapp.store.db import database, locks
 from webapp.store.ingest.start import ingest
 
 pytestmark = [pytest.mark.postgres, pytest.mark.parametrize("url", ["postgres"], indirect=True)]
@@ -42,10 +41,10 @@ def test_who_waits_for_a_slot_may_give_up(engine: sa.Engine) -> None:
         raise GivesUp
 
     def take(more: int) -> None:
-        with dump_locks.slot(engine, give_up):
+        with locks.slot(engine, give_up):
             take(more - 1)
 
     with pytest.raises(GivesUp):
         take(1_000)
-    with dump_locks.slot(engine, give_up):
+    with locks.slot(engine, give_up):
         pass

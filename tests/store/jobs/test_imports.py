@@ -25,7 +25,8 @@ from tests.store.jobs.workers import disconnected
 from tests.store.made import CALL, entry
 from webapp.config import Settings
 from webapp.store import tasks
-from webapp.store.ingest import dump_files, dump_locks, kept_dumps
+from webapp.store.db import locks
+from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import imports, worker
@@ -334,7 +335,7 @@ def test_a_dump_that_is_being_read_is_left_alone(engine: sa.Engine, settings: Se
     done = ingest(engine, settings, io.BytesIO(lines(1)), filename="x.jsonl")
     with engine.begin() as connection:
         connection.execute(sa.update(Dump).values(state="reading"))
-    with dump_locks.reading(engine, settings, done.dump.sha256):
+    with locks.wait_for(engine, settings.data, done.dump.sha256):
         worker.work(engine, settings)
         assert db.scalars(sa.select(Task.id)).all() == []
 

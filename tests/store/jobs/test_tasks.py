@@ -16,7 +16,7 @@ from tests.store.jobs import workers
 from tests.store.made import CALL, entry
 from webapp.config import BadSetting, Settings
 from webapp.store import tasks
-from webapp.store.jobs import imports, task_locks, worker
+from webapp.store.jobs import imports, worker
 from webapp.store.models import Dump, Session, Task
 
 
@@ -34,7 +34,7 @@ def every(engine: sa.Engine) -> list[tasks.TaskLine]:
 
 def test_a_task_that_a_worker_has_is_nobody_elses(engine: sa.Engine, settings: Settings) -> None:
     number = make(engine, settings)
-    with task_locks.alone(engine, settings, number) as is_mine:
+    with tasks.hold(engine, settings, number) as is_mine:
         assert is_mine and tasks.begin(engine, number)
         assert not worker.do(engine, settings, number) and not worker.is_work_free(engine, settings)
     assert worker.is_work_free(engine, settings)
@@ -44,8 +44,8 @@ def test_a_task_that_a_worker_has_is_nobody_elses(engine: sa.Engine, settings: S
 
 def test_kinds_are_done_in_their_order(engine: sa.Engine, settings: Settings) -> None:
     numbers = {kind: tasks.make(engine, kind, {}) for kind in reversed(tasks.KINDS)}
-    assert list(task_locks.free(engine, settings)) == [numbers[kind] for kind in tasks.KINDS]
-    assert list(task_locks.free(engine, settings, tasks.EXPORT)) == [numbers[tasks.EXPORT]]
+    assert list(tasks.free(engine, settings)) == [numbers[kind] for kind in tasks.KINDS]
+    assert list(tasks.free(engine, settings, tasks.EXPORT)) == [numbers[tasks.EXPORT]]
 
 
 def test_what_was_cancelled_ends_no_other_way(engine: sa.Engine, settings: Settings) -> None:
@@ -65,8 +65,8 @@ def test_what_was_cancelled_ends_no_other_way(engine: sa.Engine, settings: Setti
 
 
 def test_a_commands_own_task_is_interrupted_with_it(engine: sa.Engine, settings: Settings) -> None:
-    with pytest.raises(KeyboardInterrupt), task_locks.done_here(engine, settings, tasks.PRUNE, {}) as task:
-        assert not list(task_locks.free(engine, settings))
+    with pytest.raises(KeyboardInterrupt), tasks.done_here(engine, settings, tasks.PRUNE, {}) as task:
+        assert not list(tasks.free(engine, settings))
         raise KeyboardInterrupt
     assert [(one.id, one.state) for one in every(engine)] == [(task.id, "interrupted")]
 

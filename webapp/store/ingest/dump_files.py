@@ -1,21 +1,19 @@
-"""The folder where dumps are spooled as they come in, and locks of the processes of one data folder."""
+"""The folder where dumps are spooled as they come in."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 
-if sys.platform == "win32":
-    import msvcrt
-else:
+from webapp.store.db import locks
+
+if sys.platform != "win32":
     import fcntl
 
 _STALE = 24 * 3600.0
@@ -59,7 +57,7 @@ def incoming(data: Path) -> Path:
 def _remove_leftovers(path: Path, oldest: float) -> None:
     """Remove what nobody wrote to for so many seconds and no job owns."""
     for leftover in path.iterdir():
-        with contextlib.suppress(FileNotFoundError):
+        with suppress(FileNotFoundError):
             if not leftover.name.startswith(JOB) and age(leftover) > oldest:
                 shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink()
 
@@ -74,7 +72,7 @@ def _is_first(path: Path) -> bool:
     for handle in (_handles.pop() for _ in range(len(_handles))):
         os.close(handle)
     handle = os.open(path, os.O_RDONLY)
-    is_first = _lock(handle)
+    is_first = locks.lock(handle)
     fcntl.flock(handle, fcntl.LOCK_SH)
     _handles.append(handle)
     _spooling.clear()
@@ -96,45 +94,3 @@ def age(path: Path) -> float:
         return time.time() - path.stat().st_mtime
     except FileNotFoundError:
         return 0.0
-
-
-@contextmanager
-def alone(data: Path, name: str) -> Iterator[bool]:
-    """Hold the lock `name` (a dump's hash, or "worker") without waiting; False where another process holds it."""
-    path = folder(data) / f"{name}.lock"
-    if (handle := _taken(path)) is None:
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(handle)
-
-
-def _taken(path: Path) -> int | None:
-    """A handle that holds the lock, None where another one does."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    if _lock(handle) and _is_current(handle, path):
-        return handle
-    os.close(handle)
-    return None
-
-
-def _is_current(handle: int, path: Path) -> bool:
-    """Whether the locked file is still the one at `path`: who held it before removes it."""
-    try:
-        return os.fstat(handle).st_ino == path.stat().st_ino
-    except FileNotFoundError:
-        return False
-
-
-def _lock(handle: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -18,9 +18,9 @@ from webapp.dumps.formats.mapped import plugin as _mapped
 from webapp.dumps.records import BadDump, LeftToWorker, UnknownFormat
 from webapp.dumps.session_keys import told_key
 from webapp.dumps.spool import Spooled, spool
-from webapp.store.db import database, disk_full
+from webapp.store.db import database, disk_full, locks
 from webapp.store.homes import changes
-from webapp.store.ingest import dump_files, dump_locks, kept_dumps
+from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.ingest.dump_ingest import DumpIngest
 from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.result import MOST_PROBLEMS as MOST_PROBLEMS
@@ -66,8 +66,8 @@ def ingest(
         spooled = spool(watch.file(stream), dump_files.incoming(settings.data), max_bytes=settings.max_dump)
     try:
         with (
-            dump_locks.slot(engine, watch.moved),
-            dump_locks.reading(engine, settings, spooled.sha256, watch.moved),
+            locks.slot(engine, watch.moved),
+            locks.wait_for(engine, settings.data, spooled.sha256, watch.moved),
             disk_full.in_words(),
             budget.reading(_budget_of(spooled, by_request, leaves_rows)),
         ):
@@ -112,8 +112,8 @@ def ingest_again(
         dump = find(db, ident)
     format = format_by(mapping, format)  # noqa: A001
     with (
-        dump_locks.slot(engine, watch.moved),
-        dump_locks.reading(engine, settings, dump.sha256, watch.moved),
+        locks.slot(engine, watch.moved),
+        locks.wait_for(engine, settings.data, dump.sha256, watch.moved),
         disk_full.in_words(),
     ):
         spooled = kept_dumps.unpacked(settings, dump.sha256, dump.bytes)

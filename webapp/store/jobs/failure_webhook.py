@@ -23,9 +23,9 @@ from sqlalchemy import orm
 
 from webapp import __version__
 from webapp.config import Settings
+from webapp.store.db import locks
 from webapp.store.failures import groups
 from webapp.store.failures.group_line import GroupLine
-from webapp.store.ingest import dump_files
 from webapp.store.sessions.filters import Filters
 
 MOST_GROUPS, MOST_KNOWN = 500, 20_000
@@ -53,7 +53,7 @@ def deliver(engine: sa.Engine, settings: Settings, now: datetime | None = None) 
     if not settings.webhook:
         return
     now = now or datetime.now(UTC)
-    with dump_files.alone(settings.data, _LOCK) as mine:
+    with locks.hold_file(settings.data, _LOCK) as mine:
         if not mine:
             return
         state = _read(settings)

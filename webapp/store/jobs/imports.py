@@ -24,8 +24,8 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.store import tasks
-from webapp.store.db import database, disk_full
-from webapp.store.ingest import dump_files, dump_locks, kept_dumps
+from webapp.store.db import database, disk_full, locks
+from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
 from webapp.store.jobs import uploads
@@ -261,7 +261,7 @@ def left_by_readers(engine: sa.Engine, settings: Settings) -> Iterator[sa.Row[in
         busy = {dump_of(task) for task in _live(connection)} if dumps else set()
     for row in dumps:
         if row.id not in busy:
-            with dump_locks.alone(engine, settings, row.sha256) as is_free:
+            with locks.hold(engine, settings.data, row.sha256) as is_free:
                 if is_free:
                     yield row
 
@@ -281,7 +281,7 @@ def tidy(engine: sa.Engine, settings: Settings) -> None:
     uploads.remove_left(settings, names)
     for sha256, file in kept_dumps.files(settings):
         if file.age > _A_DAY and not _is_known(engine, sha256):
-            with dump_locks.alone(engine, settings, sha256) as free:
+            with locks.hold(engine, settings.data, sha256) as free:
                 if free and not _is_known(engine, sha256):
                     kept_dumps.remove(settings, sha256)
 

@@ -15,7 +15,6 @@ from webapp.store import tasks
 from webapp.store.db.database import writing
 from webapp.store.ingest import kept_dumps
 from webapp.store.ingest.progress import Stopped
-from webapp.store.jobs import task_locks
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions import deletion
 from webapp.store.tasks import PRUNE, TaskLine
@@ -65,7 +64,7 @@ def prunable(connection: sa.Connection, before: datetime, *, keep_failed: bool =
 def prune(engine: sa.Engine, settings: Settings, before: datetime, *, keep_failed: bool = False) -> Pruned:
     """Remove those sessions, some at a time, as a task of this process; the next worker goes on where it is killed."""
     about = {"before": before.isoformat(), "keep_failed": keep_failed}
-    with task_locks.done_here(engine, settings, PRUNE, about) as task:
+    with tasks.done_here(engine, settings, PRUNE, about) as task:
         result = work(engine, settings, task)
         tasks.end(engine, task.id, "done", result)
     return Pruned(**result)

@@ -22,7 +22,7 @@ from webapp.parsing.installing import refuse_absent
 from webapp.store import derive, tasks
 from webapp.store.db.database import writing, writing_long
 from webapp.store.ingest.progress import Stopped
-from webapp.store.jobs import replay_pieces, task_locks
+from webapp.store.jobs import replay_pieces
 from webapp.store.jobs.replay_pieces import COUNTED, ParsedPiece
 from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Session, Task, turns_of
 from webapp.store.sessions import sessions
@@ -107,7 +107,7 @@ def replay(
     parser = parsing.profile(profile)
     refuse_absent(parser)
     scope = _session_scope(engine, session) | _filters_scope(filters)
-    with task_locks.done_here(
+    with tasks.done_here(
         engine, settings, REPLAY, {"profile": profile, **scope, **({"again": True} if again else {})}
     ) as task:
         run = Replay(task.id, profile, parser.version, scope)

@@ -16,9 +16,8 @@ from webapp.parsing.installing import NotInstalled
 from webapp.store import tasks
 from webapp.store.db import database, disk_full, locks
 from webapp.store.homes import changes, trials
-from webapp.store.ingest import dump_files
 from webapp.store.ingest.progress import Stopped
-from webapp.store.jobs import export_writing, imports, pruning, replays, task_locks
+from webapp.store.jobs import export_writing, imports, pruning, replays
 from webapp.store.models import Task
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, REPLAY, TaskFailed, TaskLine
 
@@ -43,7 +42,7 @@ def work(engine: sa.Engine, settings: Settings, ends: Ends = lambda: False) -> N
     `ends` says when to leave the rest to the next one.
     """
     while not ends():
-        with dump_files.alone(settings.data, WORKER) as mine:
+        with locks.hold_file(settings.data, WORKER) as mine:
             if not mine:
                 return
             work_once(engine, settings, ends)
@@ -64,13 +63,13 @@ def work_on(engine: sa.Engine, settings: Settings, ends: Ends, wait: Callable[[f
 
 def work_once(engine: sa.Engine, settings: Settings, ends: Ends, processes: int | None = None) -> None:
     """Tasks first, a replay in so many processes, then trials."""
-    with locks.alone(engine, "tidy") as mine:
+    with locks.hold(engine, settings.data, "tidy") as mine:
         if mine:
             imports.tidy(engine, settings)
             imports.take_up(engine, settings)
     while _do_next(engine, settings, ends, processes):
         pass
-    with locks.alone(engine, "trials") as mine:
+    with locks.hold(engine, settings.data, "trials") as mine:
         if mine:
             trials.count_all(engine, lambda: ends() or _is_asked(engine, settings))
 
@@ -78,22 +77,20 @@ def work_once(engine: sa.Engine, settings: Settings, ends: Ends, processes: int 
 def _do_next(engine: sa.Engine, settings: Settings, ends: Ends, processes: int | None, *kinds: str) -> bool:
     """Do the next task (of these kinds) that nobody is at; False where there is none, or it `ends`."""
     return any(
-        do(engine, settings, number, ends, processes)
-        for number in task_locks.free(engine, settings, *kinds)
-        if not ends()
+        do(engine, settings, number, ends, processes) for number in tasks.free(engine, settings, *kinds) if not ends()
     )
 
 
 def _is_asked(engine: sa.Engine, settings: Settings) -> bool:
     """Whether somebody waits for more than trying profiles."""
-    return next(task_locks.free(engine, settings), None) is not None
+    return next(tasks.free(engine, settings), None) is not None
 
 
 def is_work_free(engine: sa.Engine, settings: Settings) -> bool:
     """Whether there is something that no worker is at."""
     if _is_asked(engine, settings) or any(imports.left_by_readers(engine, settings)):
         return True
-    with engine.connect() as connection, locks.alone(engine, "trials") as mine:
+    with engine.connect() as connection, locks.hold(engine, settings.data, "trials") as mine:
         return mine and trials.are_lacking(connection)
 
 
@@ -109,7 +106,7 @@ def do(
 
     A replay parses in so many `processes`, or in as many as there are processors.
     """
-    with task_locks.alone(engine, settings, number) as mine:
+    with tasks.hold(engine, settings, number) as mine:
         if mine and (task := tasks.begin(engine, number)) is not None:
             _do(engine, settings, task, ends, processes)
             memory.give_back()

@@ -18,7 +18,7 @@ from flask import Flask, current_app
 from webapp.broker.sending import Messenger
 from webapp.config import Settings
 from webapp.extensions import db
-from webapp.store.ingest import dump_files
+from webapp.store.db import locks
 from webapp.store.jobs.worker import WORKER, is_work_free, is_work_left
 from webapp.store.sessions import dumps
 
@@ -78,7 +78,7 @@ class WorkerSupervisor:
     def _start_if_it_can(self) -> None:
         self._child = None
         with suppress(sa.exc.SQLAlchemyError):  # it is tried again in a second
-            with dump_files.alone(self._settings.data, WORKER) as is_free:
+            with locks.hold_file(self._settings.data, WORKER) as is_free:
                 pass  # the worker itself is to have the lock
             if is_free and is_work_free(self._engine, self._settings):
                 self._child = self._started()

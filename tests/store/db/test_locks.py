@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store.ingest import dump_locks
+from webapp.store.db import locks
 
 SHA = "0" * 64
 HOLD = """
@@ -20,9 +20,9 @@ import sys
 from pathlib import Path
 from webapp.config import Settings
 from webapp.store.db import database
-from webapp.store.ingest import dump_locks
+from webapp.store.db import locks
 settings = Settings(data=Path(sys.argv[1]), database=sys.argv[2])
-with dump_locks.reading(database.connect(settings.database), settings, sys.argv[3]):
+with locks.wait_for(database.connect(settings.database), settings.data, sys.argv[3]):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -35,7 +35,7 @@ def test_one_at_a_time_holds_a_dump(engine: sa.Engine, settings: Settings, tmp_p
     def hold() -> None:
         nonlocal inside, most
         for _ in range(10):
-            with dump_locks.reading(engine, settings, SHA):
+            with locks.wait_for(engine, settings.data, SHA):
                 with guard:
                     inside += 1
                     most = max(most, inside)
@@ -52,7 +52,7 @@ def test_one_at_a_time_holds_a_dump(engine: sa.Engine, settings: Settings, tmp_p
 
 
 def test_two_dumps_are_held_at_once(engine: sa.Engine, settings: Settings) -> None:
-    with dump_locks.reading(engine, settings, SHA), dump_locks.alone(engine, settings, "1" * 64) as is_mine:
+    with locks.wait_for(engine, settings.data, SHA), locks.hold(engine, settings.data, "1" * 64) as is_mine:
         assert is_mine
 
 
@@ -64,9 +64,9 @@ def test_who_waits_may_give_up(engine: sa.Engine, settings: Settings) -> None:
         raise GivesUp
 
     with (
-        dump_locks.reading(engine, settings, SHA),
+        locks.wait_for(engine, settings.data, SHA),
         pytest.raises(GivesUp),
-        dump_locks.reading(engine, settings, SHA, give_up),
+        locks.wait_for(engine, settings.data, SHA, give_up),
     ):
         pass
 
@@ -77,9 +77,9 @@ def test_a_killed_process_of_another_machine_lets_go(engine: sa.Engine, settings
     command = [sys.executable, "-c", HOLD, str(there.data), settings.database, SHA]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline() == b"held\n"
-        with dump_locks.alone(engine, settings, SHA) as is_mine:
+        with locks.hold(engine, settings.data, SHA) as is_mine:
             assert not is_mine
         process.kill()
         process.wait()
-    with dump_locks.reading(engine, settings, SHA):
+    with locks.wait_for(engine, settings.data, SHA):
         pass
