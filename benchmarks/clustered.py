@@ -10,7 +10,7 @@ import random
 import sys
 from math import comb
 
-from webapp.store.failures.rates import wilson
+from webapp.store.failures.group_line import wilson
 from webapp.store.statistics.clusters import Cluster, share, sign_test
 
 

@@ -26,7 +26,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from tests.ports import free_port
-from webapp.text_hash import text_hash
+from webapp.jsontext import text_hash
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST, TURNS = 60, 40

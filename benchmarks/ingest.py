@@ -36,7 +36,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store.db import database, packing
+from webapp.store.db import database, types
 from webapp.store.ingest.start import ingest
 
 MEGABYTE = 1024 * 1024
@@ -182,7 +182,7 @@ def _bare_fts(store: Path, path: Path, turns: int) -> Run:
         rows = source.execute("SELECT * FROM turn ORDER BY id").fetchall()
         index = source.execute("SELECT sql FROM sqlite_master WHERE name = 'search_raw'").fetchone()[0]
     at = names.index("raw")
-    texts = [(row[0], packing.unpack_text(row[at])) for row in rows]
+    texts = [(row[0], types.unpack_text(row[at])) for row in rows]
     with closing(sqlite3.connect(path)) as target:
         for pragma in ("page_size=8192", "journal_mode=WAL", "synchronous=NORMAL"):
             target.execute(f"PRAGMA {pragma}")

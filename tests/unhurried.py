@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.store.labels.queues import looking, queue
+from webapp.store.labels.queues import queue, queue_progress
 from webapp.store.scores import profile_results
 from webapp.store.search import finding
 from webapp.store.sessions import facets
@@ -15,6 +15,6 @@ LONG = 600.0
 def be_unhurried() -> None:
     """For this process. A test of what is left for later sets its own time."""
     finding.LIMIT = facets.LIMIT = profile_results.SECONDS = home_pages.AT_ONCE = LONG
-    for goes_on in (queue.extend, looking.looked_at):
+    for goes_on in (queue.extend, queue_progress.looked_at):
         assert goes_on.__kwdefaults__ and "seconds" in goes_on.__kwdefaults__
         goes_on.__kwdefaults__["seconds"] = LONG

@@ -83,14 +83,14 @@ class Lazy(click.Group):
 @click.version_option(__version__, prog_name="fencepost")
 def main() -> None:
     """Fencepost shows the moment an LLM's answer should have become JSON and did not."""
-    from webapp.capture import pyproject, specs
+    from webapp.capture import specs
 
     try:
         specs.configured()
-        pyproject.schemas()
-        if pyproject.tools():
+        specs.schemas()
+        if specs.tools():
             from webapp.dumps.tools_file import configured
 
             configured()
-    except pyproject.BadSpec as bad:
+    except specs.BadSpec as bad:
         raise click.UsageError(str(bad)) from None

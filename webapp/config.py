@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from webapp import account_settings, logs, paths
-from webapp.capture import pyproject, specs
+from webapp.capture import specs
 from webapp.extras import install_extra
 
 
@@ -156,13 +156,13 @@ def _words(text: str) -> list[str]:
 def _profiles(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The names of the configured parsers, those of the nearest pyproject.toml among them."""
     try:
-        pyproject.schemas()
-        if pyproject.tools():
+        specs.schemas()
+        if specs.tools():
             from webapp.dumps.tools_file import configured
 
             configured()
         return tuple(specs.configured(environ))
-    except pyproject.BadSpec as bad:
+    except specs.BadSpec as bad:
         raise BadSetting(str(bad)) from None
 
 

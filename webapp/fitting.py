@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from webapp import jsontext
-from webapp.capture import pyproject
+from webapp.capture import specs
 from webapp.contracts import Contract
 from webapp.contracts.held import fitted
 
@@ -37,7 +37,7 @@ class Misfit(NamedTuple):
 
 def misfits(values: Sequence[Any], profile: str, phase: str | None = None) -> list[Misfit]:
     """What of the values does not fit the schemas of the profile and of the phase; empty too where there are none."""
-    schemas = pyproject.schemas()
+    schemas = specs.schemas()
     names = [name for name in (profile, f"{PHASE}{phase}" if phase else "") if name in schemas]
     every = (
         misfit
@@ -50,7 +50,7 @@ def misfits(values: Sequence[Any], profile: str, phase: str | None = None) -> li
 
 def is_held(profile: str, phase: str | None = None) -> bool:
     """Whether there is a schema to hold the values against."""
-    schemas = pyproject.schemas()
+    schemas = specs.schemas()
     return profile in schemas or f"{PHASE}{phase}" in schemas
 
 

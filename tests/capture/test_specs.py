@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from webapp.capture import specs
-from webapp.capture.pyproject import BadSpec
-from webapp.capture.specs import Defaults
+from webapp.capture.specs import BadSpec, Defaults
 from webapp.parsing.profiles._configured import process_of
 
 HERE = Defaults(sys.executable, Path("/home/acme"), "FENCEPOST_PROFILES")

@@ -12,11 +12,11 @@ from sqlalchemy import orm
 
 from tests.commands.conftest import Run
 from tests.dumps.formats.test_otlp import span, trace
-from webapp.capture import pyproject
+from webapp.capture import specs
 from webapp.cli import main
 from webapp.store.db import database
 from webapp.store.models import Turn
-from webapp.store.sessions import turn_contract
+from webapp.store.sessions import turn_facts
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 TOOLS = [{"type": "function", "function": {"name": "count", "parameters": SCHEMA}}]
@@ -133,9 +133,9 @@ def test_a_service_has_its_tools(run: Run, tmp_path: Path, monkeypatch: pytest.M
     assert broken["contract"]["source"] == "file"
     with orm.Session(database.connect(f"sqlite:///{tmp_path / 'data' / 'fencepost.sqlite3'}")) as db:
         calls = db.scalars(sa.select(Turn).where(Turn.kind == "tool_call").order_by(Turn.id)).all()
-        assert [(turn_contract.of_turn(db, call) or {})["source"] for call in calls] == ["file", "file"]
+        assert [(turn_facts.contract_of(db, call) or {})["source"] for call in calls] == ["file", "file"]
     (tmp_path / "pyproject.toml").write_text('[tool.fencepost.tools]\nshop = "pyproject.toml"\n')
-    pyproject._files.cache_clear()
+    specs._files.cache_clear()
     assert "no JSON" in run("contract", "shop.log").stderr and run("ingest", "shop.log").exit_code == 2
 
 

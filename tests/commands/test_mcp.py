@@ -15,7 +15,7 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from webapp.commands import _mcp_cutting
+from webapp.commands import _mcp_server
 from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
@@ -149,12 +149,12 @@ def test_what_is_not_there_is_said_in_words(settings: Settings) -> None:
 
 def test_cutting_leaves_nothing_out_without_a_word() -> None:
     value = {"a/b": ["x" * 9_000] * 250, "~": [[1] * 101]}
-    short = _mcp_cutting.AnswerCutter().short(value)
+    short = _mcp_server.AnswerCutter().short(value)
     assert short["a/b"]["length"] == 250 and short["a/b"]["next"] == 100
     assert short["a/b"]["cut"][99] == {"cut": "x" * 200, "length": 9_000, "pointer": "/a~1b/99", "next": 200}
     assert short["~"][0]["pointer"] == "/~0/0"
-    assert _mcp_cutting.part_of(value, "/~0/0", 100) == {"cut": [1], "length": 101, "pointer": "/~0/0", "next": None}
-    assert _mcp_cutting.part_of(value, "/a~1b/7", 8_999)["cut"] == "x"
+    assert _mcp_server.part_of(value, "/~0/0", 100) == {"cut": [1], "length": 101, "pointer": "/~0/0", "next": None}
+    assert _mcp_server.part_of(value, "/a~1b/7", 8_999)["cut"] == "x"
 
 
 def test_without_the_library_the_command_says_what_installs_it(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.exports import redaction, secrets
+from webapp.exports import redaction
 
 
 def hidden(text: str) -> str:
@@ -20,12 +20,12 @@ def test_a_key_is_found_wherever_it_stands(before: int) -> None:
 
 @pytest.mark.parametrize("before", [0, 300, 511, 700])
 def test_a_token_longer_than_a_window_is_hidden_whole(before: int) -> None:
-    token = "eyJ" + "a" * 50 + "." + "b" * 5 * secrets.WINDOW
+    token = "eyJ" + "a" * 50 + "." + "b" * 5 * redaction.WINDOW
     assert hidden("-" * before + " " + token + " end") == "-" * before + " " + "█" * len(token) + " end"
 
 
 def test_what_only_the_windows_end_makes_a_match_is_none() -> None:
     text = "x glptt-" + "a" * 40
     assert "█" in hidden(text)
-    padded = "-" * (secrets.WINDOW - 48) + " glptt-" + "a" * 41  # a window ends after forty
+    padded = "-" * (redaction.WINDOW - 48) + " glptt-" + "a" * 41  # a window ends after forty
     assert "█" not in hidden(padded)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from flask.testing import FlaskClient
 
-from webapp.capture.pyproject import BadSpec, schemas
+from webapp.capture.specs import BadSpec, schemas
 from webapp.cli import main
 from webapp.fitting import is_held, misfits
 

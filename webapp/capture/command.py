@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from webapp.capture import result_value, version
+from webapp.capture import loaded_code, result_value
 from webapp.capture.process import Call, NotStarted, ParserFailure, ParserOutcome, ParserProcess, failed
 
 _AT_POSITION = re.compile(r"at position (\d+)")
@@ -34,7 +34,11 @@ class CommandProcess(ParserProcess):
         """The command line, digests of the files that it names, and the size of the program that runs."""
         words = self._command()
         program = str(Path(shutil.which(words[0]) or words[0]).stat().st_size) if "/" not in words[0] else ""
-        return version.named(self._folder(), words) | {"command": self.target, "part": self.part, "program": program}
+        return loaded_code.named(self._folder(), words) | {
+            "command": self.target,
+            "part": self.part,
+            "program": program,
+        }
 
     def parse(self, raw: str) -> ParserOutcome:
         started = time.perf_counter_ns()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from webapp.capture import version
+from webapp.capture import loaded_code
 
 CHILD = Path(__file__).with_name("child.py")
 SECONDS = 10.0  # that a parser may take for one response
@@ -104,20 +104,20 @@ class ParserProcess:
         """A digest of all that decides the value, as `_covered` has it. Raises `NotStarted`."""
         with self._lock:
             try:
-                self._version = self._version or version.digest(
-                    self._covered() | version.depends(self.folder or Path.cwd(), self.depends)
+                self._version = self._version or loaded_code.digest(
+                    self._covered() | loaded_code.depends(self.folder or Path.cwd(), self.depends)
                 )
-            except version.NoSuchFile as missing:
+            except loaded_code.NoSuchFile as missing:
                 raise NotStarted(str(missing)) from None
         return self._version
 
     def _covered(self) -> dict[str, str]:
         """Digests of the modules, and releases of the libraries, that are loaded once it has read a sample of texts."""
-        for text in version.SAMPLE:
+        for text in loaded_code.SAMPLE:
             process = self._running()
             try:
                 _write(process, json.dumps({"text": text, "code": True}).encode("ascii") + b"\n", self.seconds)
-                line = self._line(process, min(self.seconds, version.SAMPLE_SECONDS))
+                line = self._line(process, min(self.seconds, loaded_code.SAMPLE_SECONDS))
                 self._code.update(json.loads(line)["code"])
             except (EOFError, OSError, ValueError, RecursionError):
                 self._end()

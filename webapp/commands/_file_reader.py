@@ -23,7 +23,7 @@ from webapp.dumps.facts import Carried
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.parsing.words import counted
 from webapp.store.ingest.kept_dumps import NotKept
-from webapp.store.ingest.progress import Progress
+from webapp.store.ingest.result import Progress
 from webapp.store.ingest.start import MOST_PROBLEMS, IngestResult, describe, format_by, ingest, ingest_again, sniffed
 from webapp.store.sessions import dumps
 from webapp.store.sessions.dumps import DumpLine

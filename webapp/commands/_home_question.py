@@ -15,7 +15,7 @@ from webapp.store.homes import changes, trials
 from webapp.store.homes.trials import Question
 from webapp.store.models import Session
 from webapp.store.sessions import dumps
-from webapp.store.write.home import Home
+from webapp.store.write.parser import Home
 from webapp.visible import visible
 
 _LATER = "later"

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from webapp.capture import specs
-from webapp.capture.pyproject import BadSpec
+from webapp.capture.specs import BadSpec
 from webapp.parsing import Profile, UnknownProfile, installing, profile
 
 

@@ -17,7 +17,7 @@ from webapp.commands._file_reader import FileReader
 from webapp.commands._input import InputFile
 from webapp.commands._start import stopped_by_signals
 from webapp.config import Settings
-from webapp.scan.document import Scan
+from webapp.scan.reports import Scan
 from webapp.store.sessions import sessions
 from webapp.web import links
 

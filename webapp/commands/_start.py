@@ -33,7 +33,7 @@ def check(settings: Settings) -> None:
 
 def _check_home(name: str) -> None:
     from webapp.parsing import UnknownProfile, profile
-    from webapp.store.write.home import UNKNOWN
+    from webapp.store.write.parser import UNKNOWN
 
     if name == UNKNOWN:
         return

@@ -18,14 +18,14 @@ from sqlalchemy import orm
 from webapp.commands import _filters, _store
 from webapp.commands._profiles import PROFILE
 from webapp.config import Settings
-from webapp.exports.splits import SPLITS, split_of
+from webapp.exports.labelled import SPLITS, split_of
 from webapp.gate import profiles, reports, running, samples
 from webapp.gate.checking import KINDS, Report, as_dict
 from webapp.gate.samples import BadLines, Sample
 from webapp.store.labels import settling
 from webapp.store.labels.settling import Labelled
 from webapp.store.models import Session, Turn
-from webapp.store.sessions import responses, turn_contract
+from webapp.store.sessions import responses, turn_facts
 from webapp.store.sessions.filters import Filters
 from webapp.visible import visible
 
@@ -138,7 +138,7 @@ def _check_contracts(url: str | None, filters: dict[str, Any], as_json: bool) ->
 def _broken(db: orm.Session, turn_id: int) -> dict[str, Any]:
     turn = db.get_one(Turn, turn_id)
     session = db.get_one(Session, turn.session_id)
-    contract = turn_contract.of_turn(db, turn)
+    contract = turn_facts.contract_of(db, turn)
     return {"session": session.external_id, "key": session.key, "position": turn.position, "contract": contract}
 
 

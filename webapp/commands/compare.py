@@ -9,7 +9,7 @@ from sqlalchemy import orm
 
 from webapp.commands import _checkout, _filters, _progress, _store
 from webapp.commands._profiles import PROFILE, runnable
-from webapp.findings.phrases import number
+from webapp.findings.sentences import number
 from webapp.store.compare import cells
 from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
 from webapp.store.jobs import replays

@@ -10,7 +10,7 @@ from sqlalchemy import orm
 from webapp.commands import _export, _store
 from webapp.exports.redaction import Redactor
 from webapp.parsing.words import counted
-from webapp.store.exports import exporting, session_dump, zipped
+from webapp.store.exports import exporting, session_dump
 from webapp.store.models import Session
 from webapp.store.sessions import sessions
 
@@ -69,7 +69,7 @@ def _pieces(
     db: orm.Session, chosen: list[Session], name: str | None, redactor: Redactor | None, *, as_zip: bool
 ) -> Iterator[bytes]:
     if as_zip:
-        return zipped.stream(db, chosen)
+        return session_dump.stream_zip(db, chosen)
     if name is not None:
         return exporting.session(db, name, chosen[0], redactor=redactor)
     return session_dump.stream(db, chosen[0])

@@ -21,7 +21,7 @@ from webapp.exports.redaction import redactor
 from webapp.exports.text_patterns import BadPattern
 from webapp.parsing.words import counted
 from webapp.scan import files, reports
-from webapp.scan.document import SEVERITIES, Scan, document
+from webapp.scan.reports import SEVERITIES, Scan, document
 from webapp.scan.scanning import ScannedFile, scan_file
 
 _UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}

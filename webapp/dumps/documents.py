@@ -16,7 +16,7 @@ from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import Source
 from webapp.dumps.stream import DocumentMember, Item, ListStart, Part, walk
 from webapp.dumps.values import id_text
-from webapp.text_hash import text_hash
+from webapp.jsontext import text_hash
 
 Entry = tuple[str, dict[str, Any]]
 """An entry with its place in the dump ("entries[3]", "line 4")."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from webapp.capture import pyproject
+from webapp.capture import specs
 from webapp.dumps.messages.declarations import declared_in
 
 
@@ -44,7 +44,7 @@ def configured() -> Mapping[str, dict[str, Any]]:
 
     Raises `BadSpec`.
     """
-    return _read_all(tuple(pyproject.tools().items()))
+    return _read_all(tuple(specs.tools().items()))
 
 
 @lru_cache(maxsize=16)
@@ -52,7 +52,7 @@ def _read_all(files: tuple[tuple[str, Path], ...]) -> Mapping[str, dict[str, Any
     try:
         return {service: read_tools(path) for service, path in files}
     except (OSError, BadTools) as reason:
-        raise pyproject.BadSpec(f"[tool.fencepost.tools]: {reason}") from None
+        raise specs.BadSpec(f"[tool.fencepost.tools]: {reason}") from None
 
 
 def _declared(value: Any) -> dict[str, Any] | None:

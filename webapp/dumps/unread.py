@@ -15,7 +15,7 @@ from webapp.dumps.messages.calls import ARGUMENTS, as_json
 from webapp.dumps.messages.printed import from_repr, is_printed
 from webapp.dumps.messages.turn_values import PlacedTurn
 from webapp.dumps.records import MODEL_KINDS, Problem
-from webapp.text_hash import text_hash
+from webapp.jsontext import text_hash
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _UNSPACED = re.compile(

@@ -2,8 +2,7 @@
 
 import webapp.findings.rules  # noqa: F401 - first, since importing this folder later would hide the function `rules`
 from webapp.findings.own import BadFindings
-from webapp.findings.rule import Observer, Rule, RuleContext, RuleFinding
-from webapp.findings.runner import RuleRunner, helps, rules
+from webapp.findings.rule import Observer, Rule, RuleContext, RuleFinding, RuleRunner, helps, rules
 from webapp.findings.sentences import about_rule, reason, sentence
 from webapp.findings.turn_view import TurnView
 

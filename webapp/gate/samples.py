@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp import jsontext
-from webapp.exports.labelled import expected_values
-from webapp.exports.splits import SPLITS, split_of, split_of_text
+from webapp.exports.labelled import SPLITS, expected_values, split_of, split_of_text
 
 
 class BadLines(ValueError):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from webapp import parsing
-from webapp.gate import failure_text, profiles
+from webapp.gate import profiles, reports
 from webapp.gate.judging import judge, roots_of
 from webapp.gate.samples import BadLines, Sample, read
 from webapp.parsing import Profile
@@ -40,7 +40,7 @@ def answer(profile: Profile, sample: Sample) -> dict[str, str]:
     if sample.meant is None:
         return {"outcome": "unknown", "text": "no final label says what was meant"}
     judged = judge(trace, sample.meant, roots_of(profile))
-    text = "" if judged.outcome in GOOD else failure_text.drawn(sample.text, trace, sample.meant, judged)
+    text = "" if judged.outcome in GOOD else reports.drawn(sample.text, trace, sample.meant, judged)
     return {"outcome": judged.outcome, "text": text}
 
 

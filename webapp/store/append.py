@@ -18,7 +18,7 @@ from webapp.store.db import database, ids
 from webapp.store.db.dialect import change
 from webapp.store.models import Session
 from webapp.store.write import growth, list_rows, rows, stored_turns
-from webapp.store.write.session_input import SessionInput, columns
+from webapp.store.write.session_state import SessionInput, columns
 from webapp.store.write.tally import Tally
 from webapp.store.write.turn_rows import OnProblem, TurnBatch, TurnRows
 

@@ -19,9 +19,8 @@ from webapp.store import search
 from webapp.store.db import database
 from webapp.store.db.dialect import change
 from webapp.store.models import MODEL_KINDS, TURNS_A_SESSION, Base, Finding, Parse, Session, TurnContract
-from webapp.store.write import finding_rows, list_rows, row_values, rows
-from webapp.store.write.home import UNKNOWN
-from webapp.store.write.parser import OURS, SessionParser, is_known
+from webapp.store.write import list_rows, row_values, rows, stored_turns
+from webapp.store.write.parser import OURS, UNKNOWN, SessionParser, is_known
 from webapp.store.write.session_state import SessionState
 from webapp.store.write.stored_turns import Declared, TurnOrder, other_traces, pages, stored_traces
 
@@ -197,7 +196,7 @@ def _write(connection: sa.Connection, states: list[SessionState], *, are_new: bo
     if not are_new:
         _forget(connection, ids[0], ids[-1])
     connection.execute(_update, [{"session": state.session_id, **state.columns()} for state in states])
-    findings = [finding_rows.row(one.session_id, finding) for one in states for finding in one.findings]
+    findings = [stored_turns.finding_row(one.session_id, finding) for one in states for finding in one.findings]
     contracts = [row._asdict() for one in states for row in one.contracts]
     made: tuple[tuple[type[Base], list[Any]], ...] = ((Finding, findings), (TurnContract, contracts))
     for model, values in made:

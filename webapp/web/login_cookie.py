@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 from webapp.config import Settings
-from webapp.store.db import database_secrets
+from webapp.store.db import database
 
 LIFE = 24 * 3600
 """seconds until a browser has to sign in again"""
@@ -88,7 +88,7 @@ def secret_key(settings: Settings, engine: sa.Engine) -> bytes:
     if settings.secret_key is not None:
         return settings.secret_key.encode("utf-8", "surrogateescape")
     if engine.dialect.name == "postgresql":
-        return database_secrets.kept(engine, "secret_key", secrets.token_bytes(KEY_BYTES))
+        return database.shared_secret(engine, "secret_key", secrets.token_bytes(KEY_BYTES))
     return key_in(settings.data / "secret_key")
 
 

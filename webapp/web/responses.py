@@ -12,7 +12,7 @@ from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.statistics import group_by, model_card, zombies
+from webapp.store.statistics import group_by
 from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import AFTER, FILTERS, LIMIT, json, limit_of_request, operation
 from webapp.web.api.sessions import RESPONSE_PAGE
@@ -46,9 +46,9 @@ def grouped(filters: Filters, by: str) -> Response:
         found, why = [], str(refused)
     around = list_filters.panel_context(session_store.page(db.session, filters, limit=1), filters)
     view = session_store.view(db.session, filters)
-    cards, more_cards = model_card.card(db.session, view)
+    cards, more_cards = group_by.card(db.session, view)
     around |= {"found": found, "why": why, "by": by, "cards": cards, "more_cards": more_cards}
-    around |= {"zombies": zombies.zombies(db.session, view)}
+    around |= {"zombies": group_by.zombies(db.session, view)}
     return page("responses/index.html", "responses/_groups.html", **around, views=view_store.views(db.session))
 
 

@@ -22,7 +22,7 @@ from webapp.store.db.upgrading import WrongRevisions
 from webapp.store.labels.queues import queue
 from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.models import Base
-from webapp.store.models.search import SEARCH_TABLES
+from webapp.store.models.parses import SEARCH_TABLES
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.store.db import heads, packing
+from webapp.store.db import types
 from webapp.store.db.types import PackedText
 
 PROSE = "Thé agent reads a file and then runs code. " * 40
@@ -28,7 +28,7 @@ def connection(blank: sa.Engine) -> Any:
 def test_a_text_comes_back_with_its_beginning_and_its_length(connection: sa.Connection, text: str | None) -> None:
     connection.execute(table.insert(), {"text": text})
     whole, head, length = connection.execute(
-        sa.select(table.c.text, heads.head(table.c.text, 50), heads.Length(table.c.text))
+        sa.select(table.c.text, types.head(table.c.text, 50), types.Length(table.c.text))
     ).one()
     expected = None if text is None else text.encode("utf-8", "surrogatepass")
     assert whole == text
@@ -39,7 +39,7 @@ def test_a_text_comes_back_with_its_beginning_and_its_length(connection: sa.Conn
 def test_prose_is_packed_and_a_long_text_stays_plain(connection: sa.Connection) -> None:
     connection.execute(table.insert(), [{"text": PROSE}, {"text": PROSE * 50}])
     packed, plain = connection.scalars(sa.select(data).order_by(table.c.id))
-    assert bytes(packed[:1]) == packing.TEXT and len(packed) < len(PROSE) / 2
+    assert bytes(packed[:1]) == types.TEXT and len(packed) < len(PROSE) / 2
     assert bytes(plain) == (PROSE * 50).encode()
 
 
@@ -51,5 +51,5 @@ def test_a_text_from_before_is_read(connection: sa.Connection) -> None:
 @given(st.binary(max_size=2000))
 def test_no_utf8_is_taken_for_packed(noise: bytes) -> None:
     text = noise.decode("utf-8", "replace").encode() * 3
-    assert packing.unpack_text(text) == text
-    assert packing.unpack_text(packing.pack_text(text)) == text
+    assert types.unpack_text(text) == text
+    assert types.unpack_text(types.pack_text(text)) == text

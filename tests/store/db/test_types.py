@@ -14,8 +14,8 @@ from sqlalchemy.dialects import sqlite
 
 from webapp import jsontext
 from webapp.dumps.records import Turn
-from webapp.store.db import packing
-from webapp.store.db.short_text import short
+from webapp.store.db import types
+from webapp.store.db.ids import short
 from webapp.store.db.types import ExactJson, ExactText, PackedJson, ShortText, UtcDateTime
 from webapp.store.write import row_values
 
@@ -99,7 +99,7 @@ def test_packed_json_is_smaller_and_plain_text_from_before_is_still_read() -> No
     plain = ExactJson().process_bind_param(value, DIALECT)
     kept = PackedJson().process_bind_param(value, DIALECT)
     assert plain is not None and kept is not None
-    assert kept[:1] == packing.PACKED and len(kept) < len(plain)
+    assert kept[:1] == types.PACKED and len(kept) < len(plain)
     assert PackedJson().process_result_value(plain, DIALECT) == value
 
 
@@ -110,5 +110,5 @@ def test_an_entry_is_kept_without_its_text_and_hashed_with_it(word: str, beside:
         for path in (("text",), ("a", 1, "text")):
             turn = Turn(0, "response", raw, source=source, raw_at=path)
             row = row_values.turn_row(turn, row_values.encoded(raw), first=True)
-            assert jsontext.loads(packing.unpack(row["source"])) == source
+            assert jsontext.loads(types.unpack(row["source"])) == source
             assert row["entry_sha256"] == row_values.entry_digest(turn)

@@ -13,8 +13,7 @@ from sqlalchemy import orm
 from tests.store.made import Bring
 from webapp.parsing import failure_group
 from webapp.store.failures import events, group_detail, group_facts, groups, neighbours, overlay
-from webapp.store.failures.group_line import GroupLine
-from webapp.store.failures.rates import rate, wilson
+from webapp.store.failures.group_line import GroupLine, rate, wilson
 from webapp.store.models import Session, Turn
 from webapp.store.sessions.filters import Filters
 

@@ -23,7 +23,7 @@ from webapp.store.labels import labels
 from webapp.store.models import Parse, Session, Turn
 from webapp.store.sessions import deletion
 from webapp.store.sessions.filters import Filters
-from webapp.store.write.home import Home
+from webapp.store.write.parser import Home
 
 RESPONSES = int(os.environ.get("FENCEPOST_TEST_RESPONSES", "1800"))
 """how many are made: 10,000 take two minutes"""

@@ -21,7 +21,7 @@ from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.models import Base, Finding, LabelQueueItem, Parse, ParseRepair, Session, Turn
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
-from webapp.store.write.home import Home
+from webapp.store.write.parser import Home
 
 TEXTS = (
     '{"a": 1}',

@@ -12,7 +12,7 @@ from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
 from webapp import parsing
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, Turn
-from webapp.store.ingest import kept_dumps, progress
+from webapp.store.ingest import kept_dumps, result
 from webapp.store.ingest.start import ingest
 from webapp.store.models import Dump, DumpSession, Parse, ParseRepair, Session
 from webapp.store.models import Turn as StoredTurn
@@ -201,9 +201,9 @@ def test_the_file_is_kept_byte_for_byte(bring: Bring, settings: Settings) -> Non
 
 
 def test_progress_is_told_as_turns_come(bring: Bring, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+    monkeypatch.setattr(result, "EVERY", 0.0)
     heard: list[int] = []
-    bring(windlass("s1", [entry("x")] * 450), watch=progress.Progress(lambda watch: heard.append(watch.turns)))
+    bring(windlass("s1", [entry("x")] * 450), watch=result.Progress(lambda watch: heard.append(watch.turns)))
     assert {0, 200, 400} <= set(heard) and heard == sorted(heard)
 
 

@@ -36,9 +36,9 @@ from tests.store.jobs.workers import disconnected
 from tests.store.made import CALL, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store import tasks
-from webapp.store.exports import zipped
+from webapp.store.exports import session_dump
 from webapp.store.files import StoreUnreachable
-from webapp.store.jobs import export_jobs, export_writing, imports, worker
+from webapp.store.jobs import export_jobs, imports, worker
 from webapp.store.models import Session
 from webapp.store.sessions import deletion, selection
 from webapp.store.sessions.filters import Filters
@@ -63,7 +63,7 @@ def hostile(bring: Bring) -> None:
 def direct(db: orm.Session, sessions: list[Session], job: tasks.TaskLine) -> bytes:
     """What the direct download would have been at the moment of the export."""
     assert job.result is not None
-    return b"".join(zipped.stream(db, sessions, datetime.fromisoformat(job.result["written_at"])))
+    return b"".join(session_dump.stream_zip(db, sessions, datetime.fromisoformat(job.result["written_at"])))
 
 
 @PATIENT
@@ -99,7 +99,7 @@ def test_no_filter_is_all_sessions_beyond_the_thousand_of_a_download(
 ) -> None:
     monkeypatch.setattr(selection, "MOST", 3)
     monkeypatch.setattr("webapp.store.sessions.sessions._FOUND_AT_ONCE", 2)
-    monkeypatch.setattr(export_writing, "_AT_ONCE", 2)
+    monkeypatch.setattr(export_jobs, "_AT_ONCE", 2)
     for filters in (Filters(), Filters(q="run_code")):
         assert len(names(content(settings, exported(engine, settings, of_filters(filters))))) == len(HOSTILE)
 
@@ -112,7 +112,7 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Between:
     """Has a function called between two sessions, with how many were written."""
 
     def call(act: Callable[[int], None]) -> None:
-        real = export_writing._sessions
+        real = export_jobs._sessions
 
         def spied(db: Any, chosen: Any, progress: Any, meanwhile: Any, give_way: Callable[[], None]) -> Any:
             def acting() -> None:
@@ -121,7 +121,7 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Between:
 
             return real(db, chosen, progress, meanwhile, acting)
 
-        monkeypatch.setattr(export_writing, "_sessions", spied)
+        monkeypatch.setattr(export_jobs, "_sessions", spied)
 
     return call
 
@@ -164,7 +164,7 @@ def test_a_session_deleted_before_the_worker_began_is_named_too(
 def test_progress_counts_sessions_and_bytes(
     engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    monkeypatch.setattr("webapp.store.ingest.result.EVERY", 0.0)
     told: list[tuple[int, int | None, int]] = []
     note = tasks.note
 
@@ -182,7 +182,7 @@ def test_progress_counts_sessions_and_bytes(
 def test_a_cancelled_export_leaves_nothing(
     engine: sa.Engine, settings: Settings, hostile: None, between: Between, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    monkeypatch.setattr("webapp.store.ingest.result.EVERY", 0.0)
     number = tasks.make(engine, tasks.EXPORT, of_filters(Filters()))
     between(lambda written: export_jobs.cancel(engine, number) if written == 2 else None)
     worker.work(engine, settings)
@@ -194,7 +194,7 @@ def test_a_cancelled_export_leaves_nothing(
 def test_a_worker_that_is_to_end_leaves_the_export_to_the_next(
     engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    monkeypatch.setattr("webapp.store.ingest.result.EVERY", 0.0)
     number = tasks.make(engine, tasks.EXPORT, of_filters(Filters()))
     asked: Iterator[bool] = iter([False] * 8)
     worker.work(engine, settings, lambda: next(asked, True))
@@ -230,7 +230,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(export_writing.Progress, "advance", full)
+    monkeypatch.setattr(export_jobs.Progress, "advance", full)
     job = exported(engine, settings, of_filters(Filters()))
     assert job.state == "failed" and job.result is not None and job.result["error"]["code"] == "disk_full"
     assert "Make room" in job.result["error"]["message"] and files(settings) == []
@@ -243,7 +243,7 @@ def test_a_store_that_cannot_be_written_is_said(
         def put(self, *_: object) -> None:
             raise StoreUnreachable("FENCEPOST_STORE s3://bucket, exports/x.zip: no route")
 
-    monkeypatch.setattr(export_writing, "file_store", lambda _: Away())
+    monkeypatch.setattr(export_jobs, "file_store", lambda _: Away())
     job = exported(engine, settings, of_filters(Filters()))
     assert job.result is not None and job.result["error"]["code"] == "store_unreachable"
     assert "s3://bucket" in job.result["error"]["message"] and files(settings) == []
@@ -252,7 +252,7 @@ def test_a_store_that_cannot_be_written_is_said(
 def test_a_bug_ends_the_export_in_words_and_not_the_worker(
     engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_writing, "_chosen", lambda *_: 1 / 0)
+    monkeypatch.setattr(export_jobs, "_chosen", lambda *_: 1 / 0)
     job = exported(engine, settings, of_filters(Filters()))
     assert (job.state, job.result and job.result["error"]["code"]) == ("failed", "internal_error")
 
@@ -263,7 +263,7 @@ from pathlib import Path
 from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.exports import zipped
-from webapp.store.files.local import LocalFiles
+from webapp.store.files.base import LocalFiles
 from webapp.store.jobs import export_writing, worker
 
 data, url, where = sys.argv[1:]

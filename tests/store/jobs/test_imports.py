@@ -27,7 +27,7 @@ from webapp.config import Settings
 from webapp.store import tasks
 from webapp.store.db import locks
 from webapp.store.ingest import dump_files, kept_dumps
-from webapp.store.ingest.progress import Progress, Stopped
+from webapp.store.ingest.result import Progress, Stopped
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import imports, worker
 from webapp.store.models import Dump, Session, Task, Turn
@@ -178,7 +178,7 @@ def test_how_far_it_is_is_told_and_it_can_be_stopped(
             yield now
 
     note = imports._noted
-    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    monkeypatch.setattr("webapp.store.ingest.result.EVERY", 0.0)
     monkeypatch.setattr(imports, "_noted", noting)
     monkeypatch.setattr(tasks, "is_running", spied)
     worker.work(engine, settings)
@@ -203,7 +203,7 @@ def test_a_long_session_can_be_stopped_within(
     engine: sa.Engine, settings: Settings, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was read of it by then is a session, and the dump says so; read again, it is whole."""
-    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    monkeypatch.setattr("webapp.store.ingest.result.EVERY", 0.0)
     monkeypatch.setattr("webapp.store.ingest.dump_ingest.MOST_TEXT", 0)  # every session is long
     monkeypatch.setattr("webapp.store.write.turn_rows.MOST_TURNS", 10)
     pieces: list[int] = []
@@ -377,7 +377,7 @@ def test_the_same_bytes_while_a_job_reads_them(
 def test_a_worker_that_is_to_end_leaves_its_job_to_the_next(
     engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    monkeypatch.setattr("webapp.store.ingest.result.EVERY", 0.0)
     number = make(lines())
     asked: Iterator[bool] = iter([False] * 12)
     worker.work(engine, settings, lambda: next(asked, True))

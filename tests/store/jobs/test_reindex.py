@@ -15,7 +15,7 @@ from webapp.store.jobs.reindex import lacking, reindex
 from webapp.store.labels import labels
 from webapp.store.models import Finding, Session
 from webapp.store.sessions import sessions, turns
-from webapp.store.write import finding_rows
+from webapp.store.write import stored_turns
 
 QUERIES = ("needle", "one two*", "JSONDecodeError", "mangled", "zebra", "s1", "-x CALL*", '"run_code"')
 
@@ -46,7 +46,7 @@ def counted(db: orm.Session) -> list[Any]:
     """Facets in whatever order their names stand, sizes and findings."""
     rows = db.execute(sa.select(Session.id, Session.facets, Session.raw_bytes).order_by(Session.id)).all()
     found = [
-        (row.id, row.facets, row.raw_bytes, [one.rule for one in finding_rows.findings_of(db, row.id)]) for row in rows
+        (row.id, row.facets, row.raw_bytes, [one.rule for one in stored_turns.findings_of(db, row.id)]) for row in rows
     ]
     db.rollback()
     return found

@@ -15,7 +15,7 @@ from webapp import jsontext
 from webapp.config import Settings
 from webapp.store import derive
 from webapp.store.db import database
-from webapp.store.live import Arrived, Gate, arrived, daily_dump, growth
+from webapp.store.live import Arrived, Gate, arrived, growth
 from webapp.store.live.group_commit import _Ticket
 from webapp.store.models import TURNS_A_SESSION, Finding, Session, Turn
 
@@ -108,14 +108,14 @@ def test_whose_spans_are_written_again_loses_no_text(
     gate: Gate, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where requests fail together, each is written alone, from the same spans."""
-    count, failures = daily_dump.count, [RuntimeError("once")]
+    count, failures = growth.count_arrivals, [RuntimeError("once")]
 
     def failing(*given: Any) -> None:
         if failures:
             raise failures.pop()
         count(*given)
 
-    monkeypatch.setattr(daily_dump, "count", failing)
+    monkeypatch.setattr(growth, "count_arrivals", failing)
     tickets = [_Ticket(came(numbered(number)), 1) for number in (0, 1)]
     gate._write(tickets)
     assert [ticket.error for ticket in tickets] == [None, None]

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
-from webapp.store.sessions import failure_steps, sessions
+from webapp.store.sessions import debugger_queries, sessions
 from webapp.store.sessions.filters import Filters
 
 MODELS = ("m1", "m2", "m1", "m2")
@@ -23,7 +23,7 @@ def several(bring: Bring) -> None:
 
 def walk(db: orm.Session, filters: Filters, name: str, position: int, forward: bool) -> list[tuple[str, int]]:
     places, session = [], sessions.find(db, name)
-    while place := failure_steps.beside(db, filters, session, position, forward):
+    while place := debugger_queries.failed_beside(db, filters, session, position, forward):
         session, position = place.session, place.position
         places.append((session.external_id, position))
     return places

@@ -16,7 +16,7 @@ from webapp.store.labels import labels
 from webapp.store.models import FacetValue, Session, SessionFacet
 from webapp.store.sessions import deletion, facets, sessions, turns
 from webapp.store.sessions.filters import SORTS, Filters
-from webapp.store.write.home import Home
+from webapp.store.write.parser import Home
 
 SOME = (
     Filters(),

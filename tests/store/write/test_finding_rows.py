@@ -11,14 +11,14 @@ from webapp.store.exports import session_dump
 from webapp.store.jobs import reindex
 from webapp.store.models import Finding
 from webapp.store.sessions import sessions
-from webapp.store.write import finding_rows
+from webapp.store.write import stored_turns
 
 LOST = [entry("go", "turn_input"), entry(BROKEN), entry("The script ran successfully.")]
 
 
 def kept(db: orm.Session, name: str) -> dict[str, list[int]]:
     db.expire_all()
-    return {finding.rule: finding.turns for finding in finding_rows.findings_of(db, sessions.find(db, name).id)}
+    return {finding.rule: finding.turns for finding in stored_turns.findings_of(db, sessions.find(db, name).id)}
 
 
 def test_findings_are_kept_and_counted(bring: Bring, db: orm.Session) -> None:

@@ -15,7 +15,7 @@ from webapp.store.exports import session_dump
 from webapp.store.models import Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import sessions, turns
-from webapp.store.write import finding_rows
+from webapp.store.write import stored_turns
 
 FIRST = [entry("do it", "turn_input"), entry(CALL, model="m1", timestamp=100.0)]
 MORE = [entry(BROKEN, model="m2", timestamp=200.0), entry(BROKEN, "turn_output", model="m2")]
@@ -30,7 +30,7 @@ def facts(session: Session) -> dict[str, object]:
 
 def findings(db: orm.Session, name: str) -> list[dict[str, Any]]:
     """What the rules found in a session."""
-    return [finding_rows.as_dict(finding) for finding in finding_rows.findings_of(db, sessions.find(db, name).id)]
+    return [stored_turns.finding_dict(finding) for finding in stored_turns.findings_of(db, sessions.find(db, name).id)]
 
 
 def test_more_entries_grow_the_session_in_place(bring: Bring, db: orm.Session) -> None:

@@ -30,7 +30,7 @@ from webapp.dumps.messages.turns import (
 from webapp.dumps.records import Kind, changed
 from webapp.dumps.sessions import document_session, grouped
 from webapp.dumps.values import as_object, first_text, id_text, moment, text
-from webapp.text_hash import text_hash
+from webapp.jsontext import text_hash
 
 _LINE_KEYS = (
     *({"sessionId", "uuid"}, {"parentUuid"}, {"isSidechain"}),

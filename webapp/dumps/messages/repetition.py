@@ -11,7 +11,7 @@ from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.requests import RequestMessage, request_messages
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_filled
 from webapp.dumps.records import Turn, changed
-from webapp.text_hash import text_hash
+from webapp.jsontext import text_hash
 
 _LONG = 20
 """Characters, without white space, from which a text that holds another is a repetition of it."""

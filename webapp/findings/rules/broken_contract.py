@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webapp.findings.phrases import code, number
 from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.sentences import code, number
 from webapp.findings.turn_view import TurnView
 
 _CUT = ("length", "context")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from webapp.findings.phrases import code, number
 from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.sentences import code, number
 from webapp.findings.turn_view import TurnView
 
 LEAST = 2

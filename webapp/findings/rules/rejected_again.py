@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from webapp.findings.phrases import code, number
 from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.sentences import code, number
 from webapp.findings.tool_errors import is_rejection, skeleton
 from webapp.findings.turn_view import TurnView
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webapp.findings.phrases import code, number
 from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.sentences import code, number
 from webapp.findings.turn_view import TurnView
-from webapp.text_hash import text_hash
+from webapp.jsontext import text_hash
 
 _SHORTEST = 1000
 """code points; a shorter text is not looked at, and so much of it must be repetition"""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from webapp.findings.phrases import code, defects, number
 from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.sentences import code, defects, number
 from webapp.findings.turn_view import TurnView
 
 _ENOUGH = 2

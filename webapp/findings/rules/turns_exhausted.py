@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from webapp.findings.phrases import names, number
 from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.sentences import names, number
 from webapp.findings.turn_view import TurnView
 
 _LOOKED_AT = 600

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from webapp.findings.phrases import number
 from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.sentences import number
 from webapp.findings.tool_errors import is_validation_error
 from webapp.findings.turn_view import TurnView
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from webapp.findings.phrases import code, names
 from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.sentences import code, names
 from webapp.findings.turn_view import TurnView
 
 _MOST_SPEAKERS = 64

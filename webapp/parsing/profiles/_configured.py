@@ -9,8 +9,7 @@ from functools import cache, cached_property, lru_cache
 from webapp.capture import specs
 from webapp.capture.command import CommandProcess
 from webapp.capture.process import NotStarted, ParserProcess
-from webapp.capture.pyproject import BadSpec
-from webapp.capture.specs import ParserSpec
+from webapp.capture.specs import BadSpec, ParserSpec
 from webapp.parsing.engine import Profile, Tracer
 from webapp.parsing.outcomes import record_outcome
 from webapp.parsing.profile_groups import OWN

@@ -19,7 +19,7 @@ from webapp.store.scores import profile_results
 from webapp.store.sessions import responses
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import Filters
-from webapp.store.sessions.view import View
+from webapp.store.sessions.where import View
 from webapp.store.statistics.clusters import SignTest, sign_test
 from webapp.store.write.parser import OURS
 

@@ -17,10 +17,11 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 
 from webapp import paths
-from webapp.store.db import write_queue
+from webapp.store.db import dialect, write_queue
 
 if TYPE_CHECKING:
     from alembic.config import Config
+
 
 HEAD = max(file.name.partition("_")[0] for file in paths.resource("migrations").glob("*_*.py"))
 """The newest revision, by the names of the files: a start at head need not load Alembic."""
@@ -205,3 +206,13 @@ def _set_pragma(cursor: Any, pragma: str) -> None:
             time.sleep(0.01)
         else:
             return
+
+
+_table = sa.table("database_secret", sa.column("name", sa.String), sa.column("value", sa.LargeBinary))
+
+
+def shared_secret(engine: sa.Engine, name: str, fresh: bytes) -> bytes:
+    """The value of that name; `fresh` where there is none yet, which is kept: of two at once both get the same."""
+    with writing(engine) as connection:
+        connection.execute(dialect.insert_new(engine.dialect.name, _table, {"name": name, "value": fresh}, ("name",)))
+        return bytes(connection.scalars(sa.select(_table.c.value).where(_table.c.name == name)).one())

@@ -1,4 +1,4 @@
-"""Numbers of turns and names of sessions: the short key that URLs use, external ids cut to what an index holds."""
+"""Numbers of turns, the short key of sessions that URLs use, and texts cut to what a column takes."""
 
 from __future__ import annotations
 
@@ -34,3 +34,12 @@ def lock_number(external_id: str) -> int:
     """A signed 64-bit number for PostgreSQL's advisory locks."""
     data = external_id.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(data).digest()[:8], "big", signed=True)
+
+
+def short(value: str, length: int) -> str:
+    """`value` as `ShortText(length)` keeps it."""
+    if len(value) > length:
+        value = value[: length - 1] + "…"
+    if value.isascii() and "\0" not in value:
+        return value
+    return "".join("\ufffd" if letter == "\0" or "\ud800" <= letter <= "\udfff" else letter for letter in value)

@@ -28,13 +28,13 @@ from webapp.exports.session import ExportedTurn, FindingView, SessionView, redac
 from webapp.parsing import stored_trace, words
 from webapp.store.exports import session_causes
 from webapp.store.labels import history, settling
-from webapp.store.labels.queues import looking
+from webapp.store.labels.queues import queue_progress
 from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.models import Finding, Label, Parse, Session, Turn, TurnContract
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import turns
 from webapp.store.sessions.filters import Filters
-from webapp.store.write import finding_rows
+from webapp.store.write import stored_turns
 from webapp.store.write.parser import OURS
 
 _AT_ONCE = 100
@@ -122,7 +122,7 @@ def session(
 
 def view_of(db: orm.Session, stored_session: Session) -> SessionView:
     """The session as the session formats get it; its turns are read a hundred at a time."""
-    noticed = finding_rows.findings_of(db, stored_session.id)
+    noticed = stored_turns.findings_of(db, stored_session.id)
     figures = (stored_session.response_count, stored_session.failed_count, stored_session.rescued_count)
     names = ("revision", "turn_count", "response_count", "failed_count", "rescued_count", "strip")
     return SessionView(
@@ -147,7 +147,7 @@ def of_filters(db: orm.Session, filters: Filters) -> set[int]:
 
 def of_queue(db: orm.Session, spec: Spec) -> list[int]:
     """The turns of a queue that have a label; ends the transaction."""
-    labelled = sa.select(Label.turn_id).distinct().where(Label.turn_id.in_(looking.turn_ids(db, spec)))
+    labelled = sa.select(Label.turn_id).distinct().where(Label.turn_id.in_(queue_progress.turn_ids(db, spec)))
     turn_ids = list(db.scalars(labelled))
     db.rollback()
     return turn_ids

@@ -17,8 +17,7 @@ from webapp.store.labels import settling
 from webapp.store.labels.queues import group_queues
 from webapp.store.models import Label, Parse
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.write.home import UNKNOWN
-from webapp.store.write.parser import OURS
+from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.store.write.tally import READABLE
 
 MOST = group_queues.MOST_QUEUED

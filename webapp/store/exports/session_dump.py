@@ -1,8 +1,10 @@
-"""Session dumps out of the store: streamed, or written to a file in the data folder."""
+"""Session dumps out of the store: streamed, written to a file in the data folder, or several as one zip."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+import zipfile
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,10 +15,10 @@ from sqlalchemy import orm
 from webapp import __version__
 from webapp.config import Settings
 from webapp.exports.session_dump import document, whole_entry
-from webapp.store.exports.filenames import path_in
+from webapp.store.exports.filenames import path_in, safe_name
 from webapp.store.files import draft, file_store
 from webapp.store.models import Session, Turn
-from webapp.store.write import finding_rows
+from webapp.store.write import stored_turns
 from webapp.store.write.row_values import bare_entry
 
 _FOLDER = "logs/session_dumps"
@@ -49,7 +51,7 @@ def fencepost_block(session: Session) -> dict[str, Any]:
 
 def stream(db: orm.Session, session: Session, now: datetime | None = None) -> Iterator[bytes]:
     """The session as one JSON document, made `now`, in pieces; entries that came in are in it unchanged."""
-    noticed = [finding_rows.as_dict(finding) for finding in finding_rows.findings_of(db, session.id)]
+    noticed = [stored_turns.finding_dict(finding) for finding in stored_turns.findings_of(db, session.id)]
     block = fencepost_block(session) | {"findings": noticed}
     return document(session.external_id, now or datetime.now(UTC), session.entry_count, _entries(db, session), block)
 
@@ -84,3 +86,53 @@ def _entries(db: orm.Session, session: Session) -> Iterator[Any]:
                 yield bare_entry(row.kind, row.role, row.raw)
             else:
                 yield whole_entry(row.source, row.raw, row.raw_at)
+
+
+_LONGEST = 180
+"""characters of a name, so that a number and `.json` still fit where file systems take 255 bytes"""
+
+
+class _Pipe(io.RawIOBase):
+    """What the zip is written to; it cannot seek, so each entry's sizes stand behind it."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+
+    def write(self, data: object) -> int:
+        piece = bytes(data)  # type: ignore[call-overload]
+        self.pieces.append(piece)
+        return len(piece)
+
+    def take(self) -> bytes:
+        data = b"".join(self.pieces)
+        self.pieces.clear()
+        return data
+
+
+def stream_zip(
+    db: orm.Session, sessions: Iterable[Session], now: datetime | None = None
+) -> Generator[bytes, None, None]:
+    """The zip in pieces, one file a session, in the order given; `now` is the moment that all of it names."""
+    pipe, used = _Pipe(), set[str]()
+    now = now or datetime.now(UTC)
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
+        for session in sessions:
+            info = zipfile.ZipInfo(f"{unique_name(session.external_id, used)}.json", now.timetuple()[:6])
+            info.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(info, "w", force_zip64=True) as entry:
+                for piece in stream(db, session, now):
+                    entry.write(piece)
+                    if pipe.pieces:
+                        yield pipe.take()
+    yield pipe.take()
+
+
+def unique_name(external_id: str, used: set[str]) -> str:
+    """A safe file name that none in `used` equals, case aside (Windows, macOS); it is added to them."""
+    name = safe_name(external_id)[:_LONGEST]
+    unique, number = name, 1
+    while unique.lower() in used:
+        number += 1
+        unique = f"{name}~{number}"
+    used.add(unique.lower())
+    return unique

@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from webapp.store.failures.group_detail import GroupDetail
-from webapp.store.failures.group_line import Example, GroupLine, Groups
+from webapp.store.failures.group_line import Example, GroupLine, Groups, Rate
 from webapp.store.failures.neighbours import SameFailure
-from webapp.store.failures.rates import Rate
 from webapp.store.failures.scope import Coverage
 from webapp.store.models import FailureEvent, FailureOverlay
 

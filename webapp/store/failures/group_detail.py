@@ -15,9 +15,8 @@ from webapp import parsing
 from webapp.parsing import failure_group
 from webapp.store.db.types import moment
 from webapp.store.failures import events, groups, overlay
-from webapp.store.failures.group_line import Example, GroupLine
+from webapp.store.failures.group_line import Example, GroupLine, Rate, rate
 from webapp.store.failures.groups import MOST_VALUES
-from webapp.store.failures.rates import Rate, rate
 from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope
 from webapp.store.models import (
     TURNS_A_SESSION,

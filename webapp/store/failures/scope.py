@@ -15,9 +15,8 @@ from webapp.store.failures import overlay
 from webapp.store.models import FailedResponse, FailureOverlay, Label, Parse, Session, Turn, is_response
 from webapp.store.sessions import example_sessions, facets, sessions
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.sessions.view import View
-from webapp.store.write.home import UNKNOWN
-from webapp.store.write.parser import OURS
+from webapp.store.sessions.where import View
+from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.store.write.tally import VERDICTS
 
 OF_RESPONSE = ("since", "until", "model", "agent", "phase", "tool", "label")

@@ -6,8 +6,7 @@ What enters is a finished local file; what leaves is a stream. Nothing is ever s
 from __future__ import annotations
 
 from webapp.config import Settings
-from webapp.store.files.base import FileStore, StoreUnreachable, draft
-from webapp.store.files.local import LocalFiles
+from webapp.store.files.base import FileStore, LocalFiles, StoreUnreachable, draft
 from webapp.store.files.remote import remote_files
 
 __all__ = ["FileStore", "StoreUnreachable", "draft", "file_store"]

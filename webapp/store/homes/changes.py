@@ -20,7 +20,7 @@ from webapp.store.db import dialect
 from webapp.store.db.database import writing, writing_long
 from webapp.store.models import HomeChangeSession, Parse, ParseRepair, Session, Task, turns_of
 from webapp.store.tasks import HOMES, TaskLine
-from webapp.store.write.home import DECLINED, UNKNOWN, Home
+from webapp.store.write.parser import DECLINED, UNKNOWN, Home
 
 MOST_SHOWN = 50
 CANCELLED = "Cancelled. Sessions that were changed by then stay so; undo the change to give them back what they had."

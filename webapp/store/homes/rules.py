@@ -11,10 +11,9 @@ import sqlalchemy as sa
 from webapp.dumps.reading import known_formats
 from webapp.dumps.records import Problem, SessionStart
 from webapp.store.db import database, dialect
-from webapp.store.db.short_text import short
+from webapp.store.db.ids import short
 from webapp.store.models import HomeRule
-from webapp.store.write.home import NOT_KNOWN, UNKNOWN, Home
-from webapp.store.write.parser import is_known
+from webapp.store.write.parser import NOT_KNOWN, UNKNOWN, Home, is_known
 
 KINDS = ("service", "format")
 LONGEST = 255

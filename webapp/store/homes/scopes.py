@@ -14,7 +14,7 @@ from webapp.store.models import Session
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.filters import Filters, of_parameters
-from webapp.store.write.home import UNKNOWN
+from webapp.store.write.parser import UNKNOWN
 
 
 class BadScope(ValueError):

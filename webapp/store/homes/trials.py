@@ -28,7 +28,7 @@ from webapp.store.models import (
     is_response,
 )
 from webapp.store.sessions.example_sessions import listed
-from webapp.store.write.home import UNKNOWN
+from webapp.store.write.parser import UNKNOWN
 
 _AT_ONCE = 100
 RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)

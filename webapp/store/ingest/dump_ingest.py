@@ -20,12 +20,11 @@ from webapp.store.append import SessionOutcome
 from webapp.store.db import database, disk_full
 from webapp.store.homes import rules
 from webapp.store.ingest import dump_links, kept_dumps
-from webapp.store.ingest.progress import Progress, Stopped
-from webapp.store.ingest.result import IngestCounts, IngestResult, Outcomes, describe, problem_dict
+from webapp.store.ingest.result import IngestCounts, IngestResult, Outcomes, Progress, Stopped, describe, problem_dict
 from webapp.store.ingest.turn_spool import Spill, sessions
 from webapp.store.models import Dump, Session
 from webapp.store.sessions.dumps import DumpLine, line
-from webapp.store.write.session_input import SessionInput
+from webapp.store.write.session_state import SessionInput
 
 OWN_FORMAT = "fencepost"
 MOST_TEXT = 96 * 1024

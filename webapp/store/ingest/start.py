@@ -22,16 +22,14 @@ from webapp.store.db import database, disk_full, locks
 from webapp.store.homes import changes
 from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.ingest.dump_ingest import DumpIngest
-from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.result import MOST_PROBLEMS as MOST_PROBLEMS
 from webapp.store.ingest.result import IngestResult as IngestResult
+from webapp.store.ingest.result import Progress, problem_of
 from webapp.store.ingest.result import describe as describe
-from webapp.store.ingest.result import problem_of
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions import deletion
 from webapp.store.sessions.dumps import DumpLine, find, line, named_sessions
-from webapp.store.write.home import UNKNOWN
-from webapp.store.write.parser import is_known
+from webapp.store.write.parser import UNKNOWN, is_known
 
 
 def ingest(

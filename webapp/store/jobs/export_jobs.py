@@ -1,25 +1,32 @@
-"""Exports behind a request: asked for, listed, opened, and removed when their time is over.
-
-The `about` of an export is `{"keys": [...]}`, those sessions, or `{"filters": {...}}`, those that the list shows under
-them when the worker begins. Its `progress` has `phase`, `read` (bytes that are written), `sessions` that are in it and
-`chosen`, how many there are to be. Its `result` has `sha256`, `bytes`, `sessions`, `written_at`, `expires_at`, and
-for what was `deleted` or `changed` meanwhile `{"count", "sessions": [{"key", "id"}]}`, the first ones; or `error`.
-"""
+"""Exports behind a request: asked for, written into one zip, listed, opened, and removed when their time is over."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import hashlib
+from array import array
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from webapp.config import Settings
 from webapp.store import tasks
+from webapp.store.db import disk_full
 from webapp.store.db.database import writing
-from webapp.store.files import file_store
-from webapp.store.models import Task
-from webapp.store.sessions.filters import Filters
-from webapp.store.tasks import EXPORT, TaskLine
+from webapp.store.exports import session_dump
+from webapp.store.files import StoreUnreachable, draft, file_store
+from webapp.store.ingest import dump_files
+from webapp.store.ingest.result import Progress, Stopped
+from webapp.store.models import Session, Task
+from webapp.store.sessions import sessions
+from webapp.store.sessions.filters import Filters, of_parameters
+from webapp.store.tasks import EXPORT, TaskFailed, TaskLine
 
 FOLDER = "exports"
 REMOVED = "removed"
@@ -108,3 +115,144 @@ def _names(connection: sa.Connection) -> set[str]:
     """The files of all exports that are done."""
     rows = connection.scalars(sa.select(Task.result).where(_done))
     return {name_of(result["sha256"]) for result in rows if result is not None}
+
+
+MOST_NAMED = 100
+"""sessions that a result names of those that were deleted or changed meanwhile; the others are counted"""
+AGAIN = "Nothing of it was kept; export again."
+_AT_ONCE = 500
+_KEY = 16
+"""characters of the longest key"""
+Meanwhile = dict[str, dict[str, Any]]
+"""what happened to chosen sessions before they were written, `deleted` or `changed`: how many, and the first by name"""
+
+
+@dataclass(slots=True)
+class Chosen:
+    """The sessions of an export in order, each with the number of its last change; a million take 32 MB."""
+
+    ids: array[int] = field(default_factory=lambda: array("q"))
+    changed: array[int] = field(default_factory=lambda: array("q"))
+    keys: bytearray = field(default_factory=bytearray)
+
+    def add(self, number: int, key: str, changed: int) -> None:
+        self.ids.append(number)
+        self.changed.append(changed)
+        self.keys += key.encode("ascii").ljust(_KEY)
+
+    def key(self, at: int) -> str:
+        return self.keys[at * _KEY : (at + 1) * _KEY].decode("ascii").rstrip()
+
+
+def write(engine: sa.Engine, settings: Settings, task: TaskLine, between: Callable[[], None]) -> dict[str, Any]:
+    """Write the export and move it to its place; its result. `between` is called between two sessions.
+
+    Raises `TaskFailed`, and `Stopped` where it was cancelled or `between` says so: then nothing is left.
+    """
+    now, meanwhile = datetime.now(UTC), {name: {"count": 0, "sessions": []} for name in ("deleted", "changed")}
+
+    def tell(progress: Progress) -> None:
+        noted = {name: getattr(progress, name) for name in ("phase", "read", "sessions", "chosen")}
+        with writing(engine) as connection:
+            if not tasks.note(connection, task.id, noted):
+                raise Stopped(True)
+
+    progress = Progress(tell)
+    try:
+        with disk_full.in_words(), _draft(settings, task.id) as path:
+            progress.begin("exporting", 0)
+            with orm.Session(engine) as db:
+                chosen = _chosen(db, task.about, meanwhile)
+            progress.chosen = len(chosen.ids)
+            with _reader(engine) as db:
+                chosen_sessions = _sessions(db, chosen, progress, meanwhile, between)
+                sha256 = _write_pieces(path, session_dump.stream_zip(db, chosen_sessions, now), progress)
+            size = path.stat().st_size
+            file_store(settings).put(name_of(sha256), path)
+    except disk_full.DiskFull:
+        raise TaskFailed(disk_full.CODE, f"The disk is full. Make room in the data folder. {AGAIN}") from None
+    except StoreUnreachable as error:
+        raise TaskFailed("store_unreachable", f"{error}. {AGAIN}") from error
+    expires_at = datetime.now(UTC) + timedelta(days=settings.export_days)
+    times = {"written_at": now.isoformat(), "expires_at": expires_at.isoformat()}
+    return {"sha256": sha256, "bytes": size, "sessions": progress.sessions, **times, **meanwhile}
+
+
+def _write_pieces(path: Path, pieces: Generator[bytes, None, None], progress: Progress) -> str:
+    """Write them to the file; their SHA-256."""
+    digest = hashlib.sha256()
+    with path.open("wb") as out, closing(pieces):
+        for piece in pieces:
+            out.write(piece)
+            digest.update(piece)
+            progress.advance(len(piece))
+    progress.tell(progress)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _draft(settings: Settings, number: int) -> Iterator[Path]:
+    """A file that only this attempt writes to; what a killed worker left of the same export is removed."""
+    folder = dump_files.incoming(settings.data)
+    for leftover in folder.glob(f"export-{number}-*"):
+        leftover.unlink(missing_ok=True)
+    with draft(folder, f"export-{number}-") as path:
+        yield path
+
+
+def _chosen(db: orm.Session, selection: dict[str, Any], meanwhile: Meanwhile) -> Chosen:
+    """The sessions of a selection as it is now, in the order in which they are exported."""
+    chosen = Chosen()
+    if "keys" in selection:
+        for key, row in _rows(db, Session.key, selection["keys"]):
+            chosen.add(*row) if row is not None else _note(meanwhile["deleted"], key, None)
+        return chosen
+    filters = of_parameters({name: str(value) for name, value in selection["filters"].items()})
+    for _, row in _rows(db, Session.id, sessions.ids_in_order(db, filters)):
+        if row is not None:
+            chosen.add(*row)
+    return chosen
+
+
+def _note(named: dict[str, Any], key: str, external_id: str | None) -> None:
+    named["count"] += 1
+    if named["count"] <= MOST_NAMED:
+        named["sessions"].append({"key": key, "id": external_id})
+
+
+def _rows(
+    db: orm.Session, column: orm.InstrumentedAttribute[Any], values: Iterable[Any]
+) -> Iterator[tuple[Any, tuple[int, str, int] | None]]:
+    """Each value with number, key and last change of its session; None where that is deleted."""
+    query = sa.select(Session.id, Session.key, Session.changed, column).where(Session.deleted_at.is_(None))
+    iterator = iter(values)
+    while batch := list(islice(iterator, _AT_ONCE)):
+        rows = {row[3]: (row[0], row[1], row[2]) for row in db.execute(query.where(column.in_(batch)))}
+        db.rollback()
+        yield from ((value, rows.get(value)) for value in batch)
+
+
+def _reader(engine: sa.Engine) -> orm.Session:
+    """A session of the database in which each transaction sees one state of it."""
+    is_server = engine.dialect.name == "postgresql"
+    return orm.Session(engine.execution_options(isolation_level="REPEATABLE READ") if is_server else engine)
+
+
+def _sessions(
+    db: orm.Session, chosen: Chosen, progress: Progress, meanwhile: Meanwhile, between: Callable[[], None]
+) -> Iterator[Session]:
+    """The chosen sessions that are still there, each in a transaction that ends when the next one is asked for."""
+    for at, number in enumerate(chosen.ids):
+        if db.get_bind().dialect.name == "sqlite":
+            db.connection().exec_driver_sql("BEGIN DEFERRED")
+        session = db.get(Session, number)
+        if session is None or session.deleted_at is not None:
+            _note(meanwhile["deleted"], chosen.key(at), session.external_id if session else None)
+        else:
+            if session.changed != chosen.changed[at]:
+                _note(meanwhile["changed"], session.key, session.external_id)
+            yield session
+            progress.sessions += 1
+        db.rollback()
+        db.expunge_all()
+        between()

@@ -26,7 +26,7 @@ from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.store import tasks
 from webapp.store.db import database, disk_full, locks
 from webapp.store.ingest import dump_files, kept_dumps
-from webapp.store.ingest.progress import Progress, Stopped
+from webapp.store.ingest.result import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
 from webapp.store.jobs import uploads
 from webapp.store.models import Dump, Session, Task

@@ -17,7 +17,7 @@ from webapp.config import Settings
 from webapp.dumps.formats.mapped import BadMapping
 from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
 from webapp.store.db import database, dialect
-from webapp.store.db.short_text import short
+from webapp.store.db.ids import short
 from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.ingest.start import mapped
 from webapp.store.models import Mapping as Row

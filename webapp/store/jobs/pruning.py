@@ -14,7 +14,7 @@ from webapp.config import Settings
 from webapp.store import tasks
 from webapp.store.db.database import writing
 from webapp.store.ingest import kept_dumps
-from webapp.store.ingest.progress import Stopped
+from webapp.store.ingest.result import Stopped
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions import deletion
 from webapp.store.tasks import PRUNE, TaskLine

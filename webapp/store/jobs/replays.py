@@ -21,7 +21,7 @@ from webapp.config import Settings
 from webapp.parsing.installing import refuse_absent
 from webapp.store import derive, tasks
 from webapp.store.db.database import writing, writing_long
-from webapp.store.ingest.progress import Stopped
+from webapp.store.ingest.result import Stopped
 from webapp.store.jobs import replay_pieces
 from webapp.store.jobs.replay_pieces import COUNTED, ParsedPiece
 from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Session, Task, turns_of

@@ -16,8 +16,8 @@ from webapp.parsing.installing import NotInstalled
 from webapp.store import tasks
 from webapp.store.db import database, disk_full, locks
 from webapp.store.homes import changes, trials
-from webapp.store.ingest.progress import Stopped
-from webapp.store.jobs import export_writing, imports, pruning, replays
+from webapp.store.ingest.result import Stopped
+from webapp.store.jobs import export_jobs, imports, pruning, replays
 from webapp.store.models import Task
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, REPLAY, TaskFailed, TaskLine
 
@@ -27,7 +27,7 @@ LOOKS = 1.0
 """seconds between two looks for something to do"""
 _AGAIN = {
     IMPORT: imports.AGAIN,
-    EXPORT: export_writing.AGAIN,
+    EXPORT: export_jobs.AGAIN,
     REPLAY: "What was parsed stays; run it again to go on.",
     HOMES: "Sessions that were changed stay so; ask for it again to go on.",
 }
@@ -168,7 +168,7 @@ def _result(
         return imports.work(engine, settings, task, ends)
     give_way = _imports_first(engine, settings, ends, processes)
     if task.kind == EXPORT:
-        return export_writing.write(engine, settings, task, give_way)
+        return export_jobs.write(engine, settings, task, give_way)
     try:
         if task.kind == REPLAY:
             return replays.work(engine, task, between=give_way, processes=processes)

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db import heads
+from webapp.store.db import types
 from webapp.store.db.types import microseconds
 from webapp.store.models import Label, Session, Turn
 from webapp.store.sessions import order
@@ -86,7 +86,7 @@ def _lines(viewer: str | None) -> sa.Select[*tuple[Any, ...]]:
     query: sa.Select[*tuple[Any, ...]] = sa.select(
         *(getattr(Label, name) for name in _OF_LABEL),
         *(Session.key, Session.external_id, Session.revision, Session.newest, Turn.position),
-        heads.head(Turn.raw, 4 * PREVIEW).label("head"),
+        types.head(Turn.raw, 4 * PREVIEW).label("head"),
         (~own_label if viewer else sa.false()).label("blind"),
     )
     query = query.join(Turn, Turn.id == Label.turn_id).join(Session, Session.id == Turn.session_id)

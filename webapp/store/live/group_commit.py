@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.store import derive
 from webapp.store.db import database
-from webapp.store.live import daily_dump, growth, logs
+from webapp.store.live import growth, logs
 from webapp.store.live.logs import ArrivedLog
 from webapp.store.live.lookup import routed
 from webapp.store.live.spans import Arrived
@@ -99,11 +99,13 @@ class Gate:
         with database.writing(self._engine) as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LIVE)))
-            dump_id = daily_dump.today(connection)
+            dump_id = growth.dump_of_today(connection)
             logged = [log for ticket in tickets for log in ticket.logs]
             late = logs.kept(connection, logged)
             logs.attach(connection, spans)
             late += logs.overdue(connection, datetime.now(UTC) - logs.WAIT)
             counts = growth.grow(connection, routed(connection, [*spans, *late]), dump_id, self._home)
-            daily_dump.count(connection, dump_id, [*spans, *logged], counts, sum(ticket.size for ticket in tickets))
+            growth.count_arrivals(
+                connection, dump_id, [*spans, *logged], counts, sum(ticket.size for ticket in tickets)
+            )
         derive.grown(self._engine, [count.session_id for count in counts if not count.new])

@@ -1,28 +1,88 @@
-"""Grows sessions by spans: known ones are left out, the rest is read in the order of time and finds its place."""
+"""Grows sessions by spans, in the order of time, known ones left out; those of a day are one line of the dumps page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from webapp.dumps.formats.otlp import plugin as _otlp
 from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.dumps.records import Problem, SessionStart
 from webapp.exports.session_dump import whole_entry
 from webapp.store import append, derive, search
 from webapp.store.db.dialect import change
 from webapp.store.homes import rules
+from webapp.store.ingest import dump_links
+from webapp.store.ingest.start import MOST_PROBLEMS
 from webapp.store.live import lookup, reading
-from webapp.store.live.daily_dump import Count
+from webapp.store.live.logs import ArrivedLog
 from webapp.store.live.spans import Arrived, arrived
-from webapp.store.models import TURNS_A_SESSION, LiveSpan, Session
+from webapp.store.models import TURNS_A_SESSION, Dump, LiveSpan, Session
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.write import arrival, row_values, rows, stored_turns
-from webapp.store.write.session_input import SessionInput
+from webapp.store.write import growth, row_values, rows, stored_turns
+from webapp.store.write.session_state import SessionInput
 from webapp.store.write.tally import Tally
 from webapp.store.write.turn_rows import TurnBatch, TurnRows
+
+
+class Count(NamedTuple):
+    """What a request brought to one session."""
+
+    session_id: int
+    new: bool
+    turns: int
+
+
+def dump_of_today(connection: sa.Connection) -> int:
+    """The dump of this day (UTC), made where it is missing. It has no file: the spans themselves are the entries of
+    their sessions."""
+    now = datetime.now(UTC)
+    name = f"spans of {now:%Y-%m-%d}"
+    digest = hashlib.sha256(f"fencepost: {name}".encode()).hexdigest()
+    dump_id = connection.scalar(sa.select(Dump.id).where(Dump.sha256 == digest))
+    if dump_id is not None:
+        return dump_id
+    values = {"filename": name, "format": _otlp.name, "bytes": 0, "state": "done", "problems": []}
+    insert = sa.insert(Dump).values(sha256=digest, received_at=now, **values)
+    return connection.scalars(insert.returning(Dump.id)).one()
+
+
+def count_arrivals(
+    connection: sa.Connection,
+    dump_id: int,
+    arrived: Sequence[Arrived | ArrivedLog],
+    counts: Iterable[Count],
+    size: int,
+) -> None:
+    """Add what came to the dump's line: bytes, sessions, turns, and what was refused or came again."""
+    new_turns = {count_arrivals.session_id: count_arrivals.turns for count_arrivals in counts}
+    values: dict[str, Any] = {
+        "bytes": Dump.bytes + size,
+        "session_count": Dump.session_count + dump_links.add(connection, dump_id, new_turns),
+        "turn_count": Dump.turn_count + sum(new_turns.values()),
+    }
+    problems = [{"at": one.at, "reason": reason} for one in arrived if (reason := _reason(one)) is not None]
+    if problems:
+        listed = connection.scalars(sa.select(Dump.problems).where(Dump.id == dump_id)).one()
+        values["problem_count"] = Dump.problem_count + len(problems)
+        values["problems"] = (listed + problems)[:MOST_PROBLEMS]
+    connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
+
+
+def _reason(one: Arrived | ArrivedLog) -> str | None:
+    """Why nothing was added, where nothing was."""
+    if isinstance(one, ArrivedLog):
+        came = f"a log record of the trace {one.trace.hex()} was sent again, unchanged; nothing was added"
+        return came if one.repeated else None
+    if one.repeated and one.refused is None:
+        return f"the span {one.id.hex()} of the trace {one.trace.hex()} was sent again, unchanged; nothing was added"
+    return one.refused
+
 
 _AT_ONCE = 500
 """spans of new sessions that are written together, and turns that are read together"""
@@ -55,7 +115,7 @@ def grow(connection: sa.Connection, sessions: dict[str, list[Arrived]], dump_id:
     counts = [_append(connection, by_name[name], new) for name, new in spans.items() if name in by_name and new]
     derive.mark_stale(connection, [count.session_id for count in counts])
     counts += _begin(connection, {name: new for name, new in spans.items() if name not in by_name}, dump_id, home)
-    arrival.mark_live(connection, [count.session_id for count in counts if count.turns])
+    growth.mark_live(connection, [count.session_id for count in counts if count.turns])
     return counts
 
 

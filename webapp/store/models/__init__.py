@@ -2,19 +2,8 @@
 
 # ruff: noqa: F401 - what others import from here
 
-from webapp.store.models.accounts import Account, ApiToken, AuditEntry, DatabaseSecret
 from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of
-from webapp.store.models.dumps import Dump, DumpSession, LiveLog, LiveSpan, Mapping
-from webapp.store.models.failures import FailedResponse, FailureEvent, FailureOverlay
-from webapp.store.models.labels import (
-    Cause,
-    Compared,
-    FinalLabel,
-    Label,
-    LabelEvent,
-    LabelQueue,
-    LabelQueueItem,
-)
+from webapp.store.models.dumps import Dump, DumpSession, LiveLog, LiveSpan, Mapping, Task
 from webapp.store.models.parses import (
     UNDIGESTED,
     Declaration,
@@ -23,6 +12,22 @@ from webapp.store.models.parses import (
     TurnContract,
     contract_state,
     has_failed,
+)
+from webapp.store.models.people import (
+    Account,
+    ApiToken,
+    AuditEntry,
+    Cause,
+    Compared,
+    DatabaseSecret,
+    FailedResponse,
+    FailureEvent,
+    FailureOverlay,
+    FinalLabel,
+    Label,
+    LabelEvent,
+    LabelQueue,
+    LabelQueueItem,
 )
 from webapp.store.models.sessions import (
     MODEL_KINDS,
@@ -37,4 +42,3 @@ from webapp.store.models.sessions import (
     is_emptied,
     is_response,
 )
-from webapp.store.models.tasks import Task

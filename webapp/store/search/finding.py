@@ -11,7 +11,7 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from webapp.store.db import heads
+from webapp.store.db import types
 from webapp.store.db.search_texts import KINDS, SLOTS, Kind
 from webapp.store.db.time_limit import TookTooLong, within
 from webapp.store.models import TURNS_A_SESSION, Session, Turn
@@ -213,15 +213,15 @@ def _match(key: int, excerpt: Excerpt, positions: dict[int, int]) -> Match:
 def _raw_excerpts(connection: sa.Connection, cutter: Cutter, turns: dict[int, int]) -> dict[int, Excerpt]:
     excerpts = {}
     for row in connection.execute(_heads(list(turns), _HEAD)) if turns else ():
-        text, length = heads.decoded(row.head), row.length
+        text, length = types.decoded(row.head), row.length
         if length > _HEAD and not cutter.finds(text):
-            text = heads.decoded(connection.execute(_heads([row.id], _MOST)).one().head)
+            text = types.decoded(connection.execute(_heads([row.id], _MOST)).one().head)
         excerpts[turns[row.id]] = cutter.excerpt(text)
     return excerpts
 
 
 def _heads(turns: list[int], size: int) -> sa.Select[int, bytes, int]:
-    head, length = heads.head(Turn.raw, size).label("head"), heads.Length(Turn.raw).label("length")
+    head, length = types.head(Turn.raw, size).label("head"), types.Length(Turn.raw).label("length")
     return sa.select(Turn.id, head, length).where(Turn.id.in_(turns))
 
 
@@ -230,4 +230,4 @@ def _note_excerpts(connection: sa.Connection, cutter: Cutter, notes: list[int]) 
         return {}
     query = sa.text("SELECT rowid AS key, text FROM search_note WHERE rowid IN :notes")
     rows = connection.execute(query.bindparams(sa.bindparam("notes", expanding=True)), {"notes": notes})
-    return {row.key: cutter.excerpt(heads.decoded(bytes(row.text))) for row in rows}
+    return {row.key: cutter.excerpt(types.decoded(bytes(row.text))) for row in rows}

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp.store.db import packing
+from webapp.store.db import types
 from webapp.store.db.search_texts import KINDS, SLOTS, Note, Text, key, session_notes
 from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn, turns_of
 from webapp.store.search.words import folded
@@ -142,7 +142,7 @@ def _texts(connection: sa.Connection, low: int, high: int) -> Iterator[list[Text
     here = (Turn.id >= low, Turn.id < high, Turn.raw.is_not(None), Turn.duplicate_of.is_(None))
     query = sa.select(Turn.id, text).where(*here).execution_options(yield_per=_AT_ONCE)
     for rows in connection.execute(query).partitions():
-        yield [(row.id, packing.unpack_text(bytes(row.text))) for row in rows]
+        yield [(row.id, types.unpack_text(bytes(row.text))) for row in rows]
 
 
 def _delete_notes(connection: sa.Connection, low: int, high: int, more: str = "") -> None:

@@ -11,8 +11,7 @@ from webapp import parsing
 from webapp.parsing import installing
 from webapp.store.sessions import facets, sessions
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.sessions.view import View
-from webapp.store.sessions.where import OF_PARSE
+from webapp.store.sessions.where import OF_PARSE, View
 from webapp.store.write.parser import OURS
 
 

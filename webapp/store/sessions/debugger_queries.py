@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import sqlalchemy as sa
@@ -11,8 +11,10 @@ from sqlalchemy import orm
 
 from webapp import jsontext, parsing
 from webapp.parsing import stored_trace
-from webapp.store.db import heads, packing
+from webapp.store.db import types
 from webapp.store.models import Parse, Session, Turn
+from webapp.store.sessions import order, sessions, turns
+from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.turns import MODEL_KINDS, NoSuchTurn, TurnDetail
 
 EXCERPT = 1_200
@@ -31,8 +33,8 @@ _excerpts = sa.select(
     Turn.kind,
     Turn.role,
     Turn.agent,
-    heads.head(Turn.raw, 4 * EXCERPT).label("head"),
-    heads.Length(Turn.raw).label("length"),
+    types.head(Turn.raw, 4 * EXCERPT).label("head"),
+    types.Length(Turn.raw).label("length"),
 ).where(Turn.session_id == sa.bindparam("session"), Turn.duplicate_of.is_(None), Turn.raw.is_not(None))
 _before = (
     _excerpts.where(Turn.position < sa.bindparam("position"), Turn.kind.in_(_ASKED_FOR))
@@ -75,7 +77,7 @@ def reader(
         version, packed = traces.get(name, (None, b""))
         if version != _current_version(name, version):
             return parsed(detail.turn.raw or "", name)
-        data = packing.unpack(packed)
+        data = types.unpack(packed)
         document = jsontext.loads(without_values(data) if light and len(data) > LIGHT_BYTES else data)
         return stored_trace.read(detail.turn.raw or "", document)
 
@@ -146,7 +148,47 @@ def after(db: orm.Session, session: Session, position: int) -> list[TurnExcerpt]
 
 
 def _excerpt(row: sa.Row[int, str, str | None, str | None, bytes, int]) -> TurnExcerpt:
-    text = heads.decoded(bytes(row.head))
+    text = types.decoded(bytes(row.head))
     return TurnExcerpt(
         row.position, row.kind, row.role, row.agent, text[:EXCERPT], row.length > len(row.head) or len(text) > EXCERPT
     )
+
+
+_MOST_TRIED = 20
+"""sessions that are looked at where a session says that it failed and none of its turns does: one grew just now"""
+_of_id = sa.select(Session).where(Session.id == sa.bindparam("id"), Session.deleted_at.is_(None))
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPlace:
+    """A failed response: its session and its position there."""
+
+    session: Session
+    position: int
+
+
+def failed_beside(
+    db: orm.Session, filters: Filters, session: Session, position: int, forward: bool
+) -> FailedPlace | None:
+    """The failed response next to `position`, in the session or in those of the list behind (or before) it.
+
+    Before the first turn the position is -1. After a search the sessions come newest first, as in the list; of a text
+    that very many sessions hold, only the newest are gone through. None where the list ends. Raises `BadFilter`.
+    """
+    near = _within(db, session, position, forward)
+    if near is not None:
+        return FailedPlace(session, near)
+    view, sort = sessions.view(db, filters), "match" if filters.searches else filters.sort
+    view = replace(view, filters=replace(filters, failed=True))
+    behind = order.values_of(sort, session)
+    for row in sessions.in_order(db, view, sort, behind, _MOST_TRIED, forward=forward):
+        neighbour = db.scalar(_of_id, {"id": row.id})
+        near = None if neighbour is None else _within(db, neighbour, -1 if forward else neighbour.turn_count, forward)
+        if neighbour is not None and near is not None:
+            return FailedPlace(neighbour, near)
+    return None
+
+
+def _within(db: orm.Session, session: Session, position: int, forward: bool) -> int | None:
+    near = turns.neighbours(db, session, position)
+    return near.next_failed if forward else near.previous_failed

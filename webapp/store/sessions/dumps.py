@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.dumps.session_keys import OPTION
-from webapp.store.db.short_text import short
+from webapp.store.db.ids import short
 from webapp.store.models import Dump, DumpSession, Session
 
 MOST_PROBLEMS = 50

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.parsing import Trace, stored_trace
-from webapp.store.db import heads
+from webapp.store.db import types
 from webapp.store.db.types import PackedJson, PackedText
 from webapp.store.models import Parse, Turn
 from webapp.store.write.parser import OURS
@@ -27,7 +27,7 @@ class ExampleText:
     ours: Trace | None
 
 
-_size = heads.Length(Turn.raw)
+_size = types.Length(Turn.raw)
 _texts = (
     sa.select(
         *(Turn.id, _size),

@@ -16,8 +16,7 @@ from webapp.store.db.time_limit import TookTooLong, within
 from webapp.store.models import TURNS_A_SESSION, FacetValue, Label, Session, SessionFacet
 from webapp.store.sessions import example_sessions
 from webapp.store.sessions.filters import LABELS
-from webapp.store.sessions.view import View
-from webapp.store.sessions.where import FACETS, has_failed, has_rescued, listed, stored_name
+from webapp.store.sessions.where import FACETS, View, has_failed, has_rescued, listed, stored_name
 
 LIMIT = 0.3
 """seconds that counting may take; what is not counted by then is said to be cut"""

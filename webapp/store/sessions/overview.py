@@ -11,8 +11,7 @@ from sqlalchemy import orm
 
 from webapp.store.models import Parse, Session, Turn, has_failed
 from webapp.store.sessions.turns import MODEL_KINDS, NoSuchTurn
-from webapp.store.write.home import UNKNOWN
-from webapp.store.write.parser import OURS
+from webapp.store.write.parser import OURS, UNKNOWN
 
 Columns = TypeVarTuple("Columns")
 

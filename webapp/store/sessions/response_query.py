@@ -26,7 +26,7 @@ from webapp.store.models import (
 from webapp.store.sessions.filters import HOME, LABELS, Filters
 from webapp.store.write import facets
 from webapp.store.write.contracts import BROKEN_AS_ONE
-from webapp.store.write.home import UNKNOWN
+from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 from webapp.store.write.tally import READABLE
 

@@ -12,13 +12,12 @@ from sqlalchemy import orm
 
 from webapp.contracts import MISFITS
 from webapp.parsing.trace import Flag
-from webapp.store.db import heads
+from webapp.store.db import types
 from webapp.store.models import Session, Turn, contract_state
 from webapp.store.sessions import coverage, facets, order, response_query, sessions
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.turns import PREVIEW, preview
-from webapp.store.sessions.view import View
-from webapp.store.sessions.where import failed_count, listed, rescued_count, stored_name
+from webapp.store.sessions.where import View, failed_count, listed, rescued_count, stored_name
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE, VERDICTS
 
@@ -248,8 +247,8 @@ _line = sa.select(
     response_query.under.verdict.label("under"),
     response_query.failed().label("failed"),
     contract_state(Turn).label("contract"),
-    heads.head(Turn.raw, 4 * PREVIEW).label("head"),
-    heads.Length(Turn.raw).label("length"),
+    types.head(Turn.raw, 4 * PREVIEW).label("head"),
+    types.Length(Turn.raw).label("length"),
     sa.case((response_query.under.ambiguous, response_query.under.trace)).label("doubtful"),
     sa.case((response_query.ours.ambiguous, response_query.ours.trace)).label("ours_doubtful"),
 )

@@ -13,7 +13,7 @@ from webapp.store.db.dialect import contains
 from webapp.store.models import Session
 from webapp.store.sessions import order, where
 from webapp.store.sessions.filters import Filters
-from webapp.store.sessions.view import View
+from webapp.store.sessions.where import View
 
 MOST_COUNTED = 100
 """Sessions that are counted exactly; of a word that more have it is said that there are more."""

@@ -18,8 +18,8 @@ from webapp.store.sessions.facets import Counts, Facet
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.order import BadCursor as BadCursor
 from webapp.store.sessions.searched import Hits
-from webapp.store.sessions.view import View
-from webapp.store.write.home import UNKNOWN
+from webapp.store.sessions.where import View
+from webapp.store.write.parser import UNKNOWN
 
 _not_deleted = Session.deleted_at.is_(None)
 _FOUND_AT_ONCE = 500

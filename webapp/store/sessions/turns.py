@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.contracts import BROKEN, MISFITS
-from webapp.store.db import heads
+from webapp.store.db import types
 from webapp.store.models import MODEL_KINDS as MODEL_KINDS
 from webapp.store.models import Label, Parse, Session, Turn, TurnContract, contract_state, has_failed
 from webapp.store.sessions import sessions
@@ -180,7 +180,7 @@ def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int]) -> dict[str, An
 
 def preview(head: bytes) -> str:
     """The first 200 code points of a text that begins with the bytes `head`, cut anywhere."""
-    return heads.decoded(head)[:PREVIEW]
+    return types.decoded(head)[:PREVIEW]
 
 
 def _copies(db: orm.Session, here: dict[str, Any]) -> dict[int, int]:
@@ -207,7 +207,7 @@ def _lines(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
         _turn.recorded_failure.is_not(None).label("recorded"),
         contract_state(_turn).label("contract"),
         _turn.sent_at,
-        heads.head(_turn.raw, 4 * PREVIEW).label("head"),
+        types.head(_turn.raw, 4 * PREVIEW).label("head"),
         *columns,
     )
     home = sa.and_(_home_parse.c.turn_id == _turn.id, _home_parse.c.profile == _home)
@@ -230,7 +230,7 @@ def _failed(where: sa.ColumnElement[bool]) -> sa.Select[int]:
 
 _timeline = _lines(
     *(_turn[name] for name in ("model", "attempt", "tokens_in", "tokens_out", "cost", "recorded_failure")),
-    heads.Length(_turn.raw).label("length"),
+    types.Length(_turn.raw).label("length"),
 )
 _rail = _lines()
 _counted = (

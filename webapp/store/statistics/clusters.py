@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import erfc, exp, log, sqrt
 
-from webapp.store.failures.rates import wilson
+from webapp.store.failures.group_line import wilson
 
 _Z = 1.959963984540054
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)

@@ -1,19 +1,23 @@
-"""Responses in view counted by one thing that each of them has: how many, how many failed."""
+"""Responses counted by one thing that each of them has: outcomes, kept contracts, models left out of later rounds."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.contracts import STATES
 from webapp.store.db.time_limit import TookTooLong, within
-from webapp.store.failures.rates import Rate, rate
+from webapp.store.failures.group_line import Rate, rate
 from webapp.store.failures.spent import Spent, of_row, summed
-from webapp.store.models import Session, Turn, TurnContract
+from webapp.store.models import FacetValue, Finding, Session, SessionFacet, Turn, TurnContract
 from webapp.store.sessions import response_query, responses
 from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.sessions.where import View
+from webapp.store.statistics.clusters import Share, share
 
 LIMIT = 5.0
 """seconds"""
@@ -78,3 +82,87 @@ def _group(filters: Filters, by: str, row: Any) -> ResponseGroup:
     narrowed = replace(filters, **changes) if name is not None and changes else None
     took = None if row.took is None else float(row.took)
     return ResponseGroup(name, rate(name or "", row.failed, row.of), narrowed, took, of_row(row))
+
+
+HELD = "held"
+"""the name in `session_facets`: `model␟host␟state`, counted in calls"""
+SEPARATOR = "\x1f"
+_MOST = 50
+
+
+@dataclass(frozen=True, slots=True)
+class CardLine:
+    """One model at one host. `kept` is the share of the calls that could be held; the two conventions are of all
+    calls: those that nothing was declared of, or that were not checked, count as valid, or as failed."""
+
+    model: str
+    host: str
+    sessions: int
+    calls: int
+    states: dict[str, int]
+    kept: Share
+    as_valid: Share
+    as_failed: Share
+    filters: Filters
+
+
+def card(db: orm.Session, view: View) -> tuple[list[CardLine], int]:
+    """The 50 models and hosts in view with most calls, and how many others there are."""
+    query = sa.select(FacetValue.value, SessionFacet.session_id, SessionFacet.count)
+    query = query.join(SessionFacet, SessionFacet.value_id == FacetValue.id).where(FacetValue.name == HELD)
+    found: dict[tuple[str, str], dict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for value, session_id, count in db.execute(query.where(SessionFacet.session_id.in_(view.ids()))):
+        model, host, state = [*value.split(SEPARATOR), "", ""][:3]
+        if state in STATES:
+            found[model, host][session_id][state] += count
+    lines = [_line(*names, list(sessions.values()), view.filters) for names, sessions in found.items()]
+    lines.sort(key=lambda line: (-line.calls, line.model, line.host))
+    return lines[:_MOST], max(0, len(lines) - _MOST)
+
+
+def _line(model: str, host: str, sessions: list[Counter[str]], filters: Filters) -> CardLine:
+    states = sum(sessions, Counter[str]())
+    silent = [session["not_declared"] + session["not_checked"] for session in sessions]
+    calls = [session.total() for session in sessions]
+    kept = [session["kept"] for session in sessions]
+    return CardLine(
+        model,
+        host,
+        len(sessions),
+        sum(calls),
+        {state: states[state] for state in STATES},
+        share((k, n - s) for k, n, s in zip(kept, calls, silent, strict=True)),
+        share((k + s, n) for k, n, s in zip(kept, calls, silent, strict=True)),
+        share(zip(kept, calls, strict=True)),
+        replace(filters, model=model or None, host=host or None),
+    )
+
+
+ZOMBIE_LIMIT = 1.0
+"""seconds"""
+MOST_MODELS = 200
+_who = sa.func.coalesce(Turn.agent, Turn.model)
+
+
+def zombies(db: orm.Session, view: View) -> list[tuple[str, int, Rate]]:
+    """Model, round, and how many of its answers in that round made it a zombie; empty where none did.
+
+    The rates are over all answers in view; without `of` where counting these took longer than a second.
+    """
+    found = sa.select(Finding.detail).join(Session, Session.id == Finding.session_id)
+    details = db.scalars(found.where(Finding.rule == "zombie_model", *view.where()))
+    left_out = Counter((str(detail["model"]), int(detail["round"])) for detail in details)
+    of = _answers(db, view) if left_out else {}
+    keys = sorted(left_out, key=lambda key: (-left_out[key], key))[:MOST_MODELS]
+    return [(model, number, rate(model, left_out[model, number], of.get((model, number)))) for model, number in keys]
+
+
+def _answers(db: orm.Session, view: View) -> dict[tuple[str, int], int]:
+    query = sa.select(_who.label("who"), Turn.round, sa.func.count().label("of"))
+    query = query.join(Session, Session.id == Turn.session_id).where(*view.where())
+    query = query.where(Turn.kind == "response", Turn.duplicate_of.is_(None), Turn.round.is_not(None))
+    try:
+        with within(db.connection(), ZOMBIE_LIMIT):
+            return {(row.who, row.round): row.of for row in db.execute(query.group_by(_who, Turn.round))}
+    except TookTooLong:
+        return {}

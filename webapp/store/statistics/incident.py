@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.types import moment
-from webapp.store.failures.rates import Rate, rate
+from webapp.store.failures.group_line import Rate, rate
 from webapp.store.models import FacetValue, FailedResponse, Session, SessionFacet
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from webapp import jsontext
-from webapp.store.db import packing
+from webapp.store.db import types
 from webapp.store.db.database import writing
 from webapp.store.db.dialect import insert_new
 from webapp.store.models import Declaration, Turn
@@ -45,7 +45,7 @@ def _declared(content: dict[str, Any]) -> Declared | None:
         text = jsontext.dumps(content).encode("ascii")
     except RecursionError:
         return None
-    return Declared(int.from_bytes(hashlib.sha256(text).digest()[:8]) >> 1, packing.pack(text))
+    return Declared(int.from_bytes(hashlib.sha256(text).digest()[:8]) >> 1, types.pack(text))
 
 
 def stored(connection: sa.Connection, content: dict[str, Any]) -> int | None:

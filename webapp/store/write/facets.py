@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webapp.dumps.records import Turn
 from webapp.parsing import Trace
-from webapp.store.db.short_text import short
-from webapp.store.write.home import ALL_THE_SAME
+from webapp.store.db.ids import short
+from webapp.store.write.parser import ALL_THE_SAME
 from webapp.store.write.tally import VERDICTS
 
 if TYPE_CHECKING:

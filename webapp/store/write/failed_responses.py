@@ -13,12 +13,11 @@ from webapp import parsing
 from webapp.contracts import BROKEN
 from webapp.parsing import failure_group, stored_trace
 from webapp.parsing.failure_group import VERSION
-from webapp.store.db.short_text import short
+from webapp.store.db.ids import short
 from webapp.store.db.types import microseconds
 from webapp.store.models import FailedResponse, Parse, Session, Turn, TurnContract, is_response
 from webapp.store.write.facets import kind_of, tools_of
-from webapp.store.write.home import ALL_THE_SAME, READ_AS, UNKNOWN
-from webapp.store.write.parser import OURS
+from webapp.store.write.parser import ALL_THE_SAME, OURS, READ_AS, UNKNOWN
 
 HOME = "home"
 """in place of a profile's name: each session's home profile, `json.loads` where that is unknown, or what its dump

@@ -1,9 +1,10 @@
-"""Tells a session that grew from one with another past, by the hashes of its entries, or by its turns as read."""
+"""Tells a session that grew from one with another past, by the hashes of its entries; marks those that still grow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -171,3 +172,25 @@ def _revisions(connection: sa.Connection, external_id: str) -> Iterator[Stored]:
         digests = connection.scalars(_find_digests, {"session": row.id})
         entries = b"".join(bytes(digest) for digest in digests if digest)
         yield Stored(row.id, row.key, row.revision, row.home_profile, entries)
+
+
+_update = sa.update(Session)
+
+
+def mark_live(connection: sa.Connection, session_ids: Collection[int]) -> None:
+    """Say of sessions, by their numbers, that turns arrived just now; an import of a finished file never does."""
+    if session_ids:
+        connection.execute(_update.where(Session.id.in_(session_ids)).values(grown_at=datetime.now(UTC)))
+
+
+def last_change(engine: sa.Engine) -> int:
+    """The number of the last change to any session."""
+    with engine.connect() as connection:
+        return connection.scalar(sa.select(sa.func.max(Session.changed))) or 0
+
+
+def mark_watched(engine: sa.Engine, keys: Collection[str], after: int) -> None:
+    """Mark those of the sessions `keys` that changed after the change `after`; in a transaction of its own."""
+    changed = _update.where(Session.key.in_(keys), Session.changed > after)
+    with engine.begin() as connection:
+        connection.execute(changed.values(grown_at=datetime.now(UTC)))

@@ -15,8 +15,8 @@ from webapp.dumps.records import Turn
 from webapp.exports.session_dump import whole_entry
 from webapp.jsontext import canonical as canonical
 from webapp.parsing import Trace, failure_group
-from webapp.store.db import packing
-from webapp.store.db.short_text import short
+from webapp.store.db import types
+from webapp.store.db.ids import short
 from webapp.store.write.declarations import declared
 
 Row = dict[str, Any]
@@ -39,7 +39,7 @@ def encoded_json(value: Any) -> bytes | None:
 
 def packed_json(value: Any) -> bytes | None:
     """What `PackedJson` keeps; raises as `encoded_json` does."""
-    return None if value is None else packing.pack(jsontext.dumps(value).encode("ascii"))
+    return None if value is None else types.pack(jsontext.dumps(value).encode("ascii"))
 
 
 def values(names: tuple[str, ...], batch: Iterable[Row]) -> list[Values]:
@@ -65,7 +65,7 @@ def turn_row(turn: Turn, raw: bytes | None, *, first: bool = False) -> Row:
         "attempt": _whole(turn.attempt),
         "parent": encoded(turn.parent),
         "recorded_failure": encoded(turn.failure),
-        "raw": None if raw is None else packing.pack_text(raw),
+        "raw": None if raw is None else types.pack_text(raw),
         "raw_sha256": None if raw is None else hashlib.sha256(raw).digest(),
         "tool_calls": encoded_json(turn.tool_calls),
         "sent_at": utc(turn.sent_at),
@@ -105,7 +105,7 @@ def _entry(turn: Turn) -> tuple[bytes | None, bytes]:
         before, after = _around(turn.source, turn.raw_at[0])
         if before is not None:
             quoted = jsontext.quoted(turn.raw).encode("ascii")
-            return packing.pack(b"%bnull%b" % (before, after)), hashlib.sha256(before + quoted + after).digest()
+            return types.pack(b"%bnull%b" % (before, after)), hashlib.sha256(before + quoted + after).digest()
     return packed_json(turn.source), entry_digest(turn)
 
 
@@ -176,7 +176,7 @@ def _trace(trace: Trace) -> bytes:
     except RecursionError:  # decoded just below the decoder's limit, and so past the encoder's
         bare = {**trace.as_dict(), "values": [None] * len(trace.values), "exhausted": True}
         text = jsontext.dumps(bare)
-    return packing.pack(text.encode("ascii"))
+    return types.pack(text.encode("ascii"))
 
 
 @lru_cache(maxsize=1024)

@@ -16,9 +16,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.store.db.dialect import insert_new
-from webapp.store.db.short_text import short
+from webapp.store.db.ids import short
 from webapp.store.models import FacetValue, Session, SessionFacet
-from webapp.store.write.home import UNKNOWN, read_as_json
+from webapp.store.write.parser import UNKNOWN, read_as_json
 from webapp.store.write.tally import VERDICTS
 
 HOME = "home"

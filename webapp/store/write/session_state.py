@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from webapp import parsing
 from webapp.contracts import Contract
-from webapp.dumps.records import Turn
+from webapp.dumps.records import SessionStart, Turn
 from webapp.dumps.tools_file import of_service
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
 from webapp.parsing import Trace
@@ -18,7 +19,7 @@ from webapp.store.db.ids import TURNS_A_SESSION
 from webapp.store.db.search_texts import Kind, Note, errors
 from webapp.store.write import contracts
 from webapp.store.write.facets import Facets, digest
-from webapp.store.write.home import UNKNOWN
+from webapp.store.write.parser import UNKNOWN, Home
 from webapp.store.write.tally import MODEL_KINDS, READABLE, Tally
 
 
@@ -175,3 +176,32 @@ def turn_view(placed: PlacedTurn, is_home_known: bool, contract: Contract | None
         turn.is_error,
         contract,
     )
+
+
+class SessionInput(NamedTuple):
+    """A session as a dump gave it, and the home profile it is read under; its turns can be gone through again."""
+
+    start: SessionStart
+    turns: Iterable[Turn]
+    home: Home
+
+
+def columns(session: SessionInput, external_id: str, revision: int, key: str, dump_id: int) -> dict[str, Any]:
+    """The columns of `session` that are known before its turns."""
+    start, home, now = session.start, session.home, datetime.now(UTC)
+    return {
+        "dump_id": dump_id,
+        "external_id": external_id,
+        "revision": revision,
+        "key": key,
+        "title": start.title,
+        "source_format": start.source_format[:64],
+        "home_profile": home.profile,
+        "home_source": home.source,
+        "service": start.service,
+        "models": [],
+        "ingested_at": now,
+        "happened_at": now,
+        "extra": start.extra or None,
+        "stale": True,
+    }

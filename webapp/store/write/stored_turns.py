@@ -1,4 +1,4 @@
-"""Reads stored turns in order, with their traces: the facts of which `store.derive` makes the rest."""
+"""Reads stored turns in order, with their traces, and findings: the facts of which `store.derive` makes the rest."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp import findings
 from webapp.dumps.records import Stop, Turn
+from webapp.findings import RuleFinding
 from webapp.parsing import Trace
-from webapp.store.models import TURNS_A_SESSION, Declaration, Parse, Session
+from webapp.store.models import TURNS_A_SESSION, Declaration, Finding, Parse, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.write.parser import OURS
 from webapp.store.write.session_state import PlacedTurn
@@ -153,3 +155,32 @@ def stored_traces(row: Any, home: str) -> dict[str, Trace]:
     """What is stored of a turn under its home profile and under `fencepost`, by their names."""
     stored = {OURS: row.ours} if home == OURS else {home: row.home, OURS: row.ours}
     return {name: Trace.from_dict(trace) for name, trace in stored.items() if trace is not None}
+
+
+def findings_of(db: orm.Session, session_id: int) -> list[Finding]:
+    """The findings of a session, what weighs most first."""
+    order = {name: rank for rank, name in enumerate(findings.rules())}
+    rows = db.scalars(sa.select(Finding).where(Finding.session_id == session_id).order_by(Finding.id))
+    return sorted(rows, key=lambda finding: order.get(finding.rule, len(order)))
+
+
+def finding_dict(finding: Finding) -> dict[str, Any]:
+    """A finding as dumps and the API say it; `reason` is its sentence, `turns` are positions."""
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "reason": findings.reason(finding),
+        "turns": finding.turns,
+        "detail": finding.detail,
+    }
+
+
+def finding_row(session_id: int, finding: RuleFinding) -> dict[str, Any]:
+    """A finding as its table keeps it."""
+    return {
+        "session_id": session_id,
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "turns": list(finding.turns),
+        "detail": finding.detail,
+    }

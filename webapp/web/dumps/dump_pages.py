@@ -24,7 +24,7 @@ from webapp.store.ingest import kept_dumps
 from webapp.store.ingest.result import IngestResult
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
-from webapp.store.write import arrival
+from webapp.store.write import growth
 from webapp.web import identity, task_rows
 from webapp.web.accounts import audit_trail
 from webapp.web.answers import wants_partial
@@ -229,14 +229,14 @@ def upload_api() -> tuple[Response, int]:
         return refused("no_file", "the form has no part called file")
     if request.args.get("background") == "1":
         return uploads.queued([queue_upload(stream, name, how) for stream, name in files])
-    before = arrival.last_change(db.engine)
+    before = growth.last_change(db.engine)
     taken = [ingest_upload(stream, name, how) for stream, name in files]
     if numbers := [one for one in taken if isinstance(one, int)]:
         return uploads.queued(numbers)
     results = [one for one in taken if not isinstance(one, int)]
     if request.args.get("format") == "recorder":
         keys = [key for result in results if isinstance(result, IngestResult) for key in result.keys]
-        arrival.mark_watched(db.engine, keys, before)
+        growth.mark_watched(db.engine, keys, before)
     if (who := identity.current()) is None or roles.READ not in who.rights:
         told = zip(results, (name for _, name in files), strict=True)
         results = [uploads.as_sent(one, name) if isinstance(one, IngestResult) else one for one, name in told]

@@ -23,8 +23,7 @@ from webapp.dumps.spool import HOLDING_MORE, LONGEST_MARK, spool_beginning
 from webapp.extensions import db
 from webapp.store.db import disk_full
 from webapp.store.ingest import dump_files
-from webapp.store.ingest.progress import Progress
-from webapp.store.ingest.result import problem_dict
+from webapp.store.ingest.result import Progress, problem_dict
 from webapp.store.ingest.start import IngestResult, ingest
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store

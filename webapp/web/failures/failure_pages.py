@@ -24,7 +24,7 @@ from webapp.store.sessions import views as view_store
 from webapp.store.sessions.example_texts import ExampleText
 from webapp.store.sessions.filters import HOME, BadFilter, Filters
 from webapp.store.statistics import incident
-from webapp.store.write.home import UNKNOWN
+from webapp.store.write.parser import UNKNOWN
 from webapp.web import links
 from webapp.web.answers import page
 from webapp.web.exports import download

@@ -11,8 +11,7 @@ from webapp.parsing import stored_trace, words
 from webapp.parsing.trace import Trace
 from webapp.parsing.words import counted
 from webapp.store.failures.group_detail import GroupDetail
-from webapp.store.failures.group_line import GroupLine
-from webapp.store.failures.rates import Rate
+from webapp.store.failures.group_line import GroupLine, Rate
 from webapp.store.sessions.example_texts import ExampleText
 from webapp.visible import visible
 

@@ -17,7 +17,7 @@ from webapp.store.homes import changes, rules, scopes
 from webapp.store.homes.scopes import HomeScope
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
-from webapp.store.write.home import DECLINED, UNKNOWN, Home
+from webapp.store.write.parser import DECLINED, UNKNOWN, Home
 from webapp.web import links, task_rows
 from webapp.web.api.operation import json, json_object, operation, refused
 from webapp.web.api.sessions import HOME

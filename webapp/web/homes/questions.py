@@ -14,7 +14,7 @@ from webapp.store.homes import changes, trials
 from webapp.store.homes.changes import ChangeLine
 from webapp.store.homes.trials import Question
 from webapp.store.models import Session
-from webapp.store.write.home import UNKNOWN
+from webapp.store.write.parser import UNKNOWN
 from webapp.web.dumps import worker_process
 
 

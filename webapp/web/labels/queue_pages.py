@@ -17,7 +17,7 @@ from webapp.parsing import Trace, failure_group
 from webapp.store.failures import neighbours
 from webapp.store.labels import causes, label_content, values
 from webapp.store.labels import labels as store
-from webapp.store.labels.queues import looking, queue, queue_progress
+from webapp.store.labels.queues import queue, queue_progress
 from webapp.store.labels.queues.queue_spec import KINDS, Spec, spec_of
 from webapp.store.models import LabelQueue, Session, Turn
 from webapp.store.sessions import debugger_queries as bench_store
@@ -185,7 +185,7 @@ def here() -> QueuePosition:
         made_queue = queue.opened(db.session, spec)
         queue.extend(db.session, made_queue, spec)
     else:
-        made_queue = looking.looked_at(db.session, spec)
+        made_queue = queue_progress.looked_at(db.session, spec)
     key, dot, position = parameters.get("at", "").rpartition(".")
     if dot and position.isdecimal():
         return QueuePosition(spec, made_queue, turn_store.find_by_id(db.session, key, int(position)))

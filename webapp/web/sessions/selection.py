@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
 from webapp.parsing.words import counted
-from webapp.store.exports import zipped
+from webapp.store.exports import session_dump
 from webapp.store.models import Session
 from webapp.store.sessions import deletion
 from webapp.store.sessions import selection as store
@@ -47,7 +47,7 @@ def dumps_api() -> Response:
 
 
 def zipped_dumps(sessions: list[Session]) -> Response:
-    response = streamed(zipped.stream(db.session, sessions), "application/zip")
+    response = streamed(session_dump.stream_zip(db.session, sessions), "application/zip")
     response.headers.set("Content-Disposition", "attachment", filename="sessions.zip")
     return response
 

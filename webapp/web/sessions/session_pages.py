@@ -27,13 +27,13 @@ from webapp.store.exports.filenames import safe_name
 from webapp.store.failures import group_detail, groups
 from webapp.store.models import Session
 from webapp.store.search import Match
-from webapp.store.sessions import coverage, failure_steps, overview
+from webapp.store.sessions import coverage, debugger_queries, overview
 from webapp.store.sessions import sessions as store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.columns import NUMBERS
-from webapp.store.sessions.failure_steps import FailedPlace
-from webapp.store.write import finding_rows
+from webapp.store.sessions.debugger_queries import FailedPlace
+from webapp.store.write import stored_turns
 from webapp.store.write.tally import VERDICTS
 from webapp.web import links, timeline
 from webapp.web.answers import page, streamed, wants_partial
@@ -71,7 +71,7 @@ def show(ident: str) -> Response:
     """The page; for htmx and session.js the window of the timeline that `from` names."""
     session = store.find(db.session, ident)
     query = timeline.timeline_query(request.args, session)
-    findings = finding_rows.findings_of(db.session, session.id)
+    findings = stored_turns.findings_of(db.session, session.id)
     context = timeline.window(db.session, session, query, findings)
     if not wants_partial():
         context |= timeline.head(db.session, session, findings) | timeline.hits(db.session, session, query)
@@ -112,7 +112,7 @@ def next_failure_api() -> Response:
     if group:
         place = _beside_in_group(group, session, position, forward)
     else:
-        place = failure_steps.beside(db.session, list_filters.of_request(), session, position, forward)
+        place = debugger_queries.failed_beside(db.session, list_filters.of_request(), session, position, forward)
     if place is None:
         where = "in this failure group" if group else "in the list"
         reason = f"No failure comes {'after' if forward else 'before'} this one {where}."
@@ -195,7 +195,7 @@ def show_api(ident: str) -> Response:
     turns = [asdict(line) for line in lines]
     for turn in turns:
         turn["sent_at"] = turn["sent_at"] and turn["sent_at"].isoformat()
-    findings = [finding_rows.as_dict(finding) for finding in finding_rows.findings_of(db.session, session.id)]
+    findings = [stored_turns.finding_dict(finding) for finding in stored_turns.findings_of(db.session, session.id)]
     return jsonify(session=session_dict(session), findings=findings, turns=turns)
 
 
@@ -247,7 +247,7 @@ def head(ident: str) -> Response:
     if request.args.get("changed", type=int) == session.changed:
         response = Response(status=204)
     else:
-        context = timeline.head(db.session, session, finding_rows.findings_of(db.session, session.id))
+        context = timeline.head(db.session, session, stored_turns.findings_of(db.session, session.id))
         first, last = 0, min(session.turn_count, timeline.STEP) - 1
         response = make_response(
             render_template("sessions/_head.html", session=session, first=first, last=last, **context)

@@ -22,9 +22,9 @@ from webapp.store.labels import label_content, settling
 from webapp.store.labels import labels as label_store
 from webapp.store.models import Turn
 from webapp.store.sessions import debugger_queries as bench_store
-from webapp.store.sessions import turn_contract
+from webapp.store.sessions import turn_facts
 from webapp.store.sessions import turns as store
-from webapp.store.sessions.stop_words import stop_words
+from webapp.store.sessions.turn_facts import stop_words
 from webapp.visible import runs
 from webapp.web import debugger, rawview, verdict_column
 from webapp.web.answers import page
@@ -52,7 +52,7 @@ TURN_FIELDS = (
 def show(ident: str, position: int) -> Response:
     detail = store.find_by_id(db.session, ident, position)
     session, first = detail.session, max(0, position - RAIL)
-    contract = turn_contract.of_turn(db.session, detail.turn)
+    contract = turn_facts.contract_of(db.session, detail.turn)
     return page(
         "turns/show.html",
         "turns/_debugger.html",
@@ -252,7 +252,7 @@ def show_api(ident: str, position: int) -> Response:
         tokens=_tokens(turn),
         stream=stream_rows.as_dict(detail),
         tool=turn.agent if turn.kind == "tool_call" else None,
-        contract=turn_contract.of_turn(db.session, turn),
+        contract=turn_facts.contract_of(db.session, turn),
         profile=name,
         trace=trace.as_dict() if trace else None,
         **({"misfits": [misfit._asdict() for misfit in misfits(detail, trace)]} if trace and is_held else {}),
@@ -263,5 +263,5 @@ def show_api(ident: str, position: int) -> Response:
 
 def _tokens(turn: Turn) -> dict[str, int | None]:
     """What was spent, of the output for reasoning, and the most that the request allows for the output."""
-    cap = (turn_contract.declared_of(db.session, turn) or {}).get("max_tokens")
+    cap = (turn_facts.declared_of(db.session, turn) or {}).get("max_tokens")
     return {"in": turn.tokens_in, "out": turn.tokens_out, "reasoning": turn.tokens_reasoning, "cap": cap}

@@ -11,7 +11,7 @@ from sqlalchemy import orm
 from tests.store.made import Bring, complete
 from webapp.store.failures import groups, overlay
 from webapp.store.labels import labels
-from webapp.store.labels.queues import group_queues, looking, queue, queue_progress
+from webapp.store.labels.queues import group_queues, queue, queue_progress
 from webapp.store.labels.queues.queue_spec import Spec, spec_of
 from webapp.store.models import Turn
 from webapp.store.sessions.filters import BadFilter, Filters
@@ -111,7 +111,7 @@ def test_filters_and_merges_hold_and_only_the_newest_are_queued(
     queue_of_two = Spec("group", group=comma)
     assert sorted(filter(None, order(db, queue_of_two))) == ['{"a": 333,}', '{"b": ["y"],}']
     assert complete(db, queue_of_two).state["groups"][0] == 6
-    looked = looking.looked_at(db, Spec("group", group="v1|no such group"))
+    looked = queue_progress.looked_at(db, Spec("group", group="v1|no such group"))
     assert looked.complete and queue_progress.progress(db, looked, "ada").total == 0
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.labels.label_content import LabelContent
+from webapp.store.labels.queues import queue as queues
+from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.labels.values import same_as
 from webapp.store.models import Label, LabelQueue, LabelQueueItem, Parse, Session, Turn
 from webapp.store.sessions.turns import PREVIEW, preview
@@ -159,3 +163,49 @@ def _place(db: orm.Session, queue: LabelQueue, turn_id: int) -> Any:
     here = sa.select(*_order).where(LabelQueueItem.queue_id == queue.id, LabelQueueItem.turn_id == turn_id)
     row = db.execute(here).first()
     return None if row is None else sa.tuple_(*(sa.literal(number, sa.BigInteger()) for number in row))
+
+
+_SHADOWS = (
+    "CREATE TEMP TABLE label_queue (id INTEGER PRIMARY KEY, spec UNIQUE, state, complete, made_at)",
+    "INSERT INTO temp.label_queue SELECT id, spec, state, complete, made_at FROM main.label_queue WHERE id = :queue",
+    "CREATE TEMP TABLE label_queue_item AS SELECT * FROM main.label_queue_item WHERE queue_id = :queue",
+    "CREATE UNIQUE INDEX temp.shadow_key ON label_queue_item (queue_id, turn_id)",
+    "CREATE INDEX temp.shadow_order ON label_queue_item (queue_id, rank, turn_id)",
+    "CREATE INDEX temp.shadow_likeness ON label_queue_item (queue_id, likeness)",
+)
+"""SQLite finds temporary tables before others of their names: the queue is gathered into them by the same statements,
+without the lock that those who write wait for, and they go with the transaction."""
+
+
+def looked_at(db: orm.Session, spec: Spec, *, seconds: float = 0.25) -> LabelQueue:
+    """The queue of `spec`, gone on with for at most about `seconds`; None of it is stored, and it is gone with the
+    transaction, which must not be one that writes."""
+    label_queue = queues.stored(db, spec)
+    if label_queue is not None and queues.is_current(db, label_queue, spec):
+        return label_queue
+    if db.get_bind().dialect.name == "sqlite":
+        _shadow(db, None if label_queue is None else label_queue.id)
+    if label_queue is None:
+        label_queue = LabelQueue(spec=spec.name, state=queues.beginning(db), complete=False, made_at=datetime.now(UTC))
+        db.add(label_queue)
+        db.flush()
+    until = time.monotonic() + seconds
+    while queues.go_on(db, label_queue, spec) and time.monotonic() < until:
+        pass
+    db.flush()
+    return label_queue
+
+
+def turn_ids(db: orm.Session, spec: Spec) -> sa.Select[int]:
+    """The turns of the whole queue, as a query to run in this transaction."""
+    queue = looked_at(db, spec, seconds=float("inf"))
+    return sa.select(LabelQueueItem.turn_id).where(LabelQueueItem.queue_id == queue.id)
+
+
+def _shadow(db: orm.Session, number: int | None) -> None:
+    """Temporary tables for this transaction, with what is stored of the queue `number`."""
+    db.rollback()
+    connection = db.connection()
+    connection.exec_driver_sql("BEGIN")
+    for statement in _SHADOWS:
+        connection.exec_driver_sql(statement, {"queue": number})

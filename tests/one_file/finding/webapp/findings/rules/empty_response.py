@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from webapp.findings import Observer, Rule, TurnView
-from webapp.findings.phrases import number
 from webapp.findings.rule import Detail
+from webapp.findings.sentences import number
 
 
 class EmptyResponses(Observer):
