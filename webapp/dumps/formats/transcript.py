@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.messages.printed import pretty_printed
+from webapp.dumps.messages.langchain import pretty_printed
 from webapp.dumps.messages.turns import event_turns, message_turns, text_turns, unplaced
 from webapp.dumps.values import text
 
