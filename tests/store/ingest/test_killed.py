@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 from webapp.config import Settings
 from webapp.store import derive
-from webapp.store.ingest import dump_ingest, progress
+from webapp.store.ingest import dump_ingest, result
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
 
@@ -39,8 +39,8 @@ def wait():
 
 dump_ingest.MOST_SESSIONS = 1
 if where == "between":
-    progress.EVERY = 0.0
-    watch = progress.Progress(lambda watch: wait() if watch.turns >= 400 else None)
+    result.EVERY = 0.0
+    watch = result.Progress(lambda watch: wait() if watch.turns >= 400 else None)
 else:
     watch = None
     made = derive.derive

@@ -262,9 +262,9 @@ import sys
 from pathlib import Path
 from webapp.config import Settings
 from webapp.store.db import database
-from webapp.store.exports import zipped
+from webapp.store.exports import session_dump
 from webapp.store.files.base import LocalFiles
-from webapp.store.jobs import export_writing, worker
+from webapp.store.jobs import export_jobs, worker
 
 data, url, where = sys.argv[1:]
 
@@ -278,8 +278,8 @@ def before(module, name, at=1):
         return real(*args, **kwargs)
     setattr(module, name, called)
 
-places = {"chosen": (export_writing, "_chosen"), "first": (zipped.session_dump, "stream"),
-    "between": (zipped.session_dump, "stream", 5), "put": (LocalFiles, "put"), "end": (worker.tasks, "end")}
+places = {"chosen": (export_jobs, "_chosen"), "first": (session_dump, "stream"),
+    "between": (session_dump, "stream", 5), "put": (LocalFiles, "put"), "end": (worker.tasks, "end")}
 before(*places[where])
 worker.work(database.connect(url), Settings(data=Path(data), database=url, home="direct"))
 """

@@ -55,6 +55,7 @@ def detail_dict(detail: GroupDetail) -> dict[str, Any]:
         "asked": detail.asked,
         "title": detail.title,
         "group": None if detail.line is None else group_dict(detail.line),
+        "spent": None if detail.line is None else detail.line.spent,
         "responses": coverage_dict(detail.coverage),
         "examples": [
             {**(example_dict(item.at) or {}), **_fields(item, ("when", "model", "path", "tokens"))}
