@@ -36,6 +36,15 @@ _CAPS = (
     "gen_ai.request.max_tokens",
 )
 _DEPTH = 3
+_SAYING = frozenset(
+    (
+        *(*_LISTS, *_GENERATION, *_ANSWER_SCHEMAS, *_CAPPED, *_CAPS, "toolConfig", "tool_config", "output_tools"),
+        *("mcp_servers", "tool_choice", "toolChoice", "function_call", "responseMimeType", "response_mime_type"),
+        *("response_format", "output_format", "format", "guided_json", "structured_outputs", "text", "output_config"),
+        *("output_mode", "output_object", "allow_text_output"),
+    )
+)
+"""keys without one of which nothing is declared: most objects that are looked at are messages"""
 _CHOICES = {"any": "required", "validated": "auto", "required": "required", "auto": "auto", "none": "none"}
 _FORMS = frozenset(("properties", "items", "$ref", "anyOf", "oneOf", "allOf", "enum"))
 """keys of a schema that stands for the form of an answer, as Ollama has it"""
@@ -65,6 +74,8 @@ def _value(holder: dict[str, Any], *keys: str) -> Any:
 
 def _declared(request: dict[str, Any]) -> Declared:
     declared: Declared = {}
+    if _SAYING.isdisjoint(request):
+        return declared
     if (tools := _tools(request)) is not None:
         declared["tools"] = tools
     if (choice := _choice(request)) is not None:
