@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
 from webapp.findings.sentences import code, number
-from webapp.findings.tool_errors import is_rejection, skeleton
+from webapp.findings.tool_calls import is_rejection, skeleton
 from webapp.findings.turn_view import TurnView
 
 _ENOUGH = 3

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from webapp.findings.rule import Detail, Observer, Rule, RuleContext
 from webapp.findings.sentences import number
-from webapp.findings.tool_errors import is_validation_error
+from webapp.findings.tool_calls import is_validation_error
 from webapp.findings.turn_view import TurnView
 
 _ENOUGH = 3

@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 
 from flask import request
 
-from webapp.dumps.messages.client_rules import RULES, Reading
-from webapp.dumps.messages.stream_view import Chunk, StreamView, stream_view
+from webapp.dumps.messages.stream_view import RULES, Chunk, Reading, StreamView, stream_view
 from webapp.extensions import db
 from webapp.store.sessions import turns as store
 from webapp.web.links import turn_url
