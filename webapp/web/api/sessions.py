@@ -211,6 +211,7 @@ GROUP_DETAIL = record(
     **dict.fromkeys(("models", "versions"), many(ref("Rate"))),
     **dict.fromkeys(("before", "after"), maybe(ref("Rate"))),
     tokens=many(record(tokens=TEXT, count=COUNT)),
+    spent=maybe(each(maybe(NUMBER))),
     readers=many(record(profile=TEXT, read=maybe(COUNT), run=COUNT, of=COUNT)),
     changes=many(_CHANGE),
     history=many({"type": "object"}),
