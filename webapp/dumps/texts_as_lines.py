@@ -8,6 +8,7 @@ import io
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
@@ -16,7 +17,7 @@ from webapp.dumps import yaml_values
 from webapp.dumps.budget import MOST_CHARACTERS
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.printed import printed_records
-from webapp.dumps.records import Problem
+from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import NO_RECORD
 from webapp.dumps.stream import Item, walk
 
@@ -61,10 +62,10 @@ def as_lines(file: BinaryIO, start: int, name: str) -> BinaryIO | None:
         return _written(_of_lists(_values(_whole_lines(_joined(file, start)))))
     if _LISTS.match(head):
         return _written(_of_lists(_lists(file, start)))
-    if _YAML.match(head) and (records := yaml_values.records(file, start)) is not None:
-        return _written(map(_line, records))
-    if _YAML_DOCUMENT.match(head) and (document := yaml_values.document(file, start)) is not None:
-        return _written(iter([_line(document)]))
+    if _YAML.match(head) or _YAML_DOCUMENT.match(head):
+        read = (one if isinstance(one, Problem) else one[1] for one in yaml_values.read(file, start))
+        with suppress(BadDump):
+            return _written(map(_line, chain([next(read)], read)))
     if not name.endswith(_PAPERS) and (printed := _printed(file, start, head)) is not None:
         return _written(map(_line, printed))
     separator = _separator(head)
@@ -101,6 +102,8 @@ def _joined(file: BinaryIO, start: int) -> Iterator[bytes]:
 
 def _line(record: Any) -> bytes:
     """A record as a line; what is none becomes a line that cannot be read, so that it is said where it stood."""
+    if isinstance(record, Problem):
+        record = f"{record.at}: {record.reason}"
     if isinstance(record, str):
         return NO_RECORD + " ".join(record.split()).encode("ascii", "replace") + b"\n"
     return jsontext.dumps(record).encode("ascii") + b"\n"
@@ -114,10 +117,8 @@ def _lists(file: BinaryIO, start: int) -> Iterator[Any]:
         return
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     for part in walk((decoder.decode(piece) for piece in _pieces(file, start)), frozenset()):
-        if isinstance(part, Problem):
-            yield f"{part.at}: {part.reason}"
-        elif isinstance(part, Item):
-            yield part.value
+        if isinstance(part, Problem | Item):
+            yield part if isinstance(part, Problem) else part.value
 
 
 def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

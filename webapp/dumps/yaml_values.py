@@ -11,7 +11,6 @@ import yaml
 from webapp.dumps.budget import Allowance, current
 from webapp.dumps.documents import Entry, entry_or_problem
 from webapp.dumps.records import BadDump, Problem
-from webapp.dumps.source import Source
 from webapp.dumps.values import BINARY
 
 _BINARY_TAG = "tag:yaml.org,2002:binary"
@@ -27,49 +26,30 @@ class Refused(ValueError):
     """Something that is not read from YAML: an alias, a tag, or what is nested too deeply."""
 
 
-def records(file: BinaryIO, start: int) -> Iterator[Any] | None:
-    """The items of the list that a file is, as they are asked for, an error as a text; None where it is none."""
-    file.seek(start)
-    events = yaml.parse(file, Loader=LOADER)
+def read(file: BinaryIO, start: int, key: str | None = None) -> Iterator[Entry | Problem]:
+    """The object that a file is, or the items of its list (or of that under its `key`), as they are asked for.
+
+    Raises `BadDump` where there is none; damage further on is a `Problem`.
+    """
+    size, _ = file.seek(0, 2) - start, file.seek(start)
+    count, events = 0, yaml.parse(file, Loader=LOADER)
     try:
-        for event in events:
-            if isinstance(event, yaml.SequenceStartEvent):
-                first = value(next(events), events, 1)
-                return _with_rest(first, events) if isinstance(first, dict) else None
-            if not isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent):
-                return None
-    except (yaml.YAMLError, Refused):
-        return None
-    return None
-
-
-def document(file: BinaryIO, start: int) -> dict[str, Any] | None:
-    """The object that a file is; None where it is none, or longer than is held."""
-    if file.seek(0, 2) - start > current().characters():
-        return None
-    file.seek(start)
-    events = yaml.parse(file, Loader=LOADER)
-    try:
-        for event in events:
-            if isinstance(event, yaml.MappingStartEvent):
-                found = value(event, events, 0)
-                return found if isinstance(found, dict) else None
-            if not isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent):
-                return None
-    except (yaml.YAMLError, Refused):
-        return None
-    return None
-
-
-def _with_rest(first: Any, events: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    try:
-        for event in events:
-            if isinstance(event, yaml.SequenceEndEvent):
-                return
-            yield value(event, events, 1)
-    except (yaml.YAMLError, Refused) as error:
-        yield f"not YAML that is read here from here on ({getattr(error, 'problem', None) or error})"
+        entered = _entered(events, key)
+        if isinstance(entered, yaml.MappingStartEvent):
+            if size > current().characters():
+                raise Refused("longer than is held")
+            yield entry_or_problem("the document", value(entered, events, 0))
+            return
+        while not isinstance(event := next(events), yaml.SequenceEndEvent):
+            yield entry_or_problem(f"{key or ''}[{count}]", value(event, events, 1))
+            count += 1
+    except (yaml.YAMLError, Refused, StopIteration) as error:
+        mark = getattr(error, "problem_mark", None)
+        at = f"line {mark.line + 1}" if mark is not None else f"{key or ''}[{count}]"
+        reason = f"not YAML that is read here ({getattr(error, 'problem', None) or error})"
+        if not count:
+            raise BadDump(reason, at) from error
+        yield Problem(at, f"{reason}; what came before was read")
 
 
 def value(event: Any, events: Iterator[Any], level: int, allowance: Allowance | None = None) -> Any:
@@ -109,41 +89,16 @@ def _scalar(event: Any) -> Any:
     return float(event.value) if _FLOAT.fullmatch(event.value) else event.value
 
 
-def items(source: Source, key: str) -> Iterator[Entry | Problem]:
-    """The items of the list under the top-level `key`; the file is read as they are asked for.
-
-    Raises `BadDump` where the file is no YAML mapping with such a list; damage further on is a `Problem`.
-    """
-    source.file.seek(source.start)
-    count, events = 0, yaml.parse(source.file, Loader=LOADER)
-    try:
-        _enter(events, key)
-        for event in events:
-            if isinstance(event, yaml.SequenceEndEvent):
-                return
-            yield entry_or_problem(f"{key}[{count}]", value(event, events, 1))
-            count += 1
-    except (yaml.YAMLError, Refused) as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f"line {mark.line + 1}" if mark is not None else f"{key}[{count}]"
-        reason = f"not YAML that is read here ({getattr(error, 'problem', None) or error})"
-        if not count:
-            raise BadDump(reason, at) from error
-        yield Problem(at, f"{reason}; what came before was read")
-
-
-def _enter(events: Iterator[Any], key: str) -> None:
-    """Go on to the first item of the list under `key`."""
-    for event in events:
-        if isinstance(event, yaml.MappingStartEvent):
-            break
-        if not isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent):
-            raise Refused("expected a mapping")
-    for event in events:
-        if isinstance(event, yaml.MappingEndEvent | yaml.StreamEndEvent):
-            break
+def _entered(events: Iterator[Any], key: str | None) -> Any:
+    """The event with which the root begins, or the list under its `key`."""
+    root = next(event for event in events if not isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent))
+    if key is None and isinstance(root, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+        return root
+    if not isinstance(root, yaml.MappingStartEvent):
+        raise Refused("expected a mapping")
+    while not isinstance(event := next(events), yaml.MappingEndEvent):
         name, started = value(event, events, 0), next(events)
         if name == key and isinstance(started, yaml.SequenceStartEvent):
-            return
+            return started
         value(started, events, 0)
     raise Refused(f"no list under {key}")

@@ -7,6 +7,7 @@ import re
 from itertools import zip_longest
 from typing import Any
 
+from webapp.dumps import yaml_values
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import inner_list, objects, with_list
@@ -24,7 +25,6 @@ from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, u
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session
 from webapp.dumps.values import as_list, as_object, first_moment, first_text, text
-from webapp.dumps.yaml_values import items
 
 _PLACES = ("uri", "url")
 _REQUESTS = ("request", "request_body", "body")
@@ -201,7 +201,7 @@ class Vcr(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "text":
             match = _YAML.search(head.text)
-            entries = items(source, match[1]) if match else _paired(source)
+            entries = yaml_values.read(source.file, source.start, match[1]) if match else _paired(source)
         else:
             key = next((key for key in _LISTS if key in head.items), _LISTS[0])
             _, entries = with_list(source, head, key, needed="version")
@@ -213,8 +213,8 @@ class Vcr(Format):
 
 def _paired(source: Source) -> Entries:
     """Requests with their responses, by their numbers; those without the other are named."""
-    requests = list(items(source, "requests"))
-    responses = items(source, "responses")
+    requests = list(yaml_values.read(source.file, source.start, "requests"))
+    responses = yaml_values.read(source.file, source.start, "responses")
     for number, (request, response) in enumerate(zip_longest(requests, responses)):
         at = f"requests[{number}]"
         if isinstance(request, Problem) or isinstance(response, Problem):
