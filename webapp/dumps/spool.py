@@ -11,7 +11,6 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -76,36 +75,22 @@ class _Damaged(Exception):
     """The compressed stream is not valid from here on."""
 
 
-def spool(stream: BinaryIO, folder: Path, *, max_bytes: int) -> Spooled:
+def spool(stream: BinaryIO, folder: Path, *, max_bytes: int, is_beginning: bool = False) -> Spooled:
     """Write `stream`, decompressed where it is packed, to a new file in `folder`.
 
     Raises `TooLarge` (a `BadDump`) beyond `max_bytes` of content and for a decompression bomb (see `budget`).
     Raises `BadDump` where a compressed stream gives nothing.
-    No file is left behind then. The caller removes `path` when done.
+    No file is left behind then. The caller removes `path` when done. A beginning ends there instead, without a word:
+    it is said when the whole is read.
     """
     handle, name = tempfile.mkstemp(prefix="spool-", dir=folder)
     path = Path(name)
     try:
         with os.fdopen(handle, "wb") as out:
-            return _copy(stream, out, path, max_bytes)
+            return _copy(stream, out, path, max_bytes, is_beginning)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-
-
-def spool_beginning(stream: BinaryIO, folder: Path, *, most: int) -> Path:
-    """Write the first `most` bytes of `stream`, decompressed, to a new file in `folder`, which the caller removes.
-
-    Damage and a decompression bomb end it without a word: they are said when the whole is read.
-    """
-    handle, name = tempfile.mkstemp(prefix="beginning-", dir=folder)
-    source, size = _Counted(stream), 0
-    with os.fdopen(handle, "wb") as out, suppress(_Damaged, TooLarge):
-        for piece in _content(source, Budget(most=sys.maxsize)):
-            size += out.write(piece[: most - size])
-            if size >= most:
-                break
-    return Path(name)
 
 
 def in_memory(stream: BinaryIO, *, max_bytes: int) -> bytes:
@@ -121,18 +106,23 @@ def in_memory(stream: BinaryIO, *, max_bytes: int) -> bytes:
         raise BadDump(str(damage), f"byte {source.count} of the compressed body") from damage
 
 
-def _copy(stream: BinaryIO, out: BinaryIO, path: Path, max_bytes: int) -> Spooled:
+def _copy(stream: BinaryIO, out: BinaryIO, path: Path, max_bytes: int, is_beginning: bool) -> Spooled:
     source = _Counted(stream)
     digest, size = hashlib.sha256(), 0
     problem = None
     try:
-        for piece in _content(source, Budget(most=max_bytes)):
+        for piece in _content(source, Budget(most=sys.maxsize if is_beginning else max_bytes)):
             digest.update(piece)
-            size += out.write(piece)
+            size += out.write(piece[: max_bytes - size])
+            if is_beginning and size == max_bytes:
+                break
     except _Damaged as damage:
         problem = Problem(f"byte {source.count} of the compressed file", str(damage))
-        if not size:
+        if not (size or is_beginning):
             raise BadDump(f"it cannot be decompressed: {damage}", problem.at) from damage
+    except TooLarge:
+        if not is_beginning:
+            raise
     packed = source.count if source.is_packed else None
     return Spooled(path, digest.hexdigest(), size, problem, packed)
 

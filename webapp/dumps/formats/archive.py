@@ -14,7 +14,7 @@ from webapp.dumps.head import look
 from webapp.dumps.records import BadDump, Problem, Record, TooLarge, Turn, UnknownFormat
 from webapp.dumps.session_keys import of_members
 from webapp.dumps.source import opened
-from webapp.dumps.spool import LONGEST_MARK, packed_as, spool, spool_beginning
+from webapp.dumps.spool import LONGEST_MARK, packed_as, spool
 
 _MOST_AT = 500
 
@@ -64,7 +64,7 @@ class Archive(Format):
     def _keys_of(self, member: ArchiveMember, folder: Path, most: int | None) -> SessionKeys | None:
         """What is wrong with a member is said when it is read."""
         with member.path.open("rb") as file:
-            path = spool_beginning(file, folder, most=MOST_BYTES if most is None else most)
+            path = spool(file, folder, max_bytes=MOST_BYTES if most is None else most, is_beginning=True).path
         try:
             with opened(path, member.name) as source:
                 head = look(source)

@@ -19,7 +19,7 @@ from webapp.dumps.budget import Budget, reading
 from webapp.dumps.records import BadDump, LeftToWorker, TooLarge, Turn, UnknownFormat
 from webapp.dumps.session_keys import OPTION, SessionKeys
 from webapp.dumps.source import ZIPS
-from webapp.dumps.spool import HOLDING_MORE, LONGEST_MARK, spool_beginning
+from webapp.dumps.spool import HOLDING_MORE, LONGEST_MARK, spool
 from webapp.extensions import db
 from webapp.store.db import disk_full
 from webapp.store.ingest import dump_files
@@ -153,7 +153,7 @@ def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> di
     incoming = dump_files.incoming(current_app.config["SETTINGS"].data)
     size, start = _size_and_start(stream)
     is_zip = start.startswith(ZIPS)  # its list of members stands at its end
-    path = spool_beginning(stream, incoming, most=sys.maxsize if is_zip else LOOKED_AT)
+    path = spool(stream, incoming, max_bytes=sys.maxsize if is_zip else LOOKED_AT, is_beginning=True).path
     try:
         with reading(Budget(size, is_strict=start.startswith(HOLDING_MORE), leaves_rows=True)):
             keys = readers.session_keys(path, filename, format=how.format, most=LOOKED_AT)
