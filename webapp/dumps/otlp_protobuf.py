@@ -88,6 +88,10 @@ _LOG: dict[int, Field] = {
     11: ("observedTimeUnixNano", str, False),
     12: ("eventName", _text, False),
 }
+_POINTS: dict[int, Field] = {1: ("dataPoints", {}, True)}
+_KINDS = {5: "gauge", 7: "sum", 9: "histogram", 10: "exponentialHistogram", 11: "summary"}
+_METRIC: dict[int, Field] = {number: (kind, _POINTS, False) for number, kind in _KINDS.items()}
+"""metrics are counted only"""
 
 
 def _of_resource(scopes: str, records: str, record: dict[int, Field]) -> dict[int, Field]:
@@ -99,6 +103,7 @@ def _of_resource(scopes: str, records: str, record: dict[int, Field]) -> dict[in
 _REQUESTS = {
     "resourceSpans": _of_resource("scopeSpans", "spans", _SPAN),
     "resourceLogs": _of_resource("scopeLogs", "logRecords", _LOG),
+    "resourceMetrics": _of_resource("scopeMetrics", "metrics", _METRIC),
 }
 _DEEPEST = 100
 _SIZES = {protobuf.VARINT: 0, protobuf.I64: 8, protobuf.I32: 4}
@@ -119,7 +124,7 @@ def groups(file: BinaryIO) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
 
 
 def request_of(data: bytes, allowance: Allowance, name: str = "resourceSpans") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each ResourceSpans, or ResourceLogs, of a whole Export…ServiceRequest with its place.
+    """Each ResourceSpans, ResourceLogs or ResourceMetrics of a whole Export…ServiceRequest with its place.
 
     Raises `Malformed` and `TooLarge`.
     """
@@ -218,28 +223,10 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-_KINDS = {5: "gauge", 7: "sum", 9: "histogram", 10: "exponentialHistogram", 11: "summary"}
-_DATA_POINTS = ({1}, {2}, {2}, set(_KINDS), {1})
-"""Fields one within the other: resourceMetrics, scopeMetrics, metrics, a metric's kind, dataPoints (proto 1.x)."""
-
-
-def data_points(data: bytes, allowance: Allowance, path: tuple[set[int], ...] = _DATA_POINTS) -> int:
-    """Data points of an ExportMetricsServiceRequest, at the end of `path`; none is built.
-
-    Raises `Malformed` and `TooLarge`.
-    """
-    count = 0
-    for number, value in protobuf.fields(data):
-        allowance.take(1, "a message of the request")
-        if number in path[0] and isinstance(value, bytes):
-            count += data_points(value, allowance, path[1:]) if len(path) > 1 else 1
-    return count
-
-
-def data_points_of_json(value: dict[str, Any]) -> int:
-    """Data points of the same as JSON; what has another shape counts as nothing."""
-    metrics = _listed([value], "resourceMetrics", "scopeMetrics", "metrics")
-    kinds = [metric.get(name) for metric in metrics for name in _KINDS.values() if isinstance(metric, dict)]
+def data_points(group: dict[str, Any] | Problem) -> int:
+    """Data points of a ResourceMetrics; what has another shape counts as nothing."""
+    metrics = _listed([group], "scopeMetrics", "metrics")
+    kinds = [metric.get(name) for metric in metrics for name, *_ in _METRIC.values() if isinstance(metric, dict)]
     return len(_listed(kinds, "dataPoints"))
 
 
