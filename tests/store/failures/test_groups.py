@@ -64,6 +64,15 @@ def test_a_line(db: orm.Session) -> None:
     assert (page.total, page.count, page.new, page.next) == (2, 8, 2, None)
 
 
+def test_nothing_is_new_in_a_first_import_but_what_came_late(bring: Bring, db: orm.Session) -> None:
+    first = [response(f"s{ago}", ago * HOURS, COMMA) for ago in range(20, 0, -1)]
+    bring(lines(*first, response("early", 19.5 * HOURS, FENCED)))
+    assert groups.page(db, Filters(), now=NOW).new == 0
+    bring(lines(response("late", HOURS, '{"a": 1}}')))
+    (late,) = groups.page(db, Filters(), now=NOW, only_new=True).groups
+    assert late.title == "extra closing bracket — alone"
+
+
 @pytest.mark.usefixtures("stored")
 def test_filters_hold_for_the_response(db: orm.Session) -> None:
     assert by_key(db, model="m1")[COMMA_KEY].count == 3

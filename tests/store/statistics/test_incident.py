@@ -110,6 +110,21 @@ def test_a_series_is_a_service_a_host_or_a_version_as_well(by: str, bring: Bring
     counts = {line.model: [sum(one) for one in zip(*line.points, strict=True)] for line in found.series}
     assert (found.by, counts) == (by, {"east.example": [3, 0], "west.example": [3, 3]})
     assert {line.model for line in incident(db, Filters(model="m"), by).series} == counts.keys()
-    came = BEGAN + timedelta(hours=1)
-    assert {(came, "new service west.example"), (came, "new version west.example")} <= set(found.news)
-    assert not [words for _, words in found.news if "east" in words or words == "new model m"], "there from the start"
+    assert not found.news, "two that take turns are no news"
+
+
+def test_news_is_what_chance_would_not_put_so_late_and_a_stray_old_session_stretches_no_axis(
+    bring: Bring, db: orm.Session
+) -> None:
+    lines = []
+    for at in range(40):
+        model = "late" if at >= 30 else "once" if at == 20 else "m"
+        when = BEGAN + (timedelta(hours=at) if at else timedelta(days=-400))
+        row = {"session_id": f"s{at}", "recorded_at": when.isoformat(), "kind": "response", "model": model}
+        lines.append(json.dumps(row | {"text": "{}"}))
+    bring("\n".join(lines).encode(), filename="s.jsonl", home="direct")
+    found = incident(db, Filters())
+    assert found.news == [(BEGAN + timedelta(hours=30), "new model late")]
+    assert (found.step, found.steps[0][0]) == ("hour", BEGAN + timedelta(hours=1)) and found.older_than is not None
+    assert sum(of for line in found.series for of, _ in line.points) == 39
+    assert incident(db, Filters(model="once")).older_than is None

@@ -38,7 +38,7 @@ def page(
     axis: tuple[datetime, datetime] | None = None,
     new_since: datetime | None = None,
 ) -> Groups:
-    """The groups of the failed responses that the filters leave; their series go over `axis` where that is wider.
+    """The groups of the failed responses that the filters leave; their series begin with `axis` and end no sooner.
     Without a filter since, what was first seen after `new_since` is new, else what was in the last 7 days.
 
     Raises `BadFilter` and `BadCursor`.
@@ -77,13 +77,24 @@ def of_filters(
     facts = group_facts.of_all(db, scope_in_view)
     stretch = _range(every, group_facts.counts(db, every).values() if key is not None else facts.values())
     if stretch is not None and axis is not None:
-        stretch = min(stretch[0], microseconds(axis[0])), max(stretch[1], microseconds(axis[1]) - 1)
+        stretch = microseconds(axis[0]), max(stretch[1], microseconds(axis[1]) - 1)
     everywhere = facts
     if not every.is_everything:
         everywhere = group_facts.of_all(db, every.everything() if key is None else every.everything().of(key))
     if stretch is not None:
         group_facts.add_series(facts, stretch)
-    return Lines(scope_in_view, facts, everywhere, events.in_force(db), now, stretch, coverage(db, every))
+    since = every.since if every.since is not None else _new_since(db, every, now)
+    return Lines(scope_in_view, facts, everywhere, events.in_force(db), now, since, stretch, coverage(db, every))
+
+
+def _new_since(db: orm.Session, every: Scope, now: datetime) -> int:
+    """Since when what is first seen is new, in microseconds: where no session began before `NEW`, everything is first
+    seen then, so that only what comes behind a tenth of the time, an hour at least, is."""
+    bounds = [sa.select(bound(Session.happened_at)).where(*every.view.where()) for bound in (sa.func.min, sa.func.max)]
+    begun, last = (db.scalar(query) for query in bounds)
+    if begun is None or last is None or begun <= now - NEW:
+        return microseconds(now - NEW)
+    return microseconds(begun + max(timedelta(hours=1), (last - begun) / 10))
 
 
 def largest(db: orm.Session, limit: int) -> list[tuple[str, str]]:
@@ -112,15 +123,13 @@ class Lines:
     people: tuple[dict[str, FailureEvent], dict[str, FailureEvent]]
     """states and assignments"""
     now: datetime
+    new_since: int
     range: tuple[int, int] | None
     coverage: Coverage
 
     def __post_init__(self) -> None:
-        since, until = self.scope.since, self.scope.until
-        self.window = (
-            microseconds(self.now - NEW) if since is None else since,
-            microseconds(self.now) if until is None else until,
-        )
+        until = self.scope.until
+        self.window = (self.new_since, microseconds(self.now) if until is None else until)
         self._shown = overlay.shown_as(self.scope.changes)
         self._merged = {change.group_key for change in self.scope.changes}
 

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import erfc, log, sqrt
 
 import sqlalchemy as sa
@@ -34,6 +34,8 @@ LEVEL = 0.05
 Ids = sa.Select[tuple[int]]
 _LEAST = 5
 """sessions on either side of a change: fewer say nothing"""
+_FEW = 20
+"""sessions of which one alone may be too old to be drawn"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ class Series:
 class Incident:
     """What failed when. `steps` are begin and end of each step of time, `step` what it is; `cut` says that older
     sessions are not in it, `timeless` how many sessions have no time of their own; a series is a `by`. `news` are the
-    models, services and versions that were not there in the first tenth of the time, with when they came."""
+    models, services and versions that came later than chance would have it, with when they came; what is
+    `older_than` that is so little and so old that it would stretch the axis, and is not drawn."""
 
     step: str
     steps: list[tuple[datetime, datetime]]
@@ -83,24 +86,32 @@ class Incident:
     timeless: int = 0
     by: str = "model"
     news: Sequence[tuple[datetime, str]] = ()
+    older_than: datetime | None = None
 
 
 def incident(db: orm.Session, filters: Filters, by: str = "model") -> Incident:
     """Of the newest sessions in view, a series a `by`, of `DIVIDED`."""
     samples, cut, timeless, here = _samples(db, filters, by)
-    times = [sample.at for of_model in samples.values() for sample in of_model]
+    times = sorted(sample.at for of_model in samples.values() for sample in of_model)
     if not times:
         return Incident("day", [], [], None, False, 0, by)
-    step, edges = timesteps.edges(min(times), max(times))
+    older = _strays(times)
+    step, edges = timesteps.edges(times[older], times[-1])
     largest = sorted(samples, key=lambda model: (-sum(one.responses for one in samples[model]), model))
     series = [_series(model, samples[model], edges) for model in largest[:MOST_SERIES]]
     if rest := [one for model in largest[MOST_SERIES:] for one in samples[model]]:
         series.append(_series(f"{len(largest) - MOST_SERIES} others", rest, edges))
     timed = {model: [one for one in of_model if one.has_time] for model, of_model in samples.items()}
     told = change({model: of_model for model, of_model in timed.items() if of_model})
-    return Incident(
-        step, list(pairwise(edges)), series, told, cut, timeless, by, _news(db, by, here, min(times), max(times))
-    )
+    news = _news(db, by, here, times[older], times[-1])
+    return Incident(step, list(pairwise(edges)), series, told, cut, timeless, by, news, times[older] if older else None)
+
+
+def _strays(times: Sequence[datetime]) -> int:
+    """How many of the oldest are not drawn: those few without which the time is a tenth as long."""
+    end = times[-1]
+    most = max(1, len(times) // 50) if len(times) >= _FEW else 0
+    return next((at for at in range(1, most + 1) if (end - times[at]) * 10 < end - times[0]), 0)
 
 
 def change(samples: dict[str, list[Sample]]) -> Change | None:
@@ -203,7 +214,7 @@ def _sums(numbers: Iterable[int]) -> list[int]:
 def _series(model: str, samples: Sequence[Sample], edges: Sequence[datetime]) -> Series:
     points = [[0, 0] for _ in edges[1:]]
     at = 0
-    ordered = sorted(samples, key=lambda sample: sample.at)
+    ordered = sorted((one for one in samples if one.at >= edges[0]), key=lambda sample: sample.at)
     for sample in ordered:
         while at + 2 < len(edges) and sample.at >= edges[at + 1]:
             at += 1
@@ -213,15 +224,17 @@ def _series(model: str, samples: Sequence[Sample], edges: Sequence[datetime]) ->
 
 
 def _news(db: orm.Session, by: str, here: Ids, start: datetime, end: datetime) -> list[tuple[datetime, str]]:
-    """Models, services, versions, and values of `by`, that began behind the first tenth of the time, the latest."""
-    first = sa.func.min(Session.started_at)
-    query = sa.select(FacetValue.name, FacetValue.value, first).join(
+    """Models, services, versions, and values of `by`, the latest: those whose sessions, were they spread over all the
+    time, would seldom all be so late. Of few sessions nothing is news."""
+    first, of = sa.func.min(Session.started_at), db.scalar(sa.select(sa.func.count()).select_from(here.subquery())) or 1
+    query = sa.select(FacetValue.name, FacetValue.value, first, sa.func.count()).join(
         SessionFacet, FacetValue.id == SessionFacet.value_id
     )
     query = query.join(Session, Session.id == SessionFacet.session_id).group_by(FacetValue.name, FacetValue.value)
     query = query.where(FacetValue.name.in_({*NEWS, by}), Session.id.in_(here), Session.started_at.is_not(None))
-    begun = db.execute(query.having(first > start + (end - start) / 10).order_by(first.desc()).limit(MOST_NEWS))
-    return [(when, f"new {name} {value}") for name, value, when in begun if when is not None]
+    begun = db.execute(query.having(first > start).order_by(first.desc()))
+    late = (row for row in begun if ((end - row[2]) / (end - start) + 1 / of) ** row[3] <= LEVEL)
+    return [(when, f"new {name} {value}") for name, value, when, _ in islice(late, MOST_NEWS)]
 
 
 def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list[Sample]], bool, int, Ids]:
