@@ -37,8 +37,8 @@ def test_a_thousand_edits_open_at_the_first_and_are_listed_in_windows(page: Page
     path = put_in(server, "thousand-edits", [many]) + "/turns/0?profile=fencepost"
     page.goto(path)
     expect(page.locator("#raw del").first).to_be_in_viewport()
-    expect(page.locator("#raw del").first).to_have_attribute("title", "single_quotes")
-    assert page.locator("#raw > ol").inner_text().lstrip().startswith("[{\nremoved by single_quotes")
+    expect(page.locator("#raw del").first).to_have_attribute("title", "single quotes")
+    assert page.locator("#raw > ol").inner_text().lstrip().startswith("[{\nremoved, single quotes")
     expect(page.locator(".edits tr")).to_have_count(40)
     page.get_by_text("later edits").click()
     expect(page.locator(".edit-steps [role=status]")).to_have_text("after edit 60 of 1,200")
@@ -69,6 +69,10 @@ def test_values_from_right_to_left_are_isolated_in_the_tree(page: Page, server: 
     expect(page.locator(".tree .string")).to_be_visible()
     shown = "[...document.querySelectorAll('.tree b, .tree span')].map((part) => getComputedStyle(part).unicodeBidi)"
     assert set(page.evaluate(shown)) == {"isolate"}
+    expect(page.locator("#raw bdi")).to_have_text(["\u05e9\u05dc\u05d5\u05dd", "\u05d0"])
+    left = "(all) => all.map((one) => one.getBoundingClientRect().left)"
+    value, key = page.locator("#raw bdi").evaluate_all(left)
+    assert value < key, "in the order of the text, whatever stands between them"
 
 
 def test_the_wait_bar_honours_reduced_motion(page: Page) -> None:

@@ -41,7 +41,7 @@ def test_a_turn_opens_on_its_home_profile_and_one_key_shows_what_fencepost_makes
     expect(page.locator(".profiles [aria-current]")).to_contain_text("fencepost")
     removed = page.locator(".raw del")
     expect(removed).to_contain_text("}}")
-    expect(removed.locator(".hidden").first).to_have_text(re.compile("removed by extra_closer"))
+    expect(removed.locator(".hidden").first).to_have_text(re.compile("removed, extra closing bracket"))
     expect(page.locator(".tree")).to_contain_text("run_code")
     assert "profile=fencepost" in page.url
     page.keyboard.press("=")

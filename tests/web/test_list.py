@@ -285,4 +285,4 @@ def test_every_room_keeps_the_window_and_the_parser(client: FlaskClient) -> None
     kept = query.replace("&", "&amp;")
     for room in ("/", "/sessions", "/labels", "/profiles", "/dumps"):
         assert f'href="{room}?{kept}"' in page, room
-    assert "since 2026-11-01" in page and "direct</summary>" in page
+    assert "since 2026-11-01" in page and "json.loads</summary>" in page

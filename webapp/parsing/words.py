@@ -66,6 +66,11 @@ def filled(note: str, model: str | None = None, operation: str | None = None) ->
     return note.replace("{model}", model or "the model").replace("{operation}", operation or "the operation")
 
 
+def called(profile: str) -> str:
+    """A profile's name as pages say it: `direct` is what everybody calls json.loads."""
+    return "json.loads" if profile == "direct" else profile
+
+
 def in_python(profile: str) -> str:
     """What to say beside an error of a parser in another language; "" where its words are its own."""
     original = getattr(engine.profiles().get(profile), "original", "")

@@ -280,8 +280,8 @@ def _edit_lines(raw: str, edits: Sequence[Edit], first: int) -> list[EditLine]:
 
 def _sentence(traces: Mapping[str, Trace | str], profile: str, home: str) -> str:
     """What the shown profile made of the response, and the other of the two that matter."""
-    first = f"`{profile}` {words.profile_sentence(traces[profile])}"
+    first = f"`{words.called(profile)}` {words.profile_sentence(traces[profile])}"
     second = "fencepost" if profile != "fencepost" else home
     if second == profile or second not in traces:
         return f"{first}."
-    return f"{first}; `{second}` {words.profile_sentence(traces[second])}."
+    return f"{first}; `{words.called(second)}` {words.profile_sentence(traces[second])}."

@@ -160,7 +160,7 @@ def session_words(session: Any) -> str:
         session.response_count,
         session.failed_count,
         session.rescued_count,
-        session.home_profile,
+        words.called(session.home_profile),
         shape=shape_of(session),
     )
 
@@ -184,7 +184,7 @@ def failure_words(turn: Any, session: Any) -> str:
         return f"it {STATES[turn.contract]}{rescued}"
     if session.home_profile == "unknown":
         return f"`json.loads` could not read it, and its parser is unknown{rescued}"
-    return f"`{session.home_profile}` could not read it{rescued}"
+    return f"`{words.called(session.home_profile)}` could not read it{rescued}"
 
 
 def query_of(active: dict[str, Any]) -> dict[str, Any]:

@@ -22,19 +22,30 @@ from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 from markupsafe import Markup, escape
 
-from webapp.parsing.words import filled, in_python
+from webapp.parsing.words import called, filled, in_python
+from webapp.repair_names import defect
 from webapp.visible import visible
 
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 """A run of backticks, text, and a run of the same length (CommonMark 0.31, 6.1)."""
+_RIGHT_TO_LEFT = re.compile("({0}(?:[^\"'`{{}}\\[\\]\\\\\n]*{0})?)".format("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"))
+"""from a letter that is written from right to left to the last one before a sign of JSON"""
 _LONGEST_REMEMBERED = 200
 """Code points up to which a sentence is remembered: a list's rows say much the same."""
 
 
 def _add_filters(app: Flask) -> None:
-    shown = (grouped, ago, exact, visible, filesize, ticks, seconds, dollars, filled)
+    shown = (grouped, ago, exact, visible, isolated, filesize, ticks, seconds, dollars, filled, called, defect)
     app.jinja_env.filters.update({function.__name__: function for function in shown})
     app.jinja_env.globals.update(plural=plural, in_python=in_python, spent_words=spent_words)
+
+
+def isolated(text: str) -> Markup | str:
+    """A text in which every stretch from right to left stands in a `bdi`, so that no bracket or quote moves with it."""
+    if _RIGHT_TO_LEFT.search(text) is None:
+        return text
+    parts = _RIGHT_TO_LEFT.split(text)
+    return Markup("").join(Markup("<bdi>{}</bdi>").format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
 def grouped(number: int) -> str:

@@ -252,7 +252,8 @@ def says(session: Session, evidence: Iterable[Finding]) -> str:
     """What went wrong, in one sentence made of the findings and one that counts."""
     counts = session.response_count, session.failed_count, session.rescued_count
     sentence = findings.sentence(evidence)
-    return words.session_sentence(*counts, session.home_profile, sentence, shape=session_store.shape_of(session))
+    home = words.called(session.home_profile)
+    return words.session_sentence(*counts, home, sentence, shape=session_store.shape_of(session))
 
 
 def hits(db: orm.Session, session: Session, query: TimelineQuery) -> dict[str, Any]:

@@ -119,6 +119,8 @@ def named(name: str, value: str) -> str:
     """A filter's value as people read it: our own names without underscores, other texts made visible."""
     if name == "home" and value == "unknown":
         return PARSER_UNKNOWN
+    if name in ("home", "under"):
+        return visible(words.called(value))
     if name == "verdict":
         return words.VERDICT_NAMES.get(value, value)
     if name == "repair":
@@ -141,7 +143,7 @@ def _said(name: str, value: str, under: str) -> tuple[str, str]:
         return CHIPS[name], ""
     if name in MORE_THAN:
         return "more than", f"{int(value):,} {MORE_THAN[name].things}"
-    where = f" (under {under})" if name in OF_PARSE and under != HOME else ""
+    where = f" (under {words.called(under)})" if name in OF_PARSE and under != HOME else ""
     return CHIPS.get(name, TITLES.get(name, name).lower()), named(name, value) + where
 
 
@@ -230,6 +232,7 @@ def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
         "over": {name: value for name, value in active.items() if name not in ("under", "sort", *OF_PARSE)},
         "here": urlencode(active, errors="surrogatepass"),
         "chips": chips(filters),
+        "first_run": not (result_page.sessions or result_page.hidden or active),
         "production": production(result_page.counts, filters),
         "groups": offered,
         "cut": [TITLES[name] for name in result_page.cut if name in TITLES],
