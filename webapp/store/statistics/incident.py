@@ -233,8 +233,12 @@ def _news(db: orm.Session, by: str, here: Ids, start: datetime, end: datetime) -
     query = query.join(Session, Session.id == SessionFacet.session_id).group_by(FacetValue.name, FacetValue.value)
     query = query.where(FacetValue.name.in_({*NEWS, by}), Session.id.in_(here), Session.started_at.is_not(None))
     begun = db.execute(query.having(first > start).order_by(first.desc()))
-    late = (row for row in begun if ((end - row[2]) / (end - start) + 1 / of) ** row[3] <= LEVEL)
-    return [(when, f"new {name} {value}") for name, value, when, _ in islice(late, MOST_NEWS)]
+    late = (
+        (when, f"new {name} {value}")
+        for name, value, when, times in begun
+        if when is not None and ((end - when) / (end - start) + 1 / of) ** times <= LEVEL
+    )
+    return list(islice(late, MOST_NEWS))
 
 
 def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list[Sample]], bool, int, Ids]:
