@@ -33,6 +33,7 @@ HELP = {
     "service": "The program's service name.",
     "format": "The source format.",
     "contract": "The state of a response under its contract, or broken.",
+    "stop": "Why a model stopped: complete, length, filtered …",
     "dump": "A dump, by number or sha256.",
     "since": "From this date or time on, ISO 8601.",
     "until": "Up to this date or time.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -39,22 +40,24 @@ def values(session: Session, facet: str, under: str, judged: dict[int, set[str]]
         return judged.get(session.id, set()) | {"labelled" if session.label_count else "unlabelled"}
     if facet == "contract":
         return states(session)
+    if facet == "stop":
+        return {stop or "not_in_this_log" for stop in _of_responses(session, Turn.stop)}
     value = {"home": session.home_profile, "service": session.service, "format": session.source_format}[facet]
     return set() if value is None else {value}
 
 
 def states(session: Session) -> set[str]:
     """The states of a session's responses under their contracts."""
+    found = {state or "not_declared" for state in _of_responses(session, TurnContract.state)}
+    return found | ({"broken"} if found & set(BROKEN) else set())
+
+
+def _of_responses(session: Session, column: Any) -> Iterable[Any]:
     db = orm.object_session(session)
     assert db is not None
-    held = db.execute(
-        sa.select(TurnContract.state)
-        .select_from(Turn)
-        .outerjoin(TurnContract, TurnContract.turn_id == Turn.id)
-        .where(Turn.session_id == session.id, Turn.kind.in_(MODEL_KINDS), Turn.duplicate_of.is_(None))
-    )
-    found = {state or "not_declared" for (state,) in held}
-    return found | ({"broken"} if found & set(BROKEN) else set())
+    query = sa.select(column).select_from(Turn).outerjoin(TurnContract, TurnContract.turn_id == Turn.id)
+    ours = (Turn.session_id == session.id, Turn.kind.in_(MODEL_KINDS), Turn.duplicate_of.is_(None))
+    return db.scalars(query.where(*ours)).all()
 
 
 def matching(db: orm.Session, filters: Filters, without: str = "") -> list[Session]:

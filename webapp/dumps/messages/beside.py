@@ -41,6 +41,9 @@ REASONS = {
     ),
 }
 """each reason with the providers' words for it, however they write them: `max_tokens`, `MaxTokens`, `MAX_TOKENS`"""
+NOT_IN_LOG = "not_in_this_log"
+STOPS = (*REASONS, "other", NOT_IN_LOG)
+"""what lists are filtered by: "other" has a word that is not known"""
 _LETTERS = re.compile(r"[^a-z]")
 _BY_WORD = {_LETTERS.sub("", word): reason for reason, words in REASONS.items() for word in words}
 _NOTHING = ("null", "none", "unspecified", "inprogress", "queued", "notfinished")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from webapp.contracts import STATES
+from webapp.dumps.messages.beside import STOPS
 from webapp.store.sessions import columns
 from webapp.store.write.contracts import BROKEN_AS_ONE
 from webapp.store.write.tally import VERDICTS
@@ -52,6 +53,7 @@ class Filters:
     service: str | None = None
     format: str | None = None
     contract: str | None = None
+    stop: str | None = None
     dump: str | None = None
     since: str | None = None
     until: str | None = None
@@ -66,6 +68,8 @@ class Filters:
             _one_of("label", self.label, LABELS)
         if self.contract is not None:
             _one_of("contract", self.contract, (*STATES, BROKEN_AS_ONE))
+        if self.stop is not None:
+            _one_of("stop", self.stop, STOPS)
         _one_of("sort", self.sort, SORTS)
         for name in columns.MORE_THAN:
             bound = getattr(self, name)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.contracts import BROKEN, MISFITS
+from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.models import (
@@ -32,7 +33,7 @@ from webapp.store.write.tally import READABLE
 
 OF_RESPONSE = (
     *("failed", "rescued", "verdict", "strategy", "repair", "error", "model", "host", "agent", "phase", "tool"),
-    *("finding", "label", "contract", "q"),
+    *("finding", "label", "contract", "stop", "q"),
 )
 """Filters that hold for the one response; the others are of its session."""
 _A_SEARCH = 5_000
@@ -96,6 +97,8 @@ def conditions(filters: Filters) -> Iterable[sa.ColumnElement[bool]]:
         yield sa.exists().where(needed, ParseRepair.repair == filters.repair)
     if filters.contract is not None:
         yield _has_contract(filters.contract)
+    if filters.stop is not None:
+        yield Turn.stop.is_(None) if filters.stop == NOT_IN_LOG else Turn.stop == filters.stop
     if filters.label is not None:
         labelled = sa.exists().where(Label.turn_id == Turn.id)
         if filters.label not in LABELS[:2]:

@@ -106,6 +106,8 @@ def _object(raw: str) -> dict[str, Any] | None:
 
 
 WORDS = {
+    "complete": "the model ended",
+    "tool_call": "the model called a tool",
     "length": "cut off at the token limit",
     "filtered": "stopped by a content filter",
     "refused": "the model refused",
@@ -114,24 +116,26 @@ WORDS = {
     "paused": "paused, to go on in a further request",
     "error": "ended by an error",
 }
-"""of each reason that is worth a word"""
+"""of each reason"""
 
 
 def stop_words(db: orm.Session, turn: Turn) -> str | None:
-    """A clause about why the model stopped, where it did not just end or call a tool."""
-    if turn.stop is None:
+    """A clause about why the model stopped, of what one wrote."""
+    if turn.kind not in MODEL_KINDS:
         return None
+    if turn.stop is None:
+        return "this log does not say why the model stopped"
     if turn.stop == "tool_call" and turn.kind == "response" and not _has_call(db, turn):
         return f"the model stopped for a call (`{turn.stop_said}`), and there is no call"
     if turn.stop == "other":
         return f"the log says why the model stopped by a word that is not known: `{turn.stop_said}`"
-    words = WORDS.get(turn.stop)
+    words = WORDS[turn.stop]
     if turn.stop == "length" and (said := stop(turn.stop_said)) and said.reason != "length":
         cap = f"its cap, {turn.tokens_out:,}" if turn.tokens_out else "its cap"
         return f"the answer has exactly as many tokens as {cap}, and the log says `{said.said}`"
     if turn.stop == "length" and _is_json(turn.raw):
         return f"{words} (`{turn.stop_said}`), and complete by chance"
-    return words and f"{words} (`{turn.stop_said}`)"
+    return f"{words} (`{turn.stop_said}`)"
 
 
 def _has_call(db: orm.Session, turn: Turn) -> bool:

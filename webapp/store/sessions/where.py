@@ -18,7 +18,7 @@ from webapp.store.write.parser import UNKNOWN
 
 FACETS = (
     *("verdict", "strategy", "repair", "error", "finding", "model", "host", "agent", "phase", "tool"),
-    *("home", "label", "service", "format", "contract"),
+    *("home", "label", "service", "format", "contract", "stop"),
 )
 """in the order that a page shows them"""
 OF_PARSE = ("verdict", "strategy", "repair")

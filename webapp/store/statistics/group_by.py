@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.contracts import STATES
+from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.store.db.time_limit import TookTooLong, within
 from webapp.store.failures.group_line import Rate, rate
 from webapp.store.failures.spent import Spent, of_row, summed
@@ -29,12 +30,12 @@ BY: dict[str, tuple[str, Any]] = {
     "host": ("Host", Turn.host),
     "tool": ("Tool", sa.case((Turn.kind == "tool_call", Turn.agent))),
     "contract": ("Contract", sa.func.coalesce(_contract, "not_declared")),
-    "stop": ("Stop", Turn.stop),
+    "stop": ("Stop", sa.func.coalesce(Turn.stop, NOT_IN_LOG)),
     "strategy": ("Strategy that won", response_query.under.strategy),
     "day": ("Day", sa.cast(sa.func.date(_sent), sa.String)),
 }
 """title and column of what responses can be grouped by"""
-_FILTERED = {name: (name,) for name in ("model", "host", "tool", "contract", "strategy")} | {"day": ("since", "until")}
+_FILTERED = {name: (name,) for name in BY} | {"day": ("since", "until")}
 """the filters that lead to what has a value"""
 
 

@@ -7,6 +7,7 @@
      "models": {model: [5 verdicts under a known home profile, 5 under fencepost]},
      "errors": {kind: n}, "agents": [names], "phases": [names], "tools": [names], "hosts": [names],
      "finding": {rule: n}, "contracts": {state of a response, or "broken": n}, "held": {model␟host␟state of a call: n},
+     "stop": {why the model stopped, or "not_in_this_log": n},
      "asked": {verdict under fencepost of a text whose parser is unknown and matters: n}}
 
 Each number counts responses; empty parts are left out.
@@ -118,6 +119,7 @@ class Facets:
     hosts: dict[str, None] = field(default_factory=dict)
     finding: dict[str, int] = field(default_factory=dict)
     contracts: dict[str, int] = field(default_factory=dict)
+    stop: dict[str, int] = field(default_factory=dict)
     held: dict[str, int] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
 
@@ -151,8 +153,9 @@ class Facets:
             for name in tools_of(turn):
                 _note(self.tools, short(name, 255))
 
-    def contract(self, *states: str) -> None:
-        """Count a response under the states that it has."""
+    def contract(self, stop: str, *states: str) -> None:
+        """Count a response under why its model stopped, and the states that it has."""
+        self.stop[stop] = self.stop.get(stop, 0) + 1
         for state in states:
             self.contracts[state] = self.contracts.get(state, 0) + 1
 
@@ -189,7 +192,8 @@ class Facets:
         parts: dict[str, Any] = {"profiles": profiles, "models": self.models, "errors": self.errors}
         parts |= {"agents": list(self.agents), "phases": list(self.phases), "tools": list(self.tools)}
         parts["hosts"] = list(self.hosts)
-        parts |= {"finding": self.finding, "contracts": self.contracts, "held": self.held, "asked": self.asked}
+        parts |= {"finding": self.finding, "contracts": self.contracts, "stop": self.stop}
+        parts |= {"held": self.held, "asked": self.asked}
         return {name: part for name, part in parts.items() if part}
 
 

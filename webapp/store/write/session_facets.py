@@ -2,7 +2,7 @@
 
 A row says that a session has a value of a name, `count` times. The names that the list filters by are `verdict P`,
 `strategy P` and `repair P` of each profile P that was run, and of `home`, each session's own, `json.loads` where it is
-unknown; and error, finding, model, host, agent, phase, tool, home, service, format and contract. Those that are
+unknown; and error, finding, model, host, agent, phase, tool, home, service, format, contract and stop. Those that are
 only added up are `model home V` and `model fencepost V`, responses by model with the verdict V, `held` and `asked`. A
 session that is deleted has no rows.
 """
@@ -26,7 +26,7 @@ HOME = "home"
 _AT_ONCE = 200
 _VERSIONS = ("service.version", "app_version", "version", "release")
 _LONGEST = 255
-_AS_NAMED = ("finding", "held", "asked")
+_AS_NAMED = ("finding", "stop", "held", "asked")
 Row = tuple[str, str, int]
 _facets = sa.select(
     Session.id, Session.facets, Session.home_profile, Session.source_format, Session.service, Session.extra

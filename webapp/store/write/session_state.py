@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from webapp import parsing
 from webapp.contracts import Contract
+from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.dumps.records import SessionStart, Turn
 from webapp.dumps.tools_file import of_service
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
@@ -128,7 +129,8 @@ class SessionState:
     def _hold(self, placed: PlacedTurn, contract: Contract | None) -> None:
         """Count how a response keeps what its request declares, and show it to the rules."""
         if contract is not None:
-            self.facets.contract(contract.state, *([contracts.BROKEN_AS_ONE] if contract.is_broken else []))
+            stop = placed.turn.stop.reason if placed.turn.stop else NOT_IN_LOG
+            self.facets.contract(stop, contract.state, *([contracts.BROKEN_AS_ONE] if contract.is_broken else []))
             if placed.turn.kind == "tool_call":
                 self.facets.call(placed.turn, contract.state)
             if contract.state != "not_declared":

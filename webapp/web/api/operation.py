@@ -15,6 +15,7 @@ from webapp import jsontext
 from webapp.contracts import STATES
 from webapp.dumps.budget import Allowance, check_json
 from webapp.dumps.decoding import MAX_DEPTH, depth
+from webapp.dumps.messages.beside import STOPS
 from webapp.dumps.records import TooLarge
 from webapp.store.labels.queues.queue_spec import KINDS, LARGEST_SAMPLE
 from webapp.store.sessions.columns import MORE_THAN
@@ -173,6 +174,7 @@ FILTERS = (
     Parameter("service", TEXT, "what the program calls itself"),
     Parameter("format", TEXT, "of dumps in this format"),
     Parameter("contract", one_of((*STATES, "broken")), "with a response in this state, or any broken one"),
+    Parameter("stop", one_of(STOPS), "with a response whose model stopped for this reason"),
     Parameter("dump", TEXT, "of this dump, by number or sha256"),
     Parameter("since", TEXT, f"from then on: {_DAY}"),
     Parameter("until", TEXT, f"until then: {_DAY}; a day holds that day"),

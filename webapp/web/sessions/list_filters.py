@@ -43,6 +43,7 @@ TITLES = {
     "service": "Service",
     "format": "Source format",
     "contract": "Contract",
+    "stop": "Why the model stopped",
     "dump": "Dump",
 }
 OPEN = ("finding", "verdict", "error", "model")
@@ -54,7 +55,7 @@ CHIPS = {
     "until": "until",
     "q": "search",
 }
-CODES = ("verdict", "strategy", "repair", "finding", "label")
+CODES = ("verdict", "strategy", "repair", "finding", "label", "stop")
 """filters whose values are our own names"""
 PARSER_UNKNOWN = "parser unknown"
 OF_PARSE = ("verdict", "strategy", "repair")
