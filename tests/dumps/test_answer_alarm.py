@@ -78,3 +78,37 @@ def test_a_word_of_another_script_under_an_unknown_key_is_named(got, word):
     assert [problem.reason for problem in found.problems] == [
         f"the text at $.final ({len(word)} characters) is in no turn"
     ]
+
+
+CHUNK = {"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"role": "assistant"}}]}
+THOUGHT = {"role": "assistant", "content": None, "reasoning_content": "Ferries go all day."}
+
+
+@pytest.mark.parametrize("choice", [{"message": EMPTY, "finish_reason": "stop"}, {"message": THOUGHT | {"x": 1}}])
+def test_an_answer_that_came_empty_is_said_and_no_mapping_is_blamed(got, choice):
+    exchange = {"request": {"messages": [USER]}, "response": {"object": "chat.completion", "choices": [choice]}}
+    found = got(json.dumps(exchange))
+    [reason] = [problem.reason for problem in found.problems]
+    assert "came without a text" in reason or "only what its model thought" in reason
+    assert found.alarms == []
+
+
+def test_a_prompt_that_google_blocked_is_an_error(got):
+    request = {"contents": [{"role": "user", "parts": [{"text": "hi there"}]}]}
+    blocked = {"request": request, "response": {"promptFeedback": {"blockReason": "SAFETY"}}}
+    found = got(json.dumps(blocked))
+    assert [turn.raw for turn in found.only if turn.kind == "error"] == ["SAFETY"]
+    assert found.alarms == found.problems == []
+
+
+def test_a_stream_that_ended_before_its_answer_is_no_fault_of_a_mapping(got):
+    found = got(f"data: {json.dumps(CHUNK)}\n\n", filename="a.sse")
+    assert found.alarms == [] and "the stream ends before its answer does" in found.problems[0].reason
+
+
+def test_a_log_that_records_no_contents_says_so(got):
+    counted = [{"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}}]
+    counted += [{"key": "gen_ai.usage.output_tokens", "value": {"intValue": "40"}}]
+    span = {"traceId": "5b" * 16, "spanId": "ee" * 8, "name": "chat m", "attributes": counted}
+    [alarm] = got(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})).alarms
+    assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in alarm.reason and "--map" not in alarm.reason

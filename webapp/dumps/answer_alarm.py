@@ -20,6 +20,10 @@ EMPTY_SHARE = 1 / 3
 _ANSWER_KEY = re.compile(r"answer|complet|respon|output|repl[iy]|generat|predict|result|assistant|said", re.I)
 _OTHER_KEY = re.compile(r"format|schema|config|expected|token|time|id$|usage|metric|param|type|model$", re.I)
 """What may hold an answer beside a session's entries, by its name, and what does not."""
+_UNRECORDED = (
+    "answered requests stand here with their tokens and without their texts: have the program record contents, too "
+    "(OpenTelemetry: OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true)"
+)
 _SAMPLES = 3
 _MOST_KEYS = 12
 
@@ -43,6 +47,12 @@ class SessionAnswers:
     """those of them that neither came in a stream nor have none by their kind"""
     last: str = ""
     """the kind of the last turn in which somebody spoke"""
+    thoughts: int = 0
+    """turns in which a model thought"""
+    unrecorded: int = 0
+    """calls of a model that are logged with their tokens, and no text"""
+    without_text: int = 0
+    """answers that were read and are empty"""
     mute: int = 0
     """turns of which nothing at all is known"""
     samples: list[Any] = field(default_factory=list)
@@ -52,10 +62,15 @@ class SessionAnswers:
     def add(self, turn: Turn) -> None:
         self.kinds[turn.kind] += 1
         is_bare = turn.kind == "tool_call" and turn.raw == "" and bool(turn.tool_calls)
-        is_billed = turn.stop is not None and turn.tokens_out is not None  # it was read, and nothing arrived
+        self.thoughts += turn.role == "thinking"
+        is_billed = turn.stop is not None and turn.tokens_out is not None  # a finding says that nothing arrived
         says_nothing = not turn.raw and not is_bare and not is_billed
+        if says_nothing and turn.kind in MODEL_KINDS and _is_read(turn):
+            self.without_text += 1
+            says_nothing = False
         if turn.kind == "event":
             self.mute += not (turn.raw or turn.role or turn.phase or turn.agent)
+            self.unrecorded += turn.raw is None and turn.tokens_out is not None
         else:
             self.last = turn.kind
         if turn.kind in MODEL_KINDS:
@@ -74,10 +89,14 @@ class SessionAnswers:
         answers, empty = self.kinds["response"] + calls, self.empty.total()
         if self.kinds["error"] and self.kinds["error"] + prompts == count:
             return None
+        if self.thoughts and not answers:
+            return Problem(self._place, "only what its model thought was read: no answer and no call follows it")
         if answers == empty:
             turns = "its only turn" if count == 1 else f"its {count:,} turns"
             if not count:
                 return MissingAnswers(self._place, "it is empty: it has no entries")
+            if self.unrecorded and not answers:
+                return MissingAnswers(self._place, f"{self.unrecorded:,} {_UNRECORDED}")
             return self._named(f"no answer of a model was read from {turns}")
         for kind, words in (("response", "answers"), ("tool_call", "tool calls")):
             if self.empty[kind] and self.empty[kind] >= EMPTY_SHARE * self.kinds[kind]:
@@ -95,6 +114,9 @@ class SessionAnswers:
         if self.blank:
             counts = f"{self.blank:,} of its {calls:,} tool calls"
             return Problem(self._place, f"{counts} have an empty text as arguments")
+        if self.without_text:
+            counts = f"{self.without_text:,} of its {answers:,} answers and calls"
+            return Problem(self._place, f"{counts} came without a text")
         return self._beside() if self.last == "prompt" and self.about else None
 
     @property
@@ -119,6 +141,14 @@ class SessionAnswers:
         shape = "; ".join(part for part in about if part)
         advice = f"--map raw={paths[0]}, or --format NAME" if paths else "--format NAME, or --map raw=$.PATH"
         return MissingAnswers(self._place, f"{reason}{f' ({shape})' if shape else ''}; try {advice}")
+
+
+def _is_read(turn: Turn) -> bool:
+    """Whether an answer without a text was read: none arrived, or its stream broke off."""
+    facts = (turn.stop, turn.tokens_out, turn.tokens_reasoning)
+    if any(fact is not None for fact in facts) or "stream" in as_object(turn.source):
+        return True
+    return turn.raw == "" and turn.source is not None and not long_texts([turn.source])
 
 
 def watched(records: Iterable[Record]) -> Iterator[Record]:

@@ -149,6 +149,7 @@ def failure_turns(value: dict[str, Any], key: str, conversation: Conversation) -
     inner = as_object(value.get(key))
     holders = (value, inner, as_object(inner.get("body")), as_object(value.get("result")))
     error = next((holder["error"] for holder in holders if holder.get("error")), None) or _told_failure(value)
+    error = error or first_text(as_object(inner.get("promptFeedback")), "blockReasonMessage", "blockReason")  # Google's
     if isinstance(error, dict) and isinstance(error.get("error"), dict):
         error = error["error"]
     if error is None:
@@ -202,7 +203,8 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
         response, response_at = value["result"], ("result",)
     turns = exchange(request, body or response, request_at, response_at, conversation)
     if not any(turn.written_by_model or (turn.stop and turn.tokens_out) for turn, _ in turns):
-        turns = [*(placed for placed in turns if placed[0].kind != "event"), *failure_turns(value, key, conversation)]
+        said = [(turn, path) for turn, path in turns if turn.kind != "event" or turn.role == "thinking"]
+        turns = [*said, *failure_turns(value, key, conversation)]
         unanswered(value, turns, conversation)
     if body is not None:  # it stood there as a text, and was put together
         turns = [(turn, path if path and path[0] == "request" else None) for turn, path in turns]

@@ -88,12 +88,17 @@ def _is_count(response: dict[str, Any]) -> bool:
 
 def unanswered(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Conversation) -> None:
     """Note what an entry holds that should hold an answer and says none, no error and nothing else to be told."""
-    if conversation.notes or any(turn.kind in _TELLING and (turn.raw is not None or turn.stop) for turn, _ in turns):
+    if conversation.notes or any(map(_tells, turns)):
         return
     names_answers = any(_ANSWERING.search(key) and "token" not in key.lower() for key in map(str, entry))
     if not names_answers and entry.get("object") not in _BODY_OBJECTS:
         return
     conversation.notes.append(f"no answer is known in it ({_shape(entry, long_texts([entry]))})")
+
+
+def _tells(placed: PlacedTurn) -> bool:
+    turn, _ = placed
+    return turn.role == "thinking" or (turn.kind in _TELLING and (turn.raw is not None or turn.stop is not None))
 
 
 def is_answer(body: Any) -> bool:
