@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 from webapp import jsontext
 from webapp.capture import specs
 from webapp.contracts import Contract
-from webapp.contracts.held import fitted
+from webapp.contracts.held import MOST, fitted
 
-MOST = 20
-"""misfits of a response that are told"""
 PHASE = "phase:"
 
 

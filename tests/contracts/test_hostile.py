@@ -26,9 +26,21 @@ def nested(levels: int, word: str = "properties") -> Any:
     return schema
 
 
-def bomb(levels: int, word: str = "allOf") -> Any:
+def bomb(levels: int, word: str = "allOf", last: Any = None) -> Any:
     made: dict[str, Any] = {f"a{n}": {word: [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(levels)}
-    return {"$defs": {**made, f"a{levels}": {}}, "$ref": "#/$defs/a0"}
+    return {"$defs": {**made, f"a{levels}": last or {}}, "$ref": "#/$defs/a0"}
+
+
+def escaped(schema: Any) -> Any:
+    """With references that are written as in an address."""
+    return json.loads(json.dumps(schema).replace("#/$defs", "#/%24defs"))
+
+
+def named(levels: int, word: str) -> Any:
+    """The bomb with references by names, which drafts give in different ways."""
+    sign = "" if word == "$anchor" else "#"
+    schema = json.loads(json.dumps(bomb(levels)).replace("#/$defs/", "#"))
+    return schema | {"$defs": {name: {word: f"{sign}{name}"} | inner for name, inner in schema["$defs"].items()}}
 
 
 def tree(branches: int) -> Any:
@@ -62,9 +74,13 @@ TOO_OFTEN = "the schema would be asked too many times"
         (
             {"$ref": "http://127.0.0.1:9/x"},
             "{}",
-            "it refers to 'http://127.0.0.1:9/x', which is not in it, and nothing is fetched",
+            "it refers to 'http://127.0.0.1:9/x', which is no path in it, and nothing is fetched",
         ),
-        ({"$ref": "#/$defs/gone"}, "{}", "the schema does not compile: Pointer '/$defs/gone' does not exist"),
+        ({"$ref": "#/$defs/gone"}, "{}", "it refers to '#/$defs/gone', which is no path in it, and nothing is fetched"),
+        (escaped(bomb(60)), "{}", TOO_OFTEN),
+        (named(60, "id"), "{}", "it holds documents with addresses of their own"),
+        (named(60, "$id"), "{}", "it holds documents with addresses of their own"),
+        (named(60, "$anchor"), "{}", "it refers to '#a0', which is no path in it, and nothing is fetched"),
         (nested(1000), "{}", "the schema is nested too deep to be read"),
         (nested(150, "allOf"), "{}", "the schema is nested more than 200 levels deep"),
         ({"enum": list(range(20_000))}, "1", "the schema holds more than 10,000 values"),
@@ -74,6 +90,11 @@ TOO_OFTEN = "the schema would be asked too many times"
         ({"pattern": "((a{99}){99}){99}"}, '"a"', 'pattern: the engine does not take "((a{99}){99}){99}"'),
         (
             {"properties": {str(n): {"pattern": "a"} for n in range(101)}},
+            "{}",
+            "pattern: the schema holds more than 100 of them",
+        ),
+        (
+            {"patternProperties": {f"[ab]{{{n}}}c": True for n in range(101)}},
             "{}",
             "pattern: the schema holds more than 100 of them",
         ),
@@ -119,19 +140,31 @@ def test_what_is_too_much_is_not_checked_and_says_why(schema: Any, raw: str, rea
         ({"items": [{"type": "string"}]}, "[1]", "schema_mismatch"),
         ({"$schema": "http://example.org/mine", "type": "string"}, "1", "schema_mismatch"),
         ({"type": "string"}, '"\\ud800"', "kept"),
+        (
+            {"contentMediaType": "application/json", "$schema": "http://json-schema.org/draft-07/schema#"},
+            '"no"',
+            "kept",
+        ),
+        ({"properties": {"contentEncoding": {"type": "string"}}}, '{"contentEncoding": 1}', "schema_mismatch"),
+        ({"type": "string", "enum": ["a"], "nullable": True}, "null", "kept"),
+        ({"anyOf": [{"type": "string"}], "nullable": True}, "null", "kept"),
+        (
+            {"items": {"$ref": "#/$defs/a", "nullable": True}, "$defs": {"a": {"type": "STRING"}}},
+            "[null, 1]",
+            "schema_mismatch",
+        ),
     ],
 )
 def test_what_looks_hostile_and_is_not_is_held(schema: Any, raw: str, state: str) -> None:
     assert held_call(raw, "t", Declaration.of({"tools": [{"name": "t", "schema": schema}]})).state == state
 
 
-def test_misfits_of_a_large_value_take_little_memory() -> None:
+@pytest.mark.parametrize("schema", [{"propertyNames": {"maxLength": 9}}, bomb(8, "anyOf", {"type": "string"})])
+def test_misfits_of_a_large_value_take_little_memory(schema: Any) -> None:
     """Each would hold a copy of the value: a thousand of two megabytes."""
     raw = json.dumps({"ab" * 1000 + str(number): 1 for number in range(1000)})
     began = time.process_time()
-    told = held_call(
-        raw, "t", Declaration.of({"tools": [{"name": "t", "schema": {"propertyNames": {"maxLength": 9}}}]})
-    )
+    told = held_call(raw, "t", Declaration.of({"tools": [{"name": "t", "schema": schema}]}))
     assert [mismatch.keyword for mismatch in told.mismatches] == ["schema"] and time.process_time() - began < 1
 
 

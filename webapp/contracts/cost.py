@@ -1,7 +1,7 @@
 """How often a schema may look at a value, at most: what would go on too long is refused before it begins.
 
 References let a short schema ask the same of a value 2 ** 30 times. The bound follows them without a value: along one
-path into it, so many schemas look at the value that stands `depth` steps down. `Cost.visits` adds that up over the
+path into it, so many schemas look at the value that stands `depth` steps down. `Cost.allows_all` adds that up over the
 values that there are.
 """
 
@@ -9,31 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 MOST_VISITS = 300_000
 """of a schema to values, for one response: about 30 ms"""
-MOST_TOLD, MOST_TOLD_BY_REFERENCE = 50_000, 3_000
-"""visits, where every place that does not fit is looked for; what was found on the way is kept, so that through
-references, which repeat it, there may be fewer"""
-MOST_TOLD_CHARACTERS = 1_000_000_000
-"""visits times characters: each place that is told holds a copy of what stands there"""
+MOST_TOLD, MOST_COPIED, _TOLD = 15_000, 10_000_000, 1_000
+"""visits, where every place that does not fit is looked for, and the characters of all copies: each look may end as a
+misfit, which holds what it looked at and weighs so many characters itself"""
 MOST_PATTERNS = 100
 MOST_SEARCHED = 1_000_000
 """patterns times characters: the linear engine, too, takes a microsecond for each at worst"""
 MOST_NODES, DEEPEST = 10_000, 200
 """objects and lists of a schema, and their nesting"""
-_DEEPEST_VALUE, _LONGEST_WAY = 500, 150
-"""levels of a value, and schemas that lead to each other"""
-_SHORT = 1_000
-"""characters, in which nothing is nested deeper"""
-_COMPARED = 16
-"""items that are compared in the time that a schema takes to look at one"""
+_DEEPEST_VALUE, _LONGEST_WAY, _COMPARED = 500, 150, 16
+"""levels of a value; schemas that lead to each other; items that are compared while a schema looks at one"""
 _BELOW = (
     *("additionalProperties", "unevaluatedProperties", "items", "additionalItems", "unevaluatedItems", "contains"),
     "propertyNames",  # one for each value
 )
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-_ANCHORS = ("$anchor", "$dynamicAnchor")
+_REFERENCES, _ADDRESSES = ("$ref", "$dynamicRef", "$recursiveRef"), ("$id", "id")
 
 
 class NotChecked(Exception):
@@ -45,41 +39,47 @@ class Cost:
 
     def __init__(self, schema: Any) -> None:
         self.root = schema
-        self.size = self.patterns = 0
-        self._has_references = self._compares = False
-        self._anchors: dict[str, list[Any]] = {}
+        self.patterns = 0
+        self._has_addresses = self._compares = self._copies = False
         self._known: dict[tuple[int, int], int] = {}
         self._walking: set[tuple[int, int]] = set()
         self._measure()
         self._looks(schema, 0)
-        self.most_told = MOST_TOLD_BY_REFERENCE if self._has_references else MOST_TOLD
 
-    def visits(self, value: Any, length: int) -> int:
-        """How often schemas look at the value, a text of so many characters, and what is in it, at most."""
-        if length <= _SHORT and not (self._has_references or self._compares) and self.size * length <= MOST_TOLD:
-            return 0
-        visits, depth, level = 0, 0, [value]
-        while level and visits <= MOST_VISITS:
-            visits += len(level) * self._looks(self.root, depth)
+    def allows_all(self, value: Any, length: int) -> bool:
+        """Whether every place that does not fit may be looked for in a text of so many characters.
+
+        Raises `NotChecked` where not even that there is one may be found out.
+        """
+        if self.patterns * length > MOST_SEARCHED:
+            raise NotChecked("pattern: too many characters for so many of them")
+        visits, copies, depth, level = 0, 0, 0, [value]
+        while level:
+            looks = self._looks(self.root, depth)
+            visits += len(level) * looks
+            copies += len(level) * looks if self._copies else looks
             if self._compares:
                 visits += sum(len(one) ** 2 for one in level if isinstance(one, list)) // _COMPARED
             depth, level = depth + 1, _inside(level)
+            if visits > MOST_VISITS:
+                raise NotChecked("the schema would be asked too many times")
             if depth > _DEEPEST_VALUE:
                 raise NotChecked("nested too deep")
-        return visits
+        return visits <= MOST_TOLD and copies * (length + _TOLD) <= MOST_COPIED
 
     def _measure(self) -> None:
         """Count the schema's values and patterns, as far as is looked at."""
-        level = [self.root]
+        level, size = [self.root], 0
         for _ in range(DEEPEST):
-            self.size += len(level)
+            size += len(level)
             for node in (value for value in level if isinstance(value, dict)):
-                self.patterns += ("pattern" in node) + len(_mapped(node.get("patternProperties")))
-                self._has_references |= any(name in node for name in _REFERENCES)
+                self.patterns += ("pattern" in node) + len(_inside([node.get("patternProperties")]))
+                self._has_addresses |= node is not self.root and any(
+                    isinstance(node.get(name), str) for name in _ADDRESSES
+                )
                 self._compares |= node.get("uniqueItems") is True
-                for name in filter(node.__contains__, _ANCHORS):
-                    self._anchors.setdefault(str(node[name]), []).append(node)
-            if self.size > MOST_NODES:
+                self._copies |= "propertyNames" in node  # each name that does not fit holds all of its object
+            if size > MOST_NODES:
                 raise NotChecked(f"the schema holds more than {MOST_NODES:,} values")
             if self.patterns > MOST_PATTERNS:
                 raise NotChecked(f"pattern: the schema holds more than {MOST_PATTERNS} of them")
@@ -110,8 +110,6 @@ class Cost:
 
     def _here(self, node: dict[str, Any]) -> Iterator[Any]:
         """The schemas that look at the same value."""
-        if isinstance(node.get("$id"), str) and node is not self.root:
-            raise NotChecked("it holds documents with addresses of their own")
         for name in ("allOf", "anyOf", "oneOf"):
             yield from _listed(node.get(name))
         for name in ("not", "if", "then", "else"):
@@ -120,7 +118,7 @@ class Cost:
             yield from _mapped(node.get(name))
         for name in _REFERENCES:
             if isinstance(node.get(name), str):
-                yield from self._referred(node[name])
+                yield self._referred(node[name])
 
     def _below(self, node: dict[str, Any], depth: int) -> int:
         """How many look at a value that stands one step below, at most."""
@@ -134,22 +132,18 @@ class Cost:
             looks += max((self._looks(inner, depth) for inner in one_of_them), default=0)
         return looks
 
-    def _referred(self, reference: str) -> list[Any]:
-        """What a reference leads to: of an anchor all that have it, since the way decides which a dynamic one means.
-
-        What is escaped or missing the validator itself has to resolve, or refuse.
-        """
-        if not reference.startswith("#"):
-            raise NotChecked(f"it refers to {reference[:100]!r}, which is not in it, and nothing is fetched")
-        anchor, *steps = reference[1:].split("/")
-        if anchor:
-            return self._anchors.get(reference[1:], [])
-        node = self.root
-        for step in steps:
+    def _referred(self, reference: str) -> Any:
+        """What a path leads to; names and addresses, each of which a draft has in its own way, are not followed."""
+        if self._has_addresses:
+            raise NotChecked("it holds documents with addresses of their own")
+        node, steps = self.root, unquote(reference).split("/")
+        for step in steps[1:]:
             name = step.replace("~1", "/").replace("~0", "~")
             listed = dict(enumerate(_listed(node)))
             node = node.get(name) if isinstance(node, dict) else listed.get(int(name) if name.isdecimal() else -1)
-        return [node]
+        if steps[0] != "#" or node is None:
+            raise NotChecked(f"it refers to {reference[:100]!r}, which is no path in it, and nothing is fetched")
+        return node
 
 
 def _inside(level: list[Any]) -> list[Any]:

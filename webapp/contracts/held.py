@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Protocol
 
 from webapp.contracts.contract import Contract, Declaration, Mismatch, State
@@ -14,10 +13,8 @@ from webapp.contracts.cost import NotChecked
 from webapp.contracts.schemas import compiled
 from webapp.contracts.shapes import json_words, mismatch_words, nearest, path_text
 
-MOST = 20
-"""mismatches of a response that are told"""
-_MOST_READY = 256
-"""declarations that are kept ready"""
+MOST, _MOST_READY = 20, 256
+"""mismatches of a response that are told, and declarations that are kept ready"""
 _NOTHING = Declaration()
 
 
@@ -107,8 +104,7 @@ def held_call(raw: str | None, tool: str | None, declaration: Declaration | None
         return _broken(kept, "tool_choice", f"the request {words}")
     schemas = own.tools.get(tool or "")
     if schemas is None and own.has_open_tools:
-        why = "a server's tools are declared, and this log does not list them"
-        return replace(kept, state="not_checked", reason=why)
+        return _unchecked(kept, "a server's tools are declared, and this log does not list them")
     if schemas is None:
         meant = nearest(tool or "", own.tools)
         words = f"no tool `{tool}` is declared" if tool else "the call names no tool"
@@ -126,6 +122,10 @@ def _any_of(names: Sequence[str]) -> str:
 
 def _broken(kept: Contract, keyword: str, words: str, state: State = "schema_mismatch") -> Contract:
     return replace(kept, state=state, mismatches=(Mismatch("$", keyword, words),))
+
+
+def _unchecked(kept: Contract, reason: object) -> Contract:
+    return replace(kept, state="not_checked", reason=str(reason))
 
 
 def _inner_arguments(call: dict[str, Any]) -> tuple[list[str | int], Any]:
@@ -152,12 +152,13 @@ def held_answer(
     if not declaration.is_json:
         return Contract("not_declared", reason="the request asks for no form of the answer")
     if has_calls or is_refusal:
-        why = "beside a call, a text need not be the answer" if has_calls else "the model refused to answer"
-        return replace(kept, state="not_checked", reason=why)
+        return _unchecked(
+            kept, "beside a call, a text need not be the answer" if has_calls else "the model refused to answer"
+        )
     try:
         value, broken = _read(raw)
     except NotChecked as reason:
-        return replace(kept, state="not_checked", reason=str(reason))
+        return _unchecked(kept, reason)
     if broken is not None:
         return replace(kept, state="invalid_json", mismatches=(broken,))
     return fitted(raw, value, declaration.answer_schema, kept)
@@ -183,12 +184,12 @@ def fitted(raw: str, value: Any, schema: str | None, kept: Contract, within: Seq
     if schema is None:
         return kept
     known = compiled(schema)
+    if isinstance(known, NotChecked):
+        return _unchecked(kept, known)
     try:
-        if isinstance(known, NotChecked):
-            raise known
         errors = known.errors(value, len(raw))
     except NotChecked as reason:
-        return replace(kept, state="not_checked", reason=str(reason))
+        return _unchecked(kept, reason)
     if errors is None:
         return _broken(kept, "schema", "it does not fit; the schema is too large to say where")
     if not errors:
@@ -253,17 +254,15 @@ def _step(text: str, start: int, step: str | int) -> tuple[Span, int]:
 
     Of a key that comes twice, the last counts, as for whoever reads the value.
     """
-    at, index, places = _skip(text, start + 1), 0, dict[str | int, tuple[Span, int]]()
+    at, places = _skip(text, start + 1), dict[str | int, tuple[Span, int]]()
     while text[start] in "{[" and text[at] not in "}]":
-        name: str | int = index
-        key = at, at
+        name, key = len(places), (at, at)
         if text[start] == "{":
-            name, end = scanstring(text, at + 1, False)
+            name, end = _decode(text, at)
             key, at = (at, end), _skip(text, _skip(text, end) + 1)
         places[name] = key, at
         at = _skip(text, _decode(text, at)[1])
         at = _skip(text, at + 1) if text[at] == "," else at
-        index += 1
     return places[step]
 
 

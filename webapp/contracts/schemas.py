@@ -6,12 +6,11 @@ against its schema in half a microsecond (`docs/contracts.md`).
 
 from __future__ import annotations
 
-import itertools
 import json
 from functools import lru_cache
 from typing import Any
 
-from webapp.contracts.cost import MOST_SEARCHED, MOST_TOLD_CHARACTERS, MOST_VISITS, Cost, NotChecked
+from webapp.contracts.cost import Cost, NotChecked
 
 MOST_ERRORS = 1_000
 """of one response that are counted"""
@@ -19,10 +18,10 @@ _DRAFTS = {"draft-04": "4", "draft-06": "6", "draft-07": "7", "2019-09": "201909
 _LARGEST_PATTERNS, _LARGEST_CACHE = 2_000_000, 500_000
 """bytes of a schema's compiled patterns, and of what the search of one keeps"""
 _MOST_STEPS = 20_000
-"""of a pattern that looks around itself, which no linear engine takes: pydantic's of decimal numbers does"""
+"""of a pattern that looks around itself, as pydantic's of decimal numbers does; the others are linear"""
 _NO_ANSWERS = ("BacktrackLimitExceeded", "RegexEngineFailure")
-_ANNOTATIONS = ("contentEncoding", "contentMediaType", "format")
-"""keywords that describe and do not demand"""
+_ANNOTATIONS = ("contentEncoding", "contentMediaType")
+"""keywords that describe and do not demand, whatever the validator makes of them"""
 _TYPES = {kind.upper(): kind for kind in ("string", "number", "integer", "boolean", "array", "object", "null")}
 _SIZES = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
 _VALUES = ("const", "default", "enum", "example", "examples")
@@ -44,18 +43,10 @@ class Schema:
         None where it does not fit and looking for each place would take too much. Raises `NotChecked`.
         """
         try:
-            visits = self._cost.visits(value, length)
-            if visits > MOST_VISITS:
-                raise NotChecked("the schema would be asked too many times")
-            if self._cost.patterns * length > MOST_SEARCHED:
-                raise NotChecked("pattern: too many characters for so many of them")
+            allows_all = self._cost.allows_all(value, length)
             if self._validator.is_valid(value):
                 return []
-            if visits > self._cost.most_told or visits * length > MOST_TOLD_CHARACTERS:
-                return None
-            every = self._validator.iter_errors(value)
-            demanded = (error for error in every if error.kind.name not in _ANNOTATIONS)
-            return _in_time(list(itertools.islice(demanded, MOST_ERRORS)))
+            return _in_time(list(self._validator.iter_errors(value))[:MOST_ERRORS]) if allows_all else None
         except UnicodeEncodeError:  # lone surrogates, which the validator cannot take
             return self.errors(json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")), length)
         except ValueError as reason:
@@ -80,7 +71,8 @@ def _plain(schema: Any) -> Any:
         return [_plain(inner) for inner in schema]
     if not isinstance(schema, dict):
         return schema
-    plain = {key: _keyword(key, value) for key, value in schema.items() if value is not None or key in _VALUES[:2]}
+    said = {key: value for key, value in schema.items() if key not in _ANNOTATIONS}
+    plain = {key: _keyword(key, value) for key, value in said.items() if value is not None or key in _VALUES[:2]}
     kind = plain.get("type")
     if kind == "TYPE_UNSPECIFIED":
         del plain["type"]
@@ -98,15 +90,11 @@ def _keyword(name: str, value: Any) -> Any:
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    if isinstance(schema.get("anyOf"), list):
-        schema["anyOf"].append({"type": "null"})
-    elif any(name in schema for name in ("$ref", "allOf", "oneOf")):
+    if not isinstance(schema.get("type"), str) or any(name in schema for name in ("$ref", "allOf", "anyOf", "oneOf")):
         return {"anyOf": [schema, {"type": "null"}]}
-    if isinstance(schema.get("type"), str):
-        schema["type"] = [schema["type"], "null"]
     if isinstance(schema.get("enum"), list):
         schema["enum"] = [*schema["enum"], None]
-    return schema
+    return schema | {"type": [schema["type"], "null"]}
 
 
 def _compiled(schema: Any, largest: int) -> Any:
@@ -114,19 +102,15 @@ def _compiled(schema: Any, largest: int) -> Any:
 
     if not isinstance(schema, dict | bool):
         raise NotChecked(f"the schema is a {type(schema).__name__}, no object")
-    linear = jsonschema_rs.RegexOptions(size_limit=largest, dfa_size_limit=_LARGEST_CACHE)
-    stepping = jsonschema_rs.FancyRegexOptions(
-        backtrack_limit=_MOST_STEPS, size_limit=largest, dfa_size_limit=_LARGEST_CACHE
-    )
+    patterns = jsonschema_rs.FancyRegexOptions(_MOST_STEPS, largest, _LARGEST_CACHE)
     named, refused = None, ""
     if isinstance(schema, dict):
         named = next((kind for draft, kind in _DRAFTS.items() if draft in str(schema.get("$schema"))), None)
         schema = {key: value for key, value in schema.items() if key != "$schema"}
-    tries = itertools.product((linear, stepping), (named,) if named else ("202012", "7", "4"))  # unnamed, it may be any
-    for options, kind in tries:
+    for kind in (named,) if named else ("202012", "7", "4"):  # unnamed, it may be any
         try:
             make = getattr(jsonschema_rs, f"Draft{kind}Validator")
-            return make(schema, offline=True, validate_formats=False, pattern_options=options)
+            return make(schema, offline=True, validate_formats=False, pattern_options=patterns)
         except ValueError as reason:
             refused = refused or _words(reason)
     raise NotChecked(refused)

@@ -39,8 +39,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     """The name that is meant by `name`, perhaps: the same but for case and signs, one with something before or behind
     it, else the most alike."""
     others = [one for one in names if one != name and len(one) <= _LONGEST_NAME][:_MOST_NAMES]
-    same = next((one for one in others if _letters(one) == _letters(name)), None)
-    if same is not None or len(name) > _LONGEST_NAME:
+    if (same := _spelled_like(name, others)) or len(name) > _LONGEST_NAME:
         return same
     around = [one for one in others if _stands_in(one, name) or _stands_in(name, one)]
     close = (one for one in get_close_matches(name, others, 5, _CLOSE) if _share_a_word(name, one))
