@@ -47,7 +47,18 @@ def test_home_replay_and_call_site(own_server: str, page: Page) -> None:
     page.goto(f"{own_server}/profiles/{NAME}")
     expect(page.locator("main")).to_contain_text("parsers.py:parse")
     expect(page.locator("main")).to_contain_text("What cannot be seen")
-    page.get_by_role("button", name="Run on everything").click()
+    page.goto(f"{own_server}/")
+    actions = [
+        page.get_by_role("link", name="Parsers", exact=True),
+        page.get_by_role("link", name="Compare two"),
+        page.get_by_role("button", name="Run it over these"),
+    ]
+    for action in actions:
+        action.click()
+    assert len(actions) <= 4, "A against B, the first of them one's own"
+    expect(page.locator(".matrix")).to_contain_text(f"A {NAME}")
+    expect(page.locator(".matrix tr").nth(1)).to_contain_text("2 the same, 0 different")
+    page.goto(f"{own_server}/profiles/{NAME}")
     expect(page.locator("main")).to_contain_text("1 extracted, 1 repaired, 1 failed")
     page.goto(f"{own_server}/sessions")
     page.locator("#question summary").first.click()

@@ -15,6 +15,7 @@ from webapp.store.tasks import TaskLine
 from webapp.web.api.operation import FILTERS, json, operation
 from webapp.web.api.shapes import record, ref
 from webapp.web.dumps import worker_process
+from webapp.web.links import own_path
 
 blueprint = Blueprint("runs", __name__)
 
@@ -38,7 +39,8 @@ def _find(number: int) -> TaskLine:
 @blueprint.post("/profiles/<path:name>/runs")
 def make(name: str) -> AnyResponse:
     queued(name, of_parameters(request.form.to_dict()))
-    return redirect(url_for("profiles.show", name=name, _anchor="runs"), 303)
+    back = request.form.get("back")
+    return redirect(own_path(back) if back else url_for("profiles.show", name=name, _anchor="runs"), 303)
 
 
 @blueprint.get("/runs/<int:number>")

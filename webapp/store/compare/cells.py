@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.models import TURNS_A_SESSION, Parse, Session
+from webapp.store.sessions import example_sessions
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE
 
@@ -49,10 +50,10 @@ def holds(cell: str) -> sa.ColumnElement[bool]:
 
 
 def visible(turn_id: Any) -> sa.ColumnElement[bool]:
-    """Whether the session of a turn is not deleted."""
+    """Whether the session of a turn is not deleted, and no example beside others."""
     deleted = sa.select(Session.id).where(Session.deleted_at.is_not(None))
-    is_visible: sa.ColumnElement[bool] = (turn_id // TURNS_A_SESSION).not_in(deleted)
-    return is_visible
+    session = turn_id // TURNS_A_SESSION
+    return sa.and_(session.not_in(deleted), session.not_in(example_sessions.hidden()))
 
 
 def both_run(select: Any, first: str, second: str) -> Any:

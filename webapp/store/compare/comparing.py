@@ -14,14 +14,14 @@ from webapp import parsing
 from webapp.parsing import installing
 from webapp.store.compare import cells
 from webapp.store.compare.cells import CELLS
-from webapp.store.models import TURNS_A_SESSION, UNDIGESTED, Parse
+from webapp.store.models import TURNS_A_SESSION, UNDIGESTED, Parse, Session
 from webapp.store.scores import profile_results
 from webapp.store.sessions import responses
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.where import View
 from webapp.store.statistics.clusters import SignTest, sign_test
-from webapp.store.write.parser import OURS
+from webapp.store.write.parser import OURS, READ_AS, UNKNOWN
 
 MOST = 200_000
 """responses that are compared one by one under filters; of more it is said that only these were"""
@@ -136,6 +136,13 @@ def compare(db: orm.Session, first: str, second: str, filters: Filters) -> Compa
     sessions = sum(any(made[cell] for cell in cells.READ) for made in by_session.values())
     signs = sign_test((made["only_a"], made["only_b"]) for made in by_session.values())
     return Comparison(first, second, sum(by_cell.values()), by_cell, a_runs, b_runs, labels, sessions, signs, cut)
+
+
+def newest_parser(db: orm.Session) -> str:
+    """The parser of the newest session's program, what an unknown one is read as, where there is none or it is ours."""
+    newest = sa.select(Session.home_profile).where(Session.deleted_at.is_(None)).order_by(Session.happened_at.desc())
+    home = db.scalar(newest.limit(1))
+    return READ_AS if home in (None, UNKNOWN, OURS) else str(home)
 
 
 def is_everything(filters: Filters) -> bool:

@@ -13,12 +13,15 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.capture import specs
 from webapp.extensions import db
 from webapp.parsing import failure_group, profiles
+from webapp.store import tasks
 from webapp.store.compare import cells, comparing, listing
 from webapp.store.sessions import debugger_queries, turns
 from webapp.store.sessions import turns as store
 from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.turns import NoSuchTurn
+from webapp.store.write.parser import OURS
 from webapp.visible import visible
+from webapp.web import task_rows
 from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import FILTERS, Parameter, json, operation
 from webapp.web.api.shapes import TEXT, ref
@@ -28,7 +31,7 @@ from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("compare", __name__)
 
-FIRST, SECOND = "langchain", "fencepost"
+SECOND = OURS
 A_PAGE = 30
 ORDER = ("both_different", "only_a", "only_b", "undecided", "neither", "both_same", *cells.NOT_RUN)
 """which cell is opened first: the first that is not empty"""
@@ -53,6 +56,8 @@ def index() -> Response | AnyResponse:
     context |= {"chips": list_filters.chips(filters), "filters": filters, "words": cells.CELLS, "names": listing.BY}
     context |= {"profile_names": list(profiles()), "go": partial(list_filters.address, state), "over": over}
     context["named"] = _named
+    live = tasks.page(db.session.connection(), tasks.REPLAY, live=True)
+    context["running"] = [task_rows.of_task(run) for run in live if run.about["profile"] in (a, b)]
     if after >= 0 and wants_partial():
         return page("compare/_rows.html", "compare/_rows.html", **context)
     return page("compare/index.html", "compare/_all.html", **context)
@@ -67,7 +72,7 @@ def index() -> Response | AnyResponse:
         "How many responses both profiles read the same or differently, only one reads, neither reads, or were not run",
     ),
     query=(
-        Parameter("a", TEXT, f"the first; unset: the first of your own, or {FIRST}"),
+        Parameter("a", TEXT, "the first; unset: the first of your own, or the parser of the newest session"),
         Parameter("b", TEXT, f"unset: {SECOND}"),
         *FILTERS,
     ),
@@ -107,9 +112,9 @@ def _named(value: str) -> str:
 
 
 def _pair() -> tuple[str, str]:
-    """The profiles that the URL names; without them a parser of somebody's own, which is what a first look is for."""
-    own = next(iter(specs.configured()), FIRST)
-    return request.args.get("a") or own, request.args.get("b") or SECOND
+    """The profiles that the URL names; without them the program's own parser against ours."""
+    first = request.args.get("a") or next(iter(specs.configured()), None) or comparing.newest_parser(db.session)
+    return first, request.args.get("b") or SECOND
 
 
 diff_blueprint = Blueprint("turn_diff", __name__)
