@@ -13,7 +13,7 @@ from webapp.extras import install_extra
 
 COMMANDS = {
     "serve": "Serve the web pages and the API.",
-    "ingest": "Read dumps into the database.",
+    "ingest": "Read logs into the database.",
     "formats": "List what can be read.",
     "scan": "Check the agent logs on this machine, without a server.",
     "verify": "Check that everything in a file is stored.",

@@ -112,13 +112,13 @@ class Settings:
 
 
 HELP = {
-    "data": "folder for the database, stored dumps and written session dumps",
+    "data": "folder for the database, stored logs and written session dumps",
     "database": "SQLAlchemy URL; SQLite in the data folder, or postgresql+psycopg://…",
-    "home": "default parser, if no dump, format or rule names one; unset: unknown",
+    "home": "default parser, if no log, format or rule names one; unset: unknown",
     "token": "access token of 16 characters or more (fencepost token makes one); without one only loopback is served",
     "trusted_hosts": "additional host names that the server accepts, comma-separated",
     "max_upload": "largest upload as sent, in megabytes (1024)",
-    "max_dump": "largest dump once decompressed, in megabytes (4096)",
+    "max_dump": "largest log once decompressed, in megabytes (4096)",
     "secure": "1 if browsers use HTTPS: cookies are then sent over HTTPS only",
     "durable": "1: SQLite syncs to disk at each commit; slower, but a power cut loses no commit",
     "findings": "TOML file with your own findings (docs/findings.md); unset: only Fencepost's rules",
@@ -132,7 +132,7 @@ HELP = {
     "broker": "amqp://… or redis://…: Celery passes jobs to workers; unset: they poll the database",
     "queue": "name of the broker's queue, if other programs use it too; unset: fencepost",
     "pool": "connections to PostgreSQL that a process keeps open, 1 to 200 (5), plus 10 when needed",
-    "store": "fsspec URL for stored dumps, uploads and session dumps, such as s3://bucket/fencepost; unset: data",
+    "store": "fsspec URL for stored logs, uploads and session dumps, such as s3://bucket/fencepost; unset: data",
     "export_days": "number of days after which a background export is removed (7)",
     "accounts": "1: everybody needs an account (fencepost user add; docs/accounts.md)",
     "newcomers": "role of people who sign in by OpenID or proxy without an account: none (refused), reader or labeler",

@@ -34,7 +34,7 @@ HELP = {
     "format": "The source format.",
     "contract": "The state of a response under its contract, or broken.",
     "stop": "Why a model stopped: complete, length, filtered …",
-    "dump": "A dump, by number or sha256.",
+    "dump": "A log, by number or sha256.",
     "since": "From this date or time on, ISO 8601.",
     "until": "Up to this date or time.",
     **{name: f"More than this many {number.things}." for name, number in MORE_THAN.items()},

@@ -38,7 +38,7 @@ class Held(NamedTuple):
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.argument("file", metavar="FILE")
 def command(tools: Path | None, as_json: bool, file: str) -> None:
-    """Hold each call and each answer in the dump FILE (- for standard input) against its own request.
+    """Hold each call and each answer in the log FILE (- for standard input) against its own request.
 
     Tools, tool_choice and response_format are read from the request of each response. For requests without tools,
     --tools takes OpenAI's list of tools, the result of an MCP server's tools/list, or a folder of such files; without

@@ -109,7 +109,7 @@ def status(as_json: bool) -> None:
 def backup_(target: Path, as_json: bool) -> None:
     """Copy a SQLite database to the new file TARGET, even while a server is writing, and check the copy.
 
-    Stored dumps and the secret key are files next to the database; copy them separately (docs/deploy.md). Exits with 1
+    Stored logs and the secret key are files next to the database; copy them separately (docs/deploy.md). Exits with 1
     when TARGET cannot be written or exists already, with 2 for a database on a server.
     """
     bar = Progress(console=Console(stderr=True), transient=True)
@@ -132,7 +132,7 @@ def copy_(source: str, target: str, as_json: bool) -> None:
     """Copy everything in the database SOURCE to the empty database TARGET.
 
     Each is a URL as for FENCEPOST_DATABASE, or the path of a SQLite file. Stop the server first: anything written
-    during the copy is missing from it. An interrupted copy leaves TARGET empty. Stored dumps and the secret key stay in
+    during the copy is missing from it. An interrupted copy leaves TARGET empty. Stored logs and the secret key stay in
     the data folder.
 
     Exits with 1 when SOURCE is at an older revision or TARGET is not empty.

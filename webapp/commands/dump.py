@@ -45,10 +45,10 @@ def command(
     if len(idents) > 1 and not as_zip:
         raise click.UsageError("several sessions go into one zip: fencepost dump --zip ID ID > sessions.zip")
     if as_zip and name is not None:
-        raise click.UsageError("--zip contains dumps and cannot be combined with --format")
+        raise click.UsageError("--zip contains session dumps and cannot be combined with --format")
     redactor = _export.asked(keys, patterns, secrets)
     if redactor and name is None:
-        raise click.UsageError("a dump is unchanged input; redaction needs --format report or html")
+        raise click.UsageError("a session dump is unchanged input; redaction needs --format report or html")
     settings = _store.settings()
     with _store.engine(settings) as engine, orm.Session(engine) as db:
         chosen = [sessions.find(db, ident) for ident in dict.fromkeys(idents)]

@@ -12,7 +12,7 @@ from webapp.dumps import known_formats
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.argument("words", nargs=-1, metavar="WORD…")
 def command(as_json: bool, words: tuple[str, ...]) -> None:
-    """List the formats of dumps that can be read, by name, with what a dump looks like as each tool writes it.
+    """List the formats of logs that can be read, by name, with what a log looks like as each tool writes it.
 
     With a WORD, only those that have it in their name or their shape. Any format may be compressed (gzip, zstd, xz,
     bzip2) or lie in an archive; the name is for `fencepost ingest --format`, which is needed only where a format is not

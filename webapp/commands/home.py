@@ -46,7 +46,7 @@ def command() -> None:
 @command.command("set")
 @click.argument("profile", type=PROFILE, metavar="P")
 @click.argument("idents", nargs=-1, metavar="[SESSION…]")
-@click.option("--dump", metavar="D", help="All sessions of a dump: its number or the beginning of its sha256.")
+@click.option("--dump", metavar="D", help="All sessions of a log: its number or the beginning of its sha256.")
 @click.option("--format", "format_name", metavar="F", help="All sessions of a source format.")
 @click.option("--service", metavar="NAME", help="All sessions of a service.")
 @click.option("--filter", "filters", metavar="NAME=VALUE", multiple=True, help="The list's filters: model=m q=text …")
@@ -172,7 +172,7 @@ def forget(number: int) -> None:
 
 
 @command.command("which")
-@click.option("--dump", metavar="D", help="Only sessions of a dump.")
+@click.option("--dump", metavar="D", help="Only sessions of a log.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def which(dump: str | None, as_json: bool) -> None:
     """Try every profile on the sessions whose parser is unknown: how many responses would have failed under each."""

@@ -32,8 +32,8 @@ from webapp.visible import visible
 _NICER = 10
 
 
-@click.command("ingest", short_help="Read dumps into the database.")
-@click.option("--format", "format_name", metavar="F", help="The dumps' format; detected unless given.")
+@click.command("ingest", short_help="Read logs into the database.")
+@click.option("--format", "format_name", metavar="F", help="The logs' format; detected unless given.")
 @click.option(
     "--map",
     "mappings",
@@ -49,10 +49,10 @@ _NICER = 10
     "--home", type=PROFILE, metavar="P", help="Your parser: the profile that the program used, or pkg.mod:function."
 )
 @click.option(
-    "--tools", type=click.Path(exists=True, path_type=Path), metavar="F", help="Tools, if the dumps have none."
+    "--tools", type=click.Path(exists=True, path_type=Path), metavar="F", help="Tools, if the logs have none."
 )
 @click.option("--name", metavar="NAME", help="The file name for standard input.")
-@click.option("--again", is_flag=True, help="Read stored dumps again: all, or by the start of hash or name.")
+@click.option("--again", is_flag=True, help="Read stored logs again: all, or by the start of hash or name.")
 @click.option("--watch", is_flag=True, help="Keep reading new and growing files until interrupted.")
 @click.option(
     "--every", default=1.0, show_default=True, type=click.FloatRange(0.05), help="Seconds between two checks."
@@ -77,13 +77,13 @@ def command(
     as_json: bool,
     paths: tuple[str, ...],
 ) -> None:
-    """Read the dumps at each PATH (- for standard input; gzip, zstd, xz, bzip2 too) into the database.
+    """Read the logs at each PATH (- for standard input; gzip, zstd, xz, bzip2 too) into the database.
 
-    A PATH is a file, a folder with everything below it, or a pattern. Files of a folder that are not dumps are skipped;
+    A PATH is a file, a folder with everything below it, or a pattern. Files of a folder that are not logs are skipped;
     one that seems to be dialogue is named with its reason. `fencepost formats` lists what can be read.
     Nothing is stored twice; new turns are added to their sessions; a new --map replaces what the previous one read.
     Exits with 0 when every file was read, with 1 when a file could not be read (the others are stored), when answers
-    are missing, when dialogue in a folder was not read (without --skip-unknown) or no dump was found, with 2 when used
+    are missing, when dialogue in a folder was not read (without --skip-unknown) or no log was found, with 2 when used
     wrongly. With --watch, Fencepost reads a file once it has not changed for one interval and leaves an unfinished line
     for later; --json prints a document for each file.
     """
@@ -125,7 +125,7 @@ def _print_json(results: list[FileResult], dry_run: bool, unknown: Question | No
 
 def _tools(path: Path, *, is_once: bool) -> dict[str, Any]:
     if not is_once:
-        raise click.UsageError("--tools is for dumps that are read once: leave --watch and --dry-run out.")
+        raise click.UsageError("--tools is for logs that are read once: leave --watch and --dry-run out.")
     try:
         return read_tools(path)
     except (OSError, BadTools) as error:

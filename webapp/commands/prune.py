@@ -42,7 +42,7 @@ def _before(_: click.Context, __: click.Parameter, text: str) -> datetime:
 def command(before: datetime, keep: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool) -> None:
     """Remove sessions without a new turn for AGE, with their traces and search entries. This cannot be undone.
 
-    A session with a label, or with a history of labels, is never removed. The stored file of a dump is removed with its
+    A session with a label, or with a history of labels, is never removed. The stored file of a log is removed with its
     last session. If interrupted, run the same command again. The database file keeps its size and reuses the space.
 
     Exits with 0 when done, with 1 when you answer no, with 2 when used wrongly.
@@ -82,7 +82,7 @@ def _plan(counts: Prunable) -> str:
 
 def _said(pruned: Pruned) -> str:
     words = f"{counted(pruned.sessions, 'session')} removed"
-    words += f", and {counted(pruned.files, 'kept dump file')} ({pruned.file_bytes / 1e6:,.1f} MB)"
+    words += f", and {counted(pruned.files, 'kept log file')} ({pruned.file_bytes / 1e6:,.1f} MB)"
     if pruned.left:
         words += f"; {counted(pruned.left, 'session')} hidden, not removed: labelled in the meantime"
     return words

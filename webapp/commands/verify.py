@@ -25,7 +25,7 @@ _NAMES = ("sessions", "answers", "tokens_in", "tokens_out")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.argument("path", metavar="FILE")
 def command(as_json: bool, path: str) -> None:
-    """Check that everything in the dump FILE (- for standard input; gzip and zstd too) is stored.
+    """Check that everything in the log FILE (- for standard input; gzip and zstd too) is stored.
 
     Reads the file again and compares sessions, answers, sums of tokens, and the text and entry of each turn with the
     database: what is not stored is shown with its place. So is text that seems to be said and is in no turn, and a

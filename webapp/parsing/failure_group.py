@@ -115,6 +115,7 @@ def _of_the_parser_itself(last: Sequence[Attempt]) -> str | None:
 def title(key: str) -> str:
     """A key in words: `trailing comma, single quotes — fenced, in prose`."""
     _, kind, *rest = [*key.split("|"), ""]
+    kind = kind.replace("recorded in the dump", "recorded in the log")
     named = _SAID.get(kind) or ", ".join(name if "_" in name else defect(name) for name in kind.split(", "))
     places = [word for word in rest if word and word not in _EVERYWHERE]
     return f"{named} — {', '.join(places)}" if places else named

@@ -148,7 +148,7 @@ def on_busy(error: OperationalError) -> Answer:
         return answer(507, "read_only", "The database cannot be written: see its permissions. Nothing was changed.")
     if not isinstance(error.orig, sqlite3.Error):
         return answer(503, "busy", "The database does not answer; the server's log says why. Nothing was changed.")
-    return answer(503, "busy", "The database is busy, perhaps with a large dump. Nothing was changed; try again soon.")
+    return answer(503, "busy", "The database is busy, perhaps with a large log. Nothing was changed; try again soon.")
 
 
 def on_no_connection(error: PoolTimeout) -> Answer:

@@ -197,7 +197,7 @@ def cancel_api(number: int) -> tuple[Response, int]:
 @operation(
     "Exports",
     "Download an export",
-    {200: Content("A zip with a dump each", _ZIP), 206: Content("The part that `Range` asked for", _ZIP)},
+    {200: Content("A zip with a session dump each", _ZIP), 206: Content("The part that `Range` asked for", _ZIP)},
     refuses={
         409: "It is not written yet, or never will be: `message` says which",
         410: "It was removed",

@@ -152,7 +152,7 @@ def index() -> str:
     Content("The export", media_types("labels")),
     query=(
         Parameter("format", one_of(base.formats("labels")), "unset: jsonl"),
-        Parameter("source", TEXT, "sessions of dumps in this format: the filter that elsewhere is called format"),
+        Parameter("source", TEXT, "sessions of logs in this format: the filter that elsewhere is called format"),
         *QUEUE,
         IDS,
         *REDACTION,

@@ -57,7 +57,7 @@ KEYS = {
     "B": "export the selected sessions in the background",
     "E": "export the labels",
     "d": "download",
-    "D": "download the selected sessions' dumps as a zip",
+    "D": "download the selected sessions as a zip",
     "H": "one HTML file that opens offline",
     "y": "copy the link",
     "m": "copy as Markdown",

@@ -90,7 +90,7 @@ def _turn(turn: ExportedTurn) -> str:
     bad = ' <span class="bad">✕ failed</span>' if turn.failed else ""
     opened = " open" if turn.failed or turn.kind in ("response", "tool_call") else ""
     readings = "".join(_reading(turn.raw, trace) for trace in _traces(turn)) or f"<pre>{_plain(turn.raw)}</pre>"
-    failure = f'<p class="bad">Recorded in the dump: {text(turn.recorded_failure)}</p>' if turn.recorded_failure else ""
+    failure = f'<p class="bad">Recorded in the log: {text(turn.recorded_failure)}</p>' if turn.recorded_failure else ""
     labels = "".join(_label(label) for label in turn.labels)
     return f"<details{opened}><summary>{facts}{verdict}{bad}</summary>{failure}{labels}{readings}</details>"
 

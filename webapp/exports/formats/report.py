@@ -94,7 +94,7 @@ def _turn(turn: ExportedTurn, before: ExportedTurn | None) -> Iterator[str]:
         if trace is not None and (title == "parser" or trace["profile"] != (turn.home or {}).get("profile")):
             yield from _reading(title, turn.raw, Trace.from_dict(trace))
     if turn.recorded_failure:
-        yield f"Recorded in the dump: {code(turn.recorded_failure[:300])}\n\n"
+        yield f"Recorded in the log: {code(turn.recorded_failure[:300])}\n\n"
     for label in turn.labels:
         yield _label(label)
 

@@ -6,7 +6,7 @@ READ, LABEL, INGEST, ADMIN = "read", "label", "ingest", "admin"
 RIGHTS = {
     READ: "see, search and export what is stored",
     LABEL: "label, save views, run profiles, export in the background, work on failure groups",
-    INGEST: "send dumps and spans, without seeing what is stored",
+    INGEST: "send logs and spans, without seeing what is stored",
     ADMIN: "delete sessions, set their parser, manage accounts, read the audit log",
 }
 """what a role holds and an API token may be made for"""

@@ -63,7 +63,7 @@ def _failures(db: orm.Session, session: Session) -> Iterator[tuple[int, str]]:
         elif row.state is not None:
             yield row.position, failure_group.title(contract_key(row.detail))
         elif row.recorded_failure is not None:
-            yield row.position, f"recorded in the dump: {kind_of(row.recorded_failure)}"
+            yield row.position, f"recorded in the log: {kind_of(row.recorded_failure)}"
         else:
             yield row.position, _NO_GROUP
 
@@ -81,5 +81,5 @@ def _reproduction(db: orm.Session, session: Session, position: int) -> tuple[str
         return None, "not reduced: the parser is unknown"
     result = minimal.of_profile(raw, session.home_profile, CHARACTERS)
     if not result.same:
-        return None, "not reduced: the parser reads the response, and the failure is the dump's"
+        return None, "not reduced: the parser reads the response, and the failure is the log's"
     return result.text, minimal.sentence(result, len(raw), session.home_profile)

@@ -172,7 +172,7 @@ FILTERS = (
     Parameter("finding", TEXT, "for which this rule found something"),
     Parameter("label", one_of(LABELS), "labelled, unlabelled, or with this judgement"),
     Parameter("service", TEXT, "what the program calls itself"),
-    Parameter("format", TEXT, "of dumps in this format"),
+    Parameter("format", TEXT, "of logs in this format"),
     Parameter("contract", one_of((*STATES, "broken")), "with a response in this state, or any broken one"),
     Parameter("stop", one_of(STOPS), "with a response whose model stopped for this reason"),
     Parameter("dump", TEXT, "of this dump, by number or sha256"),

@@ -135,8 +135,8 @@ Answer = tuple[Response, int]
 @api_blueprint.get("/api/dumps/<dump_id>/mapping")
 @operation(
     "Dumps",
-    "Suggest a mapping for a dump",
-    json(SUGGESTION, "A first guess, and the paths of the dump's first records with sample texts"),
+    "Suggest a mapping for a log",
+    json(SUGGESTION, "A first guess, and the paths of the log's first records with sample texts"),
     refuses={422: "The stored file is damaged"},
 )
 def suggest(dump_id: str) -> Answer:
@@ -149,7 +149,7 @@ def suggest(dump_id: str) -> Answer:
 @api_blueprint.post("/api/dumps/<dump_id>/mapping")
 @operation(
     "Dumps",
-    "Read a dump by a mapping",
+    "Read a log by a mapping",
     {
         200: json(PREVIEW, "With `dry_run` the first turns; nothing is stored"),
         202: json(QUEUED, "The job that reads it"),

@@ -34,8 +34,8 @@ def download() -> Response:
 @blueprint.get("/api/sessions/dumps")
 @operation(
     "Sessions",
-    "Download the dumps of several sessions",
-    Content("A zip with a dump each", {"application/zip": BINARY}),
+    "Download several sessions as session dumps",
+    Content("A zip with a session dump each", {"application/zip": BINARY}),
     query=(IDS, *FILTERS),
     example="?failed=1",
 )
