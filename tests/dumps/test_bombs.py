@@ -225,6 +225,13 @@ PRINTED = "[" + "[]," * 340_000 + "[]]"
 """Python's parser makes 500 MB of this megabyte."""
 STREAMED = b'data: {"id":"1","object":"chat.completion.chunk","choices":[]}\n'
 YAML = b"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\n" + b"messages:\n  - role: *b\n    content: *b\n"
+
+
+def exchanged(*responses: str) -> bytes:
+    line = {"method": "POST", "uri": "https://api.anthropic.com/v1/messages", "request": {"messages": []}}
+    return "\n".join(json.dumps({**line, "response_text": response}) for response in responses).encode()
+
+
 BOMBS: dict[str, Callable[[Path], bytes]] = {
     "long.jsonl.gz": lambda _: gzipped(),
     "long.jsonl.zst": lambda _: zstandard(),
@@ -269,6 +276,8 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "phoenix.jsonl.gz": lambda _: gzip.compress(of_phoenix("[" + f"{PRINTED}," * 5 + "]")),
     "damaged.txt": lambda _: STREAMED + b'data: {"a\n' * 110_000,
     "braces.txt": lambda _: STREAMED + b"data: " + b'{"a":' * 200_000 + b"\n",
+    "starts.jsonl": lambda _: exchanged("{}", 'data: {"type":"message_start","message":{}}\n' * 60_000),
+    "keys.txt": lambda _: b"".join(STREAMED[:-2] + b',"k%d":1}\n' % number for number in range(120_000)),
     "lists.json": lambda _: b"[\n1\n]\n[\n2\n]\n[\n" + b"3,\n" * 800_000 + b"4\n]\n",
     "aliases.yaml": lambda _: YAML,
     "values.yaml.gz": lambda _: gzip.compress(

@@ -21,6 +21,7 @@ from webapp.dumps.base import (
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import entry_or_problem, joined_runs, whole_document
 from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.item_streams import add, settled
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined
 from webapp.dumps.messages.turns import message_turns, spent
@@ -113,11 +114,12 @@ def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
         chunk_text += joined(content(value.get("content"), ()))[0] or ""
         for part in as_list(value.get("tool_call_chunks")):
             if isinstance(part, dict):
-                call = calls.setdefault(part.get("index"), {"id": None, "name": None, "args": ""})
+                call = calls.setdefault(part.get("index"), {"id": None, "name": None})
                 call["id"], call["name"] = call["id"] or part.get("id"), call["name"] or part.get("name")
-                call["args"] += part.get("args") or ""
+                add(call, "args", part.get("args"))
     listed = [
-        {"id": call["id"], "function": {"name": call["name"], "arguments": call["args"]}} for call in calls.values()
+        {"id": call["id"], "function": {"name": call["name"], "arguments": settled(call["args"])}}
+        for call in calls.values()
     ]
     whole = {key: inner for key, inner in message.items() if key not in ("tool_call_chunks", "invalid_tool_calls")}
     return {**whole, "type": "ai", "content": chunk_text, "tool_calls": listed or whole.get("tool_calls") or []}

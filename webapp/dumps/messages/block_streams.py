@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.dumps.messages.item_streams import grow, is_end, joined, number, or_empty
+from webapp.dumps.messages.item_streams import Pieces, add, grow, is_end, joined, number, or_empty
 from webapp.dumps.values import as_list, as_object
 
 BEDROCK = (
@@ -20,12 +20,11 @@ def is_ollama(event: dict[str, Any]) -> bool:
 
 def ollama(events: list[dict[str, Any]]) -> dict[str, Any]:
     """`/api/chat` and `/api/generate`; the last event says what was spent."""
-    message: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
+    message: dict[str, Any] = {"role": "assistant", "tool_calls": []}
     for event in events:
         delta = as_object(event.get("message"))
-        message["content"] += or_empty(delta.get("content")) + or_empty(event.get("response"))
-        thought = or_empty(delta.get("thinking")) + or_empty(event.get("thinking"))
-        message["thinking"] = or_empty(message.get("thinking")) + thought
+        for key, beside in (("content", "response"), ("thinking", "thinking")):
+            add(message, key, or_empty(delta.get(key)) + or_empty(event.get(beside)))
         message["tool_calls"] += as_list(delta.get("tool_calls"))
     return {**events[0], **events[-1], "message": message, "response": None}
 
@@ -34,9 +33,11 @@ def anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant"}
     blocks: dict[Any, dict[str, Any]] = {}
     inputs: dict[Any, list[str]] = {}
+    usage: dict[str, Any] = {}
     for event in events:
         if isinstance(event.get("message"), dict):
             message.update(event["message"])
+            usage = dict(as_object(message.get("usage")))
         if isinstance(event.get("content_block"), dict):
             blocks[number(event)] = dict(event["content_block"])
         delta = event.get("delta")
@@ -45,12 +46,12 @@ def anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
             block = blocks.setdefault(number(event), {"type": "text"})
             _grow(block, inputs.setdefault(number(event), []), delta)
         if isinstance(event.get("usage"), dict):
-            message["usage"] = {**(message.get("usage") or {}), **event["usage"]}
+            usage.update(event["usage"])
     for index, block in blocks.items():
         if block.get("input") == "":
             block["input"] = joined(inputs.get(index, []))
             block |= {} if block["input"] else {"without_arguments": True}
-    return {**message, "content": list(blocks.values())}
+    return {**message, **({"usage": usage} if usage else {}), "content": list(blocks.values())}
 
 
 def _grow(block: dict[str, Any], pieces: list[str], delta: dict[str, Any]) -> None:
@@ -61,7 +62,7 @@ def _grow(block: dict[str, Any], pieces: list[str], delta: dict[str, Any]) -> No
         pieces.append(or_empty(delta.get("partial_json")))
     elif kind in _DELTAS:
         key, part = _DELTAS[kind]
-        block[key] = or_empty(block.get(key)) + or_empty(delta.get(part))
+        add(block, key, delta.get(part))
 
 
 def is_bedrock(event: dict[str, Any]) -> bool:
@@ -94,8 +95,8 @@ def _grow_bedrock(block: dict[str, Any], delta: dict[str, Any]) -> None:
     grow(block, delta, "text")
     thought, result = delta.get("reasoningContent"), delta.get("toolResult")
     if isinstance(thought, dict) and isinstance(thought.get("text"), str):
-        inner = block.setdefault("reasoningContent", {"reasoningText": {"text": ""}})
-        inner["reasoningText"]["text"] += thought["text"]
+        inner = block.setdefault("reasoningContent", {})
+        add(inner.setdefault("reasoningText", {}), "text", thought["text"])
     if isinstance(result, list):
         block.setdefault("toolResult", {}).setdefault("content", []).extend(result)
 
@@ -105,7 +106,7 @@ def google(events: list[dict[str, Any]]) -> dict[str, Any]:
     whys: dict[Any, Any] = {}
     last: dict[str, Any] = {}
     for event in events:
-        last = {**last, **event}
+        last.update(event)
         for candidate in map(as_object, as_list(event.get("candidates"))):
             parts = parts_by_index.setdefault(number(candidate) or 0, [])
             content = candidate.get("content")
@@ -126,9 +127,9 @@ def _grow_google(parts: list[Any], part: Any) -> None:
     if not isinstance(part, dict) or not parts or not isinstance(parts[-1], dict):
         parts.append(dict(part) if isinstance(part, dict) else part)
         return
-    same = isinstance(part.get("text"), str) and isinstance(parts[-1].get("text"), str)
+    same = isinstance(part.get("text"), str) and isinstance(parts[-1].get("text"), str | Pieces)
     if same and parts[-1].get("thought") == part.get("thought"):
-        parts[-1]["text"] += part["text"]
+        add(parts[-1], "text", part["text"])
     else:
         parts.append(dict(part))
 

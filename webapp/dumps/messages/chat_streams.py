@@ -5,23 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.item_streams import grow, grow_call, is_end, joined, number, or_empty, streamed
+from webapp.dumps.messages.item_streams import (
+    Pieces,
+    add,
+    grow,
+    grow_call,
+    is_end,
+    joined,
+    number,
+    or_empty,
+    settled,
+    streamed,
+)
 from webapp.dumps.values import as_list, as_object, first_text, id_text
 
 
 def chat(events: list[dict[str, Any]]) -> dict[str, Any]:
     messages: dict[Any, dict[str, Any]] = {}
-    texts: dict[Any, str] = {}
+    texts: dict[Any, Any] = {}
     whys: dict[Any, Any] = {}
     last: dict[str, Any] = {}
     for event in events:
-        last = {**last, **{key: value for key, value in event.items() if value is not None}}
+        last.update((key, value) for key, value in event.items() if value is not None)
         for choice in as_list(event.get("choices")):
             delta = choice.get("delta") if isinstance(choice, dict) else None
             if isinstance(choice, dict) and choice.get("finish_reason"):
                 whys[number(choice)] = choice["finish_reason"]
             if isinstance(choice, dict) and isinstance(choice.get("text"), str):  # of /completions
-                texts[number(choice)] = texts.get(number(choice), "") + choice["text"]
+                add(texts, number(choice), choice["text"])
             if isinstance(delta, dict):
                 _grow_chat(messages.setdefault(number(choice), {"role": "assistant"}), delta)
     for index, message in messages.items():
@@ -47,9 +58,9 @@ def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
     if isinstance(delta.get("content"), list) or isinstance(message.get("blocks"), list):
         _grow_blocks(message, delta.get("content"))
     if isinstance(delta.get("function_call"), dict):  # the older way
-        called = message.setdefault("function_call", {"name": None, "arguments": ""})
+        called = message.setdefault("function_call", {"name": None})
         called["name"] = called["name"] or delta["function_call"].get("name")
-        called["arguments"] += or_empty(delta["function_call"].get("arguments"))
+        add(called, "arguments", delta["function_call"].get("arguments"))
     for delta_call in as_list(delta.get("tool_calls")):
         if isinstance(delta_call, dict):
             grow_call(_call_of(message, delta_call), delta_call)
@@ -84,10 +95,13 @@ def _grow_blocks(message: dict[str, Any], written: Any) -> None:
     for part in map(as_object, parts):
         key = "thinking" if part.get("type") == "thinking" else "text"
         last = blocks[-1] if blocks and blocks[-1].get("type") == part.get("type") else None
-        if last is None or type(last.get(key)) is not type(part.get(key)) or not isinstance(part.get(key), str | list):
-            blocks.append(dict(part))
+        said, before = part.get(key), None if last is None else last.get(key)
+        if isinstance(said, str) and isinstance(before, str | Pieces):
+            add(last, key, said)
+        elif isinstance(said, list) and isinstance(before, list) and not isinstance(before, Pieces):
+            before.extend(said)
         else:
-            last[key] = last[key] + part[key]
+            blocks.append({**part, **({key: list(said)} if isinstance(said, list) else {})})
 
 
 def begins(event: dict[str, Any], before: list[dict[str, Any]], ended_before: set[Any]) -> bool:
@@ -136,18 +150,21 @@ def _grow(content: dict[str, Any], place: str, delta: dict[str, Any]) -> None:
         return
     replaces = delta.get("o") == "replace"
     if place == _TEXT:
-        content["text"] = written if replaces else f"{content.get('text') or ''}{written}"
+        if replaces:
+            content["text"] = ""
+        add(content, "text", written)
     number = place.removeprefix(_PARTS)
     if place.startswith(_PARTS) and number.isdigit() and int(number) <= len(content.get("parts", [])):
         parts = content["parts"]
         parts.extend([""] * (int(number) + 1 - len(parts)))
-        before = parts[int(number)]
-        parts[int(number)] = written if replaces or not isinstance(before, str) else before + written
+        if replaces:
+            parts[int(number)] = ""
+        add(parts, int(number), written)
 
 
 def _said(message: dict[str, Any]) -> dict[str, Any] | None:
     """A message of the assistant as OpenAI's API has it; what goes to a tool is its call."""
-    content = as_object(message.get("content"))
+    content = settled(as_object(message.get("content")))
     if as_object(message.get("author")).get("role") != "assistant":
         return None
     written = "".join(part for part in as_list(content.get("parts")) if isinstance(part, str)) or content.get("text")

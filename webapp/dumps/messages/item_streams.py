@@ -22,6 +22,8 @@ _THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.d
 _SURE_PIECES, _SURE_LENGTH, _SURE_LETTERS = 3, 8, 5
 """pieces that grow, code points of the last but one, and different ones: what chance makes so, as rules of dashes, has
 fewer"""
+_GROWS = 10
+"""levels down in a body at which texts may grow"""
 _COHERE = ("message-start", "content-delta", "tool-plan-delta", "tool-call-start", "tool-call-delta")
 
 
@@ -41,7 +43,7 @@ def responses(events: list[dict[str, Any]]) -> dict[str, Any]:
         if isinstance(place, list | dict):
             continue
         if isinstance(event.get("item"), dict):
-            items[place] = {**items.get(place, {}), **event["item"]}
+            items.setdefault(place, {}).update(event["item"])
         elif isinstance(event.get("delta"), str):
             _grow(items.setdefault(place, {}), event)
     return {**last, "output": list(items.values())}
@@ -52,7 +54,7 @@ def _grow(item: dict[str, Any], event: dict[str, Any]) -> None:
     if kind in _ADDED:
         item_type, key = _ADDED[kind]
         item.setdefault("type", item_type)
-        item[key] = or_empty(item.get(key)) + delta
+        add(item, key, delta)
     elif kind in _TEXTS:
         part_type, key = _TEXTS[kind]
         item.setdefault("role", "assistant")
@@ -64,12 +66,13 @@ def _grow(item: dict[str, Any], event: dict[str, Any]) -> None:
 
 def _add(item: dict[str, Any], where: str, index: Any, kind: str, key: str, delta: str) -> None:
     """Add to the part with this index, which counts from 0."""
-    parts = item[where] = list(item[where]) if isinstance(item.get(where), list) else []
+    if not isinstance(parts := item.get(where), _Own):
+        parts = item[where] = _Own(dict(part) if isinstance(part, dict) else part for part in as_list(parts))
     place = index if isinstance(index, int) and 0 <= index <= len(parts) else len(parts)
     if place == len(parts):
         parts.append({"type": kind})
-    part = parts[place] = dict(parts[place]) if isinstance(parts[place], dict) else {"type": kind}
-    part[key] = or_empty(part.get(key)) + delta
+    parts[place] = parts[place] if isinstance(parts[place], dict) else {"type": kind}
+    add(parts[place], key, delta)
 
 
 def is_cohere(event: dict[str, Any]) -> bool:
@@ -143,11 +146,36 @@ def joined(pieces: list[str]) -> str:
     return last if is_repeated else whole
 
 
+class Pieces(list[str]):
+    """A text that grows: adding each piece to the text before it takes time with its square. See `settled`."""
+
+
+class _Own(list[Any]):
+    """Parts that are copied from an event, and may be changed."""
+
+
 def grow(holder: dict[str, Any], delta: dict[str, Any], *keys: str) -> None:
     """Add a delta's texts to those that stand under the same keys."""
     for key in keys:
         if isinstance(delta.get(key), str):
-            holder[key] = or_empty(holder.get(key)) + delta[key]
+            add(holder, key, delta[key])
+
+
+def add(holder: Any, key: Any, said: Any) -> None:
+    """Add a text to the one under `key`; what is none is an empty one."""
+    before = holder[key] if isinstance(holder, list) else holder.get(key)
+    if not isinstance(before, Pieces):
+        before = holder[key] = Pieces([or_empty(before)])
+    before.append(or_empty(said))
+
+
+def settled(value: Any, levels: int = _GROWS) -> Any:
+    """A body in which texts have grown, with these as texts."""
+    if isinstance(value, Pieces):
+        return "".join(value)
+    if isinstance(value, dict) and levels:
+        return {key: settled(inner, levels - 1) for key, inner in value.items()}
+    return [settled(inner, levels - 1) for inner in value] if isinstance(value, list) and levels else value
 
 
 def or_empty(value: Any) -> str:
@@ -212,7 +240,7 @@ def whole_messages(events: Iterable[Entry | Problem]) -> Iterator[Entry | Proble
             begun[ident] = (place, _grown(message, data))
     for place, message in begun.values():
         message["content"] = list(message["content"].values())
-        yield place, {"event": _WHOLE[1], "data": {**message, "object": "thread.message"}}
+        yield place, {"event": _WHOLE[1], "data": settled({**message, "object": "thread.message"})}
         yield Problem(place, "the stream ends within this message; what came of it was read")
 
 
@@ -223,6 +251,6 @@ def _grown(message: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     for number, part in enumerate(as_list(delta.get("content"))):
         inner = as_object(part)
         thread_text = as_object(inner.get("text")).get("value")
-        block = message["content"].setdefault(inner.get("index", number), {"type": "text", "text": {"value": ""}})
-        block["text"]["value"] += thread_text if isinstance(thread_text, str) else ""
+        block = message["content"].setdefault(inner.get("index", number), {"type": "text", "text": {}})
+        add(block["text"], "value", thread_text)
     return message

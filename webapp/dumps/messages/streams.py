@@ -128,7 +128,7 @@ def answers(events: list[Any]) -> list[Answer]:
         each = answers(inner) if any(inner) else []
         return [replace(one, places=[places[place] for place in one.places]) for one in each]
     groups = [([parts[at] for at in of_one], [places[at] for at in of_one]) for of_one in _each_answer(parts, dialect)]
-    return [Answer(dialect.make(of_one), at, of_one) for of_one, at in groups]
+    return [Answer(item_streams.settled(dialect.make(of_one)), at, of_one) for of_one, at in groups]
 
 
 def is_event(value: Any) -> bool:
@@ -189,7 +189,7 @@ _Begins = Callable[[dict[str, Any], list[dict[str, Any]], set[Any]], bool]
 
 
 def _starts(*names: str, key: str = "type") -> _Begins:
-    return lambda event, before, _: event.get(key) in names and any(one.get(key) not in names for one in before)
+    return lambda event, before, _: event.get(key) in names and before[-1].get(key) not in names
 
 
 def _begins_never(event: dict[str, Any], before: list[dict[str, Any]], ended: set[Any]) -> bool:

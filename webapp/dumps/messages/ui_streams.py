@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.item_streams import or_empty
+from webapp.dumps.messages.item_streams import add
 
 _LINE = re.compile(r"^([0-9a-k]):([\"{\[].*)$", re.M)
 """a line of the older data stream: what it holds is said by a letter"""
@@ -57,14 +57,13 @@ def agui(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if kind == "TOOL_CALL_RESULT":
             parts["result", call] = {"type": "tool_result", "tool_use_id": call, "content": event.get("content")}
         elif kind.startswith("TOOL_CALL_"):
-            part = parts.setdefault(("call", call), {"type": "tool_call", "id": call, "arguments": ""})
+            part = parts.setdefault(("call", call), {"type": "tool_call", "id": call})
             part["name"] = event.get("toolCallName") or part.get("name")
-            part["arguments"] += or_empty(event.get("delta"))
+            add(part, "arguments", event.get("delta"))
         elif isinstance(event.get("delta"), str) and not kind.startswith("STATE"):
             thinks = kind.startswith(("THINKING", "REASONING"))
             name = "thinking" if thinks else "text"
-            part = parts.setdefault((name, event.get("messageId")), {"type": name, name: ""})
-            part[name] += event["delta"]
+            add(parts.setdefault((name, event.get("messageId")), {"type": name}), name, event["delta"])
     messages: list[list[dict[str, Any]]] = [[]]
     for part in parts.values():
         if part["type"] == "text" and any(before["type"] == "text" for before in messages[-1]):
@@ -85,13 +84,12 @@ def ui_stream(events: list[dict[str, Any]]) -> dict[str, Any]:
         kind = str(event.get("type"))
         if kind in _DELTAS:
             name, key = _DELTAS[kind]
-            part = parts.setdefault((name, event.get("id")), {"type": name, key: ""})
-            part[key] += or_empty(event.get("delta"))
+            add(parts.setdefault((name, event.get("id")), {"type": name}), key, event.get("delta"))
         elif kind in _CALLS:
             call = parts.setdefault(("call", event.get("toolCallId")), {"type": "tool-call", "input": None})
             call |= {key: event[key] for key in ("toolCallId", "toolName") if event.get(key)}
             if kind == "tool-input-delta":
-                call["input"] = or_empty(call["input"]) + or_empty(event.get("inputTextDelta"))
+                add(call, "input", event.get("inputTextDelta"))
             elif event.get("input") is not None and call["input"] is None:
                 call["input"] = event["input"]
     usage = next((event["usage"] for event in reversed(events) if isinstance(event.get("usage"), dict)), None)
