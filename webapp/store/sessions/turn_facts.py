@@ -124,7 +124,7 @@ def stop_words(db: orm.Session, turn: Turn) -> str | None:
     if turn.kind not in MODEL_KINDS:
         return None
     if turn.stop is None:
-        return "this log does not say why the model stopped"
+        return "no stop reason in this log"
     if turn.stop == "tool_call" and turn.kind == "response" and not _has_call(db, turn):
         return f"the model stopped for a call (`{turn.stop_said}`), and there is no call"
     if turn.stop == "other":
