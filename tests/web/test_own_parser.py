@@ -67,7 +67,7 @@ def test_it_is_a_profile_among_the_others(own: str) -> None:
 
 def test_home_runs_filters_and_pages(stored: FlaskClient, own: str) -> None:
     page = stored.get("/profiles").text
-    assert "your own" in page and own in page
+    assert "Your own" in page and own in page
     assert stored.post(f"/profiles/{own}/runs").status_code == 303
     work(stored)
     assert "Run on all 3 responses" in stored.get(f"/profiles/{own}").text

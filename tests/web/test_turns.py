@@ -80,7 +80,7 @@ def test_a_turn_without_text_shows_its_entry_and_the_rail_has_first_words(post: 
     assert "This turn has no text. Its entry:" in page
     assert page.index("step.noop") < page.index('<div class="sources">')
     rail = page[page.index('class="rail"') : page.index("</nav>", page.index('class="rail"'))]
-    assert '<span class="faint">first words</span>' in rail and "14:03:00" in rail
+    assert '<span class="faint words">first words</span>' in rail and "14:03:00" in rail
 
 
 @pytest.mark.parametrize(("edit", "words"), [(0, "before the first of"), (2, "after edit 2 of")])

@@ -9,9 +9,9 @@ BY_HAND = "Written by hand"
 LIBRARIES = "Libraries"
 ARGUMENTS = "Arguments of native calls"
 SERVERS = "Model servers"
-REPORTS = "from field reports"
-OWN = "your own"
-GROUPS = (FENCEPOST, OWN, BY_HAND, LIBRARIES, ARGUMENTS, SERVERS, REPORTS)
+REPORTS = "Field reports"
+OWN = "Your own"
+GROUPS = (OWN, FENCEPOST, BY_HAND, LIBRARIES, ARGUMENTS, SERVERS, REPORTS)
 RESTATED = (LIBRARIES, ARGUMENTS)  # held against a release, and failed where they give nothing
 
 

@@ -12,6 +12,7 @@ from webapp.parsing.decode import decode
 from webapp.parsing.drawing import telling
 from webapp.parsing.edit import Edit, apply
 from webapp.parsing.span import Span, place
+from webapp.store.write.parser import OURS, READ_AS
 from webapp.web import decodedview, rawview, verdict_column, windows
 
 VIEWS = ("value", "text", "diff")
@@ -165,8 +166,8 @@ class Bench:
 
     @property
     def other(self) -> str:
-        """The profile that one key leads to: `fencepost`, or home where `fencepost` is being looked at."""
-        return self.home if self.profile == "fencepost" else "fencepost"
+        """The profile that one key leads to: the other of the two that matter."""
+        return _other(self.profile, self.home)
 
     def url(self, **changes: Any) -> str:
         """The URL of this state with `changes`; None takes a part away."""
@@ -278,10 +279,16 @@ def _edit_lines(raw: str, edits: Sequence[Edit], first: int) -> list[EditLine]:
     return edit_lines
 
 
+def _other(profile: str, home: str) -> str:
+    """`fencepost`, and where that is being looked at, home; where home is ours too, what an unknown one is read as."""
+    return OURS if profile != OURS else home if home != OURS else READ_AS
+
+
 def _sentence(traces: Mapping[str, Trace | str], profile: str, home: str) -> str:
     """What the shown profile made of the response, and the other of the two that matter."""
     first = f"`{words.called(profile)}` {words.profile_sentence(traces[profile])}"
-    second = "fencepost" if profile != "fencepost" else home
-    if second == profile or second not in traces:
+    second, shown = _other(profile, home), traces[profile]
+    is_plain = home == OURS and isinstance(shown, Trace) and shown.verdict in ("clean", "none")
+    if second not in traces or (is_plain and second == READ_AS):
         return f"{first}."
     return f"{first}; `{words.called(second)}` {words.profile_sentence(traces[second])}."

@@ -12,7 +12,7 @@ from werkzeug.wrappers import Response
 from webapp.extensions import db
 from webapp.gate.judging import OUTCOMES
 from webapp.gate.reports import SHORT
-from webapp.parsing import helps, installing, profile, profiles
+from webapp.parsing import helps, installing, profile, profile_groups, profiles
 from webapp.parsing.profile_groups import GROUPS, group_of
 from webapp.store import tasks
 from webapp.store.jobs import replays
@@ -101,6 +101,7 @@ def index() -> Response:
         "profiles/_scored.html",
         profiles=lines,
         groups=groups(lines),
+        reports=profile_groups.REPORTS,
         looked_for=looked_for,
         coverage=coverage.every(db.session),
         rows=[task_rows.of_task(run) for run in tasks.page(db.session.connection(), tasks.REPLAY, live=True)],

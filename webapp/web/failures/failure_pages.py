@@ -24,7 +24,7 @@ from webapp.store.sessions import views as view_store
 from webapp.store.sessions.example_texts import ExampleText
 from webapp.store.sessions.filters import HOME, BadFilter, Filters
 from webapp.store.statistics import incident
-from webapp.store.write.parser import UNKNOWN
+from webapp.store.write.parser import READ_AS, UNKNOWN
 from webapp.web import links
 from webapp.web.answers import page
 from webapp.web.exports import download
@@ -156,14 +156,13 @@ def reproduction_of(detail: GroupDetail, filters: Filters) -> dict[str, Any]:
     example = next(example for example in detail.examples if example.at.turn_id == turn_id)
     session = session_store.find(db.session, example.at.session)
     parser = session.home_profile if filters.under == HOME else filters.under
+    parser = READ_AS if parser == UNKNOWN else parser
     return reduced(whole[turn_id], parser) | {"at": example.at}
 
 
 def reduced(text: ExampleText, parser: str) -> dict[str, Any]:
     """A text cut as short as it fails the same way, or why it was not cut."""
     none = {"reproduction": None, "parser": parser}
-    if parser == UNKNOWN:
-        return none | {"why": "parser unknown: it is unknown what fails here, so nothing can be reproduced"}
     try:
         if missing := installing.reason(profile(parser)):
             return none | {"why": f"not reduced: {missing}"}

@@ -76,6 +76,8 @@ def percent(share: float) -> str:
 
 BEFORE, AFTER = 24, 96
 """code points of raw text in front of the first edit and behind it"""
+SHORTEST_GAP = 16
+"""code points that are as long as what would be said instead"""
 LONGEST_EDIT = 40
 MOST_EDITS = 6
 
@@ -96,9 +98,9 @@ def pieces(example: ExampleText) -> list[LinePiece]:
         return [_text(example.raw[:AFTER]), LinePiece("gap", "its stored parse does not fit this text")]
     edits = words.chosen_edits(example.ours) if example.ours else []
     at = edits[0].span.start if edits else _place(example.ours)
-    first = max(0, at - BEFORE)
+    first = max(0, at - BEFORE) if at > BEFORE + SHORTEST_GAP else 0
     line = [LinePiece("gap", f"{first:,} characters")] if first else []
-    last = min(len(example.raw), at + AFTER)
+    last = len(example.raw) if at + AFTER + SHORTEST_GAP >= len(example.raw) else at + AFTER
     here = first
     for edit in edits[:MOST_EDITS]:
         if edit.span.start >= last:
