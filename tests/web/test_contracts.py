@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from tests.contracts.dialects import chat
+from tests.contracts.dialects import chat, gemini
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
@@ -103,6 +103,29 @@ def test_the_model_card_counts_calls_by_model_and_host(client: FlaskClient, brok
     card = " ".join(page.split('id="model-card"')[1].split("</table>")[0].split())
     assert "DeepInfra" in card and "contract=schema_mismatch" in card and "100.0 %" in card and "0.0 %" in card
     assert 'id="model-card"' not in client.get("/responses?by=contract&model=nobody").get_data(as_text=True)
+
+
+def test_what_has_no_text_is_counted_and_listed_alike(client: FlaskClient, post: Callable[..., Any]) -> None:
+    """An answer without the call that is demanded, one that is empty, a call without arguments, and a lost one."""
+    lines = [chat([("count", SCHEMA)], "count", {}) for _ in range(3)]
+    lines[0]["request"]["tool_choice"], lines[1]["request"]["response_format"] = "required", {"type": "json_object"}
+    for line in lines[:2]:
+        line["response"]["choices"][0] |= {"message": {"role": "assistant", "content": None}, "finish_reason": "stop"}
+    del lines[2]["response"]["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"]
+    lost = gemini([("count", SCHEMA)], "count", {})
+    lost["response"]["candidates"] = [{"finishReason": "MALFORMED_FUNCTION_CALL"}]
+    for number, line in enumerate([*lines, lost]):
+        post(json.dumps(line).encode(), f"{number}.jsonl")
+    found = client.get("/api/responses?limit=20").get_json()
+    states = sorted(one["contract"] for one in found["responses"])
+    assert states == ["invalid_json", "invalid_json", "schema_mismatch", "schema_mismatch"] and found["total"] == 4
+    assert client.get("/api/responses?contract=broken").get_json()["total"] == 4
+    assert client.get("/api/sessions?contract=broken").get_json()["total"] == 4
+    assert sum(group["count"] for group in client.get("/api/failures").get_json()["failures"]) == 4
+    assert client.get("/sessions/0/responses/0").location.endswith("/sessions/0/turns/1")
+    empty = client.get("/api/session/1/turns/1").get_json()["contract"]["mismatches"][0]
+    assert (empty["message"], empty["span"]) == ("it is empty", None)
+    assert all(client.get(f"/sessions/{number}/turns/1").status_code == 200 for number in range(4))
 
 
 def test_other_states_are_refused(client: FlaskClient) -> None:

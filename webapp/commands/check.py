@@ -24,7 +24,7 @@ from webapp.gate.checking import KINDS, Report, as_dict
 from webapp.gate.samples import BadLines, Sample
 from webapp.store.labels import settling
 from webapp.store.labels.settling import Labelled
-from webapp.store.models import Session, Turn
+from webapp.store.models import Session, Turn, is_response
 from webapp.store.sessions import responses, turn_facts
 from webapp.store.sessions.filters import Filters
 from webapp.visible import visible
@@ -106,7 +106,7 @@ def _of_database(url: str | None, filters: dict[str, Any]) -> list[Sample]:
     with _store.engine(_settings(url)) as engine, orm.Session(engine) as db:
         if chosen is None:
             return [_sample(response) for response in settling.every(db)]
-        blocks = responses.turn_ids(db, responses.view_of(db, chosen))
+        blocks = responses.turn_ids(db, responses.view_of(db, chosen), is_response)
         return [_sample(labelled) for ids in blocks for labelled in _of_turns(db, ids)]
 
 

@@ -60,6 +60,8 @@ class Holder:
         if turn.kind == "tool_call" and turn.arguments == "provider":
             return Contract("not_declared", turn.agent, reason="the provider runs this tool, and declares it")
         declaration = self._declaration(turn.declared)
+        if turn.kind == "tool_call" and turn.raw is None and turn.stop is not None and turn.stop[0] == "malformed":
+            return _broken(Contract("kept", turn.agent), "json", "the provider could not read the call", "invalid_json")
         if turn.kind == "tool_call":
             return held_call(turn.raw, turn.agent, declaration, is_free=turn.arguments == "free")
         if turn.kind != "response":
@@ -169,7 +171,7 @@ def _read(raw: str) -> tuple[Any, Mismatch | None]:
     try:
         return _decoder.decode(raw), None
     except json.JSONDecodeError as error:
-        span: Span | None = (min(error.pos, len(raw) - 1), min(error.pos + 1, len(raw)))
+        span: Span | None = (min(error.pos, len(raw) - 1), min(error.pos + 1, len(raw))) if raw else None
         if error.pos < 0:
             span = next((match.span() for match in _CONSTANT.finditer(raw) if match[1]), None)
         return None, Mismatch("$", "json", json_words(raw, error), span)

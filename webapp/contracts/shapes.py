@@ -69,6 +69,8 @@ def _spelled_like(name: str, names: Iterable[Any]) -> str | None:
 
 def json_words(raw: str, error: json.JSONDecodeError) -> str:
     """Why a text that may hold JSON is none."""
+    if not raw.strip():
+        return "it is empty"
     if raw.lstrip().startswith("```"):
         return "it stands in a Markdown fence"
     if error.msg == "Extra data":

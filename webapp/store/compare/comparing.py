@@ -14,7 +14,7 @@ from webapp import parsing
 from webapp.parsing import installing
 from webapp.store.compare import cells
 from webapp.store.compare.cells import CELLS
-from webapp.store.models import TURNS_A_SESSION, UNDIGESTED, Parse, Session
+from webapp.store.models import TURNS_A_SESSION, UNDIGESTED, Parse, Session, is_response
 from webapp.store.scores import profile_results
 from webapp.store.sessions import responses
 from webapp.store.sessions.coverage import ProfileCoverage
@@ -207,7 +207,7 @@ def _of_some(db: orm.Session, view: View, first: str, second: str) -> tuple[BySe
     """The cells of the responses under filters, one by one, and their turns."""
     counts: BySession = defaultdict(Counter)
     counted_ids: set[int] = set()
-    for ids in responses.turn_ids(db, view):
+    for ids in responses.turn_ids(db, view, is_response):
         if len(counted_ids) + len(ids) > MOST:
             return counts, True, counted_ids
         for turn_id, cell in cells_of(db, ids, first, second).items():

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.compare import cells, comparing
-from webapp.store.models import Label, Turn
+from webapp.store.models import Label, Turn, is_response
 from webapp.store.sessions import responses
 from webapp.store.sessions.filters import BadFilter, Filters
 from webapp.store.sessions.responses import ResponseLine
@@ -86,7 +86,7 @@ def _ids(db: orm.Session, pair: tuple[str, str], cell: str, filters: Filters, af
     first, second = pair
     if not comparing.is_everything(filters):
         listed_ids: list[int] = []
-        for ids in responses.turn_ids(db, responses.view_of(db, filters)):
+        for ids in responses.turn_ids(db, responses.view_of(db, filters), is_response):
             by_turn = comparing.cells_of(db, ids, first, second)
             listed_ids += [ident for ident in ids if by_turn[ident] == cell and ident > after]
             if len(listed_ids) > comparing.MOST:

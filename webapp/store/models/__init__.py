@@ -12,6 +12,7 @@ from webapp.store.models.parses import (
     TurnContract,
     contract_state,
     has_failed,
+    has_mark,
 )
 from webapp.store.models.people import (
     Account,

@@ -65,6 +65,11 @@ def has_failed(turn: Any) -> sa.ColumnElement[bool]:
     return sa.or_(turn.recorded_failure.is_not(None), is_broken)
 
 
+def has_mark(turn: Any) -> sa.ColumnElement[bool]:
+    """Whether a response counts, and has a letter in its session's strip: it has a text, or failed without one."""
+    return sa.or_(turn.raw.is_not(None), has_failed(turn))
+
+
 def contract_state(turn: Any) -> sa.ScalarSelect[str]:
     """The state of a response, of which these are the columns, under its contract; NULL where nothing is declared."""
     return sa.select(TurnContract.state).where(TurnContract.turn_id == turn.id).scalar_subquery()

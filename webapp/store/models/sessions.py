@@ -194,7 +194,7 @@ class Turn(Base):
 
 
 is_response = sa.and_(Turn.kind.in_(MODEL_KINDS), Turn.raw.is_not(None), Turn.duplicate_of.is_(None))
-"""whether a turn is what a model wrote, and no copy of another"""
+"""whether a turn is a text that a model wrote, and no copy of another"""
 
 
 class Finding(Numbered):

@@ -9,7 +9,7 @@ from typing import Any, TypeVarTuple
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.models import Parse, Session, Turn, has_failed
+from webapp.store.models import Parse, Session, Turn, has_failed, has_mark
 from webapp.store.sessions.turns import MODEL_KINDS, NoSuchTurn
 from webapp.store.write.parser import OURS, UNKNOWN
 
@@ -83,8 +83,7 @@ def spent(db: orm.Session, session: Session) -> Spent:
 
 def response_position(db: orm.Session, session: Session, number: int) -> int:
     """The position of the response that a strip's mark `number`, from 0, stands for; raises `NoSuchTurn`."""
-    has_mark = sa.or_(Turn.raw.is_not(None), Turn.recorded_failure.is_not(None))
-    query = _written(session, sa.select(Turn.position)).where(has_mark).order_by(Turn.position)
+    query = _written(session, sa.select(Turn.position)).where(has_mark(Turn)).order_by(Turn.position)
     position = db.scalar(query.offset(number).limit(1)) if 0 <= number < session.response_count else None
     if position is None:
         raise NoSuchTurn(f"session {session.external_id[:200]!r} has no response {number}")

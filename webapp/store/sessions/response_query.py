@@ -13,6 +13,7 @@ from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.models import (
+    MODEL_KINDS,
     Finding,
     Label,
     Parse,
@@ -22,7 +23,7 @@ from webapp.store.models import (
     TurnContract,
     contract_state,
     has_failed,
-    is_response,
+    has_mark,
 )
 from webapp.store.sessions.filters import HOME, LABELS, Filters
 from webapp.store.write import facets
@@ -72,7 +73,8 @@ def query(db: orm.Session, filters: Filters) -> tuple[Any, list[Test]]:
         tests.append(lambda rows: _with_finding(db, rows, filters.finding or ""))
     if filters.q and filters.q.strip():
         tests.append(lambda rows: _with_text(db, rows, filters.q or ""))
-    return joined(sa.select(*columns), filters.under).where(is_response, *conditions(filters)), tests
+    counts = (Turn.kind.in_(MODEL_KINDS), Turn.duplicate_of.is_(None), has_mark(Turn))
+    return joined(sa.select(*columns), filters.under).where(*counts, *conditions(filters)), tests
 
 
 def joined(select: Any, profile: str) -> Any:

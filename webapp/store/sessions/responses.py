@@ -124,9 +124,9 @@ def view_of(db: orm.Session, filters: Filters) -> View:
     return replace(view, may_hold=frozenset(["label"]) if filters.label == "unlabelled" else frozenset())
 
 
-def turn_ids(db: orm.Session, view: View) -> Iterator[list[int]]:
-    """The turns of all matching responses, a block at a time."""
-    for block in _blocks(db, view, None):
+def turn_ids(db: orm.Session, view: View, *where: sa.ColumnElement[bool]) -> Iterator[list[int]]:
+    """The turns of all matching responses of which `where` holds too, a block at a time."""
+    for block in _blocks(db, view, None, *where):
         yield [row.turn_id for row in block.rows]
 
 
@@ -157,7 +157,7 @@ def _from_counters(db: orm.Session, view: View) -> int | None:
         return _sum(db, rescued_count if filters.rescued else failed_count, *view.where())
     if chosen == {"model", "verdict"} and filters.under in (HOME, OURS):
         return facets.total(db, view.ids(), [f"model {filters.under} {filters.verdict}"], filters.model)
-    if len(chosen) > 1 or chosen & {"host", "agent", "phase", "tool", "finding", "label", "contract", "q"}:
+    if len(chosen) > 1 or chosen & {"stop", "host", "agent", "phase", "tool", "finding", "label", "contract", "q"}:
         return None
     (name,) = chosen
     names = [stored_name(name, filters.under)]
@@ -166,9 +166,10 @@ def _from_counters(db: orm.Session, view: View) -> int | None:
     return facets.total(db, view.ids(), names, getattr(filters, name))
 
 
-def _blocks(db: orm.Session, view: View, after: str | None) -> Iterator[_Block]:
+def _blocks(db: orm.Session, view: View, after: str | None, *where: sa.ColumnElement[bool]) -> Iterator[_Block]:
     """The matching rows in order, in blocks of a few sessions, or of a part of a long one. Raises `BadCursor`."""
     select, tests = response_query.query(db, view.filters)
+    select = select.where(*where)
     sort, values = view.filters.sort, None
     if after is not None:
         *values, position = order.decoded(after, sort, len(order.KEYS[sort]) + 1)
