@@ -13,18 +13,18 @@ _OIDC = ("oidc_issuer", "oidc_client", "oidc_secret")
 _NAMES = ("newcomers", "proxies", "proxy_header", *_OIDC)
 
 
-class BadAccountSetting(ValueError):
-    """A setting of accounts cannot be read; the message names the variable and what it takes."""
+class BadSetting(ValueError):
+    """A setting cannot be read; the message names the variable and what it takes."""
 
 
 def read(environ: Mapping[str, str], *, is_on: bool) -> dict[str, Any]:
-    """What is set, by the names of `Settings`; raises `BadAccountSetting`, without accounts for anything."""
+    """What is set, by the names of `Settings`; raises `BadSetting`, without accounts for anything."""
     given = {name: value for name in _NAMES if (value := environ.get(f"FENCEPOST_{name.upper()}"))}
     of_accounts = [name for name in given if name != "proxies" or not environ.get("FENCEPOST_TOKEN")]
     if of_accounts and not is_on:
-        raise BadAccountSetting(f"FENCEPOST_{of_accounts[0].upper()} has no effect without FENCEPOST_ACCOUNTS=1")
+        raise BadSetting(f"FENCEPOST_{of_accounts[0].upper()} has no effect without FENCEPOST_ACCOUNTS=1")
     if given.get("newcomers", "none") not in NEWCOMERS:
-        raise BadAccountSetting(f"FENCEPOST_NEWCOMERS takes {', '.join(NEWCOMERS)}, not {given['newcomers']!r}")
+        raise BadSetting(f"FENCEPOST_NEWCOMERS takes {', '.join(NEWCOMERS)}, not {given['newcomers']!r}")
     _check_provider(given)
     proxies = _networks(given.pop("proxies", ""))
     _check_header(given.get("proxy_header"), proxies)
@@ -33,17 +33,17 @@ def read(environ: Mapping[str, str], *, is_on: bool) -> dict[str, Any]:
 
 def _check_provider(given: Mapping[str, str]) -> None:
     if any(name in given for name in _OIDC) and not all(name in given for name in _OIDC):
-        raise BadAccountSetting("FENCEPOST_OIDC_ISSUER, _CLIENT and _SECRET go together: set all three, or none")
+        raise BadSetting("FENCEPOST_OIDC_ISSUER, _CLIENT and _SECRET go together: set all three, or none")
     issuer = given.get("oidc_issuer", "https://")
     if not issuer.startswith(("https://", "http://127.0.0.1:", "http://localhost:")):
-        raise BadAccountSetting("FENCEPOST_OIDC_ISSUER must be an address that begins with https://")
+        raise BadSetting("FENCEPOST_OIDC_ISSUER must be an address that begins with https://")
 
 
 def _check_header(header: str | None, proxies: tuple[str, ...]) -> None:
     if header is not None and not proxies:
-        raise BadAccountSetting("FENCEPOST_PROXY_HEADER needs FENCEPOST_PROXIES: who may send that header")
+        raise BadSetting("FENCEPOST_PROXY_HEADER needs FENCEPOST_PROXIES: who may send that header")
     if header is not None and not re.fullmatch(r"[A-Za-z0-9-]+", header):
-        raise BadAccountSetting("FENCEPOST_PROXY_HEADER must be the name of a header, such as X-Remote-User")
+        raise BadSetting("FENCEPOST_PROXY_HEADER must be the name of a header, such as X-Remote-User")
 
 
 def _networks(text: str) -> tuple[str, ...]:
@@ -51,6 +51,4 @@ def _networks(text: str) -> tuple[str, ...]:
     try:
         return tuple(str(ipaddress.ip_network(word)) for word in words)
     except ValueError as error:
-        raise BadAccountSetting(
-            f"FENCEPOST_PROXIES must be addresses or networks such as 10.0.0.0/8: {error}"
-        ) from None
+        raise BadSetting(f"FENCEPOST_PROXIES must be addresses or networks such as 10.0.0.0/8: {error}") from None

@@ -11,13 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from webapp import account_settings, logs, paths
+from webapp.account_settings import BadSetting as BadSetting
 from webapp.capture import specs
 from webapp.extras import install_extra
-
-
-class BadSetting(ValueError):
-    """A setting cannot be read; the message names the variable and what it takes."""
-
 
 KILOBYTE = 1024
 MEGABYTE = 1024 * KILOBYTE
@@ -259,10 +255,7 @@ def _store(environ: Mapping[str, str]) -> str | None:
 def _access(environ: Mapping[str, str]) -> dict[str, Any]:
     """The settings of accounts, which do nothing without FENCEPOST_ACCOUNTS=1 and are refused then."""
     is_on = _switch(environ, "FENCEPOST_ACCOUNTS")
-    try:
-        return {"accounts": is_on, **account_settings.read(environ, is_on=is_on)}
-    except account_settings.BadAccountSetting as bad:
-        raise BadSetting(str(bad)) from None
+    return {"accounts": is_on, **account_settings.read(environ, is_on=is_on)}
 
 
 def _number(

@@ -192,7 +192,7 @@ def test_an_item_of_too_many_values_is_passed_before_they_are_made(little, monke
     found = parts(text, size)
     assert [part.value for part in found if isinstance(part, Item)] == [{"a": 1}, {"c": ",[{" * 5000}, {"a": 2}]
     (problem,) = [part for part in found if isinstance(part, Problem)]
-    assert problem.at == "[1]" and problem.reason.startswith("more than")
+    assert problem.at == "[1]" and "more than 4,000 values" in problem.reason
 
 
 def test_a_member_that_is_too_long_is_passed_and_what_follows_is_read(little):

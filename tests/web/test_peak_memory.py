@@ -330,7 +330,7 @@ def test_the_worker_keeps_nothing_of_bombs(app: Flask, monkeypatch: pytest.Monke
 def test_an_item_that_is_too_large_packed_is_said_and_taken_plain(app: Flask) -> None:
     big = entry(b'"' + b"a" * 9 * MEGABYTE + b'"')
     small = app.test_client().post("/api/dumps", data=gzip.compress(big), query_string={"filename": "a.json"})
-    assert any("8 million characters" in problem["reason"] for problem in small.json["problems"])
+    assert any("8 MB" in problem["reason"] for problem in small.json["problems"])
     assert "fencepost ingest" in small.json["problems"][0]["reason"]
     plain = app.test_client().post("/api/dumps", data=big + b" ", query_string={"filename": "b.json"})
     assert plain.status_code == 201 and plain.json["dump"]["turns"] == 1

@@ -49,9 +49,9 @@ class ArchiveMember:
 
     def value(self) -> Iterator[Any]:
         """What its JSON says, and problems; a problem alone where it is none, or longer than one item may be."""
-        decoder, most = Decoder(), current().characters(MOST_WHOLE)
-        if self.path.stat().st_size > most:
-            yield Problem(self.name, f"longer than {most // PIECE} MB{current().where_more_may}; skipped")
+        decoder = Decoder()
+        if reason := current().too_long(self.path.stat().st_size, MOST_WHOLE):
+            yield Problem(self.name, f"{reason}; skipped")
             return
         try:
             yield decoder.loads(self.path.read_bytes().decode("utf-8", "surrogateescape"))
@@ -161,11 +161,7 @@ def _refuse_many(count: int) -> None:
 def _is_of_system(name: str) -> bool:
     """Whether this is what a Mac or Windows writes beside files."""
     parts = name.split("/")
-    return (
-        not _COPIES.isdisjoint(parts)
-        or parts[-1].startswith("._")
-        or parts[-1] in (".DS_Store", "Thumbs.db", "desktop.ini")
-    )
+    return not _COPIES.isdisjoint(parts) or parts[-1].startswith("._") or parts[-1] in _OF_SYSTEMS
 
 
 def _unsafe(name: str, special: bool) -> str | None:

@@ -30,11 +30,12 @@ MOST_WHOLE = 512 * PIECE
 """of one that a program wrote in one piece: a member of an archive, a resource's spans"""
 STRICT_CHARACTERS, STRICT_VALUES = 8 * PIECE, 400_000
 """of one item of a packed upload: some 300 MB in memory at most"""
+DEEPEST = 100
+"""levels of YAML, msgpack and protobuf; of JSON see `decoding.MAX_DEPTH`"""
 MOST_SECONDS = 3
 """of processor time for what a file makes us compute, and one more for each megabyte of it"""
 _T = TypeVar("_T")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-_QUOTED_BYTES = re.compile(_QUOTED.pattern.encode(), re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -110,6 +111,12 @@ class Budget:
         """that one item may have: its commas, and four for each bracket (see `check_json`)"""
         return min(MOST_VALUES, max(STRICT_VALUES, self.came // 8)) if self.is_strict else MOST_VALUES
 
+    def too_long(self, size: int, most: int | None = None) -> str | None:
+        """What is wrong with one item of `size`; None where it may have so much, see `characters`."""
+        if size <= (most := self.characters(most)):
+            return None
+        return f"longer than {most // PIECE} MB, the most that one item may hold{self.where_more_may}"
+
     @property
     def where_more_may(self) -> str:
         """What to add to the words about what is too large."""
@@ -142,13 +149,15 @@ def current(came: int = 0) -> Budget:
 class Allowance:
     """Values that one request or one item may still become. Raises `TooLarge` where they are used up."""
 
-    def __init__(self, values: int) -> None:
-        self.values = self.left = values
+    def __init__(self, values: int | None = None) -> None:
+        """As many as an item of the file that is being read may have, or so many."""
+        self.values = self.left = current().values if values is None else values
 
     def take(self, count: int, at: str) -> None:
         self.left -= count
         if self.left < 0:
-            raise TooLarge(f"it holds more than {self.values:,} values, the maximum", at)
+            words = current().where_more_may
+            raise TooLarge(f"it holds more than {self.values:,} values, the maximum{words}", at)
 
 
 def check_json(text: str | bytes, allowance: Allowance, at: int = 0) -> None:
@@ -156,14 +165,11 @@ def check_json(text: str | bytes, allowance: Allowance, at: int = 0) -> None:
 
     A list, an object and its first key take the room of four numbers. Marks in strings are left out where they matter.
     """
-    count = _marks(text, at)
-    if count > allowance.left:
-        bare = _QUOTED.sub("", text[at:]) if isinstance(text, str) else _QUOTED_BYTES.sub(b"", text[at:])
-        count = _marks(bare, 0)
-    allowance.take(count, f"character {at}")
+    if 4 * (len(text) - at) > allowance.left:
+        plain = text if isinstance(text, str) else text.decode("latin-1")
+        count = _marks(plain, at)
+        allowance.take(count if count <= allowance.left else _marks(_QUOTED.sub("", plain[at:]), 0), f"character {at}")
 
 
-def _marks(text: str | bytes, at: int) -> int:
-    if isinstance(text, str):
-        return text.count(",", at) + 4 * (text.count("[", at) + text.count("{", at))
-    return text.count(b",", at) + 4 * (text.count(b"[", at) + text.count(b"{", at))
+def _marks(text: str, at: int) -> int:
+    return text.count(",", at) + 4 * (text.count("[", at) + text.count("{", at))

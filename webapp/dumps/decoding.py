@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.budget import Allowance, check_json, current
+from webapp.dumps.budget import Allowance, check_json
 from webapp.dumps.records import Problem, TooLarge
 
 MAX_DEPTH = 400
@@ -56,11 +56,10 @@ class Decoder:
 
     def loads(self, text: str) -> Any:
         """One value and nothing else but space. Raises `Damage`, also for more values than one item may have."""
-        if 4 * len(text) > (most := current().values):
-            try:
-                check_json(text, Allowance(most))
-            except TooLarge as large:
-                raise Damage(f"{large.reason}{current().where_more_may}", 0) from None
+        try:
+            check_json(text, Allowance())
+        except TooLarge as large:
+            raise Damage(large.reason, 0) from None
         value, end = self.value(text, skip_space(text, 0))
         if (end := skip_space(text, end)) < len(text):
             raise Damage("something follows the value", end)

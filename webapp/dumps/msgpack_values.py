@@ -7,10 +7,9 @@ from typing import Any
 
 import msgpack
 
-from webapp.dumps.budget import Allowance, current
+from webapp.dumps.budget import DEEPEST, Allowance
 from webapp.dumps.decoding import depth
 
-_DEEPEST = 60
 _BY_FIELDS = (2, 4, 5)
 """the extensions of LangGraph that hold a class and its fields by name"""
 
@@ -24,16 +23,16 @@ def decoded(data: bytes, level: int = 0, allowance: Allowance | None = None) -> 
 
     Raises `BadMsgpack`, also for more values than an item may hold.
     """
-    if level > _DEEPEST:
+    if level > DEEPEST:
         raise BadMsgpack("nested too deeply")
-    allowance = allowance or Allowance(current().values)
+    allowance = allowance or Allowance()
     made = {"object_pairs_hook": partial(_object, allowance), "list_hook": partial(_list, allowance)}
     hooks = {"ext_hook": partial(_extension, level, allowance), **made}
     try:
         value = _text(msgpack.unpackb(data, strict_map_key=False, unicode_errors="surrogatepass", **hooks))
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise BadMsgpack(str(error) or type(error).__name__) from error
-    if not level and depth(value) > _DEEPEST:
+    if not level and depth(value) > DEEPEST:
         raise BadMsgpack("nested too deeply")
     return value
 

@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from webapp.dumps import protobuf
-from webapp.dumps.budget import MOST_WHOLE, Allowance, current
+from webapp.dumps.budget import DEEPEST, MOST_WHOLE, Allowance, current
 from webapp.dumps.protobuf import Malformed
 from webapp.dumps.records import Problem, TooLarge
-
-MOST_GROUPS = 1_000_000
 
 Field = tuple[str, Any, bool]
 """name in JSON, how it is read (a message's fields, or a function: 64 bits are a text), whether it repeats"""
@@ -105,19 +103,14 @@ _REQUESTS = {
     "resourceLogs": _of_resource("scopeLogs", "logRecords", _LOG),
     "resourceMetrics": _of_resource("scopeMetrics", "metrics", _METRIC),
 }
-_DEEPEST = 100
 _SIZES = {protobuf.VARINT: 0, protobuf.I64: 8, protobuf.I32: 4}
 
 
 def groups(file: BinaryIO) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
     """Each ResourceSpans of an ExportTraceServiceRequest with its place, one in memory at a time."""
-    index = 0
     try:
-        for index, (at, size) in enumerate(protobuf.top(file)):
+        for index, (at, size) in enumerate(protobuf.parts(file)):
             place = f"resourceSpans[{index}]"
-            if index == MOST_GROUPS:
-                yield place, Problem(place, f"more than {MOST_GROUPS:,} ResourceSpans; the rest was left out")
-                return
             yield place, _group(file, at, size, place)
     except Malformed as bad:
         yield f"byte {bad.at}", Problem(f"byte {bad.at}", f"{bad}; what came before was read")
@@ -128,23 +121,20 @@ def request_of(data: bytes, allowance: Allowance, name: str = "resourceSpans") -
 
     Raises `Malformed` and `TooLarge`.
     """
-    for index, (at, size) in enumerate(protobuf.top(io.BytesIO(data))):
+    for index, (at, size) in enumerate(protobuf.parts(io.BytesIO(data))):
         place = f"{name}[{index}]"
         allowance.take(1, place)
         yield place, _message(data, at, at + size, _REQUESTS[name], 0, allowance)
 
 
 def _group(file: BinaryIO, at: int, size: int, place: str) -> dict[str, Any] | Problem:
-    if size > (most := current().characters(MOST_WHOLE)):
-        return Problem(place, f"longer than {most // 2**20} MB, the most{current().where_more_may}; skipped")
+    if reason := current().too_long(size, MOST_WHOLE):
+        return Problem(place, f"{reason}; skipped")
     file.seek(at)
     try:
-        allowance = Allowance(current().values)
-        return _message(file.read(size), 0, size, _REQUESTS["resourceSpans"], 0, allowance)
-    except Malformed as bad:
+        return _message(file.read(size), 0, size, _REQUESTS["resourceSpans"], 0, Allowance())
+    except (Malformed, TooLarge) as bad:
         return Problem(place, f"{bad}; skipped")
-    except TooLarge as large:
-        return Problem(place, f"{large.reason}{current().where_more_may}; skipped")
 
 
 def _message(
@@ -154,7 +144,7 @@ def _message(
 
     One loop without calls for the usual short tags and lengths: spans have many. Raises `Malformed` and `TooLarge`.
     """
-    if level > _DEEPEST:
+    if level > DEEPEST:
         raise Malformed(at)
     allowance.left -= 1
     if allowance.left < 0:
@@ -199,28 +189,18 @@ def _message(
     return values
 
 
+def answer(number: int, words: str) -> bytes:
+    """A whole number and a text, as both messages hold them that OTLP answers; what is no UTF-8 becomes a `?`."""
+    return b"\x08" + _varint(number) + part(2, words.encode("utf-8", "replace"))
+
+
 def part(number: int, data: bytes) -> bytes:
     """A field of bytes as protobuf writes it."""
     return _varint(number << 3 | protobuf.LEN) + _varint(len(data)) + data
 
 
-def text(number: int, value: str) -> bytes:
-    """A text as protobuf writes it; what is no UTF-8 becomes a question mark."""
-    return part(number, value.encode("utf-8", "replace"))
-
-
-def whole(number: int, value: int) -> bytes:
-    """A whole number from 0 on as protobuf writes it."""
-    return _varint(number << 3 | protobuf.VARINT) + _varint(value)
-
-
 def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    return bytes((value,)) if value < 128 else bytes((value & 127 | 128,)) + _varint(value >> 7)
 
 
 def data_points(group: dict[str, Any] | Problem) -> int:

@@ -6,7 +6,7 @@ messages; the format is a page long (protobuf.dev, "Encoding").
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import islice
 from typing import BinaryIO
 
@@ -24,30 +24,6 @@ class Malformed(ValueError):
         self.at = at
 
 
-def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The fields of a message in order: number, and a whole number or bytes. Raises `Malformed`."""
-    at = 0
-    while at < len(data):
-        begin = at
-        tag, at = varint(data, at)
-        number, kind = tag >> 3, tag & 7
-        if kind == VARINT:
-            value, at = varint(data, at)
-            yield number, value
-            continue
-        if kind == LEN:
-            size, at = varint(data, at)
-        elif kind in (I64, I32):
-            size = 8 if kind == I64 else 4
-        else:
-            raise Malformed(begin)
-        if number == 0 or at + size > len(data):
-            raise Malformed(begin)
-        content = data[at : at + size]
-        at += size
-        yield number, content if kind == LEN else int.from_bytes(content, "little")
-
-
 def varint(data: bytes, at: int) -> tuple[int, int]:
     """A whole number of up to ten bytes at `at`, and where it ends. Raises `Malformed`."""
     value = 0
@@ -61,16 +37,22 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
     raise Malformed(at)
 
 
-def top(file: BinaryIO) -> Iterator[tuple[int, int]]:
-    """Where the length-delimited fields of number 1 lie that a file consists of. Raises `Malformed`."""
-    size, at = file.seek(0, 2), 0
-    while at < size:
+def parts(
+    file: BinaryIO, numbers: Container[int] = (1,), at: int = 0, end: int | None = None
+) -> Iterator[tuple[int, int]]:
+    """Where the length-delimited fields of these numbers lie that a file, or its bytes from `at` to `end`, consist of.
+
+    Raises `Malformed` for any other field.
+    """
+    end = file.seek(0, 2) if end is None else end
+    while at < end:
         file.seek(at)
-        head = file.read(11)
-        if head[:1] != b"\x0a":
+        head = file.read(20)
+        tag, offset = varint(head, 0)
+        if tag & 7 != LEN or tag >> 3 not in numbers:
             raise Malformed(at)
-        length, offset = varint(head, 1)
-        if at + offset + length > size:
+        length, offset = varint(head, offset)
+        if at + offset + length > end:
             raise Malformed(at)
         yield at + offset, length
         at += offset + length
@@ -82,10 +64,7 @@ def is_otlp(file: BinaryIO) -> bool:
     if file.read(1) != b"\x0a":
         return False
     try:
-        first, *_ = list(islice(top(file), LOOKED_AT))
-        file.seek(first[0])
-        read_fields = islice(fields(file.read(first[1])), LOOKED_AT)
-        are_known = [number in _RESOURCE_SPANS and isinstance(value, bytes) for number, value in read_fields]
+        (at, size), *_ = list(islice(parts(file), LOOKED_AT))
+        return bool(list(islice(parts(file, _RESOURCE_SPANS, at, at + size), LOOKED_AT)))
     except Malformed:
         return False
-    return bool(are_known) and all(are_known)

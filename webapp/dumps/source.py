@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,9 +42,7 @@ class Cut(bytes):
 
 def too_long(at: int) -> str:
     """What is wrong with a line that is cut, which begins at byte `at`."""
-    budget = current()
-    most = f"{budget.characters() // 2**20} MB, the most that one line may hold{budget.where_more_may}"
-    return f"longer than {most} (it begins at byte {at}); skipped"
+    return f"{current().too_long(sys.maxsize)} (it begins at byte {at}); skipped"
 
 
 @dataclass(slots=True)
@@ -81,9 +80,8 @@ class Source:
 
     def plain_text(self) -> str:
         """All of a plain text. Raises `BadDump` where it is longer than is held in memory."""
-        if self.file.seek(0, 2) > (most := self.budget.characters()):
-            words = f"a plain text of more than {most // 2**20} MB, the most that is read{self.budget.where_more_may}"
-            raise BadDump(words, f"byte {most}")
+        if reason := self.budget.too_long(self.file.seek(0, 2)):
+            raise BadDump(f"a plain text {reason}", f"byte {self.budget.characters()}")
         return "".join(self.text())
 
     def text(self, limit: int | None = None) -> Iterator[str]:
@@ -117,7 +115,7 @@ class Source:
             end += len(piece)
             if piece.endswith(b"\n"):
                 break
-        if end - at > self.budget.characters():
+        if self.budget.too_long(end - at):
             return Cut(line), end
         self.file.seek(at)
         return self.file.read(end - at), end

@@ -22,8 +22,6 @@ from webapp.dumps.source import NO_RECORD
 from webapp.dumps.stream import Item, walk
 
 _HEAD = 256 * 1024
-_MOST_PRINTED = 4 * 1024 * 1024
-"""bytes of a text in which Python printed objects"""
 _DOCUMENTS = re.compile(r"\s*\{[ \t]*\r?\n[\s\S]*?\n\}[ \t]*(?:\r?\n)+\{[ \t]*\r?\n")
 _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
 _LISTS = re.compile(r"\s*\[\s*\[\s*\{|\s*\[\s*\{.*\]\s*\r?\n\s*\[\s*\{")

@@ -85,10 +85,6 @@ _FIRST_KEY = re.compile(r'\s*\{\s*"([^"\\]{1,200})"\s*:')
 class TooLong(Damage):
     """An item is longer, or has more values, than the budget lets it."""
 
-    def __init__(self, at: int, most: str | None = None) -> None:
-        most = most or f"longer than {current().characters() // 2**20} million characters"
-        super().__init__(f"{most}, the most that one item may hold{current().where_more_may}", at)
-
 
 class Window:
     """The part of the text being looked at, which moves on; `at` is the place in it, `base` where it begins."""
@@ -158,33 +154,31 @@ class Window:
 
     def _wider(self) -> None:
         size = len(self.text) - self.at
-        if size > current().characters():
-            raise TooLong(self.base + self.at)
+        if reason := current().too_long(size):
+            raise TooLong(reason, self.base + self.at)
         if size < NEAR:
             self.more()
         else:
             self._gather(size)
-        most = current().values
-        if len(self.text) - self.at > most // 10:
-            try:
-                check_json(self.text, Allowance(most), self.at)
-            except TooLarge:
-                raise TooLong(self.base + self.at, f"more than {most:,} values") from None
+        try:
+            check_json(self.text, Allowance(), self.at)
+        except TooLarge as large:
+            raise TooLong(large.reason, self.base + self.at) from None
 
     def _gather(self, size: int) -> None:
         """Read on to where the item seems to end, at least as much as is held."""
         skipper, parts, got = ItemSkipper(), list[str](), 0
         ends = skipper.end(self.text[self.at :]) is not None
-        while (not ends or got < size) and size + got <= current().characters():
+        while (not ends or got < size) and not current().too_long(size + got):
             if (chunk := next(self._chunks, None)) is None:
                 self.ended = True
                 break
             parts.append(chunk)
             ends = ends or skipper.end(chunk) is not None
             got += len(chunk)
-        if size + got > current().characters() and not ends:
+        if (reason := current().too_long(size + got)) and not ends:
             self._chunks = chain(parts, self._chunks)
-            raise TooLong(self.base + self.at)
+            raise TooLong(reason, self.base + self.at)
         self.base, self.at, self.text = self.base + self.at, 0, "".join([self.text[self.at :], *parts])
 
 

@@ -8,14 +8,13 @@ from typing import Any, BinaryIO
 
 import yaml
 
-from webapp.dumps.budget import Allowance, current
+from webapp.dumps.budget import DEEPEST, Allowance, current
 from webapp.dumps.documents import Entry, entry_or_problem
-from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.values import BINARY
 
 _BINARY_TAG = "tag:yaml.org,2002:binary"
 _PLAIN_TAGS = (None, "tag:yaml.org,2002:str", "!")
-_DEEPEST = 100
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INT = re.compile(r"[-+]?(0|[1-9]\d{0,17})")
 _FLOAT = re.compile(r"[-+]?\d+\.\d*(e[-+]?\d+)?", re.I)
@@ -36,14 +35,14 @@ def read(file: BinaryIO, start: int, key: str | None = None) -> Iterator[Entry |
     try:
         entered = _entered(events, key)
         if isinstance(entered, yaml.MappingStartEvent):
-            if size > current().characters():
-                raise Refused("longer than is held")
+            if reason := current().too_long(size):
+                raise Refused(reason)
             yield entry_or_problem("the document", value(entered, events, 0))
             return
         while not isinstance(event := next(events), yaml.SequenceEndEvent):
             yield entry_or_problem(f"{key or ''}[{count}]", value(event, events, 1))
             count += 1
-    except (yaml.YAMLError, Refused, StopIteration) as error:
+    except (yaml.YAMLError, Refused, TooLarge, StopIteration) as error:
         mark = getattr(error, "problem_mark", None)
         at = f"line {mark.line + 1}" if mark is not None else f"{key or ''}[{count}]"
         reason = f"not YAML that is read here ({getattr(error, 'problem', None) or error})"
@@ -54,10 +53,10 @@ def read(file: BinaryIO, start: int, key: str | None = None) -> Iterator[Entry |
 
 def value(event: Any, events: Iterator[Any], level: int, allowance: Allowance | None = None) -> Any:
     """What begins with `event`; one item's, of which no more values are read than one may hold."""
-    allowance = allowance or Allowance(current().values)
-    allowance.left -= 1
-    if level > _DEEPEST or allowance.left < 0:
-        raise Refused("nested too deeply" if level > _DEEPEST else f"more than {allowance.values:,} values")
+    allowance = allowance or Allowance()
+    allowance.take(1, "an item")
+    if level > DEEPEST:
+        raise Refused("nested too deeply")
     if isinstance(event, yaml.ScalarEvent):
         return _scalar(event)
     if isinstance(event, yaml.SequenceStartEvent):

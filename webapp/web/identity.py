@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import ceil
 
@@ -20,8 +20,9 @@ from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens, roles, signing_in
 from webapp.store.accounts.signing_in import SignedIn
+from webapp.web import login_cookie as cookies
 from webapp.web import proxies
-from webapp.web.login_cookie import AccountCookie, LoginCookie, cookie_name
+from webapp.web.login_cookie import Cookie, cookie_name
 
 WRONG = 10
 """wrong guesses of one peer at one account, or at tokens …"""
@@ -86,13 +87,10 @@ def _left(times: deque[float] | None, most: int, now: float) -> int:
 
 def _network(peer: str | None) -> str:
     """An IPv4 address, or the /64 network of an IPv6 one, of which one peer has as many addresses as it likes."""
-    try:
-        address = ipaddress.ip_address((peer or "").partition("%")[0])
-    except ValueError:
-        return peer or ""
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
+    address = proxies.parsed(peer)
+    if isinstance(address, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((address, 64), strict=False))
-    return str(getattr(address, "ipv4_mapped", address))
+    return str(address or peer or "")
 
 
 def bearer(header: str) -> bytes | None:
@@ -156,7 +154,7 @@ def of_bearer(sent: bytes) -> Identity | None:
             use = api_tokens.find(connection, sent)
         if use is not None:
             if not use.is_noted:
-                note_use(db.engine, use.id)
+                _notes.submit(_write_use, db.engine, use.id)
             return Identity(use.rights, f"API token {use.name}", use.account, is_program=True)
     return Identity(roles.ALL, "token", is_program=True) if is_servers(sent) else None
 
@@ -183,7 +181,7 @@ def of_password(name: str, password: str) -> SignedIn | None:
 def _of_cookies(settings: Settings) -> Identity | None:
     sent = request.cookies.get(cookie_name(request.host, settings), "")
     login, cookie = login_cookie(), account_cookie()
-    if login is not None and login.is_valid(sent):
+    if login is not None and login.read(sent) == "":
         return Identity(roles.ALL, "token", has_cookie=True)
     if cookie is None or (stamped := cookie.read(sent)) is None:
         return None
@@ -196,16 +194,16 @@ def _of_account(account: SignedIn, via: str, *, has_cookie: bool = False) -> Ide
     return Identity(roles.ROLES[account.role] | {OWN}, via, account.name, has_cookie)
 
 
-def login_cookie() -> LoginCookie | None:
+def login_cookie() -> Cookie | None:
     """What reads the cookies of who gave the server's token; None where there is no such token."""
     settings: Settings = current_app.config["SETTINGS"]
-    return None if settings.token is None else LoginCookie(current_app.config["SECRET_KEY"], settings.token)
+    return None if settings.token is None else cookies.of_token(current_app.config["SECRET_KEY"], settings.token)
 
 
-def account_cookie() -> AccountCookie | None:
+def account_cookie() -> Cookie | None:
     """What reads the cookies of who signed in to an account; None where nobody is asked for one."""
     settings: Settings = current_app.config["SETTINGS"]
-    return AccountCookie(current_app.config["SECRET_KEY"]) if settings.accounts else None
+    return cookies.of_account(current_app.config["SECRET_KEY"]) if settings.accounts else None
 
 
 def guesses() -> Guesses:
@@ -230,17 +228,13 @@ _log = logging.getLogger("fencepost.accounts")
 _notes = ThreadPoolExecutor(1, "fencepost-token-use")
 
 
-def note_use(engine: sa.Engine, number: int) -> Future[None]:
-    """Note when a token was last used, once the database is free; one that was revoked meanwhile is passed over."""
-    return _notes.submit(_write_use, engine, number)
-
-
 def settle() -> None:
     """Wait until all that was noted is written."""
     _notes.submit(lambda: None).result()
 
 
 def _write_use(engine: sa.Engine, number: int) -> None:
+    """Note when a token was last used, once the database is free; one that was revoked meanwhile is passed over."""
     try:
         with engine.begin() as connection:
             api_tokens.note_use(connection, number)

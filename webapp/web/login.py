@@ -58,7 +58,7 @@ def submit() -> Response | tuple[str, int]:
     if login is None:
         return response
     g.signed_in = ""
-    return with_cookie(response, login.value())
+    return with_cookie(response, login.value(""))
 
 
 def _by_password() -> Response | tuple[str, int]:
@@ -71,7 +71,7 @@ def signed_in(account: SignedIn, target: str | None = None) -> Response:
     cookie = identity.account_cookie()
     g.signed_in = account.name
     response = redirect(own_path(request.args.get("next", "") if target is None else target), 303)
-    return response if cookie is None else with_cookie(response, cookie.value(account.id, account.stamp))
+    return response if cookie is None else with_cookie(response, cookie.value([account.id, account.stamp]))
 
 
 def with_cookie(response: Response, value: str) -> Response:

@@ -31,53 +31,34 @@ def cookie_name(host: str, settings: Settings) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class LoginCookie:
-    """Of who gave the server's token: when that was, signed. The token itself is not in it.
-
-    Another key or another token makes all earlier ones void.
-    """
+class Cookie:
+    """What a browser shows who signed in: a value, signed for a day. Another key, or another `use`, makes it void."""
 
     key: bytes
-    token: str
+    use: bytes
 
-    def value(self) -> str:
-        return str(self._serializer().dumps(""))
+    def value(self, said: Any) -> str:
+        return str(self._serializer().dumps(said))
 
-    def is_valid(self, value: str) -> bool:
-        return bool(_read(self._serializer(), value) == "")
-
-    def _serializer(self) -> URLSafeTimedSerializer:
-        return _serializer(self.key, b"fencepost login\0" + self.token.encode("utf-8", "surrogatepass"))
-
-
-@dataclass(frozen=True, slots=True)
-class AccountCookie:
-    """Of who signed in to an account: its number and stamp, signed. Another stamp or another key ends it."""
-
-    key: bytes
-
-    def value(self, number: int, stamp: str) -> str:
-        return str(self._serializer().dumps([number, stamp]))
-
-    def read(self, value: str) -> tuple[int, str] | None:
-        """The account's number and stamp; None where we did not sign it, or it is older than a day."""
-        signed = _read(self._serializer(), value)
-        return None if signed is None else (signed[0], signed[1])
+    def read(self, value: str) -> Any:
+        """What was said; None where we did not sign it, or it is older than a day."""
+        try:
+            return self._serializer().loads(value, max_age=LIFE)
+        except (BadData, ValueError):
+            return None
 
     def _serializer(self) -> URLSafeTimedSerializer:
-        return _serializer(self.key, b"fencepost account")
+        return URLSafeTimedSerializer(self.key, self.use, signer_kwargs={"digest_method": hashlib.sha256})
 
 
-def _serializer(key: bytes, salt: bytes) -> URLSafeTimedSerializer:
-    return URLSafeTimedSerializer(key, salt, signer_kwargs={"digest_method": hashlib.sha256})
+def of_token(key: bytes, token: str) -> Cookie:
+    """Of who gave the server's token: it says when that was alone. The token itself is not in it."""
+    return Cookie(key, b"fencepost login\0" + token.encode("utf-8", "surrogatepass"))
 
 
-def _read(serializer: URLSafeTimedSerializer, value: str) -> Any:
-    """What was signed within the last day; None where it was not, or not by this key."""
-    try:
-        return serializer.loads(value, max_age=LIFE)
-    except (BadData, ValueError):
-        return None
+def of_account(key: bytes) -> Cookie:
+    """Of who signed in to an account: it says its number and stamp, of which another one ends it."""
+    return Cookie(key, b"fencepost account")
 
 
 KEY_BYTES = 32

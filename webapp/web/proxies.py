@@ -11,15 +11,19 @@ from webapp.config import BadSetting, Settings
 from webapp.web.links import sent_path
 
 
-def is_trusted(settings: Settings, address: str | None) -> bool:
-    """Whether a connection's other end is one of `FENCEPOST_PROXIES`."""
+def parsed(address: str | None) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Without its zone, and of IPv4 where it was only written as IPv6; None where it is no address."""
     try:
         here = ipaddress.ip_address((address or "").partition("%")[0])
     except ValueError:
-        return False
-    if isinstance(here, ipaddress.IPv6Address) and here.ipv4_mapped:
-        here = here.ipv4_mapped
-    return any(here in ipaddress.ip_network(network) for network in settings.proxies)
+        return None
+    return getattr(here, "ipv4_mapped", None) or here
+
+
+def is_trusted(settings: Settings, address: str | None) -> bool:
+    """Whether a connection's other end is one of `FENCEPOST_PROXIES`."""
+    here = parsed(address)
+    return here is not None and any(here in ipaddress.ip_network(network) for network in settings.proxies)
 
 
 def account_name(settings: Settings, address: str | None, sent: str) -> str | None:

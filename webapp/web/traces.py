@@ -177,15 +177,14 @@ def answer(rejected: int, name: str, message: str) -> Response:
     """An Export…ServiceResponse, in the request's encoding; `name` is what its JSON calls the count of the rejected."""
     if not rejected:
         return _answer(200, {}, b"")
-    packed = otlp_protobuf.part(1, otlp_protobuf.whole(1, rejected) + otlp_protobuf.text(2, message))
+    packed = otlp_protobuf.part(1, otlp_protobuf.answer(rejected, message))
     return _answer(200, {"partialSuccess": {name: str(rejected), "errorMessage": message}}, packed)
 
 
 def refusal(status: int, message: str) -> Response:
     """A `Status` in the request's encoding; with `Retry-After` where the same may be taken later."""
     code = _CODES.get(status, 2)
-    packed = otlp_protobuf.whole(1, code) + otlp_protobuf.text(2, message)
-    response = _answer(status, {"code": code, "message": message}, packed)
+    response = _answer(status, {"code": code, "message": message}, otlp_protobuf.answer(code, message))
     if status in (429, 503):
         response.headers["Retry-After"] = str(RETRY_AFTER)
     return response

@@ -62,7 +62,7 @@ def test_json_is_read_and_a_pickle_never(tmp_path):
     assert [(problem.at, "pickle" in problem.reason) for problem in found.problems] == [("checkpoint 1", True)]
 
 
-@pytest.mark.parametrize("data", [b"\x91", b"\xc1", b"\x91" * 100 + b"\xc0", b"\xdd\xff\xff\xff\xff"])
+@pytest.mark.parametrize("data", [b"\x91", b"\xc1", b"\x91" * 101 + b"\xc0", b"\xdd\xff\xff\xff\xff"])
 def test_what_is_no_msgpack(data):
     with pytest.raises(BadMsgpack):
         decoded(data)

@@ -85,20 +85,13 @@ def lines(connection: sa.Connection) -> list[AccountLine]:
     return [AccountLine(*row) for row in connection.execute(query)]
 
 
-def find(connection: sa.Connection, name: str) -> AccountLine:
-    """The account of that name; raises `NoSuchAccount`."""
+def find(connection: sa.Connection, which: str | int) -> AccountLine:
+    """The account of that name, or number; raises `NoSuchAccount`."""
+    wanted = key(which) if isinstance(which, str) else which
     for line in lines(connection):
-        if key(line.name) == key(name):
+        if wanted in (line.id, key(line.name)):
             return line
-    raise NoSuchAccount(f"there is no account {name[:200]!r}")
-
-
-def by_number(connection: sa.Connection, number: int) -> AccountLine:
-    """The account of that number; raises `NoSuchAccount`."""
-    for line in lines(connection):
-        if line.id == number:
-            return line
-    raise NoSuchAccount(f"there is no account {number}")
+    raise NoSuchAccount(f"there is no account {which!r:.200}")
 
 
 def set_role(connection: sa.Connection, number: int, role: str) -> None:

@@ -119,7 +119,7 @@ def change(number: int) -> Response | tuple[str, int]:
     role, password = request.form.get("role", ""), request.form.get("password")
     try:
         with db.engine.begin() as connection:
-            line = accounts.by_number(connection, number)
+            line = accounts.find(connection, number)
             audit_trail.about(account=line.name)
             if role not in ("", "admin"):
                 accounts.keep_an_admin(connection, number)
@@ -135,7 +135,7 @@ def change(number: int) -> Response | tuple[str, int]:
 def remove(number: int) -> Response | tuple[str, int]:
     try:
         with db.engine.begin() as connection:
-            audit_trail.about(account=accounts.by_number(connection, number).name)
+            audit_trail.about(account=accounts.find(connection, number).name)
             accounts.keep_an_admin(connection, number)
             accounts.remove(connection, number)
     except BadAccount as error:
