@@ -12,6 +12,7 @@ from webapp import jsontext
 from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.head import DumpHead, trailing
+from webapp.dumps.messages.printed import unprinted
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import Source
 from webapp.dumps.stream import DocumentMember, Item, ListStart, Part, walk
@@ -33,7 +34,9 @@ def objects(parts: Iterable[Part], key: str) -> Iterator[Entry | Problem]:
 
 
 def entry_or_problem(at: str, value: Any) -> Entry | Problem:
-    """`value` as an entry, or what is wrong with it."""
+    """`value` as an entry, or what is wrong with it. An SDK's object may stand there as its `str`."""
+    if isinstance(value, str):
+        value = unprinted(value) or value
     if isinstance(value, dict):
         return at, value
     return Problem(at, f"expected an object, found {kind_of(value)}; skipped")

@@ -17,6 +17,7 @@ from webapp.dumps import yaml_values
 from webapp.dumps.budget import MOST_CHARACTERS
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.printed import printed_records
+from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import NO_RECORD
 from webapp.dumps.stream import Item, walk
@@ -34,9 +35,11 @@ _YAML_DOCUMENT = re.compile(
 _YAML = re.compile(r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*- [\w\"'][\w \"'.-]{0,60}:(?:[ \t][^\n]*)?\r?\n  [ \t]*[\w\"'-]")
 _PAPERS = (".md", ".rst", ".py", ".ipynb")
 """in which what Python prints is an example"""
+_OF_CLASS = re.compile(r"[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+=|^\w{1,40}+=(?:None|['\"\[])", re.M)
 _LOGGED = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:|^\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\b", re.M)
 _TELLING = {"choices", "candidates", "output", "author", "role", "type", "kind"}
 """keys that only records of a dialogue have beside what was said"""
+_PAIRS = ({"event", "data"}, {"messages", "response"})
 _MESSAGE = {"role", "type", "from", "sender", "author"}
 _COLUMN = re.compile(r"[\w\"'][^\r\n]{0,80}")
 _SPEAKING = re.compile(
@@ -73,16 +76,21 @@ def as_lines(file: BinaryIO, start: int, name: str) -> BinaryIO | None:
 def _printed(file: BinaryIO, start: int, head: str) -> list[Any] | None:
     """The records of a text in which Python printed objects that speak; None for others, and for a program's log."""
     if (
-        "=" not in head
+        not _OF_CLASS.search(head)
         or len(head) == _HEAD
         or _LOGGED.search(head)
         or json_or_none(head.partition("\n")[0]) is not None
     ):
         return None
-    read = list(printed_records(head))
-    if not any(isinstance(one, dict) and one.keys() & _TELLING for one in read):
+    read = list(printed_records(head, _is_whole))
+    if not any(isinstance(one, dict) and (one.keys() & _TELLING or _is_whole(one)) for one in read):
         return None
     return [one for one in read if not isinstance(one, str) or one.strip()]
+
+
+def _is_whole(value: dict[str, Any]) -> bool:
+    """An event, of a stream or a framework, or a request with its response."""
+    return is_event(value) or wrapped_event(value) is not None or any(pair <= value.keys() for pair in _PAIRS)
 
 
 def _written(lines: Iterator[bytes]) -> BinaryIO:

@@ -13,7 +13,7 @@ from webapp.dumps.formats.named_answers import named_turns
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import NamedText, named_texts
-from webapp.dumps.messages.printed import printed_objects, unprinted
+from webapp.dumps.messages.printed import from_repr, printed_objects, unprinted
 from webapp.dumps.messages.turns import each_filled, text_turns, unplaced
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Cut, too_long
@@ -29,11 +29,13 @@ _BEGIN = re.compile(
 """how a record begins; lines that begin otherwise go on with the one before them"""
 _SIDES = {
     "assistant": re.compile(
-        r"\b(?:responses?|completions?|outputs?|answers?|repl(?:y|ies)|generated|assistant)\b[^:={\"\n]{0,40}(?::|=>?|->)\s*",
+        r"(?<!HTTP )\b(?:responses?|completions?|outputs?|answers?|repl(?:y|ies)|generated|assistant)\b"
+        r"(?:[^:={\"\n]{0,40}(?::|=>|->)|[ _]?(?:text|content|body|json)?\s?=)\s*",
         re.I,
     ),
     "user": re.compile(
-        r"\b(?:prompts?|requests?|questions?|quer(?:y|ies)|user|llm run with input)\b[^:={\"\n]{0,40}(?::|=>?|->)\s*",
+        r"(?<!HTTP )\b(?:prompts?|requests?|questions?|quer(?:y|ies)|user|llm run with input)\b"
+        r"(?:[^:={\"\n]{0,40}(?::|=>|->)|[ _]?(?:text|content|body|json)?\s?=)\s*",
         re.I,
     ),
 }
@@ -45,7 +47,7 @@ _COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|(?<![\w\[])\[(?:\d{1,2};)*\d{1,2}m(
 _ELSEWHERE = re.compile(r"\s*\[(?!llm|chat)\w{1,20}/(?:start|end|error)\]")
 """a record of LangChain's about a chain or a tool, whose output is no model's"""
 _INTRODUCED = re.compile(
-    r"(?:.{0,120}?[\s\]):|-])?(?:(?:the|raw|full|model|llm)[ _]){0,2}"
+    r"(?:.{0,120}?[\s\]):|-](?<!HTTP ))?(?:(?:the|raw|full|model|llm)[ _]){0,2}"
     r"(?P<side>responses?|completions?|answers?|replies|reply|output|prompts?|question|query)\s*(?::|=>?|->)\s*(?P<said>\S[\s\S]*)",
     re.I,
 )
@@ -166,7 +168,19 @@ def _entry(record: str) -> dict[str, Any] | None:
     mark = _mark(record)
     if mark is None or not (rest := record[mark[1] :].lstrip("\r\n")).strip():
         return None
-    return {"before": record[: mark[1]], "side": mark[0], "text": rest}
+    return {
+        "before": record[: mark[1]],
+        "side": mark[0],
+        "text": _unquoted(rest) if record[mark[1] - 1] == "=" else rest,
+    }
+
+
+def _unquoted(value: str) -> str:
+    """What stands behind `=`, without the quotes around it; as Python's `repr` it is decoded."""
+    if len(value) < 2 or value[0] not in "'\"" or value[-1] != value[0]:
+        return value
+    decoded = from_repr(value)
+    return decoded if isinstance(decoded, str) else value[1:-1]
 
 
 def _objects(record: str) -> list[tuple[int, str]]:

@@ -21,6 +21,7 @@ from webapp.dumps.messages.calls import Piece as Piece
 from webapp.dumps.messages.calls import as_json as as_json
 from webapp.dumps.messages.calls import call as call
 from webapp.dumps.messages.calls import text_or_json as text_or_json
+from webapp.dumps.messages.printed import printed_block
 from webapp.dumps.unread import is_speech
 from webapp.dumps.values import as_list, as_object, first_text, text
 
@@ -155,7 +156,9 @@ def _beside_text(value: dict[str, Any], parts: list[Piece]) -> Iterator[Piece]:
 
 def block(value: Any, at: Path) -> Iterator[Piece]:
     """What one content block says; nothing where it holds no text (an image, a redacted thought)."""
-    if isinstance(value, str):
+    if isinstance(value, str) and (printed := printed_block(value)) is not None:
+        yield from (replace(piece, path=None) for piece in block(printed, ()))
+    elif isinstance(value, str):
         yield Piece("text", value, at)
     if isinstance(value, list) and (speaks(value) or any(text(as_object(part).get("text")) for part in value)):
         yield Piece("unread", "a list where a part of a message should be; it was left out")

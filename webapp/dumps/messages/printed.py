@@ -7,7 +7,7 @@ import io
 import re
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +21,8 @@ _PRINTED = re.compile(
     r"|(?:content|text|parts|role|id|candidates|choices|sdk_http_response)=(?:['\"\[]|[A-Z]\w*\())"
 )
 """how `repr` and `str` of an SDK's object begin"""
+_BLOCK = re.compile(r"\s*(?:Text|Thinking|(?:Server)?ToolUse|ToolCall|ToolResult)(?:Block|Part)\(\s*\w{1,40}=")
+"""how a block of a message's content prints"""
 _OBJECT = re.compile(r"(?:Completion|Response|Messages?|Prediction|AgentRunResult)\(\s*\w{1,40}=")
 _NAME = re.compile(r"[\w.]{0,80}\Z")
 _BRACKET = re.compile(rf"{_STRING}|[()\[\]{{}}]")
@@ -33,7 +35,8 @@ _TOKEN = re.compile(
 _TYPES = {
     **dict.fromkeys(("TextPart", "TextBlock", "Text", "TextContent"), "text"),
     **dict.fromkeys(("ThinkingPart", "ThinkingBlock"), "thinking"),
-    **dict.fromkeys(("ToolCallPart", "ToolUseBlock", "ToolCallBlock"), "tool_call"),
+    **dict.fromkeys(("ToolCallPart", "ToolUseBlock", "ToolCallBlock", "ToolCall"), "tool_call"),
+    "ToolCallResult": "tool_result",
     "AIMessage": "ai",
     "AIMessageChunk": "AIMessageChunk",
     "HumanMessage": "human",
@@ -56,7 +59,8 @@ _DEEPEST = 60
 BEGINS = re.compile(
     r"^(?:[^\n'\"(){}\[\]]{0,80}?(?:: |= ?|> ))??"
     r"(?=[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+="
-    r"|[{\[](?:\s{0,40}+(?:'[^'\n]{0,60}+': )?+[{\[]?+){0,3}[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+="
+    r"|[{\[(](?:\s{0,40}+(?:'[^'\n]{0,60}+': )?+[{\[(]?+){0,3}[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+="
+    r"|[{\[(]{1,3}'[^'\n]{0,60}+': (?:'|None|\[|\{)"
     r"|\w{1,40}=(?:None|['\"\[]|[A-Z]\w*\())",
     re.M,
 )
@@ -89,14 +93,21 @@ def printed_objects(text: str) -> Iterator[tuple[int, str]]:
 
 def unprinted(value: str) -> dict[str, Any] | None:
     """What such a text says, as an object with the fields that were printed; None where it cannot be read."""
-    if not _PRINTED.match(value):
+    if not (_PRINTED.match(value) or _BLOCK.match(value)):
         return None
     said = _read(value.strip())
     return said if isinstance(said, dict) else None
 
 
-def printed_records(text: str) -> Iterator[Any]:
+def printed_block(value: str) -> dict[str, Any] | None:
+    """A block of a message's content that was logged by its `str`, as `json.dumps(…, default=str)` does."""
+    return unprinted(value) if _BLOCK.match(value) else None
+
+
+def printed_records(text: str, is_whole: Callable[[dict[str, Any]], bool]) -> Iterator[Any]:
     """What a text prints of objects, as records: messages each once, however often a state repeats them.
+
+    What `is_whole` is left as it is, whatever messages it holds.
 
     What stands between them, and what cannot be read, comes as texts.
     """
@@ -106,10 +117,15 @@ def printed_records(text: str) -> Iterator[Any]:
         at = _end(text, match.end())
         value = _read(text[match.end() : at].strip())
         if isinstance(value, dict | list):
-            held = list(_messages(value, 0))
-            new = [message for message in held if repr(message) not in before]
+            items = value if isinstance(value, list) else [value]
+            wholes = [isinstance(item, dict) and is_whole(item) for item in items]
+            held = [
+                one
+                for item, is_it in zip(items, wholes, strict=True)
+                for one in ([item] if is_it else _messages(item, 0))
+            ]
+            yield from [one for one in held if repr(one) not in before or any(wholes)] if held else items
             before.update(map(repr, held))
-            yield from new if held else value if isinstance(value, list) else [value]
         else:
             yield text[match.end() : at]
     yield text[at:]
@@ -132,7 +148,8 @@ def _messages(value: Any, depth: int) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict) and value.keys() & {"type", "role", "kind"} and value.keys() & _SAID:
         yield value
     elif isinstance(value, dict | list) and depth < _HELD and not (isinstance(value, dict) and value.keys() & _BODIES):
-        for inner in value if isinstance(value, list) else value.values():
+        inners = value if isinstance(value, list) else [value[key] for key in value if not key.startswith("last_")]
+        for inner in inners:
             yield from _messages(inner, depth + 1)
 
 
@@ -141,7 +158,7 @@ def _read(written: str) -> Any:
     if _is_too_large(written):
         return None
     printed = _plain(written)
-    expression = printed if re.match(r"[A-Za-z_][\w.]*\(|[{\[]", printed) else _called(printed)
+    expression = printed if re.match(r"[A-Za-z_][\w.]*\(|[{\[(]", printed) else _called(printed)
     node = None if expression is None else _expression(expression)
     try:
         return None if node is None else _value(node, 0)
@@ -198,7 +215,7 @@ def _value(node: ast.expr, depth: int) -> Any:
 
 def _object(node: ast.Call, depth: int) -> Any:
     called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-    values = {word.arg: _value(word.value, depth + 1) for word in node.keywords if word.arg}
+    values = {word.arg.lstrip("_"): _value(word.value, depth + 1) for word in node.keywords if word.arg}
     if not values:
         return _value(node.args[0], depth + 1) if len(node.args) == 1 else None
     if called in _PARTS:
@@ -210,8 +227,9 @@ def _object(node: ast.Call, depth: int) -> Any:
         values.setdefault("kind", called.removeprefix("Model").lower())
     elif called.endswith("Message"):
         values.setdefault("role", "user" if values.get("source") == "user" else "assistant")  # AutoGen's have a source
-    if called == "_" and "additional_kwargs" in values:  # LangChain's `str`, which says no type
-        values.setdefault("type", "ai")
+    if called == "_" and values.keys() & {"additional_kwargs", "tool_call_id"}:  # LangChain's `str`, which says no type
+        answers = values.keys() & {"tool_calls", "usage_metadata"} or values.get("response_metadata")
+        values.setdefault("type", "tool" if "tool_call_id" in values else "ai" if answers else "human")
     if "tool_name" in values and "args" in values:  # pydantic-ai's
         values["arguments"] = values["args"]
     return values

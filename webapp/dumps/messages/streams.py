@@ -30,6 +30,8 @@ _OBJECT = re.compile(r'\{\s*"')
 _ANTHROPIC = ("message_start", "content_block_start", "content_block_delta")
 _BARE_EVENTS = ("ping", "message_stop")
 _NAMED_EVENTS = (*_ANTHROPIC, "content_block_stop", "message_delta", *_BARE_EVENTS)
+_HELD = ("text", "input_json", "thinking", "signature", "citation")
+"""what the helpers of Anthropic's SDK add among its events: how far a block has come"""
 _MOST_BESIDE = 12
 _BEHIND = 64 * 1024
 """characters: the line of an error is counted from the beginning of the text that is decoded"""
@@ -142,6 +144,8 @@ def is_event(value: Any) -> bool:
         return True
     if kind.startswith("response."):
         return "sequence_number" in value or bool(value.keys() & {"response", "item", "delta", "part", "text"})
+    if kind in _HELD and "snapshot" in value:
+        return True
     return kind in _NAMED_EVENTS and bool(value.keys() & {"message", "index", "delta"} or kind in _BARE_EVENTS)
 
 

@@ -41,6 +41,8 @@ _AGUI = re.compile(
     r"(?:TEXT_MESSAGE|TOOL_CALL|THINKING|THINKING_TEXT_MESSAGE|REASONING|REASONING_MESSAGE)_[A-Z]+|RUN_(?:STARTED|FINISHED|ERROR)"
     r"|STEP_(?:STARTED|FINISHED)|STATE_(?:SNAPSHOT|DELTA)|MESSAGES_SNAPSHOT"
 )
+_CAMEL = {"tool_call_id": "toolCallId", "tool_call_name": "toolCallName", "message_id": "messageId"}
+"""as Python's SDK dumps them"""
 
 
 def is_agui(event: dict[str, Any]) -> bool:
@@ -52,7 +54,7 @@ def is_agui(event: dict[str, Any]) -> bool:
 def agui(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages that the events come to, one for each text, with calls and results in the order they began."""
     parts: dict[Any, dict[str, Any]] = {}
-    for event in events:
+    for event in ({_CAMEL.get(key, key): value for key, value in one.items()} for one in events):
         kind, call = str(event["type"]), event.get("toolCallId")
         if kind == "TOOL_CALL_RESULT":
             parts["result", call] = {"type": "tool_result", "tool_use_id": call, "content": event.get("content")}
