@@ -44,10 +44,13 @@ def test_a_response_is_read_as_a_careful_person_reads_it(case) -> None:
 
 
 def _spare(raw: str, attempt: Attempt) -> list[str]:
-    """The edits without which the text decodes just as well; a backslash that could be an escape is meant as itself."""
+    """The edits without which the text decodes just as well.
+
+    A backslash that could be an escape is meant as itself, and two quotes that SQL would escape stand for one.
+    """
     found = []
     for index, edit in enumerate(attempt.edits):
-        if (edit.repair, edit.new, edit.old) == ("bad_escape", "\\", ""):
+        if (edit.repair, edit.new, edit.old) in {("bad_escape", "\\", ""), ("doubled_quote", "", "'")}:
             continue
         others = attempt.edits[:index] + attempt.edits[index + 1 :]
         if decode(apply(raw, attempt.span, others), finite=True).failure is None:

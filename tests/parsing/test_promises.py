@@ -155,6 +155,9 @@ GROWTH = {
     "calls in braces": lambda n: '\'<arg_value>:{\\"a\\": 1}call:f{' * (n // 31),
     "tags of arguments": lambda n: "<function=f><tool_call>：｝" * (n // 25),
     "bare items": lambda n: "[[-\\,(" * (n // 6),
+    "backslashes behind a comma": lambda n: '{"a": 1, ' + "\\" * n,
+    "quotes that stand twice": lambda n: '{"a": "' + '""a"": ' * (n // 7),
+    "escaped in single quotes": lambda n: "{'a': '" + '{\\"a\\": ' * (n // 8),
     "keys that stand twice": lambda n: "{" + ", ".join(f'"k{k}": 1, "k{k}": 2' for k in range(n // 24)),
 }
 

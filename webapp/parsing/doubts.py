@@ -17,17 +17,19 @@ from webapp.parsing.trace import Attempt, Flag
 
 _LONG, _COMMAS = 20_000, 40
 _MOVED = {"mismatched_opener", "missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
-_DOUBTFUL = _MOVED | {"stray_text"}
+_DOUBTFUL = _MOVED | {"stray_text", "stray_mark"}
 _QUOTES = {"unescaped_quote", "missing_quote"}
 _REQUOTED = _QUOTES | {"single_quotes"}
 _BETWEEN_KEYS = _MOVED | _QUOTES
 _NEXT = r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:'|\\")?\s{0,9}+:|'[^'"\\]|\\"\w|[{\[]\s{0,9}+(?:'|\\"))"""
 _key_in_string = later(
-    r""",(?:\s|\\n){0,60}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+(?::|=>)"""
+    r"""(?:,|(?:'|\\")\s{1,9}\w{1,5})(?:\s|\\n){0,60}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+(?::|=>)"""
     rf"""|(?:'|\\")\s{{0,9}}+,(?:\s|\\n){{0,60}}+{_NEXT}"""
     r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"\s{1,20}+(?:\\"|"(?=\w))"""
 )
-_pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+{STRING}\s*+,\s*+{SCALAR}\s*+\}}")
+_signed = later(r"[~-]++\s*+-?\d")
+"""A mark that may be of the number behind it."""
+_pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+\}}")
 _alone = later(rf"\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+\}}")
 """An object of a pair of values, or of one, which may be a set or lack what follows the key."""
 _string = later(STRING)
@@ -48,12 +50,12 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
         yield Flag("closed_by_guess", attempt.edits[0].span)
     names = {edit.repair for edit in attempt.edits}
     doubtful_set = _pair if "set" in names else _alone if "missing_value" in names else None
-    if doubtful_set and (pair := doubtful_set.search(raw, *attempt.span)):
-        yield Flag("closed_by_guess", Span(*pair.span()))
+    if doubtful_set and (pair := doubtful_set.search(attempt.span.of(raw))):
+        yield Flag("closed_by_guess", Span(attempt.span.start + pair.start(), attempt.span.start + pair.end()))
     yield from _at_the_end(raw, attempt, names)
     if {"missing_value", "comment"} <= names:
         yield next(Flag("left_over", edit.span) for edit in attempt.edits if edit.repair == "comment")
-    if "missing_comma" in names and names & {"missing_value", "unquoted_key"}:
+    if "missing_comma" in names and names & {"missing_value", "unquoted_key", "unquoted_value"}:
         yield from _beside_commas(attempt)
     if names & _QUOTES:
         yield from _quotes(raw, attempt, names)
@@ -66,14 +68,16 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
 
 def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
     """Whether a bracket or a quote that was mended between two equal keys puts them into one object."""
+    if not any(edit.repair in _BETWEEN_KEYS for edit in attempt.edits):
+        return False
     made, shift = list[int](), -attempt.span.start
     core = _core(raw, attempt)
     for edit in attempt.edits:  # where each is in the mended text
         if edit.span.start < core and edit.repair in _BETWEEN_KEYS:
             made.append(edit.span.start + shift)
         shift += len(edit.new) - len(edit.old)
-    text = apply(raw, attempt.span, attempt.edits) if made else ""
-    if not (repeated := first_keys(text)[1] if made else set()):
+    text = apply(raw, attempt.span, attempt.edits)
+    if not (repeated := first_keys(text)[1]):
         return False
     places: dict[str, list[int]] = {}
     for match in _string_or_key.finditer(text):
@@ -106,6 +110,8 @@ def _beside_commas(attempt: Attempt) -> Iterator[Flag]:
     for edit, following in pairwise(attempt.edits):
         if edit.repair == "missing_value" and following.repair == "missing_comma" and edit.span == following.span:
             yield Flag("closed_by_guess", edit.span)
+        elif edit.repair == "unquoted_value" and following.repair == "missing_comma" and edit.span == following.span:
+            yield Flag("left_over", edit.span)
         elif edit.repair == "missing_comma" and following.repair == "unquoted_key" and bare == 2:
             yield Flag("left_over", following.span)
 
@@ -139,7 +145,7 @@ def _quotes(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
     for edit in attempt.edits:
         at = edit.span.start
         single ^= edit.repair == "single_quotes"
-        is_bare = before == "unquoted_value"
+        is_bare = before in ("unquoted_value", "unquoted_key")
         is_swallowed = edit.repair == "missing_quote" and (both or is_bare or raw[at - 1] in "'`,;")
         before = edit.repair
         if edit.repair == "unescaped_quote" and may_end_keys and not single:
@@ -154,7 +160,7 @@ def _brackets(raw: str, attempt: Attempt, cut: bool) -> Iterator[Flag]:
     core = _core(raw, attempt)
     for edit in attempt.edits:
         at = edit.span.start
-        if edit.repair == "stray_text":
+        if edit.repair == "stray_text" or (edit.repair == "stray_mark" and _signed.match(raw, edit.span.start)):
             yield Flag("left_over", edit.span)
         elif edit.repair in _MOVED and (attempt.span.start < at < core or _is_guess(raw, attempt, edit, cut)):
             yield Flag("closed_by_guess", edit.span)

@@ -130,7 +130,7 @@ _head = later(
 """What may stand before the first line of JSON that is quoted, commented, of a diff, or numbered."""
 HEAD = 24
 _entity = later(r"(?P<part>&(?:quot|apos|lt|gt|amp|#34|#39|#x27|#x22);)")
-_heavy = later(r'(?P<part>\\\\+)(?=")')
+_heavy = later(r'(?P<part>(?<!\\)\\\\++)(?=")')
 _ENTITIES = {
     **dict.fromkeys(("&quot;", "&#34;", "&#x22;"), '"'),
     **dict.fromkeys(("&apos;", "&#39;", "&#x27;"), "'"),

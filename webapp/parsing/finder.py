@@ -14,9 +14,10 @@ from webapp.parsing.engine import Tracer
 from webapp.parsing.machine import closers, tokens
 from webapp.parsing.machine.reader import read_value
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.one_character import closed_twice, one_character
+from webapp.parsing.one_character import LONGEST, Mended, closed_twice, one_character
 from webapp.parsing.patterns import later
 from webapp.parsing.policies import Policies
+from webapp.parsing.requoted import requoted
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 
@@ -142,13 +143,23 @@ class Finder:
     def _one_character(self, strategy: str, start: int, tier: int, note: str | None) -> int:
         """Try the value with one structural character taken out or put in; where it ends, or 0."""
         raw = self.tracer.raw
-        result = one_character(raw, start, self.end)
+        result = one_character(raw, start, self.end) or self._requoted(start)
         if not result or closers.goes_on(raw, start, result.end, self.end):
             return 0
         name, span = self._name(strategy, start, result.end), Span(start, result.end)
         note = self._noted(start, result.value, note)
         self.accept(self.tracer.record(name, span, result.value, result.edits, note=note), tier)
         return result.end
+
+    def _requoted(self, start: int) -> Mended | None:
+        """Try the value as if single quotes were double ones, as far as its brackets show where it may end."""
+        raw = self.tracer.raw
+        if self.skips < 0 or not _in_single_quotes.match(raw, start):
+            return None
+        end = tokens.balanced_end(raw, start, min(self.end, start + LONGEST))
+        end = min(self.end, start + LONGEST, end + 400 if end > 0 else self.end)
+        self.skips -= end - start
+        return requoted(raw, start, end)
 
     def _as_it_is(self, strategy: str, start: int, end: int, value: Any, tier: int, note: str | None) -> int:
         raw = self.tracer.raw
@@ -279,3 +290,4 @@ class Finder:
 
 _meant = later(r'[{\[]\s*+(?:[{\[]\s*+)?+[*`_~\\^.;|-]{0,3}+"[^"\n]{1,80}+"[*`_~\\^.;|-]{0,3}+\s*+:')
 """A bracket, a quoted key and a colon: whatever stands before it, this was meant as JSON."""
+_in_single_quotes = later(r"[{\[][\s{\[]*+(?:'|(?:True|False|None)\b|-?\d[\d.]*+\s*+,\s*+')")

@@ -146,18 +146,17 @@ def _leftovers(raw: str, values: list[Span]) -> Iterator[tuple[str, int, int]]:
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         at = start
         while (place := search.next(at)) and place[0] < end:
-            at = place[1]
             kind = _kind(raw, *place)
+            at = place[0] + 1 if kind == "call" else place[1]
             if kind == "opener":
                 open_brackets.append("}" if raw[place[0]] == "{" else "]")
             elif kind == "closer" and open_brackets and open_brackets[-1] == raw[place[0]]:
                 open_brackets.pop()
                 continue
-            if (kind == "closer" and not start) or (kind == "call" and values and _wraps(raw, *place, start, end)):
-                if kind == "call" and (inner := _key_end.search(raw, *place)):
-                    yield "key", raw.rfind('"', place[0], inner.start()), inner.end()
-                continue
-            yield kind, *place
+            if not (kind == "closer" and not start) and not (
+                kind == "call" and values and _wraps(raw, *place, start, end)
+            ):
+                yield kind, *place
 
 
 def _wraps(raw: str, start: int, end: int, low: int, high: int) -> bool:

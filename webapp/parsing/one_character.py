@@ -33,6 +33,7 @@ _REPAIRS = {
     "[": "doubled_brace",
 }
 _MISTAKEN = {
+    "": "stray_text",
     '"': "single_quotes",
     ",": "missing_comma",
     ":": "missing_colon",
@@ -59,7 +60,7 @@ def one_character(raw: str, start: int, end: int) -> Mended | None:
         return _quotes_everywhere(raw, start, text)
     removed: list[int] = []
     for _ in range(MOST):
-        stop, value, failed = _decoded(text)
+        stop, value, failed = decoded(text)
         if failed < 0 and removed:
             return _settled(raw, start, removed, text, stop, value)
         if failed < 0:
@@ -76,7 +77,7 @@ def one_character(raw: str, start: int, end: int) -> Mended | None:
     return _bracket(raw, start, text, failed) or _changed(raw, start, text, failed)
 
 
-def _decoded(text: str) -> tuple[int, Any, int]:
+def decoded(text: str) -> tuple[int, Any, int]:
     """`(end, value, -1)`, or where decoding failed in the third place."""
     try:
         value, stop = scan(text, 0)
@@ -133,7 +134,7 @@ def _row(raw: str, start: int, text: str, failed: int) -> Mended | None:
         return None
     at = row.start("row")
     longer = f"{text[:at]}[{text[at:]}"
-    stop, value, failure = _decoded(longer)
+    stop, value, failure = decoded(longer)
     edit = Edit("missing_opener", Span(start + at, start + at), "", "[")
     return Mended(start + stop - 1, value, (edit,)) if failure < 0 and stop > failed else None
 
@@ -149,7 +150,7 @@ def _bracket(raw: str, start: int, text: str, failed: int) -> Mended | None:
     for at in _pairs(text, failed):
         at += text[at] != "["
         shorter = text[:at] + text[at + 1 :]
-        stop, value, failure = _decoded(shorter)
+        stop, value, failure = decoded(shorter)
         if failure < 0 and stop >= failed and (result := _settled(raw, start, [at], shorter, stop, value)):
             return result
     return None
@@ -163,7 +164,7 @@ def closed_twice(raw: str, start: int, end: int, tail: int) -> Mended | None:
     for at in _pairs(text, end - start):
         if text[at] != "[" and (_has_own_line(text, at) or text[at + 2 :].strip("}] \t\r\n")):
             shorter = text[: at + 1] + text[at + 2 :]
-            stop, value, failure = _decoded(shorter)
+            stop, value, failure = decoded(shorter)
             if failure < 0 and stop == len(shorter):
                 return Mended(tail, value, (_edit(raw, start + at + 1),))
     return None
@@ -180,7 +181,7 @@ def opened_twice(raw: str, span: Span) -> bool:
     if len(text) > LONGEST:
         return False
     shorter = (text[:at] + text[at + 1 :] for at in _places(text, "[[", 0, len(text)))
-    return any(_decoded(candidate)[0] == len(candidate) for candidate in shorter)
+    return any(decoded(candidate)[0] == len(candidate) for candidate in shorter)
 
 
 def _pairs(text: str, failed: int) -> Iterator[int]:
@@ -213,12 +214,12 @@ def _changed(raw: str, start: int, text: str, failed: int) -> Mended | None:
         if char == '"' and not width and text[at - 1] in "”’'`»":
             continue
         other = text[:at] + char + text[at + width :]
-        stop, value, failure = _decoded(other)
+        stop, value, failure = decoded(other)
         if failure < 0 and stop > failed and not _goes_on.match(other, stop) and not first_keys(other[:stop])[1]:
             old = text[at : at + width]
             name = "semicolon" if old == ";" and char == "," else (_MISTAKEN if width else _MISSING)[char]
             edit = Edit(name, Span(start + at, start + at + width), old, char)
-            return Mended(start + stop - 1 + width, value, (edit,))
+            return Mended(start + stop + width - len(char), value, (edit,))
     return None
 
 
@@ -227,7 +228,7 @@ _goes_on = later(r"""\s*+[}\],:"']""")
 
 def _quotes_everywhere(raw: str, start: int, text: str) -> Mended | None:
     """Every quote stands twice, as a field of a CSV file has it."""
-    stop, value, failure = _decoded(text.replace('""', '"'))
+    stop, value, failure = decoded(text.replace('""', '"'))
     if failure >= 0:
         return None
     edits, at, length = [], start, 0

@@ -19,8 +19,8 @@ _VALUE = r"""["'“‘`\[{\d+.#-]|true\b|false\b|null\b|True\b|False\b|None\b|Na
 _object = later(
     rf"""[{{｛﹛]{_S}(?:
       (?P<empty>\}})
-    | (?P<key>(?:{_QUOTED}){_S}[{COLON}])
-    | (?P<mixed>["'`][^"'`\\\n]{{0,200}}+["'`]{_S}:)
+    | (?P<key>(?:{_QUOTED}){_S}[{COLON};=])
+    | (?P<mixed>["'`]{{1,2}}+[^"'`\\\n]{{0,200}}+["'`]{{1,2}}+{_S}[:;=]|["'][\w -]{{1,40}}+:[ ]?["'\[{{\d-])
     | (?P<word>[A-Za-z_$][\w$-]*+)(?P<colon>{_S}:{_S}
         (?P<spec>[<>^=+\ \#.,%!-]{{0,3}}\d*+[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?\}})?(?P<value>{_VALUE})?)?
     | (?P<number>-?\d++(?:\.\d++)?+{_S}:)
@@ -38,7 +38,7 @@ _object = later(
 _array = later(
     rf"""[\[［]{_S}(?:
       (?P<empty>\])
-    | (?P<object>\{{{_S}(?:["'“}}/]|\Z|[A-Za-z_$][\w$-]*+\s*+:|\d++\s*+:))
+    | (?P<object>\{{{_S}(?:["'“}}/]|\{{\s*+["']|\Z|[A-Za-z_$][\w$-]*+\s*+:|\d++\s*+:))
     | (?P<string>(?:{_QUOTED}){_S}(?:[,\]]|//|/\*|\#|\Z|\+|["'{{\d]))
     | (?P<pair>(?:{_QUOTED}){_S}:)
     | (?P<number>[-+]?(?:\d[\d_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?{_S}(?P<then>[,\]]|[-\d]|\Z))

@@ -10,12 +10,14 @@ from webapp.parsing.patterns import later
 
 
 def mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
-    """Where a character may stand in the place of another, and of which, the likeliest first."""
+    """Where a character may stand in the place of another, and of which, or of none; the likeliest first."""
     char = text[failed : failed + 1]
     if char and char in ";:.,=|" and not _set.match(text, max(_open_bracket(text, failed), 0)):
         yield from ((failed, other) for other in (":," if char in "=," else ",:"))
     if char and char in "}])":
         yield from ((failed, other) for other in "}]" if other != char)
+    if char == '"' and _ended_scalar.search(text, max(0, failed - 40), failed):
+        yield failed, ""
     closing = text.find('"', failed + 1) if char and char in "'`" else -1
     if closing > 0 and not _other_quote.search(text, failed + 1, closing):
         yield failed, '"'
@@ -41,6 +43,7 @@ def _open_bracket(text: str, failed: int) -> int:
 
 
 _set = later(rf"\{{\s*+{STRING}(?:\s*+,\s*+{SCALAR})++\s*+\}}|\[\s*+{STRING}\s*+:")
+_ended_scalar = later(r"[\[:,]\s*+(?:-?\d[\d.]*+|true|false|null)\Z")
 _first_token = later(rf"[{{\[]\s*+(?:{STRING}\s*+)?+\Z")
 _other_quote = later(r"""['`](?=\s{0,60}+[:,}\]])|(?<=[\s\[{:,])['`]""")
 _key_next = later(r'"[^"\\\n]{1,80}+"\s*+:')

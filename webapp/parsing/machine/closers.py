@@ -20,7 +20,7 @@ from webapp.parsing.machine.tokens import (
 from webapp.parsing.patterns import later
 
 ANY_KEY = (
-    rf"""(?:{KEY_AHEAD}|'[^'\n]{{1,80}}+'{SPACE}(?:[{COLON}]|{ARROW})|[“„][^“”\n]{{1,80}}+[“”]{SPACE}[{COLON}]"""
+    rf"""(?:{KEY_AHEAD}|[uUbBrR]?+'[^'\n]{{1,80}}+'{SPACE}(?:[{COLON}]|{ARROW})|[`][^`\n]{{1,80}}+`{SPACE}:|[“„][^“”\n]{{1,80}}+[“”]{SPACE}[{COLON}]"""
     rf"""|"[^"'\n]{{1,80}}+'{SPACE}:|'[^"'\n]{{1,80}}+"{SPACE}:"""
     rf"""|[A-Za-z_$][\w$-]*+["']?+{SPACE}:(?!/)|-?\d++(?:\.\d++)?+"?+{SPACE}:)"""
 )
@@ -136,8 +136,6 @@ def _mismatched(machine: Machine, char: str) -> None:
     elif stays:
         machine.patch("extra_closer", machine.at, machine.at + 1)
         machine.at += 1
-    elif opener >= 0 and not _fits(machine, top - 1):
-        close_missing(machine, opener + 1)
     else:
         _replace(machine)
 

@@ -13,7 +13,6 @@ _keyed = later(
     rf"""{ANY_KEY}|"[^"\n]{{1,40}}+"[ ]{{1,20}}+(?:-?\d[\w.]*+|[A-Za-z]{{2,9}}+|"[^"\n]{{0,80}}+"){SPACE}[,}}]"""
 )
 _valued = later(r"""(?!```)["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|NaN)\b""")
-_delimited = later(r"\s*+[,}\]]")
 _set = later(rf"{SPACE},(?!{SPACE}{ANY_KEY})")
 _bare_item = later(r"[\w.-]{1,80}+\s{0,100}+(?:[,\]]|\w)")
 _commas = later(rf",(?:{SPACE},)*+")
@@ -25,10 +24,7 @@ _stray = later(r"""[^,{}\[\]"'\n]{1,80}+(?=[,}\]])""")
 def no_comma(machine: Machine, char: str) -> None:
     """After a value stands neither comma nor closer."""
     raw, at, end = machine.raw, machine.at, machine.end
-    if char == '"' and at == machine.last and raw[at - 1].isalnum() and _delimited.match(raw, at + 1, end):
-        machine.patch("stray_text", at, at + 1)
-        machine.at = at + 1
-    elif machine.inside == "{":
+    if machine.inside == "{":
         if _keyed.match(raw, at, end):
             _insert_comma(machine)
         elif char == "{" and len(machine.frames) > 1 and machine.frames[-2].as_kind == "[":

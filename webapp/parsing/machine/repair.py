@@ -67,7 +67,6 @@ MADE_BETWEEN_TOKENS = {
     "doubled_comma": "A comma with nothing before it is removed.",
     "doubled_quote": "A quote written twice at the ends of a string is written once.",
     "escaped_json": "JSON written as the inside of a string loses one layer of backslashes.",
-    "escaped_space": "White space between tokens that is written as a backslash and a letter is removed.",
     "extra_closer": "A closing bracket that closes nothing is removed.",
     "html_entity": "A character written as an entity of HTML (&quot;) is written as itself.",
     "mismatched_closer": "A closing bracket of the wrong kind becomes the right one.",

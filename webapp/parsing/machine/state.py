@@ -114,7 +114,18 @@ class Reading:
     closers: str
     patches: list[Patch] = field(default_factory=list)
     inner: int = 0
+    twice: int = 0
     best: int = -1
     best_score: int = 0
     best_patches: int = 0
     best_extra: tuple[Patch, ...] = ()
+    counted: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def opened(self, raw: str, pair: str, at: int) -> int:
+        """How many more of the two brackets in `pair` open than close in the string's text up to `at`."""
+        seen, count = self.counted.get(pair, (self.open_end, 0))
+        if at < seen:
+            seen, count = self.open_end, 0
+        count += raw.count(pair[0], seen, at) - raw.count(pair[1], seen, at)
+        self.counted[pair] = at, count
+        return count

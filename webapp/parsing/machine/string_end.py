@@ -8,7 +8,20 @@ from webapp.parsing.machine import tokens
 from webapp.parsing.machine.closers import ANY_KEY
 from webapp.parsing.machine.repair import fits
 from webapp.parsing.machine.state import Machine, Reading
-from webapp.parsing.machine.tokens import CLOSE, COLON, COLON_LIKE, COMMA, JOINED, LITERAL, MARK, NOTE, SCALAR, SPACE
+from webapp.parsing.machine.tokens import (
+    CLOSE,
+    COLON,
+    COLON_LIKE,
+    COMMA,
+    GAP,
+    JOINED,
+    LITERAL,
+    MARK,
+    NOTE,
+    QUOTED,
+    SCALAR,
+    SPACE,
+)
 from webapp.parsing.patterns import later
 
 CERTAIN = 3
@@ -18,12 +31,13 @@ _after_value = later(
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[{CLOSE}])
     | (?P<mark>{MARK}\s{{0,20}}+(?:,\s{{0,100}}+{ANY_KEY}|[}}\]])
-        |[{COMMA}]\s{{0,100}}+(?:{MARK}\s{{0,20}}+"[^"\n]{{1,80}}+"(?:{MARK})?+|"[^"\n]{{1,80}}+"{MARK})\s{{0,20}}+:)
-    | [{COMMA};]\s{{0,1000}}+(?:
-        (?P<key>{ANY_KEY}|["'](?!(?<=[,;]["'])[}}\]])[^"'\n]{{0,80}}+["']?+\Z)|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,)
-      | (?P<near>"[^"\n]{{1,60}}+"\s++(?:{SCALAR}\s{{0,50}}+[,}}]|[\[{{])
+        |[{COMMA}]\s{{0,100}}+(?:{MARK}\s{{0,20}}+{QUOTED}(?:{MARK})?+|{QUOTED}{MARK})\s{{0,20}}+:)
+    | [{COMMA};|]{GAP}(?:
+        (?P<key>{ANY_KEY}|["'](?!(?<=[,;]["'])[}}\]])[^"'\n]{{0,80}}+["']?+\Z)|(?P<trail>[}}\]])
+      | (?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,)
+      | (?P<near>{QUOTED}\s++(?:(?:{SCALAR}|{LITERAL}|'[^'\n]{{0,200}}+')\s{{0,50}}+[,}}]|[\[{{])
         |["']\w[\w\ -]{{0,40}}+:\s{{0,3}}+(?:["'\d\[{{-]|{LITERAL}))
-      | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_][\w\ ]{{0,40}}+(?:"[^"\n]{{1,80}}+"\s*+:)))
+      | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_(][\w\ .()]{{0,40}}+\s{{0,60}}+{QUOTED}\s*+:))
     | (?P<glued>(?<=[^\s,]["”'])[A-Za-z_]\w{{0,40}}+"\s{{0,20}}+:\s{{0,20}}+(?:["\d\[{{-]|{LITERAL}))
     | (?P<unit>(?<=[\s])[A-Za-z%$€][\w%./-]{{0,20}}+(?:[ ][\w./-]{{1,20}}+){{0,2}}+\s{{0,20}}+
         (?:,\s{{0,60}}+{ANY_KEY}|\}}\s*+\Z))
@@ -42,9 +56,9 @@ _after_item = later(
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[{CLOSE})])
     | (?P<mark>{MARK}\s{{0,20}}+[,\]]|[{COMMA}]\s{{0,100}}+{MARK}\s{{0,20}}+"[^"\n]{{0,300}}+"\s{{0,20}}+[,\]])
-    | [{COMMA};]\s{{0,1000}}+(?:
-        (?P<string>["'“])|(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_]\w*+["']?+\s*+[,\]])
-      | (?P<trail>[\]}}])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,))
+    | [{COMMA};|]{GAP}(?:
+        (?P<string>[bru]?["'“]|`(?!``))|(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_][\w ]{{0,40}}+["']?+\s*+[,\]])
+      | (?P<trail>[\]}})])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,))
     | (?P<colon>:|=>)
     | (?P<next>["']|[\d\[{{]|-\d|{LITERAL})
     | (?P<comment>{_LINE_NOTE})
@@ -58,7 +72,7 @@ after_key = later(
     rf"""\s{{0,1000}}+(?:
       (?P<colon>(?:{MARK}(?=:))?[{COLON}](?!=))|(?P<arrow>=>?|{COLON_LIKE}(?=\s*+(?:["'“\d\[{{-]|{LITERAL})))
     | (?P<pair>[\[{{]|(?<=\s)(?:-?\d[\w.]*+|{LITERAL})(?=\s)
-      |(?:{SCALAR}|'[^'\n]{{0,200}}+'|[“‘][^”’\n]{{0,200}}+[”’])(?={SPACE}[,}}]))
+      |(?:{SCALAR}|{LITERAL}|'[^'\n]{{0,200}}+'|[“‘][^”’\n]{{0,200}}+[”’])(?={SPACE}[,}}]))
     | (?P<value>["'\d\[{{]|{LITERAL})
     | (?P<alone>,\s{{0,100}}+(?:{ANY_KEY}|(?:{SCALAR}{SPACE},{SPACE})*+{SCALAR}{SPACE}\}}))
     | (?P<none>[,}}])|(?P<end>\Z)
@@ -77,8 +91,7 @@ def score(machine: Machine, reading: Reading, after: int) -> int:
     """How sure it is that a quote just before `after` closes the string: 0 not, 1 perhaps, 2 likely, 3 certain."""
     machine.look -= 100
     raw = machine.raw
-    if reading.open_end - reading.start == 2 and raw.startswith(raw[reading.start], after):
-        after += 1
+    after += closes_twice(raw, reading, after - 1)
     if reading.where == "k":
         match = after_key.match(raw, after, machine.end)
         return _score_key(match, reading) if match else _score_repaired(machine, reading, after)
@@ -89,6 +102,16 @@ def score(machine: Machine, reading: Reading, after: int) -> int:
         return _score_value(machine, reading, match) if match else _score_repaired(machine, reading, after)
     match = _after_item.match(raw, after, machine.end)
     return _score_item(machine, reading, match) if match else _score_repaired(machine, reading, after)
+
+
+def closes_twice(raw: str, reading: Reading, at: int) -> bool:
+    """Whether the quote at `at` stands twice where it closes the string, which may have been opened by two as well."""
+    if reading.open_end - reading.start == 2:
+        return raw.startswith(raw[reading.start], at + 1)
+    return not reading.inner and at > reading.open_end and bool(_twice_at_end.match(raw, at))
+
+
+_twice_at_end = later(r"""(?<!\d['′]\d)(?<!\d['′ ]\d\d)(["'])\1(?=\s{0,50}+[,:}\]])""")
 
 
 def is_apostrophe(raw: str, reading: Reading, after: int) -> bool:
@@ -146,7 +169,9 @@ def _score_item(machine: Machine, reading: Reading, match: re.Match[str]) -> int
     if kind in ("plus", "comment", "note", "comma"):
         return CERTAIN if not reading.inner else 2
     if kind == "string":
-        return CERTAIN if _string_stands(raw, match.start("string"), machine.end) else 1
+        return CERTAIN if _string_stands(raw, match.end("string") - 1, machine.end) else 1
+    if kind == "value" and reading.inner % 2 and match["value"].rstrip(" ,]")[-1:] == raw[reading.start]:
+        return 1  # `'use 'go', maybe'`
     if kind == "mark":
         return CERTAIN if not reading.inner else 0
     if kind == "next":
@@ -183,17 +208,14 @@ def _string_stands(raw: str, at: int, end: int) -> bool:
     return _delimited.match(raw, stop + 1, end) is not None
 
 
-_delimited = later(r"\s{0,200}+(?:[,\]:}]|\Z|//|/\*|\+|[\"'])")
+_delimited = later(r"\s{0,200}+(?:[,\]:};|]|\Z|//|/\*|\+|[\"'])")
 
 
 def _score_close(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
     """A closing bracket follows the quote: does it, and what follows it, fit the containers that are open?"""
     raw, at = machine.raw, match.end() - 1
     depth, end = len(machine.frames) - 1, machine.end
-    braces = raw.count("{", reading.open_end, match.start()) - raw.count("}", reading.open_end, match.start())
-    brackets_in = raw.count("[", reading.open_end, match.start()) - raw.count("]", reading.open_end, match.start())
-    machine.look -= match.start() - reading.open_end
-    open_inside = (braces if raw[at] == "}" else brackets_in) > 0
+    open_inside = reading.opened(raw, "{}" if raw[at] == "}" else "[]", match.start()) > 0
     if _last_closers.match(raw, at, end):
         return CERTAIN
     if open_inside and reading.inner:
@@ -217,8 +239,9 @@ _sound = later(rf""",\s{{0,200}}+(?:{ANY_KEY}|["'{{\[\-\d}}\]]|\Z|{LITERAL}|\.\.
 
 def comma_inside(machine: Machine, at: int) -> bool:
     """Whether the comma right before the closing quote at `at` belongs behind it: `"x," "b": 1`."""
-    match = _after_value.match(machine.raw, at + 1, machine.end)
-    return bool(match and match.lastgroup == "nocomma" and machine.inside == "{")
+    pattern, kind = (_after_value, "nocomma") if machine.inside == "{" else (_after_item, "next")
+    match = pattern.match(machine.raw, at + 1, machine.end) if machine.inside else None
+    return bool(match and match.lastgroup == kind)
 
 
 def colon_follows(machine: Machine, end: int) -> bool:

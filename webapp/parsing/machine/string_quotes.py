@@ -62,8 +62,7 @@ def _opens_next_key(machine: Machine, reading: Reading, at: int) -> int:
     before = _spaced_comma.search(raw, max(reading.open_end, at - 210), at)
     if not before or before.start() <= reading.open_end or raw[before.start() - 1] in '\\"':
         return -1
-    machine.look -= at - reading.open_end
-    if raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at):
+    if reading.opened(raw, "{}", at) > 0:
         return -1
     if string_end.score(machine, reading, at + 1) >= string_end.CERTAIN:
         return -1
@@ -110,8 +109,7 @@ def line_ends_it(machine: Machine, reading: Reading, at: int) -> int:
     next_line = (_next_line_key if reading.where == "v" else _next_line_item).match(raw, at, end)
     if not next_line or machine.look < 0:
         return -1
-    machine.look -= at - reading.open_end
-    if raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at):
+    if reading.opened(raw, "{}", at) > 0:
         return -1
     stop = _trimmed(raw, reading.open_end, at, ", \t\r")
     if reading.where == "i" and "," not in raw[stop:at] and not machine.frames:
@@ -169,6 +167,22 @@ def inside_until(machine: Machine, reading: Reading, at: int) -> int:
             return max(at, _balanced_end(machine, opener, _FAR))
     is_in_run = raw.startswith('"', at + 1) and is_of_text(raw, reading.open_end, at)
     return at + 1 if is_in_run else at
+
+
+def is_written_twice(raw: str, reading: Reading, at: int) -> bool:
+    """Whether the quote at `at` is the first of two that stand for one in a text, as SQL and CSV write it: `it''s`."""
+    twice = _twice.match(raw, at)
+    if not twice or at == reading.open_end or raw[at - 1] == raw[at]:
+        return False
+    if twice["ends"] is not None and not reading.twice % 2:
+        return False
+    return twice["word"] is not None or (
+        raw[at - 1].isalpha() and not _prefix.search(raw, max(reading.open_end, at - 2), at)
+    )
+
+
+_twice = later(r"""(["'])\1(?!["'])(?:(?P<word>[^\W\d])|(?P<ends>\s{0,50}+(?:[,:}\]]|\Z)))?+""")
+_prefix = later(r"(?<![^\W\d])[bfruBFRU]\Z")
 
 
 def _balanced_end(machine: Machine, start: int, most: int) -> int:

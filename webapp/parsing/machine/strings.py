@@ -35,7 +35,7 @@ _runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, en
 _single_ahead = later(r"[^'\n]{0,300}+'")
 _triple = later(r'"""|\'\'\'')
 _doubled = later(r"""(["'])\1(?=[^\s,:}\]"'])[^"'\n]{0,200}+\1\1""")
-_doubled_open = later(r'""(?=[ ]?\w)[^"\n]{0,200}+"(?=\s{0,50}+[,:}\]])')
+_doubled_open = later(r"""(["'])\1(?=[ ]?\w)(?:(?!\1)[^\n]){0,200}+\1(?=\s{0,50}+[,:}\]])""")
 
 
 def read_string(machine: Machine, where: str) -> bool:
@@ -81,6 +81,10 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
                 return
             reading.patches.append(escapes.control(raw, at))
             at += 1
+        elif char == raw[reading.start] and string_quotes.is_written_twice(raw, reading, at):
+            reading.patches.append(as_patch((at, at + 1, "\\" if char == '"' else "", "doubled_quote")))
+            reading.twice += 1
+            at += 2
         elif char in reading.closers and (stop := _inside_until(machine, reading, at)) > at:
             _keep(machine, reading, at, stop)
             at = stop
@@ -158,16 +162,16 @@ def close(machine: Machine, reading: Reading, at: int) -> None:
     _open(machine, reading)
     machine.patches.extend(escapes.together(raw, reading.open_end, at, reading.patches))
     end = at + 1
-    if reading.open_end - reading.start == 2 and raw.startswith(raw[at], at + 1):
+    if string_end.closes_twice(raw, reading, at):
         machine.patch("doubled_quote", at + 1, at + 2)
         end += 1
-    if raw[at] != '"':
-        machine.patch(_name(raw[at]), at, at + 1, '"')
-    elif at > reading.open_end and raw[at - 1] == "," and string_end.comma_inside(machine, at):
+    if at > reading.open_end and raw[at - 1] == "," and string_end.comma_inside(machine, at):
         machine.patch("comma_in_quote", at - 1, at + 1, '",')
         finish(machine, reading, end)
         machine.comma, machine.state = at, "k" if machine.inside == "{" else "v"
         return
+    if raw[at] != '"':
+        machine.patch(_name(raw[at]), at, at + 1, '"')
     finish(machine, reading, end)
 
 

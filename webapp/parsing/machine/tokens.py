@@ -11,6 +11,8 @@ from webapp.parsing.patterns import later
 
 LETTERS = ascii_letters + "_"
 SPACE = r"[ \t\r\n]*+"
+GAP = r"[\s\u200b-\u200f\u2060\ufeff]{0,1000}+"
+"""White space, and the kind that nobody sees."""
 STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
 NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
 SCALAR = rf"(?:{STRING}|(?:{NUMBER}|true|false|null)(?![\w.+-]))"
@@ -28,7 +30,7 @@ COMMA = ",，、،﹐"
 CLOSE = r"}\]｝﹜］】"
 """Characters for a character class, JSON's own first."""
 ARROW = "(?:=>|->|→)"
-COLON_LIKE = rf"(?:{ARROW}|:=|==?|\||(?:is|equals)\b)"
+COLON_LIKE = rf"(?:{ARROW}|:=|==?|[|;]|(?:is|equals)\b)"
 """What other notations have between a key and its value."""
 LITERAL = r"(?:true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b)"
 MARK = r"[*`_~\\^.;|-]{1,3}+"
@@ -41,6 +43,8 @@ JOINED = (
     r"\s{0,99}+[,})]"
 )
 """Strings that stand side by side, and what ends the value that they are."""
+QUOTED = r"""(?:"[^"\n]{1,80}+"|'[^'\n]{1,80}+')"""
+"""A short string in either quotes."""
 KEY_AHEAD = r'"(?:[^"\\\x00-\x1f]|\\.){0,200}+"' + SPACE + f"(?:[{COLON}]|{ARROW})"
 
 space = later(SPACE)

@@ -101,6 +101,7 @@ string_prefix = Repair(
     "uUbBrRfF",
     order=10,
     mend=_mend_string_prefix,
+    opens=r"[uUbB]'[^'\n]{1,80}+'\s*+[:,\]]",
     help="The letter before a Python string (u'…', b'…', r'…') is removed.",
 )
 

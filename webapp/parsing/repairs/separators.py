@@ -11,16 +11,16 @@ from webapp.parsing.machine.tokens import ASCII, COLON_LIKE, LETTERS
 from webapp.parsing.patterns import later
 
 
-@mends("missing_colon", COLON_LIKE, "c", "=:-|→ie")
+@mends("missing_colon", COLON_LIKE, "c", "=:-|;→ie")
 def missing_colon(machine: Machine, match: re.Match[str]) -> bool:
     """A key without a colon gets one; an arrow or an equals sign in its place becomes one."""
     machine.state = "v"
     return machine.replace("missing_colon", match, ":")
 
 
-@mends("semicolon", r";(?=\s{0,100}+(?:[\"'A-Za-z_$\d{\[-]|(?P<closes>[}\]])))", "a", ";")
+@mends("semicolon", r"[;|](?=\s{0,100}+(?:[\"'A-Za-z_$\d{\[-]|(?P<closes>[}\]])))", "a", ";|")
 def semicolon(machine: Machine, match: re.Match[str]) -> bool:
-    """A semicolon between members or before a closing bracket becomes a comma or goes."""
+    """A semicolon or a bar between members or before a closing bracket becomes a comma or goes."""
     if not machine.frames:
         return False
     closes = match["closes"] is not None

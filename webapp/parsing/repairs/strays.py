@@ -6,7 +6,7 @@ import re
 
 from webapp.parsing.machine.repair import Repair, mends, replacing
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import LETTERS, MARK, NUMBER, SPACE
+from webapp.parsing.machine.tokens import LETTERS, MARK, NUMBER, QUOTED, SCALAR, SPACE
 from webapp.parsing.patterns import later
 
 _SPACES = "\x0b\x0c\x1c-\x1f\x85\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
@@ -97,13 +97,13 @@ _closer_fence_inside = later(r"\s*+[\]},]")
 
 
 _SCALAR = rf"(?:{NUMBER}|true|false|null)"
-_END = rf"(?={SPACE}[,}}\]])"
+_END = rf"(?=(?:{MARK})?+{SPACE}[,}}\]])"
 _behind = {
-    "k": later(rf'{SPACE}"[^"\n]{{1,80}}+"(?:{MARK})?+{SPACE}:'),
+    "k": later(rf"{SPACE}{QUOTED}(?:{MARK})?+{SPACE}:"),
     "c": later(rf"{SPACE}:"),
     "v": later(
-        rf'{SPACE}["\[{{]|(?<![.~-])[ \t]*+{_SCALAR}{_END}'
-        rf"|[ \t]*+(?:true|false|null){_END}|(?<=:[.~])[ ]{_SCALAR}{_END}"
+        rf"""{SPACE}["'\[{{]|(?:(?<![.~-])[ \t]*+|(?<=\.\.|~~|--)|[ \t\n]++|(?=-)){_SCALAR}{_END}"""
+        rf"|[ \t]*+(?:true|false|null){_END}"
     ),
     "a": later(rf"{SPACE}(?:[,}}\]]|\Z)"),
 }
@@ -111,11 +111,12 @@ _behind = {
 
 @mends(
     "stray_mark",
-    rf"(?P<scalar>(?:{_SCALAR}(?!\.)|-?\d++\.\d++|true|false|null)){MARK}{_END}|[*`_\\^;|]{{1,3}}+(?=-\d)|{MARK}",
+    rf"(?P<scalar>(?:{_SCALAR}(?!\.)|-?\d++\.\d++|true|false|null)){MARK}{_END}|[*`_\\^;|~.]{{1,3}}+(?=-\d)|-(?=-\d)|{MARK}",
     "kcva",
     "*`_~\\^.;|-0123456789tfn",
     order=18,
-    opens=rf'(?:{MARK}[ ]?\{{?|\{{{MARK})"[^"\n]{{1,80}}+"(?:{MARK})?+\s*+:',
+    opens=rf"(?:{MARK}{SPACE}\{{?|\{{{SPACE}{MARK}){SPACE}{QUOTED}(?:{MARK})?+\s*+:"
+    rf"|{MARK}[ ]?\n{SPACE}{SCALAR}{SPACE}[,\]]",
 )
 def stray_mark(machine: Machine, match: re.Match[str]) -> bool:
     """Marks beside a token that belong to none, as Markdown or a slip of the model leaves them, are removed:
@@ -176,4 +177,15 @@ invisible_character = Repair(
 )
 
 
-plugins = (invisible_character, comment, ellipsis, fence_inside, stray_mark, stray_text)
+escaped_space = Repair(
+    "escaped_space",
+    r"(?!\\(?:true|null)\b)(?:\\[nrt])++(?![\w.])|(?!\\(?:true|null)\b)(?:\\[nrt])++(?=\w++[\"']?\s*+[:,}\]])",
+    "kcva",
+    "\\",
+    order=9,
+    mend=replacing("escaped_space"),
+    help="White space between tokens that is written as a backslash and a letter is removed.",
+)
+
+
+plugins = (invisible_character, escaped_space, comment, ellipsis, fence_inside, stray_mark, stray_text)

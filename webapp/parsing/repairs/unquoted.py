@@ -36,6 +36,7 @@ def unquoted_key(machine: Machine, match: re.Match[str]) -> bool:
     return machine.key_done(start, end)
 
 
+LITERALS = {"True": "true", "False": "false", "None": "null"}
 LONGEST, SHORT = 2_000, 100
 """A longer bare value is cut there, which nothing that means to be JSON has; the shorter one once looking cost much."""
 _CODE = later(r"[;{(]|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
@@ -89,11 +90,14 @@ def _end(machine: Machine, at: int) -> int:
 def _quote(machine: Machine, start: int, end: int) -> None:
     raw = machine.raw
     closed = raw[end : end + 1] == '"' and machine.end > end
-    if closed and _number.fullmatch(raw, start, end):
-        machine.patch("stray_text", end, end + 1)
-        machine.value_done(end + 1)
+    single = raw.find("'", start, end) == end - 1
+    if (closed or single) and (scalar := _number.fullmatch(raw, start, end - single)):
+        if scalar["word"]:
+            machine.patch("literal", start, scalar.end(), LITERALS[scalar["word"]])
+        machine.patch("stray_text", scalar.end(), scalar.end() + 1)
+        machine.value_done(scalar.end() + 1)
         return
-    if raw.find("'", start, end) == end - 1:
+    if single:
         machine.patch("single_quotes", end - 1, end, '"')
         machine.patch("missing_quote", start, start, '"')
         _escape(machine, start, end)
@@ -117,7 +121,7 @@ def _escape(machine: Machine, start: int, end: int) -> None:
             machine.patches.append(escapes.control(machine.raw, match.start()))
 
 
-_number = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null")
+_number = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null|(?P<word>True|False|None)")
 _special = later(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<slash>\\)|(?P<control>[\x00-\x1f])')
 _stop = later(r"(?:[^" + COMMA + CLOSE + r"{\n\"()\\]|\\[^\n])*+")
 _braced = later(r"\{[\w ]{1,80}+\}")

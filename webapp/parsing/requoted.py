@@ -1,0 +1,76 @@
+"""JSON in single quotes with Python's literals, read as if both were JSON's, and proved by decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webapp.parsing.edit import Edit, apply, as_edit, as_span, to_raw
+from webapp.parsing.machine.tokens import STRING
+from webapp.parsing.one_character import Mended, decoded, one_character
+from webapp.parsing.patterns import later
+from webapp.parsing.repairs.unquoted import LITERALS
+from webapp.parsing.span import Span
+
+_token = later(
+    r"""\\.|"(?:[^"\\\n]|\\.)*+"|(?P<string>(?<![\w'])'[^'\\\n]*+'(?=\s{0,60}+[,:}\]]))"""
+    r"""|(?P<quote>(?<!\w)'|'(?!\w))|(?P<word>\b(?:True|False|None)\b)"""
+)
+"""A string in either quotes, a single quote by itself that is no apostrophe within a word, or a literal."""
+_json_literal = later(rf"{STRING}|(?P<literal>\b(?:true|false|null)\b)")
+_closes_more = later(r"\s*+[}\]]")
+
+
+def requoted(raw: str, start: int, end: int) -> Mended | None:
+    """The value at `start` of a text in single quotes, where it decodes with double ones, but for one character."""
+    if raw.find("\\'", start, end) >= 0:
+        return None
+    span, (edits, alone) = Span(start, end), _edits(raw, start, end)
+    twin = apply(raw, span, edits)
+    stop, value, failed = decoded(twin)
+    slips: tuple[Edit, ...] = ()
+    if failed >= 0:
+        mended = one_character(twin, 0, len(twin))
+        if not mended:
+            return None
+        stop, value, slips = mended
+    if _closes_more.match(twin, stop) or ((slips or alone) and _spoils(twin, stop, edits, slips, start)):
+        return None
+    last = to_raw(span, edits, stop)
+    places = [to_raw(span, edits, slip.span.start) for slip in slips]
+    made = [
+        Edit(slip.repair, Span(at, at + len(slip.old)), raw[at : at + len(slip.old)], slip.new)
+        for at, slip in zip(places, slips, strict=True)
+    ]
+    gone = {edit.span for edit in made if edit.old}
+    made += [edit for edit in edits if edit.span.start < last and edit.span not in gone]
+    return Mended(last, value, tuple(sorted(made, key=lambda edit: edit.span) if slips else made))
+
+
+def _edits(raw: str, start: int, end: int) -> tuple[list[Edit], bool]:
+    """JSON's quotes and literals in the places of Python's, and whether a quote stands alone."""
+    edits, alone = list[Edit](), False
+    for match in _token.finditer(raw, start, end):
+        at, stop = match.span()
+        kind = match.lastgroup
+        if kind == "word":
+            edits.append(as_edit(("literal", as_span((at, stop)), match[0], LITERALS[match[0]])))
+        elif kind:
+            edits.append(as_edit(("single_quotes", as_span((at, at + 1)), "'", '"')))
+            inner = at
+            while (inner := raw.find('"', inner + 1, stop)) >= 0:
+                edits.append(as_edit(("unescaped_quote", as_span((inner, inner)), "", "\\")))
+            if kind == "string":
+                edits.append(as_edit(("single_quotes", as_span((stop - 1, stop)), "'", '"')))
+            alone = alone or kind == "quote"
+    return edits, alone
+
+
+def _spoils(twin: str, stop: int, edits: Sequence[Edit], slips: Sequence[Edit], start: int) -> bool:
+    """Whether a word that was taken for a literal stands in a string of the mended text."""
+    words, shift = set(), -start
+    for edit in edits:
+        if edit.repair == "literal" and (at := edit.span.start + shift) < stop:
+            words.add(at + sum(len(slip.new) - len(slip.old) for slip in slips if slip.span.start <= at))
+        shift += len(edit.new) - len(edit.old)
+    text = apply(twin, Span(0, stop), slips) if words else ""
+    return not words <= {match.start() for match in _json_literal.finditer(text) if match["literal"]}
