@@ -16,8 +16,8 @@ from webapp.dumps.messages.beside import stop
 from webapp.dumps.turn_reader import call_id
 from webapp.store.models import MODEL_KINDS, Declaration, FacetValue, Session, SessionFacet, Turn, TurnContract
 
-_NEWEST, _LONGEST = 30, 1_000
-"""sessions in which calls of the same tool are looked for, and turns of one of them, at most"""
+_NEWEST, _LONGEST, _MOST = 30, 1_000, 2_000
+"""sessions in which calls of the same tool are looked for, turns of one of them, and calls and results, at most"""
 _LEAST = 20
 """calls that worked, before anything is said of another"""
 _KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
@@ -29,13 +29,18 @@ _sessions = (
     .order_by(SessionFacet.session_id.desc())
     .limit(_NEWEST)
 )
-_calls = sa.select(
-    *(Turn.id, Turn.session_id, Turn.kind, Turn.raw, Turn.tool_calls, Turn.parent),
-    sa.or_(Turn.is_error.is_(True), Turn.recorded_failure.is_not(None)).label("failed"),
-).where(
-    Turn.session_id.in_(sa.bindparam("sessions", expanding=True)),
-    Turn.agent == sa.bindparam("tool"),
-    Turn.kind.in_(("tool_call", "tool_result")),
+_calls = (
+    sa.select(
+        *(Turn.id, Turn.session_id, Turn.kind, Turn.raw, Turn.tool_calls, Turn.parent),
+        sa.or_(Turn.is_error.is_(True), Turn.recorded_failure.is_not(None)).label("failed"),
+    )
+    .where(
+        Turn.session_id.in_(sa.bindparam("sessions", expanding=True)),
+        Turn.agent == sa.bindparam("tool"),
+        Turn.kind.in_(("tool_call", "tool_result")),
+    )
+    .order_by(Turn.session_id.desc(), Turn.position.desc())
+    .limit(_MOST)
 )
 
 
