@@ -147,6 +147,7 @@ def test_what_is_too_much_is_not_checked_and_says_why(schema: Any, raw: str, rea
         ),
         ({"properties": {"contentEncoding": {"type": "string"}}}, '{"contentEncoding": 1}', "schema_mismatch"),
         ({"type": "string", "enum": ["a"], "nullable": True}, "null", "kept"),
+        ({"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"examples": [{"id": "a1"}]}}}, "[1]", "kept"),
         ({"anyOf": [{"type": "string"}], "nullable": True}, "null", "kept"),
         (
             {"items": {"$ref": "#/$defs/a", "nullable": True}, "$defs": {"a": {"type": "STRING"}}},

@@ -74,9 +74,8 @@ class Cost:
             size += len(level)
             for node in (value for value in level if isinstance(value, dict)):
                 self.patterns += ("pattern" in node) + len(_inside([node.get("patternProperties")]))
-                self._has_addresses |= node is not self.root and any(
-                    isinstance(node.get(name), str) for name in _ADDRESSES
-                )
+                if node is not self.root and any(isinstance(inner, dict | list) for inner in node.values()):
+                    self._has_addresses |= any(isinstance(node.get(name), str) for name in _ADDRESSES)
                 self._compares |= node.get("uniqueItems") is True
                 self._copies |= "propertyNames" in node  # each name that does not fit holds all of its object
             if size > MOST_NODES:
