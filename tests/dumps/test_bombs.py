@@ -169,11 +169,28 @@ def _interior(page: int, child: int, cells: int = 300) -> bytes:
     return head + bytes(page - len(head) - len(body)) + body
 
 
-def checkpoint(folder: Path) -> bytes:
-    deep = msgpack.packb([[]] * 3_000_000).hex()
+def one_page_for_all(folder: Path) -> bytes:
+    """Sixty tables, of which each is the same five rows of a megabyte of brackets."""
+    rows = [f"insert into agent_messages values ({number}, 's', '', '[{'[],' * 330_000}1]')" for number in range(5)]
+    root = "select 'table', 't' || c.x, 't' || c.x, rootpage, replace(sql, 'agent_messages', 't' || c.x)"
+    others = f"with recursive c(x) as (select 10 union all select x + 1 from c where x < 69) insert into sqlite_master \
+        {root} from sqlite_master, c"
+    return zstd.compress(database(folder, f"{OPENAI})", *rows, "pragma writable_schema = 1", others))
+
+
+def checkpoint(folder: Path, value: bytes | None = None) -> bytes:
+    deep = (value or msgpack.packb([[]] * 3_000_000)).hex()
     table = "create table checkpoints(thread_id text, checkpoint_ns text, checkpoint_id text, \
         parent_checkpoint_id text, type text, checkpoint blob, metadata blob)"
     return database(folder, table, f"insert into checkpoints values ('t', '', '1', null, 'msgpack', x'{deep}', null)")
+
+
+def within_extensions(folder: Path) -> bytes:
+    """Seven megabytes in fifty extensions, one in the other, each of which is copied to be read."""
+    value = msgpack.packb("a" * 7_000_000)
+    for _ in range(50):
+        value = msgpack.packb(msgpack.ExtType(9, value))
+    return zstd.compress(checkpoint(folder, value))
 
 
 def table(**columns: Callable[[Any], Any]) -> Callable[[Path], bytes]:
@@ -254,7 +271,9 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "computed.db": computed,
     "circles.db": in_circles,
     "schema.db": schema_in_circles,
+    "one_page.db.zst": one_page_for_all,
     "checkpoint.db": checkpoint,
+    "extensions.db.zst": within_extensions,
     "one_text.parquet": table(
         prompt=lambda pa: pa.array(["Q"] * 400_000),
         response=lambda pa: pa.DictionaryArray.from_arrays(pa.array([0] * 400_000), ["a" * 1_000_000]),
@@ -279,6 +298,7 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "starts.jsonl": lambda _: exchanged("{}", 'data: {"type":"message_start","message":{}}\n' * 60_000),
     "keys.txt": lambda _: b"".join(STREAMED[:-2] + b',"k%d":1}\n' % number for number in range(120_000)),
     "lists.json": lambda _: b"[\n1\n]\n[\n2\n]\n[\n" + b"3,\n" * 800_000 + b"4\n]\n",
+    "newlines.txt": lambda _: b"[{]" + b"\n" * 250_000,
     "aliases.yaml": lambda _: YAML,
     "values.yaml.gz": lambda _: gzip.compress(
         b"messages:\n  - role: user\n    content: [" + b"[]," * 600_000 + b"[]]\n"

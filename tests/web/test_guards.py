@@ -13,6 +13,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from webapp.extensions import db
+from webapp.store.accounts import accounts
 from webapp.web.login_cookie import key_in
 
 
@@ -132,9 +134,12 @@ def test_an_upload_over_the_limit_is_refused_in_words(make: Callable[..., Flask]
     ],
 )
 def test_after_the_sign_in_nobody_is_sent_elsewhere(make: Callable[..., Flask], target: str) -> None:
-    client = make(token="a-token-of-sixteen").test_client()
+    app = make(token="a-token-of-sixteen", accounts=True)
+    with app.app_context(), db.engine.begin() as connection:
+        accounts.add(connection, "Ada", "reader", password="correct horse battery")
     where = quote(target, errors="surrogatepass", safe="")
-    answer = client.post(f"/login?next={where}", data={"token": "a-token-of-sixteen"})
-    location = answer.headers["Location"]
-    assert answer.status_code == 303 and location.startswith("/") and not location.startswith(("//", "/\\"))
-    assert "X-Evil" not in answer.headers and "\n" not in location
+    for form in ({"token": "a-token-of-sixteen"}, {"account": "Ada", "password": "correct horse battery"}):
+        answer = app.test_client().post(f"/login?next={where}", data=form)
+        location = answer.headers["Location"]
+        assert answer.status_code == 303 and location.startswith("/") and not location.startswith(("//", "/\\"))
+        assert "X-Evil" not in answer.headers and "\n" not in location

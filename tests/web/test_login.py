@@ -91,6 +91,7 @@ def test_wrong_tokens_are_limited(make: Make) -> None:
     answer = client.get("/api/sessions", headers={"Authorization": "Bearer guess"})
     assert answer.status_code == 429 and 0 < int(answer.headers["Retry-After"]) <= identity.WITHIN
     assert "Too many wrong tokens" in answer.json["error"]["message"]
+    assert sign_in(client).status_code == 429  # by the right one too
     assert sign_in(client, environ_base={"REMOTE_ADDR": "192.0.2.7"}).status_code == 303
 
 

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from lzma import LZMAError
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -24,16 +25,7 @@ MOST_MEMBERS = 10_000
 """An archive of this many members, or more, is refused."""
 _MOST_NAMED = 8 * PIECE
 """bytes of a zip's directory, or of what a tar says of one member: as objects they are ten times as much"""
-_DAMAGE = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    ZstdError,
-    EOFError,
-    OSError,
-    NotImplementedError,
-    RuntimeError,
-)
+_DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, ZstdError, LZMAError, EOFError, OSError, RuntimeError)
 _SYMLINK = 0o120000
 _COPIES = {"__MACOSX", ".git", ".ipynb_checkpoints"}
 """folders in which programs keep copies and halves of files"""

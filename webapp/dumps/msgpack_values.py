@@ -9,7 +9,10 @@ import msgpack
 
 from webapp.dumps.budget import DEEPEST, Allowance
 from webapp.dumps.decoding import depth
+from webapp.dumps.records import TooLarge
 
+_COPIED = 200
+"""bytes that count as a value, for each level on which msgpack copies what an extension holds"""
 _BY_FIELDS = (2, 4, 5)
 """the extensions of LangGraph that hold a class and its fields by name"""
 
@@ -26,14 +29,15 @@ def decoded(data: bytes, level: int = 0, allowance: Allowance | None = None) -> 
     if level > DEEPEST:
         raise BadMsgpack("nested too deeply")
     allowance = allowance or Allowance()
+    allowance.take(4 + level * len(data) // _COPIED, "an extension")
     made = {"object_pairs_hook": partial(_object, allowance), "list_hook": partial(_list, allowance)}
     hooks = {"ext_hook": partial(_extension, level, allowance), **made}
     try:
         value = _text(msgpack.unpackb(data, strict_map_key=False, unicode_errors="surrogatepass", **hooks))
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise BadMsgpack(str(error) or type(error).__name__) from error
-    if not level and depth(value) > DEEPEST:
-        raise BadMsgpack("nested too deeply")
+    if not level and (allowance.left < 0 or depth(value) > DEEPEST):
+        raise BadMsgpack("nested too deeply, or too much for one item")
     return value
 
 
@@ -54,7 +58,7 @@ def _object(allowance: Allowance, pairs: list[tuple[Any, Any]]) -> dict[str, Any
 def _extension(level: int, allowance: Allowance, code: int, data: bytes) -> Any:
     try:
         inner = decoded(data, level + 1, allowance)
-    except BadMsgpack:
+    except (BadMsgpack, TooLarge):
         return None
     if not isinstance(inner, list) or len(inner) < 3:
         return inner

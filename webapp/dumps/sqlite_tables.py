@@ -10,8 +10,9 @@ import base64
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -38,10 +39,13 @@ def look(source: Source, samples: int) -> tuple[list[str], dict[str, list[Any]],
     names, items, damage = list[str](), dict[str, list[Any]](), None
     try:
         with opened_tables(source) as tables:
-            names = tables.names
+            names, held = tables.names, replace(source.budget, out=0, most=source.budget.characters())
             for name in names[:_MOST_TABLES]:
                 with suppress(sqlite3.Error):
-                    items[name] = [opened(row) for row in islice(tables.rows(name), samples)]
+                    items[name] = []
+                    for row in islice(tables.rows(name), samples):
+                        held.take(_size(row.values()), name)
+                        items[name].append(opened(row))
     except BadDump as bad:
         damage = Problem(bad.at, bad.reason)
     if source.problem is not None:
@@ -114,7 +118,7 @@ class Tables:
         size, most = 0, PIECE + 2 * self._source.file.seek(0, 2)
         with suppress(sqlite3.DatabaseError):  # damage is said when it is read
             for row in self._rows(f"SELECT {stored} FROM {_quoted(table)}", table):  # noqa: S608
-                size += sum(len(cell) if isinstance(cell, str | bytes) else 1 for cell in row)
+                size += _size(row)
                 if size > most:
                     raise TooLarge("a decompression bomb: its rows are more than the file", f"table {table}")
         self._source.budget.check_time(f"table {table}")
@@ -169,6 +173,10 @@ def _restrict(connection: sqlite3.Connection, budget: Budget) -> None:
 def _authorized(action: int, first: str | None, *_: str | None) -> int:
     is_allowed = action in _ALLOWED or (action == sqlite3.SQLITE_PRAGMA and first == "table_xinfo")
     return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+
+
+def _size(row: Iterable[Any]) -> int:
+    return sum(len(cell) if isinstance(cell, str | bytes) else 1 for cell in row)
 
 
 def _quoted(name: str) -> str:

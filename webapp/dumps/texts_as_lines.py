@@ -25,7 +25,7 @@ from webapp.dumps.stream import Item, walk
 _HEAD = 256 * 1024
 _DOCUMENTS = re.compile(r"\s*\{[ \t]*\r?\n[\s\S]*?\n\}[ \t]*(?:\r?\n)+\{[ \t]*\r?\n")
 _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
-_LISTS = re.compile(r"\s*\[\s*\[\s*\{|\s*\[\s*\{.*\]\s*\r?\n\s*\[\s*\{")
+_LISTS = re.compile(r"\s*+\[\s*+(?:\[\s*+\{|\{.*\][ \t\r]*+\n\s*+\[\s*+\{)")
 """lists of objects, in a list or one a line"""
 _YAML_DOCUMENT = re.compile(
     r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*(?:[\w-]{1,60}:[ \t]+\S[^\n]*\n)*"

@@ -169,6 +169,19 @@ def test_a_damaged_archive(got, pack):
             assert refusal.at
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, 93])
+def test_a_damaged_member_is_a_problem(got, method):
+    out = io.BytesIO()
+    with zstd_zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("a.jsonl", "".join(map(str, range(9000))))
+        archive.writestr("b.jsonl", '{"id": 1, "text": "B"}\n')
+    packed = bytearray(out.getvalue())
+    packed[200:240] = bytes(byte ^ 0x5A for byte in packed[200:240])
+    found = got(bytes(packed), "x")
+    assert any(problem.at == "a.jsonl" and "damaged" in problem.reason for problem in found.problems)
+    assert "B" in [turn.raw for turn in found.only]
+
+
 def test_an_encrypted_member_is_a_problem(got):
     packed = bytearray(zipped({"a.json": CHAT}))
     packed[packed.index(b"PK\x01\x02") + 8] |= 1
