@@ -25,8 +25,11 @@ _KINDS = {
 }
 _BINARY = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\ud800-\udfff]")
 _SENTENCE = re.compile(r"\w[^\w\n]*\s\S*\w")
-_NO_ANSWER = re.compile(r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|\w{1,12}")
+_NO_ANSWER = re.compile(r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|\w{1,12}|[A-Za-z0-9_.-]{1,80}")
 """hashes, addresses, names of files, times, single words"""
+_NO_TEXT = re.compile(r"name|provider|version|type|class|status|level|state|__\w+__", re.I)
+"""names under which no answer stands"""
+_DRAWN = re.compile(r"[\u2500-\u259f]{4}")
 _NAMED = "user|human|you|me|assistant|ai|bot|agent|model|system|prompt|response|chatgpt|claude|gemini"
 _SPOKEN = re.compile(rf"^\W{{0,6}}(?:{_NAMED})\b[^\n]{{0,40}}[:：]", re.I | re.M)
 _SIDE = re.compile(_NAMED, re.I)
@@ -84,6 +87,8 @@ def _what_it_is(head: DumpHead) -> str:
         return "The dump begins with more empty space than is looked at."
     if _is_printed(head):
         return "What Python prints of an object is in the dump, not its JSON: log its model_dump_json(), or json.dumps."
+    if head.shape == "text" and _DRAWN.search(head.text):
+        return "The dump is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
     if head.shape == "text":
         return f"The dump is not JSON: it begins with {head.text.lstrip()[:20]!r}."
     keys = sorted({str(key) for sample in head.objects for key in sample})
@@ -114,6 +119,7 @@ def _what_to_do(head: DumpHead) -> list[str]:
         tried is None
         and head.shape == "text"
         and not _is_printed(head)
+        and not _DRAWN.search(head.text)
         and _SENTENCE.search(head.text)
         and not _BINARY.search(head.text)
     ):
@@ -133,7 +139,7 @@ def _what_to_do(head: DumpHead) -> list[str]:
 def _of_text(head: DumpHead) -> _Tried | None:
     """Responses between lines of --- or ===, of which there must be several."""
     rules = sum(bool(RULE.fullmatch(line)) for line in head.text.splitlines())
-    if not rules or _BINARY.search(head.text):
+    if not rules or _BINARY.search(head.text) or _DRAWN.search(head.text):
         return None
     tried = _tried(Separated(), head.text.encode("utf-8", "surrogateescape"), "--format separated", head.filename)
     return tried if tried is not None and tried.answers > 1 else None
@@ -141,7 +147,7 @@ def _of_text(head: DumpHead) -> _Tried | None:
 
 def _of_mappings(head: DumpHead) -> _Tried | None:
     for mapping in guessed_tables(head) if head.shape == "sqlite" else [guessed(head)]:
-        if "raw" not in mapping:
+        if "raw" not in mapping or _NO_TEXT.fullmatch(re.split(r"[.\]]", mapping["raw"])[-1]):
             continue
         fields = [name for name in ("table", "each", "raw", "role", "prompt", "session", "model") if name in mapping]
         arguments = " ".join(f"--map {shlex.quote(f'{name}={mapping[name]}')}" for name in fields)

@@ -16,7 +16,7 @@ from webapp import jsontext
 from webapp.dumps import yaml_values
 from webapp.dumps.budget import MOST_CHARACTERS
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.printed import printed_records
+from webapp.dumps.messages.printed import printed_list, printed_records
 from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import NO_RECORD
@@ -42,6 +42,21 @@ _TELLING = {"choices", "candidates", "output", "author", "role", "type", "kind"}
 _PAIRS = ({"event", "data"}, {"messages", "response"})
 _MESSAGE = {"role", "type", "from", "sender", "author"}
 _COLUMN = re.compile(r"[\w\"'][^\r\n]{0,80}")
+_CONSOLE = re.compile(
+    r"^(?:-{5,} (?P<type>\w{1,60}) \((?P<source>[^()\n]{1,60})\) -{5,}"
+    r"|(?P<name>[\w.-]{1,60}) \(to [\w.-]{1,60}\):)\r?\n",
+    re.M,
+)
+"""how AutoGen prints who speaks"""
+_RULE = re.compile(r"^-{80}\r?$", re.M)
+_CALL = re.compile(
+    r"^\*{5} Suggested (?:tool|function) call(?: \(([^()\n]*)\))?: (\S+) \*{5}\r?\n"
+    r"Arguments: ?\r?\n([\s\S]*?)\r?\n\*{5,}\r?$",
+    re.M,
+)
+_RESULT = re.compile(
+    r"\*{5} Response from calling (?:tool|function) \(([^()\n]*)\) \*{5}\r?\n([\s\S]*?)(?:\r?\n\*{5,}|\Z)"
+)
 _SPEAKING = re.compile(
     r"prompt|question|query|input|instruction|messages?|request|output|completion|response|answer|result|generation"
     r"|content|text|role",
@@ -67,6 +82,9 @@ def as_lines(file: BinaryIO, start: int, name: str) -> BinaryIO | None:
         read = (one if isinstance(one, Problem) else one[1] for one in yaml_values.read(file, start))
         with suppress(BadDump):
             return _written(map(_line, chain([next(read)], read)))
+    if _CONSOLE.match(head):
+        file.seek(start)
+        return _written(map(_line, _spoken(file.read(MOST_CHARACTERS).decode("utf-8", "surrogateescape"))))
     if not name.endswith(_PAPERS) and (printed := _printed(file, start, head)) is not None:
         return _written(map(_line, printed))
     separator = _separator(head)
@@ -86,6 +104,26 @@ def _printed(file: BinaryIO, start: int, head: str) -> list[Any] | None:
     if not any(isinstance(one, dict) and (one.keys() & _TELLING or _is_whole(one)) for one in read):
         return None
     return [one for one in read if not isinstance(one, str) or one.strip()]
+
+
+def _spoken(written: str) -> Iterator[dict[str, Any]]:
+    """What AutoGen prints of a chat, as its messages: names and, in the older way, whom they speak to."""
+    marks = list(_CONSOLE.finditer(written))
+    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+        said = written[mark.end() : following.start() if following else len(written)].strip("\r\n")
+        if mark["type"]:
+            yield {"type": mark["type"], "source": mark["source"], "content": printed_list(said) or said}
+            continue
+        if not said and following:  # the name stands again below it, before a tool's result
+            continue
+        said = _RULE.split(said)[0].strip("\r\n")
+        calls = [{"id": call[1], "function": {"name": call[2], "arguments": call[3]}} for call in _CALL.finditer(said)]
+        result, is_user = _RESULT.match(said), re.match(r"user|human|admin", mark["name"], re.I)
+        if result:
+            yield {"role": "tool", "tool_call_id": result[1], "content": result[2]}
+        else:
+            content = {"name": mark["name"], "content": _CALL.sub("", said).strip("\r\n")}
+            yield {"role": "user" if is_user else "assistant", **content, "tool_calls": calls}
 
 
 def _is_whole(value: dict[str, Any]) -> bool:

@@ -21,8 +21,8 @@ from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.values import as_list, as_object, first_moment, first_text, id_text, text, whole
 
 _IDS = ("session_id", "conversation_id", "thread_id", "id", "custom_id")
-_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-"""OpenAI's, and no others: other programs' messages have formats of their own."""
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function", "tool-call", "tool-response")
+"""OpenAI's, and smolagents', and no others: other programs' messages have formats of their own."""
 _ITEMS = (
     *("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning"),
     *("mcp_call", "web_search_call", "file_search_call", "computer_call", "code_interpreter_call"),

@@ -7,6 +7,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.messages.langchain import pretty_printed
+from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.messages.turns import event_turns, message_turns, text_turns, unplaced
 from webapp.dumps.values import text
 
@@ -26,10 +27,18 @@ _HEADINGS = tuple(
         r"={10,80} (?P<who>System|Human|Ai|AI|Tool|Function|Chat) Message(?: Chunk)? ={10,80}",  # LangChain's print
         rf"#{{1,6}} {_NAME}{_NOTE}:?",
         rf"_?\*\*_?{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
-        rf"\[?{_NAME}\]?{_NOTE}:",
+        rf"\[?{_NAME}(?: message)?\]?{_NOTE}:",
     )
 )
 _INLINE = re.compile(rf"^{_NAME}:(?: (?=\S)|[ \t]*\r?$)", re.M)
+_ROLES = re.compile(r"^(?P<who>user|assistant|system|tool|function|human|ai):(?: |[ \t]*\r?$)", re.M)
+_BUFFER = re.compile(r"^(?P<who>Human|AI|System|Tool|Function): ", re.M)
+"""LangChain's `get_buffer_string`, told by the calls that it prints behind what is said"""
+_BUFFERED = re.compile(r"\[\{'name': '[\s\S]*'type': 'tool_call'\}\](?=\s*(?:\Z|^(?:Tool|Human|AI): ))", re.M)
+_FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
+_CLOCK = re.compile(r"^\[\d{4}-\d\d-\d\d[T ][\d:.]{8,20}\][ \t]*\r?$", re.M)
+"""when DSPy asked, before each call of its history"""
 _RULE = re.compile(r"(?:\r?\n)*(?:^|\n)(?:-{3,}|\*{3,}|_{3,})[ \t]*\Z")
 _TITLE = "#<>_*-|"
 """how the lines of a title and the like begin"""
@@ -54,6 +63,9 @@ class Transcript(Format):
         role = text(entry.get("role"))
         if entry.get("printed"):
             return unplaced(message_turns(pretty_printed(raw, role, conversation.notes), conversation))
+        if role == "assistant" and (buffered := _BUFFERED.search(raw)):
+            message = {"role": role, "content": raw[: buffered.start()], "tool_calls": from_repr(buffered[0])}
+            return unplaced(message_turns(message, conversation))
         if role != "assistant" or not (marks := list(_SIDE.finditer(raw))):
             return text_turns(raw, ("content",), role, conversation)
         turns: list[PlacedTurn] = []
@@ -70,11 +82,12 @@ plugin = Transcript()
 
 def _style(written: str) -> re.Pattern[str] | None:
     """How the names of those who speak are written, where both do, and no more than a title stands before the first."""
-    for style in (*_HEADINGS, _INLINE):
+    written = _plain(written)
+    for style in (_BUFFER,) if _BUFFERED.search(written) else (*_HEADINGS, _INLINE, _ROLES):
         marks = _marks(style, written)
         before = written[: marks[0].start()].strip() if marks else ""
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
-        plain = style is _INLINE or style is _HEADINGS[-1]
+        plain = style in (_INLINE, _HEADINGS[-1], _ROLES, _BUFFER)
         if {"user", "assistant"} <= {_role(mark["who"]) for mark in marks} and (
             not before if plain else titled or style is _HEADINGS[0]
         ):
@@ -85,20 +98,28 @@ def _style(written: str) -> re.Pattern[str] | None:
 def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
     """Where each begins to speak. Of other names, which stand in answers as headings, the first of each side counts."""
     marks, names = list(style.finditer(written)), dict[str, str]()
+    if style is _ROLES:
+        fenced = [match.span() for match in _FENCED.finditer(written)]
+        marks = [mark for mark in marks if not any(start < mark.start() < end for start, end in fenced)]
     for mark in marks:
         names.setdefault(_role(mark["who"]), mark["who"])
     return [mark for mark in marks if mark["who"] == names[_role(mark["who"])]]
 
 
 def _role(who: str) -> str:
-    if who in ("System", "Tool", "Function"):
-        return "system" if who == "System" else "tool"
-    return "user" if re.fullmatch(_USER, who) else "assistant"
+    if who.title() in ("System", "Tool", "Function"):
+        return "system" if who.title() == "System" else "tool"
+    return "user" if re.fullmatch(_USER, who.title()) else "assistant"
+
+
+def _plain(written: str) -> str:
+    """The text without colours, and without the times of DSPy's history."""
+    return _CLOCK.sub("", _COLOURS.sub("", written)) if "\x1b[" in written else written
 
 
 def _messages(source: Source, style: re.Pattern[str]) -> Entries:
     """What stands between the names, without empty lines around it and the rule that ends it."""
-    written = source.plain_text()
+    written = _plain(source.plain_text())
     marks = _marks(style, written)
     if marks and (before := written[: marks[0].start()].strip()):
         yield "character 0", {"role": _TITLE_ROLE, "content": before}

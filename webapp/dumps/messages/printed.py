@@ -104,6 +104,12 @@ def printed_block(value: str) -> dict[str, Any] | None:
     return unprinted(value) if _BLOCK.match(value) else None
 
 
+def printed_list(value: str) -> list[Any] | None:
+    """The objects of a list that Python printed; None where it is none."""
+    said = _read(value) if re.match(r"\[[A-Z]\w{0,80}+\(", value) else None
+    return said if isinstance(said, list) else None
+
+
 def printed_records(text: str, is_whole: Callable[[dict[str, Any]], bool]) -> Iterator[Any]:
     """What a text prints of objects, as records: messages each once, however often a state repeats them.
 

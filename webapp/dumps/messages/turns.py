@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from webapp.dumps.messages.beside import Host
 from webapp.dumps.messages.histories import Histories
-from webapp.dumps.messages.pieces import Path, Piece, joined, pieces, text_or_json
+from webapp.dumps.messages.pieces import Path, Piece, call, joined, pieces, text_or_json
+from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.messages.turn_values import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turn_values import each_filled as each_filled
 from webapp.dumps.messages.turn_values import each_with as each_with
@@ -24,6 +25,7 @@ _ROLES = {
     **dict.fromkeys(("model", "ai", "bot", "chatbot", "gpt"), "assistant"),
     **dict.fromkeys(("human", "prompter"), "user"),
     "toolResult": "tool",
+    "tool-response": "tool",
 }
 _KINDS: dict[str, Kind] = {
     "assistant": "response",
@@ -116,6 +118,8 @@ def message_turns(
     """The turns of one message. `about` goes on every turn, `once` (what was spent) on the first the model wrote."""
     role = role_of(message)
     parts = pieces(message, at)
+    if role == "tool-call":  # of smolagents, which tells calls as a text
+        role, parts = "assistant", [*_told_calls(joined(parts)[0] or "")] or parts
     answered = text(message.get("tool_call_id"))
     if role == "tool" and any(piece.kind == "call" for piece in parts):  # Koog's calls have their tool's role
         role = "assistant"
@@ -123,6 +127,12 @@ def message_turns(
         raw, path = joined(parts)
         parts = [Piece("result", raw, path, text(message.get("name")) or text(message.get("function")), answered)]
     return turns_of(parts, role, conversation, once=once, **about)
+
+
+def _told_calls(told: str) -> Iterator[Piece]:
+    """The calls of "Calling tools:" and what Python prints of a list of them."""
+    calls = from_repr(told.partition("\n")[2])
+    yield from (call(one, ()) for one in calls or () if isinstance(one, dict))
 
 
 def turns_of(
