@@ -60,15 +60,15 @@ def test_from_drop_to_caret_through_the_question(own_server: str, log: Path, pag
     question = page.locator("#question")
     expect(question).to_contain_text("1 of 12 responses is not plain JSON")
     act(question.locator("summary").first)
-    direct = question.get_by_role("button", name="direct", exact=False).first
+    direct = question.get_by_role("button", name="json.loads", exact=False).first
     expect(direct).to_contain_text("1 would have failed")
     act(direct)
-    expect(page.locator("#messages")).to_contain_text(re.compile("6 sessions (now|are being) read by direct"))
+    expect(page.locator("#messages")).to_contain_text(re.compile("6 sessions (now|are being) read by json.loads"))
     expect(page.locator("#question")).to_have_count(0)
     act(page.get_by_role("navigation", name="Main").get_by_role("link", name="Responses"))
     reload_until(page, "tr.failed")
     act(page.locator("tr.failed a[data-row]"))
-    expect(page.locator("details.parser summary")).to_contain_text("direct")
+    expect(page.locator("details.parser summary")).to_contain_text("json.loads")
     act(page.locator(".turn.failed a[data-row]"))
     expect(page.locator("#debugger")).to_contain_text("line 2")
     assert actions < 20

@@ -34,5 +34,6 @@ def test_examples_leave_lists_charts_queues_and_questions_when_others_come(with_
     assert "1 of 1</td>" in client.get("/").text
     assert after["/api/sessions"]["facets"]["verdict"] == {"failed": 1}
     assert "Which parser is yours?" not in client.get("/").text
+    assert "search_flights" not in client.get("/go?q=search_flig").text, "nor in Ctrl-K"
     assert client.get(example["url"]).status_code == 200, "its address stays"
     assert client.get("/api/sessions?dump=1").json["total"] >= 1, "and so does its dump"

@@ -139,7 +139,7 @@ def test_the_answer_changes_all_that_were_asked_about(client: FlaskClient, app: 
     assert (answer.status_code, answer.location) == (303, "/dumps")
     assert homes(app) == [("direct", "told")] * 2
     assert session(client, "one")["failed"] == 1
-    assert "2 sessions now read by direct." in client.get("/sessions").text
+    assert "2 sessions now read by json.loads." in client.get("/sessions").text
 
 
 def test_it_can_be_undone(client: FlaskClient, app: Flask, brought: dict[str, Any]) -> None:

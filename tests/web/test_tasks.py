@@ -50,7 +50,13 @@ def work(client: FlaskClient) -> None:
 def test_every_kind_has_a_row_and_ends(asked: FlaskClient) -> None:
     page = asked.get("/tasks").text
     assert page.count('<tr id="task-') == 5 and page.count('hx-trigger="every 1s"') == 4
-    for words in ("&lt;later&gt;.json", "All sessions", "direct over failed: 1", "direct for", "since 2000-01-01"):
+    for words in (
+        "&lt;later&gt;.json",
+        "All sessions",
+        "json.loads over failed: 1",
+        "json.loads for",
+        "since 2000-01-01",
+    ):
         assert words in page
     assert "<later>" not in page and page.count("data-cancel") >= 4
     work(asked)

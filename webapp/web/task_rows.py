@@ -11,7 +11,7 @@ from werkzeug.routing import BuildError
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
-from webapp.parsing.words import counted
+from webapp.parsing.words import called, counted
 from webapp.store import tasks as store
 from webapp.store.accounts.roles import ADMIN, INGEST, LABEL
 from webapp.store.homes import changes, scopes
@@ -112,10 +112,10 @@ def _words(task: TaskLine) -> str:
         return f"Sessions without a new turn since {about['before'][:10]}"
     if task.kind == HOMES:
         undoes = "Undone: " if about["undoes"] else ""
-        return f"{undoes}{about['profile']} for {scopes.scope_words(about['scope'])}"
+        return f"{undoes}{called(about['profile'])} for {scopes.scope_words(about['scope'])}"
     filters = ", ".join(f"{name}: {value}" for name, value in about.get("filters", {}).items())
     over = "one session" if "session_id" in about else filters or "everything"
-    return f"{about['profile']} over {over}"
+    return f"{called(about['profile'])} over {over}"
 
 
 def _share(task: TaskLine) -> tuple[int, int]:

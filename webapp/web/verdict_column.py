@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -44,20 +45,23 @@ class VerdictColumn:
 
     @property
     def first(self) -> list[ProfileVerdict]:
-        """Home and `fencepost`, the one looked at, and those that read otherwise than home does."""
+        """Home and `fencepost`, the one looked at, and those that read another value than home does."""
         return [line for at, line in enumerate(self.lines) if at < 2 or self._stands_out(line)]
 
     @property
     def rest(self) -> list[ProfileVerdict]:
-        """Those that say what home says, and those that were not run."""
+        """Those that read what home reads or nothing, and those that were not run."""
         return [line for at, line in enumerate(self.lines) if at >= 2 and not self._stands_out(line)]
 
+    @property
+    def rest_words(self) -> str:
+        """`8 read the same, 14 fail, 3 find none, 2 not run`."""
+        said = {None: "not run", "failed": "fail", "none": "find none"}
+        counts = Counter(said.get(line.verdict, "read the same") for line in self.rest)
+        return ", ".join(f"{count} {words}" for words, count in counts.most_common())
+
     def _stands_out(self, line: ProfileVerdict) -> bool:
-        home = self.lines[0]
-        differs = line.verdict is not None and (
-            line.letter != home.letter or (line.letter is None and line.verdict != home.verdict)
-        )
-        return differs or line.profile == self.current
+        return line.letter not in (None, self.lines[0].letter) or line.profile == self.current
 
 
 def order(home: str) -> list[str]:

@@ -6,8 +6,8 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.dialect import contains
-from webapp.store.models import FacetValue, SavedView, Session
-from webapp.store.sessions import where
+from webapp.store.models import FacetValue, SavedView, Session, SessionFacet
+from webapp.store.sessions import example_sessions, where
 
 FACETS = ("model", "tool", "host", "service", "agent")
 """filters of the list whose values are found"""
@@ -20,9 +20,12 @@ def sessions(db: orm.Session, text: str, most: int) -> list[Session]:
 
 
 def facets(db: orm.Session, text: str, most: int) -> list[tuple[str, str]]:
-    """Filter and value."""
+    """Filter and value, of those that some session has which is no example beside others."""
+    shown = sa.exists().where(
+        SessionFacet.value_id == FacetValue.id, SessionFacet.session_id.not_in(example_sessions.hidden())
+    )
     query = sa.select(FacetValue.name, FacetValue.value)
-    query = query.where(FacetValue.name.in_(FACETS), contains(FacetValue.value, text))
+    query = query.where(FacetValue.name.in_(FACETS), contains(FacetValue.value, text), shown)
     return [(row.name, row.value) for row in db.execute(query.order_by(FacetValue.value).limit(most))]
 
 

@@ -15,7 +15,7 @@ from webapp.dumps.facts import in_words
 from webapp.dumps.session_keys import NAMES, OPTION
 from webapp.extensions import db
 from webapp.parsing import profiles
-from webapp.parsing.words import counted
+from webapp.parsing.words import called, counted
 from webapp.store import tasks
 from webapp.store.accounts import roles
 from webapp.store.exports.filenames import safe_name
@@ -127,7 +127,7 @@ def summary(name: str, result: Taken) -> str:
     if not isinstance(result, IngestResult):
         return f"{name}: received, and being read."
     if result.changed:
-        return f"{name}: already here; {result.changed:,} of its sessions now read by {result.dump.home}."
+        return f"{name}: already here; {result.changed:,} of its sessions now read by {called(result.dump.home or '')}."
     if not result.created:
         return f"{name}: already here, nothing changed."
     return f"{name}: {counted(len(result.sessions), 'session')} ingested."

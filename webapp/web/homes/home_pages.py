@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
 from webapp.parsing import UnknownProfile, profiles
-from webapp.parsing.words import counted
+from webapp.parsing.words import called, counted
 from webapp.store import tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules, scopes
@@ -81,7 +81,7 @@ def change() -> AnyResponse:
     if request.form.get("remember") == "1" and home.known:
         _remember(scope, home.profile)
     number = changes.begin(db.engine, ids, home, scope=scope.as_dict(), author=author())
-    _work(number, len(ids), f"read by {name}" if home.known else "left with an unknown parser")
+    _work(number, len(ids), f"read by {called(name)}" if home.known else "left with an unknown parser")
     return redirect(back(), 303)
 
 
