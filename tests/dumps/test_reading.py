@@ -88,6 +88,20 @@ def test_what_python_printed_and_is_not_read_is_called_that(got, content):
         got(content)
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{\n  id: 'r',\n  choices: [ { index: 0, message: [Object] } ]\n}\n", "What Node.js prints of an object"),
+        ("╭──── New run ────╮\n│ which berth?    │\n╰─────────────────╯\n---\na b\n---\n", "drew in a terminal"),
+        ('[{"session": {"model": {"provider": "OpenAI Chat"}}}]', "What can be read: fencepost formats"),
+    ],
+)
+def test_what_holds_no_answer_that_can_be_read_is_advised_no_command(got, content, says):
+    with pytest.raises(UnknownFormat, match=says) as caught:
+        got(content)
+    assert "fencepost ingest" not in str(caught.value)
+
+
 def test_a_text_with_json_on_lines_of_its_own_is_refused_as_a_text(got):
     with pytest.raises(UnknownFormat, match="is not JSON: it begins with 'So:"):
         got('So:\n\nit is\n\n{"a": "one thing"}\n\nand\n\n{"a": "another thing"}\n')

@@ -29,6 +29,10 @@ _NO_ANSWER = re.compile(r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:
 """hashes, addresses, names of files, times, single words"""
 _NO_TEXT = re.compile(r"name|provider|version|type|class|status|level|state|__\w+__", re.I)
 """names under which no answer stands"""
+_OF_NODE = re.compile(
+    r"\s*(?:[A-Z]\w{1,60} \{\s*\""
+    r"|(?:\w{1,60} )?[\[{]\s*(?:\w{0,60} ?\{\s*)?(?:[A-Za-z_$][\w$]{0,60}|'[^'\n]{1,60}'): (?!$))"
+)
 _DRAWN = re.compile(r"[\u2500-\u259f]{4}")
 _NAMED = "user|human|you|me|assistant|ai|bot|agent|model|system|prompt|response|chatgpt|claude|gemini"
 _SPOKEN = re.compile(rf"^\W{{0,6}}(?:{_NAMED})\b[^\n]{{0,40}}[:：]", re.I | re.M)
@@ -87,6 +91,8 @@ def _what_it_is(head: DumpHead) -> str:
         return "The dump begins with more empty space than is looked at."
     if _is_printed(head):
         return "What Python prints of an object is in the dump, not its JSON: log its model_dump_json(), or json.dumps."
+    if not any(head.objects) and _OF_NODE.match(head.text):
+        return "What Node.js prints of an object is in the dump, not its JSON: log its JSON.stringify(…)."
     if head.shape == "text" and _DRAWN.search(head.text):
         return "The dump is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
     if head.shape == "text":
@@ -120,6 +126,7 @@ def _what_to_do(head: DumpHead) -> list[str]:
         and head.shape == "text"
         and not _is_printed(head)
         and not _DRAWN.search(head.text)
+        and not _OF_NODE.match(head.text)
         and _SENTENCE.search(head.text)
         and not _BINARY.search(head.text)
     ):

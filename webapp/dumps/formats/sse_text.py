@@ -13,7 +13,7 @@ from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.repetition import noted_answers
 from webapp.dumps.messages.streams import MOST_STREAM, assembled, ends_early, is_event, stream_faults, wrapped_event
 from webapp.dumps.messages.turns import unplaced
-from webapp.dumps.messages.ui_streams import is_data_stream
+from webapp.dumps.messages.ui_streams import are_parts, is_data_stream
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, entries_of
 from webapp.dumps.source import Cut, too_long
@@ -47,6 +47,8 @@ class SseText(Format):
         if head.shape == "object" and "model" not in head.keys:
             return 0
         if head.shape in ("array", "lines") and head.objects and all(map(is_event, head.objects)):
+            return 85
+        if head.shape in ("array", "lines") and head.objects and are_parts(head.objects):
             return 85
         if head.shape in ("array", "lines") and head.objects and all(map(wrapped_event, head.objects)):
             return 82

@@ -236,8 +236,8 @@ _DIALECTS = (
         lambda event: id_text(event.get("id")),
     ),
     _Dialect(block_streams.is_ollama, block_streams.ollama, lambda _, before, __: before[-1].get("done") is True),
+    _Dialect(ui_streams.is_ui_stream, ui_streams.ui_stream, _starts("start")),
     _Dialect(item_streams.is_responses, item_streams.responses, _starts("response.created")),
     _Dialect(item_streams.is_cohere, item_streams.cohere, _starts("message-start")),
     _Dialect(ui_streams.is_agui, ui_streams.agui, _starts("RUN_STARTED")),
-    _Dialect(ui_streams.is_ui_stream, ui_streams.ui_stream, _starts("start")),
 )

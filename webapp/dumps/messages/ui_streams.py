@@ -7,12 +7,20 @@ from typing import Any
 
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.item_streams import add
+from webapp.dumps.values import first_text
 
 _LINE = re.compile(r"^([0-9a-k]):([\"{\[].*)$", re.M)
 """a line of the older data stream: what it holds is said by a letter"""
 _KINDS = {"0": "text-delta", "g": "reasoning-delta"}
-_DELTAS = {"text-delta": ("text", "text"), "reasoning-delta": ("reasoning", "text")}
-_CALLS = ("tool-input-start", "tool-input-delta", "tool-input-available", "tool-input-error")
+_DELTAS = {"text-delta": "text", "reasoning-delta": "reasoning"}
+_CALLS = ("tool-input-start", "tool-input-delta", "tool-input-available", "tool-input-error", "tool-call")
+_RESULTS = ("tool-result", "tool-output-available")
+_BEGINS = ("text-start", "reasoning-start")
+_PARTS = {
+    *(*_DELTAS, *_CALLS, *_RESULTS, *_BEGINS, "text-end", "reasoning-end", "tool-input-end", "tool-error", "object"),
+    *("start", "finish", "start-step", "finish-step", "step-start", "step-finish", "abort", "error", "raw", "source"),
+    *("file", "message-metadata", "message-start", "response-metadata", "stream-start", "tool-output-error"),
+}
 
 
 def is_data_stream(body: str) -> bool:
@@ -76,23 +84,47 @@ def agui(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def is_ui_stream(event: dict[str, Any]) -> bool:
     kind = event.get("type")
-    return (kind in _DELTAS and isinstance(event.get("delta"), str)) or (kind in _CALLS and "toolCallId" in event)
+    return (kind in _DELTAS and _delta(event) is not None) or (kind in _CALLS and _call_id(event) is not None)
+
+
+def are_parts(events: list[Any]) -> bool:
+    """Whether these are the parts of a stream as `fullStream` gives them, some of which say something."""
+    return all(event.get("type") in _PARTS for event in events) and any(map(is_ui_stream, events))
+
+
+def _delta(event: dict[str, Any]) -> str | None:
+    return next((event[key] for key in ("delta", "text", "textDelta") if isinstance(event.get(key), str)), None)
+
+
+def _call_id(event: dict[str, Any]) -> str | None:
+    return first_text(event, "toolCallId", "id")
 
 
 def ui_stream(events: list[dict[str, Any]]) -> dict[str, Any]:
     """The message that the events come to; a call's arguments are the text that the model wrote, where it came."""
-    parts: dict[tuple[str, Any], dict[str, Any]] = {}
+    parts: list[dict[str, Any]] = []
+    growing: dict[tuple[str, Any], dict[str, Any]] = {}
+
+    def part(name: str, ident: Any) -> dict[str, Any]:
+        if (name, ident) not in growing:
+            parts.append(growing.setdefault((name, ident), {"type": name}))
+        return growing[name, ident]
+
     for event in events:
         kind = str(event.get("type"))
         if kind in _DELTAS:
-            name, key = _DELTAS[kind]
-            add(parts.setdefault((name, event.get("id")), {"type": name}), key, event.get("delta"))
+            add(part(_DELTAS[kind], event.get("id")), "text", _delta(event))
         elif kind in _CALLS:
-            call = parts.setdefault(("call", event.get("toolCallId")), {"type": "tool-call", "input": None})
-            call |= {key: event[key] for key in ("toolCallId", "toolName") if event.get(key)}
+            call = part("tool-call", _call_id(event))
+            call |= {"toolCallId": _call_id(event), "toolName": event.get("toolName") or call.get("toolName")}
             if kind == "tool-input-delta":
-                add(call, "input", event.get("inputTextDelta"))
-            elif event.get("input") is not None and call["input"] is None:
+                add(call, "input", first_text(event, "inputTextDelta", "delta"))
+            elif event.get("input") is not None and call.get("input") is None:
                 call["input"] = event["input"]
+        elif kind in _RESULTS:
+            result = {"toolCallId": event.get("toolCallId"), "output": event.get("output", event.get("result"))}
+            parts.append({"type": "tool-result", "toolName": event.get("toolName"), **result})
+        elif kind in _BEGINS:  # ids begin anew with each step
+            growing = {key: one for key, one in growing.items() if key[0] == "tool-call" or key[1] != event.get("id")}
     usage = next((event["usage"] for event in reversed(events) if isinstance(event.get("usage"), dict)), None)
-    return {"role": "assistant", "content": list(parts.values()), "usage": usage}
+    return {"role": "assistant", "content": parts, "usage": usage}
