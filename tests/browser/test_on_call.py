@@ -69,7 +69,7 @@ def test_from_a_folder_of_logs_to_what_fails_since_when_and_how(own_server: str,
     expect(page.locator("#question")).to_contain_text("are not plain JSON")
     page.goto(f"{own_server}/")
     actions.append("look at failures")
-    expect(page.locator(".shown")).to_contain_text("read as json.loads")
+    expect(page.locator("#question")).to_contain_text("Read as json.loads")
     act("say which parser", page.locator("#question").get_by_role("button", name="Yes, json.loads"))
     reload_until(page, ".shown:has-text('2 kinds of failure, 51 responses')")
     first = page.locator(".group").first
