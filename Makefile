@@ -2,9 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# All tests run on all cores, three on two, since browsers and servers are often waited for; those that are named run in
-# this process, where a debugger reaches them.
-WORKERS ?= $(if $(TESTS),0,$(shell $(PYTHON) -c 'import os; print(3 * os.cpu_count() // 2)'))
+# All tests run on all cores, two on each, since browsers, servers and disks are often waited for; those that are named
+# run in this process, where a debugger reaches them.
+WORKERS ?= $(if $(TESTS),0,$(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())'))
 export HOST ?= 127.0.0.1
 export PORT ?= 5001
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

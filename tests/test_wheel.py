@@ -57,10 +57,13 @@ def program(installed: Path) -> Path:
 def program_alone(installed: Path, tmp_path: Path) -> Path:
     """The same in a copy of its environment, where it may be removed and installed again."""
     venv, copy = installed / "venv", tmp_path / "venv"
-    shutil.copytree(venv, copy, symlinks=True)
+    shutil.copytree(venv, copy, symlinks=True, copy_function=os.link)
     for script in copy.glob("bin/*"):
         if not script.is_symlink():
-            script.write_bytes(script.read_bytes().replace(os.fsencode(venv), os.fsencode(copy)))
+            text, mode = script.read_bytes(), script.stat().st_mode
+            script.unlink()
+            script.write_bytes(text.replace(os.fsencode(venv), os.fsencode(copy)))
+            script.chmod(mode)
     return copy / "bin/fencepost"
 
 
