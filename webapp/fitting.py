@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,8 +12,10 @@ from webapp import jsontext
 from webapp.capture import specs
 from webapp.contracts import Contract
 from webapp.contracts.held import MOST, fitted
+from webapp.parsing.trace import Attempt, Trace
 
 PHASE = "phase:"
+_WORSE = ("kept", "not_checked", "schema_mismatch")
 
 
 class Misfit(NamedTuple):
@@ -35,32 +38,56 @@ class Misfit(NamedTuple):
 
 def misfits(values: Sequence[Any], profile: str, phase: str | None = None) -> list[Misfit]:
     """What of the values does not fit the schemas of the profile and of the phase; empty too where there are none."""
-    schemas = specs.schemas()
-    names = [name for name in (profile, f"{PHASE}{phase}" if phase else "") if name in schemas]
-    every = (
-        misfit
-        for name in names
-        for index, value in enumerate(values)
-        for misfit in _misfits(index, value, schemas[name])
+    each = (
+        (index, path, _held(value, path)) for path in _schemas(profile, phase) for index, value in enumerate(values)
     )
+    every = (misfit for index, path, contract in each for misfit in _misfits(index, path.name, contract))
     return list(islice(every, MOST))
+
+
+def held(trace: Trace, raw: str, phase: str | None) -> Contract | None:
+    """How the values that a parser read keep the schemas of its profile and of the phase; None without either.
+
+    A place is marked where its value stands in `raw` as JSON, without an edit.
+    """
+    found = [
+        _held(value, path, raw, trace.attempts[chosen])
+        for path in _schemas(trace.profile, phase)
+        for value, chosen in zip(trace.values, trace.chosen, strict=True)
+    ]
+    worst = max(found, key=lambda contract: _WORSE.index(contract.state), default=None)
+    told = [mismatch for contract in found for mismatch in contract.mismatches]
+    more = sum(contract.more for contract in found) + len(told[MOST:])
+    return None if worst is None else replace(worst, mismatches=tuple(told[:MOST]), more=more)
 
 
 def is_held(profile: str, phase: str | None = None) -> bool:
     """Whether there is a schema to hold the values against."""
+    return bool(_schemas(profile, phase))
+
+
+def _schemas(profile: str, phase: str | None) -> list[Path]:
     schemas = specs.schemas()
-    return profile in schemas or f"{PHASE}{phase}" in schemas
+    return [schemas[name] for name in (profile, f"{PHASE}{phase}" if phase else "") if name in schemas]
 
 
-def _misfits(index: int, value: Any, path: Path) -> Iterator[Misfit]:
+def _held(value: Any, path: Path, raw: str = "", attempt: Attempt | None = None) -> Contract:
     """Against the file as it is now: what was compiled of it is kept by its text."""
+    kept = Contract("kept", source="file")
+    start, end = attempt.span if attempt and not attempt.edits else (0, 0)
     try:
-        schema, raw = path.read_text("utf-8"), jsontext.dumps(value)
+        contract = fitted(raw[start:end] or jsontext.dumps(value), value, path.read_text("utf-8"), kept)
     except (OSError, ValueError, RecursionError) as reason:
-        yield Misfit(index, "", str(reason), path.name)
-        return
-    contract = fitted(raw, value, schema, Contract("kept"))
+        return replace(kept, state="not_checked", reason=str(reason))
+    places = (
+        mismatch.span and (mismatch.span[0] + start, mismatch.span[1] + start) for mismatch in contract.mismatches
+    )
+    moved = zip(contract.mismatches, places, strict=True)
+    return replace(contract, mismatches=tuple(replace(one, span=span if end else None) for one, span in moved))
+
+
+def _misfits(index: int, schema: str, contract: Contract) -> Iterator[Misfit]:
     if contract.state == "not_checked":
-        yield Misfit(index, "", contract.reason or "", path.name)
+        yield Misfit(index, "", contract.reason or "", schema)
     for mismatch in contract.mismatches:
-        yield Misfit(index, mismatch.path, mismatch.message, path.name)
+        yield Misfit(index, mismatch.path, mismatch.message, schema)

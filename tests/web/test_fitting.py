@@ -89,3 +89,17 @@ def test_command_page_api_and_markdown_say_it(schema: Path, client: FlaskClient)
     assert client.get("/api/session/s/turns/0?profile=direct").json["misfits"][0]["path"] == "$.steps[0]"
     assert "misfits" not in client.get("/api/session/s/turns/0?profile=fencepost").json
     assert "What does not fit the schema" in client.get("/sessions/s/turns/0/markdown?profile=direct").text
+
+
+def test_an_answer_that_does_not_fit_breaks_its_contract(schema: Path, client: FlaskClient) -> None:
+    """Of its phase, under the session's parser; an answer of which nothing is read has none."""
+    texts = ['Here: {"steps": ["one"]}', '{"steps": [1]}', "No plan."]
+    messages = [{"role": "assistant", "phase": "plan", "content": text} for text in texts]
+    client.post("/api/dumps?filename=s.json", data=json.dumps(messages))
+    turns = [client.get(f"/api/session/s/turns/{position}").json for position in range(3)]
+    assert [turn["contract"]["state"] for turn in turns] == ["schema_mismatch", "kept", "not_declared"]
+    (mismatch,) = turns[0]["contract"]["mismatches"]
+    assert (mismatch["path"], turns[0]["contract"]["source"]) == ("$.steps[0]", "file")
+    assert texts[0][slice(*mismatch["span"])] == '"one"'
+    assert client.get("/api/sessions?contract=schema_mismatch").json["total"] == 1
+    assert client.get("/sessions/s/turns/0").text.count("must be an integer") == 1

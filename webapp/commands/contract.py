@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import click
 
-from webapp import jsontext
+from webapp import fitting, jsontext
 from webapp.commands._input import open_bytes
 from webapp.contracts import BROKEN, STATES, Contract, Holder
 from webapp.dumps import BadDump, Problem, SessionStart, Turn, UnknownFormat, read, spool
 from webapp.dumps.tools_file import BadTools, of_service, read_tools
+from webapp.parsing import parse
 from webapp.visible import visible
 
 _MOST_BYTES = 4 * 1024**3
@@ -84,7 +85,15 @@ def _held(path: Path, name: str, given: dict[str, Any] | None, problems: list[Pr
             contracts = holder.answer([turn for _, _, turn in placed])
             for (_, position, turn), contract in zip(placed, contracts, strict=True):
                 if contract is not None:
-                    yield Held(session.external_id, position, turn, contract)
+                    yield Held(session.external_id, position, turn, _or_given(turn, contract))
+
+
+def _or_given(turn: Turn, contract: Contract) -> Contract:
+    """Where the request asks for no form, a schema that was given for the turn's phase; of a text that is JSON."""
+    if contract.state != "not_declared" or turn.kind != "response" or not fitting.is_held("fencepost", turn.phase):
+        return contract
+    trace = parse(turn.raw or "")
+    return (fitting.held(trace, turn.raw or "", turn.phase) if trace.verdict == "clean" else None) or contract
 
 
 def _placed(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[SessionStart, int, Turn]]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from webapp import parsing
+from webapp import fitting, parsing
 from webapp.contracts import Contract
 from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.dumps.records import SessionStart, Turn
@@ -127,7 +127,15 @@ class SessionState:
             self.facets.count(digest(trace))
 
     def _hold(self, placed: PlacedTurn, contract: Contract | None) -> None:
-        """Count how a response keeps what its request declares, and show it to the rules."""
+        """Count how a response keeps what its request declares, and show it to the rules.
+
+        Where that asks for no form of an answer, a schema that was given for what is read of it may.
+        """
+        turn = placed.turn
+        if contract is not None and contract.state == "not_declared" and turn.kind == "response" and placed.traces:
+            is_read = self.is_home_known or placed.traces[-1].verdict == "clean"
+            read = fitting.held(placed.traces[0], turn.raw or "", turn.phase) if is_read else None
+            contract = read or contract
         if contract is not None:
             stop = placed.turn.stop.reason if placed.turn.stop else NOT_IN_LOG
             self.facets.contract(stop, contract.state, *([contracts.BROKEN_AS_ONE] if contract.is_broken else []))

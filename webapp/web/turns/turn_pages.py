@@ -62,7 +62,7 @@ def show(ident: str, position: int) -> Response:
         bench=bench(detail, contract),
         contract=contract,
         stop_words=stop_words(db.session, detail.turn),
-        misfits=shown_misfits(detail),
+        misfits=shown_misfits(detail, contract),
         plain=plain(detail.turn),
         texts=texts(detail),
         stream=stream_rows.rows(detail),
@@ -117,9 +117,11 @@ def misfits(detail: store.TurnDetail, trace: Trace) -> list[fitting.Misfit]:
     return fitting.misfits(trace.values, trace.profile, detail.turn.phase)
 
 
-def shown_misfits(detail: store.TurnDetail) -> list[fitting.Misfit]:
-    """Those under the profile that is looked at."""
+def shown_misfits(detail: store.TurnDetail, contract: dict[str, Any] | None) -> list[fitting.Misfit]:
+    """Those under the profile that is looked at, unless they are what breaks the contract."""
     name = request.args.get("profile") or detail.session.first_profile
+    if name == detail.session.home_profile and contract is not None and contract["source"] == "file":
+        return []
     if not fitting.is_held(name, detail.turn.phase) or detail.turn.kind not in WRITTEN_BY_MODEL:
         return []
     return misfits(detail, bench_store.trace(detail, name)) if detail.turn.raw is not None else []
