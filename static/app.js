@@ -91,6 +91,8 @@ document.addEventListener("htmx:error", (event) => {
 });
 
 // --- what a swap removed while it held the focus: the focus goes to the place that took its part
+let held = false;
+document.addEventListener("htmx:before:swap", () => { held = document.activeElement !== document.body; });
 document.addEventListener("htmx:after:swap", () => {
-  if (document.activeElement === document.body) document.querySelector("[data-refocus]")?.focus({ preventScroll: true });
+  if (held && document.activeElement === document.body) document.querySelector("[data-refocus]")?.focus({ preventScroll: true });
 });
