@@ -36,6 +36,7 @@ _YAML = re.compile(r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*- [\w\"'][\w \"'.-]{0,60}:(
 _PAPERS = (".md", ".rst", ".py", ".ipynb")
 """in which what Python prints is an example"""
 _OF_CLASS = re.compile(r"[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+=|^\w{1,40}+=(?:None|['\"\[])", re.M)
+_OF_DICT = re.compile(r"\s*[\[{(]{1,3}'[^'\n]{1,60}': ")
 _LOGGED = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:|^\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\b", re.M)
 _TELLING = {"choices", "candidates", "output", "author", "role", "type", "kind"}
 """keys that only records of a dialogue have beside what was said"""
@@ -94,7 +95,7 @@ def as_lines(file: BinaryIO, start: int, name: str) -> BinaryIO | None:
 def _printed(file: BinaryIO, start: int, head: str) -> list[Any] | None:
     """The records of a text in which Python printed objects that speak; None for others, and for a program's log."""
     if (
-        not _OF_CLASS.search(head)
+        not (_OF_CLASS.search(head) or _OF_DICT.match(head))
         or len(head) == _HEAD
         or _LOGGED.search(head)
         or json_or_none(head.partition("\n")[0]) is not None
