@@ -31,7 +31,7 @@ _NO_TEXT = re.compile(r"name|provider|version|type|class|status|level|state|__\w
 """names under which no answer stands"""
 _OF_NODE = re.compile(
     r"\s*(?:[A-Z]\w{1,60} \{\s*\""
-    r"|(?:\w{1,60} )?[\[{]\s*(?:\w{0,60} ?\{\s*)?(?:[A-Za-z_$][\w$]{0,60}|'[^'\n]{1,60}'): (?!$))"
+    r"|(?:\w{1,60} )?[\[{]\s*(?:\w{0,60} ?\{\s*)?[A-Za-z_$][\w$]{0,60}: (?!$))"
 )
 _DRAWN = re.compile(r"[\u2500-\u259f]{4}")
 _NAMED = "user|human|you|me|assistant|ai|bot|agent|model|system|prompt|response|chatgpt|claude|gemini"

@@ -108,7 +108,7 @@ def look(source: Source) -> DumpHead:
         shape = "lines" if _are_lines(source, text) else "object" if start[0] == "{" else "array"
     elif _has_lines(text):
         shape = "lines"
-    led = shape == "lines" and start[0] not in "{["
+    led = shape == "lines" and (start[0] not in "{[" or start[1:2].isupper())  # as "[USER] hello"
     head = DumpHead(source.filename, text, shape, whole=len(text) < HEAD // 4, led=led)
     if shape == "lines":
         head.lines = list(_first_values(text)) or list(islice(_later_lines(head, source), 1))

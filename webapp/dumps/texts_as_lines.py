@@ -16,11 +16,12 @@ from webapp import jsontext
 from webapp.dumps import yaml_values
 from webapp.dumps.budget import MOST_CHARACTERS
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.printed import printed_list, printed_records
+from webapp.dumps.messages.printed import from_repr, printed_list, printed_records
 from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import NO_RECORD
 from webapp.dumps.stream import Item, walk
+from webapp.dumps.values import as_list
 
 _HEAD = 256 * 1024
 _DOCUMENTS = re.compile(r"\s*\{[ \t]*\r?\n[\s\S]*?\n\}[ \t]*(?:\r?\n)+\{[ \t]*\r?\n")
@@ -36,13 +37,17 @@ _YAML = re.compile(r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*- [\w\"'][\w \"'.-]{0,60}:(
 _PAPERS = (".md", ".rst", ".py", ".ipynb")
 """in which what Python prints is an example"""
 _OF_CLASS = re.compile(r"[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+=|^\w{1,40}+=(?:None|['\"\[])", re.M)
-_OF_DICT = re.compile(r"\s*[\[{(]{1,3}'[^'\n]{1,60}': ")
+_OF_DICT = re.compile(r"\s*(?:[\[{(]\s*){1,3}'[^'\n]{1,60}': ")
 _LOGGED = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:|^\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\b", re.M)
 _TELLING = {"choices", "candidates", "output", "author", "role", "type", "kind"}
 """keys that only records of a dialogue have beside what was said"""
 _PAIRS = ({"event", "data"}, {"messages", "response"})
 _MESSAGE = {"role", "type", "from", "sender", "author"}
-_COLUMN = re.compile(r"[\w\"'][^\r\n]{0,80}")
+_COLUMN = re.compile(r"[,;\t]?[\w\"'][^\r\n]{0,80}")
+_FRAME = re.compile(r'\s*\{"(?:[^"\n]{1,80}":\s*\{"0"\s*:|columns":\s*\[")')
+"""how pandas writes its columns, or their names and its rows"""
+_LISTED = {"messages", "conversation", "conversations", "chat", "chat_history", "history", "trajectory", "tool_calls"}
+"""columns whose cells are lists, as texts"""
 _CONSOLE = re.compile(
     r"^(?:-{5,} (?P<type>\w{1,60}) \((?P<source>[^()\n]{1,60})\) -{5,}"
     r"|(?P<name>[\w.-]{1,60}) \(to [\w.-]{1,60}\):)\r?\n",
@@ -83,6 +88,8 @@ def as_lines(file: BinaryIO, start: int, name: str) -> BinaryIO | None:
         read = (one if isinstance(one, Problem) else one[1] for one in yaml_values.read(file, start))
         with suppress(BadDump):
             return _written(map(_line, chain([next(read)], read)))
+    if _FRAME.match(head) and (rows := _frame(file, start)) is not None:
+        return _written(map(_line, rows))
     if _CONSOLE.match(head):
         file.seek(start)
         return _written(map(_line, _spoken(file.read(MOST_CHARACTERS).decode("utf-8", "surrogateescape"))))
@@ -105,6 +112,21 @@ def _printed(file: BinaryIO, start: int, head: str) -> list[Any] | None:
     if not any(isinstance(one, dict) and (one.keys() & _TELLING or _is_whole(one)) for one in read):
         return None
     return [one for one in read if not isinstance(one, str) or one.strip()]
+
+
+def _frame(file: BinaryIO, start: int) -> list[dict[str, Any]] | None:
+    """The rows of what pandas writes by columns, each `{index: cell}`, or as {"columns", "data"}; None for others."""
+    file.seek(start)
+    value = json_or_none(file.read(MOST_CHARACTERS).decode("utf-8", "surrogateescape"))
+    if not isinstance(value, dict):
+        return None
+    if set(value) <= {"columns", "index", "data"}:
+        names, rows = as_list(value.get("columns")), as_list(value.get("data"))
+        return [dict(zip(map(str, names), row, strict=False)) for row in rows if isinstance(row, list)] or None
+    columns = [column.keys() if isinstance(column, dict) else None for column in value.values()]
+    if len(columns) < 2 or columns[0] is None or any(column != columns[0] for column in columns):
+        return None
+    return [{name: column[index] for name, column in value.items()} for index in columns[0]]
 
 
 def _spoken(written: str) -> Iterator[dict[str, Any]]:
@@ -234,6 +256,15 @@ def _are_names(header: list[str]) -> bool:
     return max(map(len, words)) <= 4 and any(_SPEAKING.fullmatch(word) for name in words for word in name)
 
 
+def _cell(name: str, cell: str) -> Any:
+    """A cell's text; the list that it is in a column of lists, as JSON or as Python prints it."""
+    if name not in _LISTED or cell[:1] != "[":
+        return cell
+    value = json_or_none(cell)
+    value = from_repr(cell) if value is None else value
+    return value if isinstance(value, list) else cell
+
+
 def _rows(file: BinaryIO, start: int, separator: str) -> Iterator[bytes]:
     """The rows below the header as objects; a cell more than there are columns is called by its number."""
     file.seek(start)
@@ -244,7 +275,7 @@ def _rows(file: BinaryIO, start: int, separator: str) -> Iterator[bytes]:
         for row in rows:
             names = [*header, *(f"column {number}" for number in range(len(header) + 1, len(row) + 1))]
             if row:
-                record = dict(zip(names, row, strict=False))
+                record = {name: _cell(name, cell) for name, cell in zip(names, row, strict=False)}
                 yield jsontext.dumps(record).encode("ascii") + b"\n"
     except csv.Error as error:
         yield f'{{"the table is damaged": {jsontext.dumps(str(error))}}}\n'.encode("ascii", "replace")

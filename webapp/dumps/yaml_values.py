@@ -21,27 +21,33 @@ _FLOAT = re.compile(r"[-+]?\d+\.\d*(e[-+]?\d+)?", re.I)
 _WORDS = {"": None, "~": None, "null": None, "Null": None, "true": True, "True": True, "false": False, "False": False}
 
 
+_AROUND = (yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentStartEvent, yaml.DocumentEndEvent)
+
+
 class Refused(ValueError):
     """Something that is not read from YAML: an alias, a tag, or what is nested too deeply."""
 
 
 def read(file: BinaryIO, start: int, key: str | None = None) -> Iterator[Entry | Problem]:
-    """The object that a file is, or the items of its list (or of that under its `key`), as they are asked for.
+    """The objects that its documents are, or the items of their lists (of that under the `key`), as they are asked for.
 
     Raises `BadDump` where there is none; damage further on is a `Problem`.
     """
     size, _ = file.seek(0, 2) - start, file.seek(start)
     count, events = 0, yaml.parse(file, Loader=LOADER)
     try:
-        entered = _entered(events, key)
-        if isinstance(entered, yaml.MappingStartEvent):
-            if reason := current().too_long(size):
-                raise Refused(reason)
-            yield entry_or_problem("the document", value(entered, events, 0))
-            return
-        while not isinstance(event := next(events), yaml.SequenceEndEvent):
-            yield entry_or_problem(f"{key or ''}[{count}]", value(event, events, 1))
-            count += 1
+        while (entered := _entered(events, key)) is not None:
+            if isinstance(entered, yaml.MappingStartEvent):
+                if reason := current().too_long(size):
+                    raise Refused(reason)
+                yield entry_or_problem(f"document {count + 1}", value(entered, events, 0))
+                count += 1
+                continue
+            while not isinstance(event := next(events), yaml.SequenceEndEvent):
+                yield entry_or_problem(f"{key or ''}[{count}]", value(event, events, 1))
+                count += 1
+            if key is not None:
+                return
     except (yaml.YAMLError, Refused, TooLarge, StopIteration) as error:
         mark = getattr(error, "problem_mark", None)
         at = f"line {mark.line + 1}" if mark is not None else f"{key or ''}[{count}]"
@@ -89,9 +95,9 @@ def _scalar(event: Any) -> Any:
 
 
 def _entered(events: Iterator[Any], key: str | None) -> Any:
-    """The event with which the root begins, or the list under its `key`."""
-    root = next(event for event in events if not isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent))
-    if key is None and isinstance(root, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+    """The event with which the next document begins, or the list under its `key`; None behind the last."""
+    root = next((event for event in events if not isinstance(event, _AROUND)), None)
+    if root is None or (key is None and isinstance(root, yaml.MappingStartEvent | yaml.SequenceStartEvent)):
         return root
     if not isinstance(root, yaml.MappingStartEvent):
         raise Refused("expected a mapping")

@@ -24,7 +24,7 @@ _TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|
 _BEGIN = re.compile(
     rf"{_TIME.pattern}"
     r"|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b"
-    r"|\[\w{1,20}/(?:start|end|error)\]"
+    r"|\[\w{1,20}/(?:start|end|error)\]|(?:timestamp|time|ts)=['\"]?\d{4}"
 )
 """how a record begins; lines that begin otherwise go on with the one before them"""
 _SIDES = {
@@ -44,6 +44,7 @@ _MODEL = re.compile(
 )
 """what shows that the response is a model's, not a server's"""
 _COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|(?<![\w\[])\[(?:\d{1,2};)*\d{1,2}m(?!s\])")
+_QUOTED = re.compile(r"('(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"|([\"'])[\s\S]*\2)(?=,?\s*(?:[\w.]{1,60}=|\Z))")
 _ELSEWHERE = re.compile(r"\s*\[(?!llm|chat)\w{1,20}/(?:start|end|error)\]")
 """a record of LangChain's about a chain or a tool, whose output is no model's"""
 _INTRODUCED = re.compile(
@@ -177,8 +178,9 @@ def _entry(record: str) -> dict[str, Any] | None:
 
 def _unquoted(value: str) -> str:
     """What stands behind `=`, without the quotes around it; as Python's `repr` it is decoded."""
-    if len(value) < 2 or value[0] not in "'\"" or value[-1] != value[0]:
+    if not (quoted := _QUOTED.match(value)):
         return value
+    value = quoted[1]
     decoded = from_repr(value)
     return decoded if isinstance(decoded, str) else value[1:-1]
 

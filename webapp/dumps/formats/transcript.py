@@ -26,12 +26,17 @@ _HEADINGS = tuple(
     for pattern in (
         r"={10,80} (?P<who>System|Human|Ai|AI|Tool|Function|Chat) Message(?: Chunk)? ={10,80}",  # LangChain's print
         rf"#{{1,6}} {_NAME}{_NOTE}:?",
+        rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{_USER}|{_MODEL}|System|Tool|Function)\]?:? ?[=*-]{{2,80}})",
         rf"_?\*\*_?{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
         rf"\[?{_NAME}(?: message)?\]?{_NOTE}:",
     )
 )
 _INLINE = re.compile(rf"^{_NAME}:(?: (?=\S)|[ \t]*\r?$)", re.M)
-_ROLES = re.compile(r"^(?P<who>user|assistant|system|tool|function|human|ai):(?: |[ \t]*\r?$)", re.M)
+_ROLES = re.compile(
+    r"^(?:(?P<who>user|assistant|system|tool|function|human|ai):"
+    r"|\[(?P<name>USER|ASSISTANT|SYSTEM|TOOL|HUMAN|AI)\]:?)(?: |[ \t]*\r?$)",
+    re.M,
+)
 _BUFFER = re.compile(r"^(?P<who>Human|AI|System|Tool|Function): ", re.M)
 """LangChain's `get_buffer_string`, told by the calls that it prints behind what is said"""
 _BUFFERED = re.compile(r"\[\{'name': '[\s\S]*'type': 'tool_call'\}\](?=\s*(?:\Z|^(?:Tool|Human|AI): ))", re.M)
@@ -88,7 +93,7 @@ def _style(written: str) -> re.Pattern[str] | None:
         before = written[: marks[0].start()].strip() if marks else ""
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
         plain = style in (_INLINE, _HEADINGS[-1], _ROLES, _BUFFER)
-        if {"user", "assistant"} <= {_role(mark["who"]) for mark in marks} and (
+        if {"user", "assistant"} <= {_role(_who(mark)) for mark in marks} and (
             not before if plain else titled or style is _HEADINGS[0]
         ):
             return style
@@ -102,14 +107,18 @@ def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
         fenced = [match.span() for match in _FENCED.finditer(written)]
         marks = [mark for mark in marks if not any(start < mark.start() < end for start, end in fenced)]
     for mark in marks:
-        names.setdefault(_role(mark["who"]), mark["who"])
-    return [mark for mark in marks if mark["who"] == names[_role(mark["who"])]]
+        names.setdefault(_role(_who(mark)), _who(mark))
+    return [mark for mark in marks if _who(mark) == names[_role(_who(mark))]]
+
+
+def _who(mark: re.Match[str]) -> str:
+    return next(name for name in mark.groups() if name)
 
 
 def _role(who: str) -> str:
     if who.title() in ("System", "Tool", "Function"):
         return "system" if who.title() == "System" else "tool"
-    return "user" if re.fullmatch(_USER, who.title()) else "assistant"
+    return "user" if re.fullmatch(_USER, who, re.I) else "assistant"
 
 
 def _plain(written: str) -> str:
@@ -127,4 +136,4 @@ def _messages(source: Source, style: re.Pattern[str]) -> Entries:
         end = len(written) if following is None else following.start()
         content = _RULE.sub("", written[mark.end() : end].rstrip()).strip("\r\n")
         printed = {"printed": True} if style is _HEADINGS[0] else {}
-        yield f"character {mark.start()}", {"role": _role(mark["who"]), "content": content.rstrip(), **printed}
+        yield f"character {mark.start()}", {"role": _role(_who(mark)), "content": content.rstrip(), **printed}

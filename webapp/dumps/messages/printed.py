@@ -60,13 +60,13 @@ BEGINS = re.compile(
     r"^(?:[^\n'\"(){}\[\]]{0,80}?(?:: |= ?|> ))??"
     r"(?=[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+="
     r"|[{\[(](?:\s{0,40}+(?:'[^'\n]{0,60}+': )?+[{\[(]?+){0,3}[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+="
-    r"|[{\[(]{1,3}'[^'\n]{0,60}+': [\w'\"\[{]"
+    r"|(?:[{\[(]\s{0,40}+){1,3}'[^'\n]{0,60}+': [\w'\"\[{]"
     r"|\w{1,40}=(?:None|['\"\[]|[A-Z]\w*\())",
     re.M,
 )
 """where a line prints an object, or what holds some, behind a word or two"""
 _SPAN = re.compile(rf'"""[\s\S]*?"""|{_STRING}|[()\[\]{{}}]|\n')
-_SAID = {"content", "arguments", "parts"}
+_SAID = {"content", "arguments", "parts", "tool_calls"}
 _BODIES = {"choices", "candidates", "output"}
 _HELD = 4
 """steps down to the messages that a state holds"""
