@@ -118,6 +118,20 @@ def test_of_many_guesses_at_once_ten_pass_and_no_more_names_help() -> None:
     assert names.count(0) == identity.WRONG_OF_PEER - identity.WRONG
 
 
+def test_of_many_passwords_at_once_ten_are_looked_at(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is sent while the one before is looked at: a guess counts before that."""
+    app, looked_at = make(accounts=True), list[str]()
+
+    def by_password(_: object, name: str, password: str) -> None:
+        looked_at.append(name)
+        if len(looked_at) < identity.WRONG + 2:
+            app.test_client().post("/login", data={"account": name, "password": password})
+
+    monkeypatch.setattr(identity.signing_in, "by_password", by_password)
+    app.test_client().post("/login", data={"account": "Ada", "password": "wrong"})
+    assert len(looked_at) == identity.WRONG
+
+
 def test_a_right_one_is_no_guess() -> None:
     guesses = identity.Guesses()
     for _ in range(3 * identity.WRONG):
@@ -138,7 +152,10 @@ def test_strangers_lock_nobody_out(make: Make) -> None:
         wrong = client.post("/login", data={**right, "password": "x"}, environ_base={"REMOTE_ADDR": "198.51.100.1"})
     assert wrong.status_code == 429
     assert client.post("/login", data=right).status_code == 303
-    bearer = {"Authorization": f"Bearer {token}"}
+    bearer, guess = {"Authorization": f"Bearer {token}"}, {"Authorization": "Bearer guess"}
+    for _ in range(identity.WRONG + 1):
+        wrong = client.get("/api/sessions", headers=guess, environ_base={"REMOTE_ADDR": "198.51.100.1"})
+    assert wrong.status_code == 429
     answer = app.test_client().get("/api/sessions", headers=bearer, environ_base={"REMOTE_ADDR": "198.51.100.1"})
     assert answer.status_code == 200
 

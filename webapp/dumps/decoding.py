@@ -14,6 +14,7 @@ MAX_DEPTH = 400
 """What is nested deeper cannot safely be written again by the standard library from within a deep call stack."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
+_HOLDERS = (dict, list)
 
 
 class Damage(ValueError):
@@ -85,12 +86,10 @@ def _brackets(text: str, at: int, end: int) -> int:
 
 def depth(value: Any) -> int:
     """How many lists and objects `value` is nested, found without recursion."""
-    deepest, todo = 0, [(value, 1)]
-    while todo:
-        inner, level = todo.pop()
-        if isinstance(inner, dict | list):
-            deepest = max(deepest, level)
-            todo.extend((child, level + 1) for child in (inner.values() if isinstance(inner, dict) else inner))
+    deepest, level = 0, [value]
+    while holders := [one for one in level if isinstance(one, _HOLDERS)]:
+        deepest += 1
+        level = [inner for one in holders for inner in (one.values() if isinstance(one, dict) else one)]
     return deepest
 
 

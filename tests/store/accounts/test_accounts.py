@@ -48,6 +48,24 @@ def test_the_password_is_an_argon2_hash_with_a_salt(connection: sa.Connection) -
     assert hashes[0] != hashes[1]
 
 
+def test_an_unknown_name_takes_what_a_wrong_password_takes(
+    connection: sa.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasher, asked = passwords._hasher(), list[str]()
+
+    class Watched:
+        hash = hasher.hash
+
+        def verify(self, stored: str, sent: bytes) -> bool:
+            asked.append(stored[:28])
+            return hasher.verify(stored, sent)
+
+    accounts.add(connection, "Ada", "reader", password=PASSWORD)
+    monkeypatch.setattr(passwords, "_hasher", Watched)
+    assert [signing_in.by_password(connection, name, "wrong") for name in ("Ada", "Eve")] == [None, None]
+    assert asked == ["$argon2id$v=19$m=19456,t=2,p"] * 2
+
+
 def test_a_password_has_a_length(connection: sa.Connection) -> None:
     for password in ["", "short", "x" * 1001]:
         with pytest.raises(BadPassword, match="12 to 1,000"):

@@ -190,12 +190,12 @@ def test_an_admin_adds_changes_and_removes_accounts(guarded: Flask) -> None:
 
 @both
 def test_a_scope_that_the_role_lost_is_shown_so(guarded: Flask) -> None:
-    headers = bearer(guarded, "Bo", "label")
-    client = sign_in(guarded)
+    headers, view = bearer(guarded, "Bo", "read", "label"), {"name": "x"}
+    client, program = sign_in(guarded), guarded.test_client()
+    assert program.post("/views", data=view, headers=headers).status_code == 303
     client.post(f"/accounts/{number(guarded, 'Bo')}", data={"role": "reader"})
     assert "the role no longer has it" in client.get("/accounts").text
-    answer = guarded.test_client().post("/views", data={"name": "x"}, headers=headers)
-    assert answer.status_code == 403
+    assert program.post("/views", data=view, headers=headers).status_code == 403
 
 
 @both

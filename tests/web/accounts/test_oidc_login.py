@@ -103,6 +103,7 @@ HOUR = 3600
 LIES: dict[str, dict[str, Any]] = {
     "another nonce": {"nonce": "guessed"},
     "another audience": {"aud": "another client"},
+    "another audience, to which we passed it": {"aud": "another client", "azp": CLIENT},
     "another issuer": {"iss": "https://evil.example"},
     "expired": {"exp": int(time.time()) - HOUR, "iat": int(time.time()) - 2 * HOUR},
     "an empty subject": {"sub": ""},
