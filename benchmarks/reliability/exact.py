@@ -32,7 +32,6 @@ from webapp.store.models import (
     Session,
     Task,
     Turn,
-    is_emptied,
     is_response,
 )
 from webapp.store.sessions import sessions
@@ -259,7 +258,7 @@ def _label_counts(world: World) -> Iterator[str]:
 
 def _derived(connection: sa.Connection) -> dict[int, dict[str, Any]]:
     columns = [column for column in Session.__table__.columns if column.name not in _UNTOUCHED]
-    rows = {row.id: dict(row._mapping) for row in connection.execute(sa.select(*columns).where(~is_emptied))}
+    rows = {row.id: dict(row._mapping) for row in connection.execute(sa.select(*columns))}
     for row in rows.values():
         row["findings"] = []
     finding = sa.select(Finding.session_id, Finding.rule, Finding.severity, Finding.turns, Finding.detail)

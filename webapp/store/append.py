@@ -15,7 +15,7 @@ from webapp.dumps.records import Turn
 from webapp.dumps.turn_reader import LOOKAHEAD
 from webapp.store import derive, search
 from webapp.store.db import database, ids
-from webapp.store.db.dialect import change
+from webapp.store.db.dialect import change, clock
 from webapp.store.models import Session
 from webapp.store.write import growth, list_rows, rows, stored_turns
 from webapp.store.write.session_state import SessionInput, columns
@@ -32,7 +32,6 @@ _has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
 _taken = sa.select(Session.external_id, Session.key).where(
     Session.external_id.in_(sa.bindparam("ids", expanding=True)) | Session.key.in_(sa.bindparam("keys", expanding=True))
 )
-_next_change = sa.select(change())
 _take_locks = sa.text("SELECT count(pg_advisory_xact_lock(number)) FROM unnest(CAST(:numbers AS bigint[])) AS number")
 """in the order of the array"""
 
@@ -189,7 +188,7 @@ def _begun(connection: sa.Connection, sessions: Sequence[SessionInput], dump_id:
     new = {first[external_id]: (external_id, key) for key, external_id in keys.items() if external_id in first}
     if not new:
         return {}
-    dump, changed = dump_id(connection), connection.execute(_next_change).scalar_one()
+    dump, changed = dump_id(connection), clock()
     values = [
         columns(sessions[number], name, 1, key, dump) | {"changed": changed} for number, (name, key) in new.items()
     ]
@@ -216,7 +215,7 @@ def _target(
     if plan.stored is None:
         key = _free_key(connection, external_id, plan.next_revision)
         values = columns(session, external_id, plan.next_revision, key, dump_id(connection))
-        (number,) = rows.insert_sessions(connection, [values | {"changed": connection.scalar(_next_change)}])
+        (number,) = rows.insert_sessions(connection, [values | {"changed": clock()}])
         search.index_notes(connection, search.session_notes(number, external_id, session.start.title))
         return _Target("new", number, key, 0, Tally(), True)
     stored = plan.stored

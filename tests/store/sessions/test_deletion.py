@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
-from webapp.store.db import database
 from webapp.store.labels import labels
 from webapp.store.models import Label, Parse, Session, Turn
 from webapp.store.sessions import deletion, sessions, turns
@@ -55,40 +54,11 @@ def test_the_revision_before_a_deleted_one_is_the_newest(bring: Bring, db: orm.S
     assert (found.key, found.newest) == (first, True)
 
 
-def test_another_process_learns_that_a_hidden_session_was_removed_at_once(
-    two: list[str], engine: sa.Engine, db: orm.Session
-) -> None:
-    """As `fencepost prune` does beside a server whose index was read before."""
-    assert ids(db) == ["one", "two"]
-    db.rollback()
-    prune = database.connect(engine.url.render_as_string(hide_password=False))
-    with orm.Session(prune) as other:
-        number = other.scalars(sa.select(Session.id).where(Session.key == two[0])).one()
-        deletion.delete(other, [two[0]])
-    assert deletion.purge_just_hidden(prune, [number]) == 1
-    prune.dispose()
-    assert ids(db) == ["two"]
-    assert (count(db, Turn), count(db, Session)) == (2, 2)
-    row = db.scalars(sa.select(Session).where(Session.id == number)).one()
-    assert (row.title, row.facets, row.turn_count) == (None, None, 0) and row.external_id.startswith("gone-")
-    db.rollback()
-    assert deletion.purge(engine, older_than=AT_ONCE) == 1
-    assert count(db, Session) == 1
-
-
-def test_the_number_of_changes_grows_on_though_all_were_removed_at_once(
-    two: list[str], engine: sa.Engine, db: orm.Session, bring: Bring
-) -> None:
-    """Or a server that read on from the old number would never see the next session."""
-    highest = db.scalar(sa.select(sa.func.max(Session.changed))) or 0
+def test_what_is_hidden_can_be_removed_at_once(two: list[str], engine: sa.Engine, db: orm.Session) -> None:
     numbers = list(db.scalars(sa.select(Session.id)))
     deletion.delete(db, two)
     assert deletion.purge_just_hidden(engine, numbers) == 2
-    assert ids(db) == [] and count(db, Turn) == 0
-    assert (db.scalar(sa.select(sa.func.max(Session.changed))) or 0) > highest
-    db.rollback()
-    bring(windlass("three", entry(CALL)))
-    assert ids(db) == ["three"]
+    assert (count(db, Session), count(db, Turn)) == (0, 0)
 
 
 def test_purged_ones_are_gone_for_good(two: list[str], engine: sa.Engine, db: orm.Session) -> None:
@@ -119,13 +89,6 @@ def test_labels_are_never_lost(two: list[str], engine: sa.Engine, db: orm.Sessio
     assert deletion.purge(engine, older_than=AT_ONCE) == 1
     assert count(db, Label) == 1
     assert deletion.undo(db, two) == [two[0]]
-
-
-def test_the_last_session_of_all_stays_hidden(two: list[str], engine: sa.Engine, db: orm.Session) -> None:
-    deletion.delete(db, two)
-    assert deletion.purge(engine, older_than=AT_ONCE) == 1
-    assert count(db, Session) == 1
-    assert ids(db) == []
 
 
 def test_the_same_bytes_bring_deleted_and_purged_sessions_back(
@@ -181,10 +144,10 @@ def test_one_that_was_interrupted_cannot_be_found_and_goes_with_the_next_purge(
     deletion.delete(db, keys)
     removed = deletion._remove
 
-    def die_over_the_second(connection: sa.Connection, session_id: int, first: int, *, leaves_row: bool) -> None:
+    def die_over_the_second(connection: sa.Connection, session_id: int, first: int) -> None:
         if first == 2:
             raise KeyboardInterrupt
-        removed(connection, session_id, first, leaves_row=leaves_row)
+        removed(connection, session_id, first)
 
     monkeypatch.setattr(deletion, "_remove", die_over_the_second)
     with pytest.raises(KeyboardInterrupt):

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 
 from webapp import paths
-from webapp.store.db import dialect, write_queue
+from webapp.store.db import dialect
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -48,6 +48,8 @@ one large session blew up is cut to 64 MB when it is next begun anew."""
 _LOST = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000}
 """Seconds, times, milliseconds: within half a minute both ends of a PostgreSQL connection know that the network between
 them is gone. By default the server holds for two hours what a host that was cut off had locked."""
+LONGEST_HELD, REST = 0.1, 0.025
+"""seconds that transactions in a row hold SQLite's write lock in all before they rest, and for how long"""
 _T = TypeVar("_T")
 _version = sa.table("alembic_version", sa.column("version_num", sa.String))
 
@@ -69,6 +71,10 @@ class PerEngine(WeakKeyDictionary[sa.Engine, _T]):
             if engine not in self:
                 self[engine] = self._make()
             return self[engine]
+
+
+_held = PerEngine[list[float]](list)
+"""seconds of each long transaction since the last rest"""
 
 
 def connect(url: str, *, durable: bool = False, pool: int | None = None) -> sa.Engine:
@@ -106,7 +112,6 @@ def prepare(engine: sa.Engine, *, durable: bool = False) -> sa.Engine:
             _make_private(Path(engine.url.database))
         pragmas = (*_PRAGMAS, "synchronous=FULL") if durable else _PRAGMAS
         sa.event.listen(engine, "connect", partial(_set_pragmas, pragmas))
-        write_queue.announce(engine)
     else:
         sa.event.listen(engine, "connect", _set_timeouts)
     return engine
@@ -131,12 +136,18 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 @contextmanager
 def writing_long(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """One of many such transactions in a row, after which those who wait for SQLite's write lock are let in."""
+    """One of many such transactions in a row, which rest now and then: SQLite's write lock has no queue, and who waits
+    for it looks at it every 25 ms."""
     with engine.begin() as connection:
-        write_queue.mark_long(connection)
         _take_lock(connection)
+        began = time.monotonic()
         yield connection
-    write_queue.let_in(engine)
+    held = _held(engine)
+    held.append(time.monotonic() - began)
+    if sum(held) >= LONGEST_HELD:
+        held.clear()
+        if engine.dialect.name == "sqlite":
+            time.sleep(REST)
 
 
 def _take_lock(connection: sa.Connection) -> None:

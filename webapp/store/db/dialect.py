@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -65,40 +66,13 @@ def _escaped(byte: int) -> str:
     return "\\\\" if byte == 0x5C else chr(byte)
 
 
-_change = by_dialect(
-    "fencepost_change",
-    sa.BigInteger(),
-    sqlite=lambda: "(SELECT coalesce(max(changed), 0) + 1 FROM session)",
-    postgresql=lambda: "pg_current_xact_id()::text::bigint",
-)
+def clock() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000
 
 
 def change() -> sa.ColumnElement[int]:
-    """What to set `session.changed` to in every statement that changes a session.
-
-    SQLite has one writer, so the next number is the highest and one. On PostgreSQL it is the transaction's own
-    number, so that transactions that end out of order are still seen by whoever reads on from `horizon`.
-    """
-    return _change()
-
-
-def horizon(connection: sa.Connection) -> int:
-    """All that is or will be committed with a lower `changed` can be seen now: read on from here next time."""
-    postgresql = connection.dialect.name == "postgresql"
-    return int(connection.execute(_oldest_transaction if postgresql else _next_change).scalar_one())
-
-
-_next_change = sa.text("SELECT coalesce(max(changed), 0) + 1 FROM session")
-_oldest_transaction = sa.text("""
-    SELECT CASE WHEN pg_snapshot_xmin(now) = pg_snapshot_xmax(now) THEN pg_snapshot_xmax(now)::text::bigint
-    ELSE coalesce(
-        (SELECT min(running::text::bigint) FROM pg_snapshot_xip(now) AS running WHERE NOT EXISTS (
-            SELECT FROM pg_stat_activity AS other WHERE other.backend_xid = running::xid
-            AND other.datid <> (SELECT oid FROM pg_database WHERE datname = current_database())
-        )),
-        pg_snapshot_xmax(now)::text::bigint
-    ) END
-    FROM pg_current_snapshot() AS now
-""")
-"""Numbers of transactions are the whole cluster's: those of its other databases are left out, however long they idle.
-One that cannot be told, since it ended meanwhile, counts as ours."""
+    """What to set `session.changed` to in every statement that changes a session: the time, more than it was."""
+    column = sa.column("changed", sa.BigInteger())
+    now = sa.bindparam("changed_now", type_=sa.BigInteger(), callable_=clock)
+    return sa.case((column >= now, column + 1), else_=now)

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp.store.db import database, dialect
+from webapp.store.db import database
 from webapp.store.db.types import UtcDateTime
 from webapp.store.jobs import reindex
 from webapp.store.models import Base
@@ -79,7 +79,7 @@ def _copy_rows(source: sa.Connection, target: sa.Connection, table: sa.Table, on
     query = sa.select(plain).order_by(*(plain.c[key.name] for key in table.primary_key))
     with source.execution_options(yield_per=_ROWS).execute(query) as rows:
         for some in rows.mappings().partitions():
-            target.execute(plain.insert(), [{**row, **_own_number(target, table)} for row in some])
+            target.execute(plain.insert(), [dict(row) for row in some])
             finished += len(some)
             on_progress(table.name, finished, total)
     return finished
@@ -88,13 +88,6 @@ def _copy_rows(source: sa.Connection, target: sa.Connection, table: sa.Table, on
 def _stored(kind: sa.types.TypeEngine[Any]) -> sa.types.TypeEngine[Any]:
     """The type of what is stored: nothing is unpacked or read on the way."""
     return kind.impl_instance if isinstance(kind, sa.TypeDecorator) and not isinstance(kind, UtcDateTime) else kind
-
-
-def _own_number(target: sa.Connection, table: sa.Table) -> dict[str, Any]:
-    """On PostgreSQL a session's number of its last change is one of that server's own."""
-    if table.name != "session" or target.dialect.name != "postgresql":
-        return {}
-    return {"changed": target.scalar(sa.select(dialect.change()))}
 
 
 def _set_sequences(target: sa.Connection) -> None:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from webapp.parsing import stored_trace
 from webapp.store import derive, search
 from webapp.store.db import database
-from webapp.store.models import Parse, Session, Turn, is_emptied, turns_of
+from webapp.store.models import Parse, Session, Turn, turns_of
 
 OnProgress = Callable[[int, int], None]
 _AT_ONCE = 200
@@ -67,7 +67,7 @@ def _mark_in(engine: sa.Engine, session_id: int) -> list[str]:
 
 def _newest_first(engine: sa.Engine) -> Sequence[int]:
     with engine.connect() as connection:
-        return connection.scalars(sa.select(Session.id).where(~is_emptied).order_by(Session.id.desc())).all()
+        return connection.scalars(sa.select(Session.id).order_by(Session.id.desc())).all()
 
 
 def _each(
@@ -84,7 +84,7 @@ def lacking(engine: sa.Engine) -> list[int]:
     with engine.connect() as connection:
         indexed = search.all_indexed(connection)
         bare = sa.or_(Session.facets.is_(None), Session.stale).label("bare")
-        rows = connection.execute(sa.select(Session.id, bare).where(~is_emptied))
+        rows = connection.execute(sa.select(Session.id, bare))
         return sorted((row.id for row in rows if row.bare or row.id not in indexed), reverse=True)
 
 

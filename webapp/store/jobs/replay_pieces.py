@@ -23,7 +23,7 @@ from webapp import parsing
 from webapp.parsing import Profile, Trace
 from webapp.store.db import database
 from webapp.store.db.types import PackedText
-from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn, is_emptied, is_response
+from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn, is_response
 from webapp.store.write import regrouping, row_values
 from webapp.store.write.tally import READABLE
 
@@ -44,7 +44,7 @@ _responses = (
     .join(Session, Session.id == Turn.session_id)
     .outerjoin(_mine, sa.and_(_mine.turn_id == Turn.id, _mine.profile == sa.bindparam("profile")))
     .outerjoin(_home, sa.and_(_home.turn_id == Turn.id, _home.profile == Session.home_profile))
-    .where(Turn.id.between(sa.bindparam("low"), sa.bindparam("high")), is_response, ~is_emptied)
+    .where(Turn.id.between(sa.bindparam("low"), sa.bindparam("high")), is_response)
     .order_by(Turn.id)
 ).execution_options(yield_per=_ROWS)
 _last_ordinal = sa.select(sa.func.max(Turn.ordinal)).where(Turn.session_id == sa.bindparam("session"))
@@ -94,7 +94,7 @@ Pieces = Generator[ParsedPiece, None, None]
 
 def plan(connection: sa.Connection, session_ids: set[int] | None) -> tuple[int, list[Piece]]:
     """How many responses these sessions have (None: all sessions), and their pieces in the order of their numbers."""
-    query = sa.select(Session.id, Session.turn_count, Session.response_count).where(~is_emptied)
+    query = sa.select(Session.id, Session.turn_count, Session.response_count)
     pieces: list[Piece] = []
     together: list[tuple[int, int]] = []
     size = total = 0

@@ -40,6 +40,5 @@ from webapp.store.models.sessions import (
     Session,
     SessionFacet,
     Turn,
-    is_emptied,
     is_response,
 )

@@ -88,7 +88,7 @@ class Session(Numbered):
     facets: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
     """what the list filters by and statistics add up, counted over the session's turns; see `store.write.facets`"""
     changed: orm.Mapped[int] = orm.mapped_column(sa.BigInteger, default=0, server_default="0", index=True)
-    """grows with every change to the session: whoever keeps an index reads on from the last one; `dialect.change`"""
+    """when the session changed last, in microseconds since 1970, by the clock of who did it; see `dialect.change`"""
     grown_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
     """when spans or a watched file last brought turns; the page of such a session looks for more for a while"""
     stale: orm.Mapped[bool] = orm.mapped_column(default=False)
@@ -132,10 +132,6 @@ Session.newest = orm.column_property(
         _later.c.deleted_at.is_(None),
     )
 )
-
-
-is_emptied = sa.and_(Session.deleted_at.is_not(None), Session.turn_count == 0)
-"""whether a session was deleted, and of it there is nothing but its row"""
 
 
 class Turn(Base):

@@ -31,18 +31,8 @@ UNDONE_FOR = timedelta(hours=1)
 AT_ONCE = 5000
 """turns that are removed for good in one transaction, which SQLite holds in memory"""
 _last = sa.select(sa.func.max(Turn.ordinal)).where(Turn.session_id == sa.bindparam("session"))
-_changed_if_deleted = sa.select(Session.changed).where(
+_is_deleted = sa.select(Session.id).where(
     Session.id == sa.bindparam("session"), Session.deleted_at < sa.bindparam("before")
-)
-_find_row = sa.select(
-    *(Session.id, Session.dump_id, Session.source_format, Session.home_profile),
-    *(Session.ingested_at, Session.happened_at),
-).where(Session.id == sa.bindparam("session"))
-_survivor = (
-    sa.select(Session.id, Session.changed)
-    .where(Session.id != sa.bindparam("session"))
-    .order_by(Session.changed.desc())
-    .limit(1)
 )
 
 
@@ -75,8 +65,7 @@ def _set(
 def purge(engine: sa.Engine, *, older_than: timedelta = UNDONE_FOR) -> int:
     """Remove for good what was deleted longer ago than that, a transaction or more each; how many sessions went.
 
-    A session with labels, or with a history of them, stays as it is, hidden: labels are never lost. So does a single
-    last one, whose `changed` says where the next one's begins.
+    A session with labels, or with a history of them, stays as it is, hidden: labels are never lost.
     """
     before = datetime.now(UTC) - older_than
     with engine.connect() as connection:
@@ -89,12 +78,9 @@ def purge(engine: sa.Engine, *, older_than: timedelta = UNDONE_FOR) -> int:
 
 
 def purge_just_hidden(engine: sa.Engine, session_ids: Iterable[int]) -> int:
-    """Remove those of these sessions that are hidden at once, as `purge` does an hour later; how many went.
-
-    An empty hidden row of each stays until the next `purge`, so that the next one's `changed` is a higher one still.
-    """
+    """Remove those of these sessions that are hidden at once, as `purge` does an hour later; how many went."""
     now = datetime.now(UTC) + timedelta(seconds=1)
-    return sum(_purge(engine, number, now, leaves_row=True) for number in session_ids)
+    return sum(_purge(engine, number, now) for number in session_ids)
 
 
 def bring_back(engine: sa.Engine, dump_id: int) -> bool:
@@ -144,55 +130,41 @@ def _labelled(connection: sa.Connection, session_id: int) -> bool:
     return bool(connection.scalar(sa.select(has_labels(session_id))))
 
 
-def _purge(engine: sa.Engine, session_id: int, before: datetime, *, leaves_row: bool = False) -> bool:
-    """Whether it went; another session takes over the highest `changed`, from which the next one is counted.
-
-    Of a long session nothing can be found or brought back once its end goes: the rest is gone a transaction later, or,
-    where the process dies, with the next purge.
+def _purge(engine: sa.Engine, session_id: int, before: datetime) -> bool:
+    """Whether it went. Of a long session nothing can be found or brought back once its end goes: the rest is gone a
+    transaction later, or, where the process dies, with the next purge.
     """
     parameters = {"session": session_id}
     with writing(engine) as connection:
-        survivor = connection.execute(_survivor, parameters).first()
-        changed = connection.scalar(_changed_if_deleted, {**parameters, "before": before})
-        is_last = changed and survivor is None and not leaves_row
-        if changed is None or is_last or _labelled(connection, session_id):
+        is_deleted = connection.scalar(_is_deleted, {**parameters, "before": before}) is not None
+        if not is_deleted or _labelled(connection, session_id):
             return False
-        if survivor is not None and changed > survivor.changed:
-            connection.execute(sa.update(Session).where(Session.id == survivor.id).values(changed=change()))
         last: int = connection.scalar(_last, parameters) or 0
         if last < AT_ONCE:
-            _remove(connection, session_id, 0, leaves_row=leaves_row)
+            _remove(connection, session_id, 0)
             return True
         # no name is left by which it could be found: not its id or key, nor its dump
-        connection.execute(sa.update(Session).where(Session.id == session_id).values(**_no_names()))
+        names = {"external_id": f"gone-{secrets.token_hex(16)}", "key": secrets.token_hex(8)}
+        connection.execute(sa.update(Session).where(Session.id == session_id).values(**names))
         connection.execute(sa.delete(DumpSession).where(DumpSession.session_id == session_id))
-    return _remove_in_parts(engine, session_id, last, leaves_row=leaves_row)
+    return _remove_in_parts(engine, session_id, last)
 
 
-def _remove_in_parts(engine: sa.Engine, session_id: int, last: int, *, leaves_row: bool = False) -> bool:
+def _remove_in_parts(engine: sa.Engine, session_id: int, last: int) -> bool:
     """Remove a session whose last turn has the ordinal `last`; False where a label came in between."""
     for first in range(last // AT_ONCE * AT_ONCE, -1, -AT_ONCE):
         with writing_long(engine) as connection:
             if _labelled(connection, session_id):
                 return False
-            _remove(connection, session_id, first, leaves_row=leaves_row)
+            _remove(connection, session_id, first)
     return True
 
 
-def _no_names() -> dict[str, str]:
-    return {"external_id": f"gone-{secrets.token_hex(16)}", "key": secrets.token_hex(8)}
-
-
-def _remove(connection: sa.Connection, session_id: int, first: int, *, leaves_row: bool = False) -> None:
+def _remove(connection: sa.Connection, session_id: int, first: int) -> None:
     """Delete the turns from the ordinal `first` on; with the very first the session itself."""
     search.remove(connection, session_id, first)
-    low, high = session_id * TURNS_A_SESSION + first, (session_id + 1) * TURNS_A_SESSION
     if first == 0:
-        row = connection.execute(_find_row, {"session": session_id}).mappings().one_or_none()
-        next_change = connection.scalar(sa.select(change())) if leaves_row else None  # before the highest may go
         connection.execute(sa.delete(Session).where(Session.id == session_id))
-        if leaves_row and row is not None:
-            empty: dict[str, Any] = {"models": [], "deleted_at": datetime.now(UTC), "changed": next_change}
-            connection.execute(sa.insert(Session).values(**row, **_no_names(), **empty))
         return
+    low, high = session_id * TURNS_A_SESSION + first, (session_id + 1) * TURNS_A_SESSION
     connection.execute(sa.delete(Turn).where(Turn.id >= low, Turn.id < high))

@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.dialect import horizon, insert_new
+from webapp.store.db.dialect import clock, insert_new
 from webapp.store.labels.queues import group_queues
 from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns, scan
@@ -27,7 +27,8 @@ from webapp.store.sessions.example_sessions import listed
 MOST_OF_A_KIND = 20
 """queues that are kept; of more, the oldest is forgotten, its labels stay"""
 _TURNS_AT_ONCE = {"disagree": 60, "silent": 200}
-_LAST = 2**62
+_LATE = 10_000_000
+"""microseconds between a change and its commit, up to which it is not missed"""
 
 
 def stored(db: orm.Session, spec: Spec) -> LabelQueue | None:
@@ -47,7 +48,7 @@ def opened(db: orm.Session, spec: Spec) -> LabelQueue:
 
 def beginning(db: orm.Session) -> dict[str, Any]:
     """The state of a queue of which nothing is gathered yet."""
-    return {"at": None, "turn": -1, "seen": [horizon(db.connection()) - 1, _LAST], "sessions": 0}
+    return {"at": None, "turn": -1, "until": clock(), "sessions": 0}
 
 
 def _forget_oldest(db: orm.Session, spec: Spec) -> None:
@@ -87,7 +88,11 @@ def is_current(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
     honest."""
     if spec.kind in group_queues.KINDS:
         return queue.complete and queue.state.get("groups") == group_queues.signature(db, spec)
-    return queue.complete and (spec.kind == "sample" or horizon(db.connection()) <= queue.state["seen"][0] + 1)
+    return queue.complete and (spec.kind == "sample" or _newest(db) <= queue.state.get("until", 0))
+
+
+def _newest(db: orm.Session) -> int:
+    return db.scalar(sa.select(sa.func.max(Session.changed))) or 0
 
 
 @contextmanager
@@ -177,24 +182,24 @@ def _take_changed(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
     if spec.kind in group_queues.KINDS:
         queue.complete = False
         return True
-    since, top = queue.state["seen"], horizon(db.connection())
-    order = (Session.changed, Session.id)
-    after = (sa.literal(since[0], sa.BigInteger()), sa.literal(since[1], sa.BigInteger()))
-    query = sa.select(*order).where(sa.tuple_(*order) > sa.tuple_(*after), Session.changed < top)
-    rows = db.execute(query.order_by(*order).limit(100)).all()
-    if spec.kind in _LISTED and rows:
-        written = sa.select(Session.id).where(Session.changed > since[0], Session.changed < top)
+    newest, state = _newest(db), queue.state
+    since = state.get("until", 0) - (0 if state.get("goes_on") else _LATE)
+    changed = Session.changed > since
+    if spec.kind in _LISTED:
+        written = sa.select(Session.id).where(changed)
         here = sa.and_(LabelQueueItem.queue_id == queue.id, LabelQueueItem.session_id.in_(written))
         db.execute(sa.delete(LabelQueueItem).where(here))
-        queue.state = queue.state | {"at": None, "turn": -1, "seen": [top - 1, _LAST]}
+        queue.state = state | {"at": None, "turn": -1, "until": newest}
         queue.complete = False
-    elif rows:
-        _again(db, queue, spec, [row.id for row in rows])
-        queue.state = queue.state | {"seen": [rows[-1].changed, rows[-1].id]}
-    return not queue.complete or len(rows) == 100
+        return True
+    hundredth = sa.select(Session.changed).where(changed).order_by(Session.changed).offset(99).limit(1)
+    last = db.scalar(hundredth) or newest
+    _again(db, queue, spec, db.scalars(sa.select(Session.id).where(changed, Session.changed <= last)).all())
+    queue.state = state | {"until": last, "goes_on": last < newest}
+    return last < newest
 
 
-def _again(db: orm.Session, queue: LabelQueue, spec: Spec, ids: list[int]) -> None:
+def _again(db: orm.Session, queue: LabelQueue, spec: Spec, ids: Sequence[int]) -> None:
     for session_id in ids:
         here = turns_of(LabelQueueItem.turn_id, session_id)
         db.execute(sa.delete(LabelQueueItem).where(LabelQueueItem.queue_id == queue.id, here))
