@@ -73,8 +73,8 @@ class ParsedPiece:
 
     piece: Piece
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
-    parses: list[row_values.Values] = field(default_factory=list)
-    repairs: list[row_values.Values] = field(default_factory=list)
+    parses: list[row_values.Row] = field(default_factory=list)
+    repairs: list[row_values.Row] = field(default_factory=list)
 
     def count(self, verdict: str, failed: bool) -> None:
         self.counts["responses"] += 1
@@ -83,10 +83,10 @@ class ParsedPiece:
 
     def add(self, batch: list[tuple[int, Trace, str, Trace]]) -> None:
         """Take what `row_values.parse_row` takes, of many turns."""
-        self.parses += row_values.values(row_values.PARSE, [row_values.parse_row(*parse) for parse in batch])
+        self.parses += [row_values.parse_row(*parse) for parse in batch]
         for turn_id, trace, _, _ in batch:
             if trace.verdict == "repaired":
-                self.repairs += row_values.values(row_values.REPAIR, row_values.repair_rows(turn_id, trace))
+                self.repairs += row_values.repair_rows(turn_id, trace)
 
 
 Pieces = Generator[ParsedPiece, None, None]

@@ -28,7 +28,7 @@ from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Session, Ta
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import REPLAY, TaskFailed, TaskLine
-from webapp.store.write import regrouping, row_values, rows
+from webapp.store.write import regrouping, rows
 from webapp.store.write.parser import OURS
 
 OnProgress = Callable[[int, int], None]
@@ -221,17 +221,18 @@ def _store(engine: sa.Engine, number: int, run: Replay, parsed: ParsedPiece) -> 
 
 def _keep(connection: sa.Connection, profile: str, parsed: ParsedPiece) -> set[int]:
     """Store what was parsed anew, of sessions that are still there; the numbers of those."""
-    ids = {row[0] // TURNS_A_SESSION for row in parsed.parses}
+    ids = {row["turn_id"] // TURNS_A_SESSION for row in parsed.parses}
     query = sa.select(Session.id).where(Session.id.in_(ids)).order_by(Session.id)
     there = set(connection.scalars(query.with_for_update(key_share=True))) if ids else set()
     kept_parses, kept_repairs = (
-        [row for row in batch if row[0] // TURNS_A_SESSION in there] for batch in (parsed.parses, parsed.repairs)
+        [row for row in batch if row["turn_id"] // TURNS_A_SESSION in there]
+        for batch in (parsed.parses, parsed.repairs)
     )
-    turn_ids = [row[0] for row in kept_parses]
+    turn_ids = [row["turn_id"] for row in kept_parses]
     for table in (Parse, ParseRepair):
         connection.execute(sa.delete(table).where(table.turn_id.in_(turn_ids), table.profile == profile))
-    rows.insert_values(connection, rows.parses, row_values.PARSE, kept_parses)
-    rows.insert_values(connection, rows.repairs, row_values.REPAIR, kept_repairs)
+    rows.insert(connection, rows.parses, kept_parses)
+    rows.insert(connection, rows.repairs, kept_repairs)
     if profile == OURS:
         regrouping.regroup(connection, turn_ids)
     return there

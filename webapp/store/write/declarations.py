@@ -55,11 +55,12 @@ def stored(connection: sa.Connection, content: dict[str, Any]) -> int | None:
     return None if made is None else made.id
 
 
-def put(connection: sa.Connection, names: tuple[str, ...], batch: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Turns' rows with the numbers of their declarations, which are stored where they are new."""
-    at = names.index(COLUMN)
-    _store(connection, {row[at].id: row[at].content for row in batch if isinstance(row[at], Declared)})
-    return [(*row[:at], row[at].id, *row[at + 1 :]) if isinstance(row[at], Declared) else row for row in batch]
+def put(connection: sa.Connection, batch: Sequence[dict[str, Any]]) -> None:
+    """Give turns' rows the numbers of their declarations, which are stored where they are new."""
+    declaring = [row for row in batch if isinstance(row[COLUMN], Declared)]
+    _store(connection, {row[COLUMN].id: row[COLUMN].content for row in declaring})
+    for row in declaring:
+        row[COLUMN] = row[COLUMN].id
 
 
 def _store(connection: sa.Connection, found: dict[int, bytes]) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from operator import itemgetter
 from typing import Any
 
 from webapp import jsontext
@@ -20,7 +19,6 @@ from webapp.store.db.ids import short
 from webapp.store.write.declarations import declared
 
 Row = dict[str, Any]
-Values = tuple[Any, ...]
 
 _LARGEST = 2**63
 _MARK = f"a text stands here {secrets.token_hex(8)}"
@@ -40,11 +38,6 @@ def encoded_json(value: Any) -> bytes | None:
 def packed_json(value: Any) -> bytes | None:
     """What `PackedJson` keeps; raises as `encoded_json` does."""
     return None if value is None else types.pack(jsontext.dumps(value).encode("ascii"))
-
-
-def values(names: tuple[str, ...], batch: Iterable[Row]) -> list[Values]:
-    """Rows as the tuples that `insert_values` takes."""
-    return list(map(itemgetter(*names), batch))
 
 
 def turn_row(turn: Turn, raw: bytes | None, *, first: bool = False) -> Row:
@@ -191,15 +184,6 @@ def _name(text: str | None) -> str | None:
 def _whole(number: int | None) -> int | None:
     """A whole number that fits the column; what does not is in `source` and nowhere else."""
     return number if number is None or -_LARGEST <= number < _LARGEST else None
-
-
-TURN = ("id", "session_id", "duplicate_of", "ordinal", "position", *turn_row(Turn(0, "event"), None))
-PARSE = (
-    *("turn_id", "profile", "version", "verdict", "strategy", "truncated", "ambiguous", "exhausted", "microseconds"),
-    *("trace", "value_digest", "failure_group", "failure_path", "failure_tokens"),
-)
-REPAIR = ("turn_id", "profile", "repair", "count")
-"""The columns of what is prepared before its session has a number: first those that this number changes."""
 
 
 def value_digest(values: Sequence[Any]) -> int | None:
