@@ -578,14 +578,8 @@ def upgrade() -> None:
         postgresql_where=sa.text("failure_group IS NOT NULL"),
     )
     op.create_index(
-        "ix_parse_undigested",
-        "parse",
-        ["profile", "turn_id"],
-        unique=False,
-        sqlite_where=sa.text("value_digest IS NULL AND verdict IN ('clean', 'extracted', 'repaired')"),
-        postgresql_where=sa.text("value_digest IS NULL AND verdict IN ('clean', 'extracted', 'repaired')"),
+        "ix_parse_value_digest", "parse", ["profile", "turn_id", "value_digest", "verdict", "version"], unique=False
     )
-    op.create_index("ix_parse_value_digest", "parse", ["profile", "turn_id", "value_digest", "version"], unique=False)
     op.create_table(
         "parse_repair",
         sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),

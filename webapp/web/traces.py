@@ -18,7 +18,7 @@ from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.spool import in_memory
 from webapp.extensions import db
 from webapp.store.db import disk_full
-from webapp.store.live import Arrived, ArrivedLog, Busy, Gate, OtherLog, arrived, arrived_logs
+from webapp.store.live import Arrived, ArrivedLog, OtherLog, arrived, arrived_logs, take
 
 blueprint = Blueprint("traces", __name__)
 
@@ -116,9 +116,7 @@ def _stored(spans: list[Arrived], size: int, logged: list[ArrivedLog]) -> Respon
     """Store what came; what to answer where that fails."""
     try:
         if spans or logged:
-            gate().take(spans, size, logged)
-    except Busy as busy:
-        return refusal(503, str(busy))
+            take(db.engine, current_app.config["SETTINGS"], spans, size, logged)
     except (OperationalError, OSError) as error:
         if disk_full.is_full(error):
             return refusal(507, disk_full.WORDS)
@@ -127,14 +125,6 @@ def _stored(spans: list[Arrived], size: int, logged: list[ArrivedLog]) -> Respon
         current_app.logger.warning("database: %s", error.orig)
         return refusal(503, "The database is busy. Nothing of the request was stored.")
     return None
-
-
-def gate() -> Gate:
-    """The process's only one."""
-    gates = current_app.extensions.setdefault("fencepost_live", {})
-    if "gate" not in gates:
-        gates.setdefault("gate", Gate(db.engine, current_app.config["SETTINGS"]))
-    return cast(Gate, gates["gate"])
 
 
 def _at_most(records: Iterator[R], called: str) -> list[R]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,14 +15,14 @@ from sqlalchemy import orm
 from tests.dumps.formats.test_otlp import span
 from webapp import jsontext
 from webapp.config import Settings
-from webapp.store import derive
+from webapp.store import derive, live
 from webapp.store.db import database
-from webapp.store.live import Arrived, Gate, arrived, growth
-from webapp.store.live.group_commit import _Ticket
+from webapp.store.live import Arrived, arrived, growth
 from webapp.store.models import TURNS_A_SESSION, Finding, Session, Turn
 
 START = 1_750_000_000_000_000_000
 CUT = '{"numbers": [1, 2'
+Gate = Callable[[list[Arrived], int], None]
 
 
 def numbered(number: int, said: str | None = None, talk: str = "talk", **more: Any) -> dict[str, Any]:
@@ -38,11 +40,11 @@ def came(*spans: dict[str, Any]) -> list[Arrived]:
 def gate(engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Gate:
     """Sessions that grow are derived each time: nothing rests."""
     monkeypatch.setattr(derive, "SHARE", 0.0)
-    return Gate(engine, settings)
+    return partial(live.take, engine, settings)
 
 
 def take(gate: Gate, *spans: dict[str, Any]) -> None:
-    gate.take(came(*spans), 1)
+    gate(came(*spans), 1)
 
 
 def shown(db: orm.Session) -> list[str | None]:
@@ -104,24 +106,6 @@ def test_many_new_sessions_come_together(gate: Gate, db: orm.Session, monkeypatc
     assert db.scalars(sa.select(Session.entry_count)).all() == [2] * 60
 
 
-def test_whose_spans_are_written_again_loses_no_text(
-    gate: Gate, db: orm.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where requests fail together, each is written alone, from the same spans."""
-    count, failures = growth.count_arrivals, [RuntimeError("once")]
-
-    def failing(*given: Any) -> None:
-        if failures:
-            raise failures.pop()
-        count(*given)
-
-    monkeypatch.setattr(growth, "count_arrivals", failing)
-    tickets = [_Ticket(came(numbered(number)), 1) for number in (0, 1)]
-    gate._write(tickets)
-    assert [ticket.error for ticket in tickets] == [None, None]
-    assert shown(db) == ['{"n": 0}', '{"n": 1}']
-
-
 def cut(db: orm.Session) -> list[int]:
     """The positions of the responses that end inside JSON."""
     db.expire_all()
@@ -143,14 +127,6 @@ def test_what_moved_is_found_where_it_is_now(gate: Gate, db: orm.Session) -> Non
     assert cut(db) == [1]
     take(gate, numbered(3))
     assert cut(db) == [2]
-
-
-def test_two_processes_grow_one_session(gate: Gate, engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
-    take(gate, numbered(0))
-    take(gate, numbered(1, CUT))
-    take(Gate(engine, settings), numbered(2, CUT))
-    take(gate, numbered(3, CUT))
-    assert cut(db) == [1, 2, 3]
 
 
 def test_a_session_that_grows_fast_rests_between_and_is_caught_up_with(
@@ -187,21 +163,3 @@ def test_who_derives_meanwhile_waits(gate: Gate, engine: sa.Engine, db: orm.Sess
         assert other.is_alive()
     other.join(120)
     assert cut(db) == [0]
-
-
-def test_who_waits_for_one_that_is_interrupted_is_written_by_the_next(
-    gate: Gate, db: orm.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waiting = _Ticket(came(numbered(1)), 1)
-    gate._waiting.append(waiting)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Gate, "_commit", interrupted)
-        take(gate, numbered(0))
-    assert not waiting.finished
-    take(gate, numbered(2))
-    assert waiting.finished and waiting.error is None
-    assert shown(db) == ['{"n": 1}', '{"n": 2}']
-
-
-def interrupted(*_: object) -> None:
-    raise KeyboardInterrupt

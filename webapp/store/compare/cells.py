@@ -31,7 +31,7 @@ INDEX = "INDEXED BY ix_parse_value_digest"
 
 
 def reads(parse: Any) -> sa.ColumnElement[bool]:
-    """Whether a parse gave a value. The verdict is looked at only where no digest says so already."""
+    """Whether a parse gave a value."""
     return sa.or_(parse.value_digest.is_not(None), parse.verdict.in_(READABLE))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from webapp import parsing
 from webapp.parsing import installing
 from webapp.store.compare import cells
 from webapp.store.compare.cells import CELLS
-from webapp.store.models import TURNS_A_SESSION, UNDIGESTED, Parse, Session, is_response
+from webapp.store.models import TURNS_A_SESSION, Parse, Session, is_response
 from webapp.store.scores import profile_results
 from webapp.store.sessions import responses
 from webapp.store.sessions.coverage import ProfileCoverage
@@ -151,50 +151,15 @@ def is_everything(filters: Filters) -> bool:
 
 
 def _of_everything(db: orm.Session, first: str, second: str) -> tuple[BySession, Counter[str]]:
-    """What both were run over, by session, and what not; over the index of digests alone, unless a value has none."""
-    undigested = sa.select(Parse.turn_id).where(Parse.profile.in_((first, second)), sa.text(UNDIGESTED)).limit(1)
-    count = _by_digest if db.scalar(undigested) is None else _by_verdict
-    by_session = count(db, first, second)
+    """What both were run over, by session, and what not; over the index of digests alone."""
+    session = (cells.a.turn_id // TURNS_A_SESSION).label("session")
+    columns = [sa.func.count(sa.case((cells.holds(cell), 1))).label(cell) for cell in cells.READ]
+    rows = db.execute(cells.both_run(sa.select(session, *columns), first, second).group_by(session))
+    by_session = {row.session: Counter({cell: row._mapping[cell] for cell in cells.READ}) for row in rows}
     both = sum(made.total() for made in by_session.values())
     of, a_run, b_run = (_parses(db, name) for name in (OURS, first, second))
     missing = {"not_run_a": b_run - both, "not_run_b": a_run - both, "not_run_both": of - a_run - b_run + both}
     return by_session, Counter({cell: max(0, missed) for cell, missed in missing.items()})
-
-
-def _rows(db: orm.Session, columns: Iterable[Any], first: str, second: str) -> Iterable[Any]:
-    """A row of counts for each session with responses that both were run over."""
-    session = (cells.a.turn_id // TURNS_A_SESSION).label("session")
-    return db.execute(cells.both_run(sa.select(session, *columns), first, second).group_by(session))
-
-
-def _by_digest(db: orm.Session, first: str, second: str) -> BySession:
-    """The cells where each value that was read has a digest: a comparison with NULL is NULL, which is not counted."""
-    first_digest, second_digest = cells.a.value_digest, cells.b.value_digest
-    columns = (
-        sa.func.count().label("run"),
-        sa.func.count(first_digest).label("a"),
-        sa.func.count(second_digest).label("b"),
-        sa.func.count(first_digest == second_digest).label("both"),
-        sa.func.count(sa.case((first_digest == second_digest, 1))).label("same"),
-    )
-    return {row.session: Counter(_cells_of(row)) for row in _rows(db, columns, first, second)}
-
-
-def _cells_of(row: Any) -> dict[str, int]:
-    return {
-        "both_same": row.same,
-        "both_different": row.both - row.same,
-        "only_a": row.a - row.both,
-        "only_b": row.b - row.both,
-        "neither": row.run - row.a - row.b + row.both,
-    }
-
-
-def _by_verdict(db: orm.Session, first: str, second: str) -> BySession:
-    """The cells where some value has no digest: the verdicts of what has none are read too."""
-    columns = [sa.func.count(sa.case((cells.holds(cell), 1))).label(cell) for cell in cells.READ]
-    rows = _rows(db, columns, first, second)
-    return {row.session: Counter({cell: row._mapping[cell] for cell in cells.READ}) for row in rows}
 
 
 def _parses(db: orm.Session, profile: str) -> int:

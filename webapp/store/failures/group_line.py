@@ -81,7 +81,7 @@ class Groups:
     window: tuple[datetime, datetime]
 
 
-_Z = 1.959963984540054
+Z = 1.959963984540054
 """of 95 %"""
 
 
@@ -113,7 +113,7 @@ def rate(name: str, count: int, of: int | None) -> Rate:
 
 def wilson(count: int, of: int) -> tuple[float, float]:
     """Wilson's score interval of a share, both ends within 0 and 1."""
-    share, square = count / of, _Z * _Z
+    share, square = count / of, Z * Z
     middle = (share + square / (2 * of)) / (1 + square / of)
-    half = _Z * sqrt(share * (1 - share) / of + square / (4 * of * of)) / (1 + square / of)
+    half = Z * sqrt(share * (1 - share) / of + square / (4 * of * of)) / (1 + square / of)
     return (max(0.0, middle - half) if count else 0.0), (min(1.0, middle + half) if count < of else 1.0)

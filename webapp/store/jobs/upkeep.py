@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.store import derive
 from webapp.store.jobs import export_jobs, failure_webhook
-from webapp.store.live import Gate
+from webapp.store.live import show_overdue
 from webapp.store.sessions import deletion
 
 _EVERY, _OVERDUE, _ALERTS, _LEFT, _GROWN = 600.0, 20.0, 60.0, 5.0, 1.0
@@ -30,7 +30,7 @@ def start(engine: sa.Engine, settings: Settings, take_up: Callable[[], object]) 
     _begin(deletion.purge, engine)
     _begin(export_jobs.purge, engine, settings)
     _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
-    _begin(Gate(engine, settings).show_overdue, every=_OVERDUE)
+    _begin(show_overdue, engine, settings, every=_OVERDUE)
     _begin(derive.catch_up, engine, every=_GROWN)
     _begin(take_up, every=_LEFT)
 

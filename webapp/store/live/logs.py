@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -77,10 +77,8 @@ def _sound(at: str, entry: dict[str, Any]) -> ArrivedLog | OtherLog | Problem:
     return ArrivedLog(at, entry, trace, span, records.digest(record))
 
 
-def kept(connection: sa.Connection, logs: list[ArrivedLog]) -> list[Arrived]:
+def kept(connection: sa.Connection, logs: Sequence[ArrivedLog]) -> list[Arrived]:
     """Keep records until their span comes. Those whose span is stored already are given as entries behind it."""
-    for log in logs:
-        log.repeated = False
     places = _stored_spans(connection, logs)
     waiting = {(log.trace, log.span, log.digest) for log in _waiting(connection, {log.trace for log in logs})}
     late, new = [], []
@@ -100,7 +98,7 @@ def kept(connection: sa.Connection, logs: list[ArrivedLog]) -> list[Arrived]:
     return late
 
 
-def _stored_spans(connection: sa.Connection, logs: list[ArrivedLog]) -> dict[_Key, tuple[int, int]]:
+def _stored_spans(connection: sa.Connection, logs: Sequence[ArrivedLog]) -> dict[_Key, tuple[int, int]]:
     """The session and the first ordinal of each span, and of each record that is stored as an entry of its own."""
     places: dict[_Key, tuple[int, int]] = {}
     for at in range(0, len(logs), _AT_ONCE):
@@ -135,7 +133,7 @@ def _alone(trace: bytes, digest: bytes, entry: dict[str, Any], at: str) -> Arriv
     return Arrived(at, value, trace, _own_id(digest), session, records.logged_at(entry["log"]))
 
 
-def attach(connection: sa.Connection, new: list[Arrived]) -> None:
+def attach(connection: sa.Connection, new: Sequence[Arrived]) -> None:
     """Give each span the records that waited for it."""
     by_span: dict[_Key, list[dict[str, Any]]] = {}
     keys = {(span.trace, span.id) for span in new}

@@ -5,7 +5,6 @@
 from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of
 from webapp.store.models.dumps import Dump, DumpSession, LiveLog, LiveSpan, Mapping, Task
 from webapp.store.models.parses import (
-    UNDIGESTED,
     Declaration,
     Parse,
     ParseRepair,

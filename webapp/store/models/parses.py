@@ -11,9 +11,6 @@ from webapp.contracts import BROKEN
 from webapp.store.db.types import BigId, ExactJson, PackedJson, ProfileName
 from webapp.store.models.base import Base, Numbered, partial_index
 
-UNDIGESTED = "value_digest IS NULL AND verdict IN ('clean', 'extracted', 'repaired')"
-"""of parses that read a value which is nested too deep to be compared"""
-
 
 class Parse(Numbered):
     """The stored trace of one response under one profile version."""
@@ -23,8 +20,7 @@ class Parse(Numbered):
         partial_index(
             "ix_parse_failure_group", "profile", "failure_group", "turn_id", where="failure_group IS NOT NULL"
         ),
-        sa.Index("ix_parse_value_digest", "profile", "turn_id", "value_digest", "version"),
-        partial_index("ix_parse_undigested", "profile", "turn_id", where=UNDIGESTED),
+        sa.Index("ix_parse_value_digest", "profile", "turn_id", "value_digest", "verdict", "version"),
     )
 
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -13,6 +11,7 @@ from sqlalchemy import orm
 from webapp import parsing
 from webapp.gate.judging import Judged
 from webapp.parsing import installing
+from webapp.store.failures.group_line import wilson
 from webapp.store.labels import settling
 from webapp.store.labels.settling import Labelled
 from webapp.store.scores import profile_results as compared
@@ -20,7 +19,6 @@ from webapp.store.scores.profile_results import Result, Results
 
 DIMENSIONS = ("model", "cause", "strategy")
 ByTurn = dict[int, tuple[Result, dict[str, str]]]
-_Z = statistics.NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +34,7 @@ class HitRate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        if not self.of:
-            return None
-        share, n = self.hits / self.of, self.of
-        middle = share + _Z * _Z / (2 * n)
-        spread = _Z * math.sqrt(share * (1 - share) / n + _Z * _Z / (4 * n * n))
-        scale = 1 + _Z * _Z / n
-        return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+        return wilson(self.hits, self.of) if self.of else None
 
 
 @dataclass(slots=True)

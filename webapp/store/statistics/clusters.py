@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import erfc, exp, log, sqrt
 
-from webapp.store.failures.group_line import wilson
+from webapp.store.failures.group_line import Z, wilson
 
-_Z = 1.959963984540054
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """Student's t for 95 %, by degrees of freedom from 1"""
 Cluster = tuple[int, int]
@@ -105,4 +104,4 @@ def _student(freedom: int) -> float:
     """Student's t for 95 %, by Cornish and Fisher's expansion where the table ends."""
     if freedom <= len(_T):
         return _T[freedom - 1]
-    return _Z + (_Z**3 + _Z) / (4 * freedom) + (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / (96 * freedom**2)
+    return Z + (Z**3 + Z) / (4 * freedom) + (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * freedom**2)

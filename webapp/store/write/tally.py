@@ -114,10 +114,8 @@ class Tally:
     def strip(self) -> str:
         """One letter a response: its home verdict, f for a failed and s for a rescued one; under an unknown home the
         verdict of `fencepost`, and u where that fails."""
-        marks = int.from_bytes(self.letters.translate(_CODES), "big")  # whole sessions at once: they may be long
-        failures = int.from_bytes(self.failures, "big") | int.from_bytes(self.broken, "big")
-        marks |= failures << _FAILED | int.from_bytes(self.readable, "big") << _READABLE
-        return marks.to_bytes(len(self.letters), "big").translate(_MARKS, _NO_MARK).decode("ascii")
+        marks = zip(self.letters, self.failures, self.broken, self.readable, strict=True)
+        return "".join(_mark(letter, bool(failed or broken), bool(read)) for letter, failed, broken, read in marks)
 
     def counters(self) -> dict[str, int | bool | str]:
         """The session's counter columns."""
@@ -174,17 +172,3 @@ def _mark(letter: int, failed: bool, readable: bool) -> str:
     if failed or letter == ord("f"):
         return "s" if readable else "f"
     return chr(letter)
-
-
-_KNOWN = (0, _SILENT, *map(ord, (*LETTERS.values(), UNREAD)))
-"""the letters, which `strip` packs with both flags into a byte: three bits their place here, then the flags"""
-_FAILED, _READABLE = 3, 4
-_CODES = bytes(_KNOWN.index(letter) if letter in _KNOWN else 0 for letter in range(256))
-_packed = [
-    (place | failed << _FAILED | readable << _READABLE, _mark(letter, bool(failed), bool(readable)))
-    for place, letter in enumerate(_KNOWN)
-    for failed in (0, 1)
-    for readable in (0, 1)
-]
-_MARKS = bytes(ord(dict(_packed).get(code) or "\0") for code in range(256))
-_NO_MARK = bytes(code for code, mark in _packed if not mark)
