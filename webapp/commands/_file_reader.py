@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,26 +14,24 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import dumps as readers
+from webapp.commands import _progress
 from webapp.commands._input import InputFile, open_bytes, size_of
 from webapp.config import Settings
 from webapp.dumps import BadDump, Problem, SessionStart, Spooled, Turn, UnknownFormat, spool
 from webapp.dumps.answer_alarm import MissingAnswers
-from webapp.dumps.facts import Carried
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.parsing.words import counted
 from webapp.store.ingest.kept_dumps import NotKept
-from webapp.store.ingest.result import Progress
-from webapp.store.ingest.start import MOST_PROBLEMS, IngestResult, describe, format_by, ingest, ingest_again, sniffed
+from webapp.store.ingest.result import IngestCounts, Progress
+from webapp.store.ingest.start import IngestResult, describe, format_by, ingest, ingest_again, sniffed
 from webapp.store.sessions import dumps
 from webapp.store.sessions.dumps import DumpLine
 from webapp.visible import visible
 
-_EVERY = 200
-"""turns between two calls of a progress"""
 _PREVIEWED = 3
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class DumpSurvey:
     """What a dump holds, where nothing is stored: `sessions` are ids; at most 200 problems are word for word."""
 
@@ -49,13 +46,6 @@ class DumpSurvey:
     preview: list[dict[str, str]] = field(default_factory=list)
     """the kind and the beginning of the first turns"""
     not_in_log: list[str] | None = None
-
-    def note(self, problem: Problem) -> None:
-        self.problem_count += 1
-        if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(problem)
-        elif isinstance(problem, MissingAnswers) and not isinstance(self.problems[-1], MissingAnswers):
-            self.problems[-1] = problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +99,14 @@ class FileReader:
         """Read one file, or only its first `limit` bytes; whatever is wrong with it is in the result."""
         name = file.label
         try:
-            with open_bytes(file.path) as stream, _bar(name, stream, self.show, limit) as (watched, turns):
+            with open_bytes(file.path) as stream, _shown(name, self.show, limit or size_of(stream)) as progress:
+                source = stream if limit is None else cast(BinaryIO, _Beginning(stream, limit))
                 if self.engine is None:
-                    return FileResult(name, survey=self._look(watched, file, turns))
-                return FileResult(name, ingested=self._store(self.engine, watched, file, turns))
+                    return FileResult(name, survey=self._look(source, file, progress))
+                about = {"filename": file.filename, "watch": progress, "known_only": not file.is_named, **self._how}
+                ingested = ingest(self.engine, self.settings, source, **about)
+                progress.tell(progress)
+                return FileResult(name, ingested=ingested)
         except UnknownFormat as error:
             if not file.is_named:
                 return FileResult(name, skipped=str(error).partition("\n")[0], speaks=error.speaks)
@@ -126,33 +120,24 @@ class FileReader:
             raise ValueError("nothing is stored here")
         name = f"{dump.filename} ({dump.sha256[:12]})"
         try:
-            with _counter(name, self.show) as turns:
-                ingested = ingest_again(self.engine, self.settings, dump.id, watch=_told(turns), **self._how)
+            with _shown(name, self.show, None) as progress:
+                ingested = ingest_again(self.engine, self.settings, dump.id, watch=progress, **self._how)
                 return FileResult(name, ingested=ingested)
         except NotKept as error:
             return FileResult(name, error={"code": "not_kept", "message": str(error), "at": None})
         except (BadDump, UnknownFormat, OSError) as error:
             return FileResult(name, error=_said(error))
 
-    def _store(
-        self, engine: sa.Engine, stream: BinaryIO, file: InputFile, turns: Callable[[int], None]
-    ) -> IngestResult:
-        progress = _told(turns)
-        about = {"filename": file.filename, "watch": progress, "known_only": not file.is_named, **self._how}
-        ingested = ingest(engine, self.settings, stream, **about)
-        progress.tell(progress)
-        return ingested
-
-    def _look(self, stream: BinaryIO, file: InputFile, turns: Callable[[int], None]) -> DumpSurvey:
+    def _look(self, stream: BinaryIO, file: InputFile, progress: Progress) -> DumpSurvey:
         with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
-            spooled = spool(stream, Path(folder), max_bytes=self.settings.max_dump)
+            spooled = spool(progress.file(stream), Path(folder), max_bytes=self.settings.max_dump)
             format_name = format_by(self.mapping, self.format)
             if format_name is None:
                 if file.is_named:
                     format_name = readers.sniff(spooled.path, file.filename)
                 else:
                     format_name = sniffed(spooled, file.filename)
-            return _survey(spooled, file, format_name, self.mapping, turns)
+            return _survey(spooled, file, format_name, self.mapping, progress)
 
 
 def read_again(reader: FileReader, prefixes: Sequence[str]) -> Iterator[FileResult]:
@@ -184,87 +169,48 @@ def _said(error: BadDump | UnknownFormat | OSError | click.UsageError) -> dict[s
 
 
 def _survey(
-    spooled: Spooled,
-    file: InputFile,
-    format_name: str,
-    mapping: Mapping[str, str] | None,
-    turns: Callable[[int], None],
+    spooled: Spooled, file: InputFile, format_name: str, mapping: Mapping[str, str] | None, progress: Progress
 ) -> DumpSurvey:
     """Raises `BadDump` where nothing can be read."""
-    counts, carried = DumpSurvey(format_name, spooled.bytes), Carried()
+    counts, sessions, preview, keys = IngestCounts(progress), list[str](), list[dict[str, str]](), None
     if spooled.problem is not None:
-        counts.note(spooled.problem)
+        counts.problem(spooled.problem)
     key = told_key(mapping)
     if mapping is None or key is not None:
-        counts.session_keys = readers.session_keys(spooled.path, file.filename, format=format_name, key=key)
+        keys = readers.session_keys(spooled.path, file.filename, format=format_name, key=key)
     for record in readers.read(spooled.path, file.filename, format=format_name, mapping=mapping):
         if isinstance(record, SessionStart):
-            counts.sessions.append(record.external_id)
+            sessions.append(record.external_id)
         elif isinstance(record, Turn):
-            counts.turns += 1
-            carried.see(record)
-            says = record.raw or record.kind != "event"
-            if says and len(counts.preview) < _PREVIEWED:
-                counts.preview.append(
-                    {"kind": record.kind, "text": " ".join((record.raw or "(no text)")[:200].split())}
-                )
-            if counts.turns % _EVERY == 0:
-                turns(counts.turns)
+            counts.turn(record)
+            if (record.raw or record.kind != "event") and len(preview) < _PREVIEWED:
+                preview.append({"kind": record.kind, "text": " ".join((record.raw or "(no text)")[:200].split())})
         else:
-            counts.note(record)
-    counts.not_in_log = carried.missing()
-    return counts
+            counts.problem(record)
+    return DumpSurvey(
+        *(format_name, spooled.bytes, sessions, counts.turn_count, counts.problems, counts.problem_count),
+        *(keys, preview, counts.carried.missing()),
+    )
 
 
-class _Watched:
-    """A stream of which each piece that is read is told, and no more than `limit` bytes are."""
+class _Beginning:
+    """A stream of which no more than `limit` bytes are read."""
 
-    def __init__(self, stream: BinaryIO, advance: Callable[[int], None], limit: int | None) -> None:
-        self._stream, self._advance, self._left = stream, advance, limit
+    def __init__(self, stream: BinaryIO, limit: int) -> None:
+        self._stream, self._left = stream, limit
 
     def read(self, size: int = -1) -> bytes:
-        if self._left is not None:
-            size = self._left if size < 0 else min(size, self._left)
-        piece = self._stream.read(size)
-        if self._left is not None:
-            self._left -= len(piece)
-        self._advance(len(piece))
+        piece = self._stream.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(piece)
         return piece
 
 
 @contextmanager
-def _bar(
-    name: str, stream: BinaryIO, show: bool, limit: int | None
-) -> Iterator[tuple[BinaryIO, Callable[[int], None]]]:
-    """The stream to read from, and what to tell the number of turns: a bar shows both on a terminal."""
-    if not show or not os.isatty(2):
-        yield cast(BinaryIO, _Watched(stream, lambda _: None, limit)), lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
-    turns = TextColumn("{task.fields[turns]}", markup=False)
-    with Progress(*columns, turns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(visible(name), total=limit or size_of(stream), turns="")
-        watched = _Watched(stream, lambda count: progress.advance(task, count), limit)
-        yield cast(BinaryIO, watched), lambda count: progress.update(task, turns=f"{counted(count, 'turn')} read")
-
-
-def _told(turns: Callable[[int], None]) -> Progress:
-    """The progress of an ingest that tells `turns` how many were read."""
-    return Progress(lambda progress: turns(progress.turns) if progress.turns else None)
-
-
-@contextmanager
-def _counter(name: str, show: bool) -> Iterator[Callable[[int], None]]:
-    """What to tell the number of turns: a line counts them on a terminal."""
-    if not show or not os.isatty(2):
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-
-    markup = escape(visible(name))
-    with Console(stderr=True).status(f"{markup}: reading") as status:
-        yield lambda count: status.update(f"{markup}: {counted(count, 'turn')} read")
+def _shown(name: str, show: bool, size: int | None) -> Iterator[Progress]:
+    """The progress of reading a file of so many bytes, which a bar shows on a terminal."""
+    with _progress.bar(visible(name), hidden=not show, counts=True) as tell:
+        yield Progress(
+            lambda seen: tell(
+                seen.read, seen.bytes or size, f"{counted(seen.turns, 'turn')} read" if seen.turns else ""
+            )
+        )

@@ -1,10 +1,8 @@
-"""The list's filters as options of commands, named and valued as in the page's address; and times ago: 30m, 90d."""
+"""The list's filters as options of commands, named and valued as in the page's address."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import click
@@ -13,7 +11,6 @@ from webapp.store.sessions.columns import MORE_THAN
 from webapp.store.sessions.filters import BadFilter, Filters, of_parameters
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 HELP = {
     "failed": "Sessions with a failed response.",
     "rescued": "Sessions with a failed response that Fencepost can read.",
@@ -64,14 +61,3 @@ def chosen(options_given: dict[str, Any]) -> Filters | None:
         return of_parameters(parameters)
     except BadFilter as bad:
         raise click.UsageError(str(bad)) from None
-
-
-def time_ago(text: str, now: datetime, units: str = "mhdw") -> datetime | None:
-    """The time that was so long before `now`; None where `text` is no such time. Raises a usage error before year 1."""
-    match = re.fullmatch(rf"(\d{{1,6}})([{units}])", text, re.ASCII)
-    if match is None:
-        return None
-    try:
-        return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
-    except OverflowError:
-        raise click.UsageError(f"{text} ago is before the year 1") from None

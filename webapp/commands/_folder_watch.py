@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 from webapp.commands import _input
 from webapp.commands._file_reader import FileReader, FileResult
 from webapp.dumps.budget import MOST_CHARACTERS
+from webapp.store.db.dialect import clock
 from webapp.store.write import growth
 
 RESTLESS = 5
@@ -113,7 +114,7 @@ class FolderWatch:
     def _read_live(self, file: _input.InputFile, limit: int | None, look: FileState) -> FileResult:
         """Read a file; sessions of one that was written a moment ago count as growing while somebody looks at them."""
         engine = self._reader.engine
-        before = growth.last_change(engine) if engine is not None else 0
+        before = clock()
         result = self._reader.read(file, limit)
         is_recent = time.time() - look.changed / 1e9 < RECENT
         if engine is not None and is_recent and result.ingested is not None and result.ingested.created:

@@ -1,19 +1,22 @@
-"""What commands read: a file or standard input, as bytes and as text; and which files `fencepost ingest` is to read."""
+"""What commands read: a file or standard input as bytes and text, which files `fencepost ingest` reads, times ago."""
 
 from __future__ import annotations
 
 import glob
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import click
 
 STDIN = "-"
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def open_bytes(name: str) -> AbstractContextManager[BinaryIO]:
@@ -105,3 +108,14 @@ def _matching(pattern: str) -> Iterator[InputFile]:
 
 def _last(path: str) -> str:
     return click.format_filename(path).replace("\\", "/").rpartition("/")[2]
+
+
+def time_ago(text: str, now: datetime, units: str = "mhdw") -> datetime | None:
+    """The time that was so long before `now`; None where `text` is no such time. Raises a usage error before year 1."""
+    match = re.fullmatch(rf"(\d{{1,6}})([{units}])", text, re.ASCII)
+    if match is None:
+        return None
+    try:
+        return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
+    except OverflowError:
+        raise click.UsageError(f"{text} ago is before the year 1") from None

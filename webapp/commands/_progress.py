@@ -23,7 +23,7 @@ def bar(title: str, *, hidden: bool = False, counts: bool = False) -> Iterator[T
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     shown_columns = columns if counts else Progress.get_default_columns()
     console = Console(stderr=True)
     with Progress(*shown_columns, console=console, redirect_stdout=False, transient=True) as progress:

@@ -16,10 +16,10 @@ import click
 from sqlalchemy import orm
 
 from webapp.commands import _filters, _store
-from webapp.commands._profiles import PROFILE
+from webapp.commands._profiles import PROFILE, runnable
 from webapp.config import Settings
 from webapp.exports.labelled import SPLITS, split_of
-from webapp.gate import profiles, reports, running, samples
+from webapp.gate import reports, running, samples
 from webapp.gate.checking import KINDS, Report, as_dict
 from webapp.gate.samples import BadLines, Sample
 from webapp.store.labels import settling
@@ -81,7 +81,7 @@ def command(
         raise click.UsageError("--labels is a file: --database and filters are not for it")
     try:
         with _store.in_words():
-            profile = profiles.resolve(name)
+            profile = runnable(name)
         allowed = {} if allow is None else running.read_allowed(allow)
         sample = _of_file(labels) if labels else _of_database(database, filters)
         options: dict[str, Any] = {"strict": strict, "split": split, "update": update}

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import click
 import sqlalchemy as sa
-from rich.console import Console
-from rich.progress import Progress, TaskID
 
-from webapp.commands import _store
+from webapp.commands import _progress, _store
 from webapp.parsing.words import counted
 from webapp.store import models
 from webapp.store.db import backup, database
@@ -51,18 +49,13 @@ def reindex_(anew: bool, findings: bool, parses: bool, as_json: bool) -> None:
     If interrupted, run it again to continue. Without --all it only adds what is missing. With --parses it only looks
     for parses that do not fit their texts, as where rows were changed by hand, and marks them for `fencepost replay`.
     """
-    with _store.engine(_store.settings()) as engine, Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("sessions", total=None)
-
-        def on_progress(finished: int, total: int) -> None:
-            bar.update(task, completed=finished, total=total)
-
+    with _store.engine(_store.settings()) as engine, _progress.bar("sessions") as tell:
         if parses:
-            marked = reindex.mark_unfit(engine, on_progress)
+            marked = reindex.mark_unfit(engine, tell)
         elif findings:
-            count = reindex.refold_all(engine, on_progress)
+            count = reindex.refold_all(engine, tell)
         else:
-            count = reindex.reindex(engine, anew=anew, on_progress=on_progress)
+            count = reindex.reindex(engine, anew=anew, on_progress=tell)
     if parses:
         _print_marked(marked, as_json)
     elif as_json:
@@ -112,11 +105,9 @@ def backup_(target: Path, as_json: bool) -> None:
     Stored logs and the secret key are files next to the database; copy them separately (docs/deploy.md). Exits with 1
     when TARGET cannot be written or exists already, with 2 for a database on a server.
     """
-    bar = Progress(console=Console(stderr=True), transient=True)
-    with _store.engine(_store.settings(), migrate=False) as engine, bar:
-        task = bar.add_task("pages", total=None)
+    with _store.engine(_store.settings(), migrate=False) as engine, _progress.bar("pages") as tell:
         try:
-            size = backup.copy(engine, target, lambda copied, total: bar.update(task, completed=copied, total=total))
+            size = backup.copy(engine, target, tell)
         except backup.NotSqlite as error:
             raise click.UsageError(str(error)) from None
         except (backup.BadCopy, OSError) as error:
@@ -142,16 +133,9 @@ def copy_(source: str, target: str, as_json: bool) -> None:
         raise click.UsageError("SOURCE and TARGET are the same database")
     settings = _store.settings()
     opened = [_store.engine(replace(settings, database=address), migrate=False) for address in addresses]
-    with opened[0] as read, opened[1] as written, Progress(console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def on_progress(name: str, finished: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name)
-            bar.update(tasks[name], completed=finished, total=total or None)
-
+    with opened[0] as read, opened[1] as written, _progress.bar("copying") as tell:
         try:
-            copies = database_copy.copy(read, written, on_progress)
+            copies = database_copy.copy(read, written, lambda name, done, of: tell(done, of or None, name))
         except database_copy.NotCopied as error:
             raise click.ClickException(str(error)) from None
     _store.print_json({"tables": copies}) if as_json else _print_copies(copies)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import click
 
 from webapp import jsontext
-from webapp.commands import _progress, _scan_report
+from webapp.commands import _input, _progress, _scan_report
 from webapp.exports.base import MissingLibrary
 from webapp.exports.redaction import redactor
 from webapp.exports.text_patterns import BadPattern
@@ -24,7 +23,6 @@ from webapp.scan import files, reports
 from webapp.scan.reports import SEVERITIES, Scan, document
 from webapp.scan.scanning import ScannedFile, scan_file
 
-_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}
 DEFAULT_DAYS = "7d"
 SMALL = 4 << 20
 """bytes of all files together up to which no further process is worth its start"""
@@ -100,10 +98,10 @@ def _moment(since: str | None) -> float | None:
     """Seconds since 1970, so long ago as "12h" or "7d" say; a usage error for anything else."""
     if since is None:
         return None
-    match = re.fullmatch(r"(\d{1,6})([mhdw])", since)
-    if not match:
+    moment = _input.time_ago(since, datetime.now(UTC))
+    if moment is None:
         raise click.UsageError(f"--since takes a number and m, h, d or w, as in 7d, not {since!r}")
-    return time.time() - int(match[1]) * _UNITS[match[2]]
+    return moment.timestamp()
 
 
 def _hiding(keys: Iterable[str], patterns: Iterable[str]) -> _scan_report.Hide:

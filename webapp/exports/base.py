@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -49,6 +50,31 @@ class ExportFormat:
     suffix: str
     media_type: str
     pieces: Callable[[Any, ExportFacts], Iterator[bytes]]
+
+
+class Sink(io.RawIOBase):
+    """Takes what a library writes front to back, as a zip or Parquet, and hands it on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: list[bytes] = []
+        self._at = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        part = bytes(data)
+        self._parts.append(part)
+        self._at += len(part)
+        return len(part)
+
+    def tell(self) -> int:
+        return self._at
+
+    def taken(self) -> bytes:
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
 
 
 def formats(takes: str) -> dict[str, ExportFormat]:

@@ -16,17 +16,22 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from webapp import parsing
-from webapp.gate import profiles, reports
+from webapp.capture import specs
+from webapp.gate import reports
 from webapp.gate.judging import judge, roots_of
 from webapp.gate.samples import BadLines, Sample, read
-from webapp.parsing import Profile
+from webapp.parsing import Profile, installing
 
 GOOD = ("right", "nothing")
 
 
 def begin(request: dict[str, Any]) -> tuple[Profile, dict[str, Sample]]:
     """The profile and the cases that are asked for; raises `BadLines`, `OSError`, `LookupError`, `ValueError`."""
-    profile = profiles.resolve(request["profile"])
+    name = request["profile"]
+    if specs.looks_like_one(name) and name not in specs.configured():
+        name = specs.add(name)
+    profile = parsing.profile(name)
+    installing.refuse_absent(profile)  # a gate that does not run fails
     with Path(request["file"]).open("rb") as file:
         samples = read(file, request["file"])
     if not samples:

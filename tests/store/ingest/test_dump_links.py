@@ -20,5 +20,5 @@ def test_sessions_are_linked_once(bring: Bring, db: orm.Session) -> None:
         dump_links.add(db.connection(), dump, {first: 0, second: 2})
     assert sorted(map(tuple, db.execute(links))) == [(first, 1), (second, 4)]
     db.execute(sa.delete(DumpSession).where(DumpSession.dump_id == dump, DumpSession.session_id == first))
-    dump_links.link_found(db.connection(), dump, [first, second])
+    dump_links.add(db.connection(), dump, {first: 0, second: 0})
     assert sorted(map(tuple, db.execute(links))) == [(first, 0), (second, 4)]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 from webapp import jsontext
-from webapp.exports.base import ExportFacts, ExportFormat, MissingLibrary
+from webapp.exports.base import ExportFacts, ExportFormat, MissingLibrary, Sink
 from webapp.exports.labelled import LabelledResponse, rows
 from webapp.extras import install_extra
 
@@ -22,38 +21,13 @@ def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterato
     """Raises `MissingLibrary` before the first piece."""
     arrow, parquet = _library()
     schema = _schema(arrow, about)
-    sink = _Sink()
+    sink = Sink()
     flat = (row for response in responses for row in rows(response))
     with parquet.ParquetWriter(sink, schema, compression="zstd") as writer:
         while group := list(islice(flat, ROWS_A_GROUP)):
             writer.write_table(arrow.Table.from_pylist([_plain(row) for row in group], schema=schema))
             yield sink.taken()
     yield sink.taken()
-
-
-class _Sink(io.RawIOBase):
-    """Takes what is written and hands it on; Parquet is written front to back, its index last."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._parts: list[bytes] = []
-        self._at = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        part = bytes(data)
-        self._parts.append(part)
-        self._at += len(part)
-        return len(part)
-
-    def tell(self) -> int:
-        return self._at
-
-    def taken(self) -> bytes:
-        parts, self._parts = self._parts, []
-        return b"".join(parts)
 
 
 def _library() -> tuple[Any, Any]:

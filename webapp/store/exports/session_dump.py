@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from sqlalchemy import orm
 
 from webapp import __version__
 from webapp.config import Settings
+from webapp.exports.base import Sink
 from webapp.exports.session_dump import document, whole_entry
 from webapp.store.exports.filenames import path_in, safe_name
 from webapp.store.files import draft, file_store
@@ -92,39 +92,22 @@ _LONGEST = 180
 """characters of a name, so that a number and `.json` still fit where file systems take 255 bytes"""
 
 
-class _Pipe(io.RawIOBase):
-    """What the zip is written to; it cannot seek, so each entry's sizes stand behind it."""
-
-    def __init__(self) -> None:
-        self.pieces: list[bytes] = []
-
-    def write(self, data: object) -> int:
-        piece = bytes(data)  # type: ignore[call-overload]
-        self.pieces.append(piece)
-        return len(piece)
-
-    def take(self) -> bytes:
-        data = b"".join(self.pieces)
-        self.pieces.clear()
-        return data
-
-
 def stream_zip(
     db: orm.Session, sessions: Iterable[Session], now: datetime | None = None
 ) -> Generator[bytes, None, None]:
     """The zip in pieces, one file a session, in the order given; `now` is the moment that all of it names."""
-    pipe, used = _Pipe(), set[str]()
+    sink, used = Sink(), set[str]()
     now = now or datetime.now(UTC)
-    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
         for session in sessions:
             info = zipfile.ZipInfo(f"{unique_name(session.external_id, used)}.json", now.timetuple()[:6])
             info.compress_type = zipfile.ZIP_DEFLATED
             with archive.open(info, "w", force_zip64=True) as entry:
                 for piece in stream(db, session, now):
                     entry.write(piece)
-                    if pipe.pieces:
-                        yield pipe.take()
-    yield pipe.take()
+                    if written := sink.taken():
+                        yield written
+    yield sink.taken()
 
 
 def unique_name(external_id: str, used: set[str]) -> str:

@@ -219,7 +219,7 @@ class DumpIngest:
             }
             if not (error and self.again and self.again.state == "done"):
                 connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
-            dump_links.link_found(connection, dump_id, self.counts.sessions)
+            dump_links.add(connection, dump_id, dict.fromkeys(self.counts.sessions, 0))
             return line(connection, dump_id)
 
     def _first_dump(self) -> DumpLine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import sqlalchemy as sa
 
@@ -11,7 +11,6 @@ from webapp.store.write import rows
 
 _AT_ONCE = 500
 _links = rows.plain(DumpSession)
-_insert = sa.insert(DumpSession)
 _find_linked = sa.select(DumpSession.session_id).where(
     DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id.in_(sa.bindparam("sessions", expanding=True))
 )
@@ -20,14 +19,6 @@ _add_turns = (
     .where(_links.c.dump_id == sa.bindparam("dump"), _links.c.session_id == sa.bindparam("session"))
     .values(new_turns=_links.c.new_turns + sa.bindparam("turns"))
 )
-
-
-def link_found(connection: sa.Connection, dump_id: int, session_ids: Iterable[int]) -> None:
-    """Link those sessions of a dump that were there before anything was written."""
-    linked = set(connection.scalars(sa.select(DumpSession.session_id).where(DumpSession.dump_id == dump_id)))
-    missing = [{"dump_id": dump_id, "session_id": number} for number in sorted(set(session_ids) - linked)]
-    if missing:
-        connection.execute(_insert, missing)
 
 
 def add(connection: sa.Connection, dump_id: int, new_turns: Mapping[int, int]) -> int:

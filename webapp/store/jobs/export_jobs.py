@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -121,27 +119,12 @@ MOST_NAMED = 100
 """sessions that a result names of those that were deleted or changed meanwhile; the others are counted"""
 AGAIN = "Nothing of it was kept; export again."
 _AT_ONCE = 500
-_KEY = 16
-"""characters of the longest key"""
 Meanwhile = dict[str, dict[str, Any]]
 """what happened to chosen sessions before they were written, `deleted` or `changed`: how many, and the first by name"""
 
 
-@dataclass(slots=True)
-class Chosen:
-    """The sessions of an export in order, each with the number of its last change; a million take 32 MB."""
-
-    ids: array[int] = field(default_factory=lambda: array("q"))
-    changed: array[int] = field(default_factory=lambda: array("q"))
-    keys: bytearray = field(default_factory=bytearray)
-
-    def add(self, number: int, key: str, changed: int) -> None:
-        self.ids.append(number)
-        self.changed.append(changed)
-        self.keys += key.encode("ascii").ljust(_KEY)
-
-    def key(self, at: int) -> str:
-        return self.keys[at * _KEY : (at + 1) * _KEY].decode("ascii").rstrip()
+Chosen = list[tuple[int, str, int]]
+"""the sessions of an export in order: number, key and last change of each"""
 
 
 def write(engine: sa.Engine, settings: Settings, task: TaskLine, between: Callable[[], None]) -> dict[str, Any]:
@@ -163,7 +146,7 @@ def write(engine: sa.Engine, settings: Settings, task: TaskLine, between: Callab
             progress.begin("exporting", 0)
             with orm.Session(engine) as db:
                 chosen = _chosen(db, task.about, meanwhile)
-            progress.chosen = len(chosen.ids)
+            progress.chosen = len(chosen)
             with _reader(engine) as db:
                 chosen_sessions = _sessions(db, chosen, progress, meanwhile, between)
                 sha256 = _write_pieces(path, session_dump.stream_zip(db, chosen_sessions, now), progress)
@@ -202,16 +185,14 @@ def _draft(settings: Settings, number: int) -> Iterator[Path]:
 
 def _chosen(db: orm.Session, selection: dict[str, Any], meanwhile: Meanwhile) -> Chosen:
     """The sessions of a selection as it is now, in the order in which they are exported."""
-    chosen = Chosen()
     if "keys" in selection:
-        for key, row in _rows(db, Session.key, selection["keys"]):
-            chosen.add(*row) if row is not None else _note(meanwhile["deleted"], key, None)
-        return chosen
-    filters = of_parameters({name: str(value) for name, value in selection["filters"].items()})
-    for _, row in _rows(db, Session.id, sessions.ids_in_order(db, filters)):
-        if row is not None:
-            chosen.add(*row)
-    return chosen
+        found = list(_rows(db, Session.key, selection["keys"]))
+        for key in (key for key, row in found if row is None):
+            _note(meanwhile["deleted"], key, None)
+    else:
+        filters = of_parameters({name: str(value) for name, value in selection["filters"].items()})
+        found = list(_rows(db, Session.id, sessions.ids_in_order(db, filters)))
+    return [row for _, row in found if row is not None]
 
 
 def _note(named: dict[str, Any], key: str, external_id: str | None) -> None:
@@ -242,14 +223,14 @@ def _sessions(
     db: orm.Session, chosen: Chosen, progress: Progress, meanwhile: Meanwhile, between: Callable[[], None]
 ) -> Iterator[Session]:
     """The chosen sessions that are still there, each in a transaction that ends when the next one is asked for."""
-    for at, number in enumerate(chosen.ids):
+    for number, key, changed in chosen:
         if db.get_bind().dialect.name == "sqlite":
             db.connection().exec_driver_sql("BEGIN DEFERRED")
         session = db.get(Session, number)
         if session is None or session.deleted_at is not None:
-            _note(meanwhile["deleted"], chosen.key(at), session.external_id if session else None)
+            _note(meanwhile["deleted"], key, session.external_id if session else None)
         else:
-            if session.changed != chosen.changed[at]:
+            if session.changed != changed:
                 _note(meanwhile["changed"], session.key, session.external_id)
             yield session
             progress.sessions += 1

@@ -9,8 +9,7 @@ from typing import Any
 from webapp.contracts import STATES
 from webapp.dumps.messages.beside import STOPS
 from webapp.store.sessions import columns
-from webapp.store.write.contracts import BROKEN_AS_ONE
-from webapp.store.write.tally import VERDICTS
+from webapp.store.write.tally import BROKEN_AS_ONE, VERDICTS
 
 JUDGEMENTS = ("right", "wrong", "missed", "spurious", "unsure")
 LABELS = ("labelled", "unlabelled", *JUDGEMENTS)

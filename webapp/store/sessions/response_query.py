@@ -27,10 +27,9 @@ from webapp.store.models import (
 )
 from webapp.store.sessions.filters import HOME, LABELS, Filters
 from webapp.store.write import facets
-from webapp.store.write.contracts import BROKEN_AS_ONE
 from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
-from webapp.store.write.tally import READABLE
+from webapp.store.write.tally import BROKEN_AS_ONE, READABLE
 
 OF_RESPONSE = (
     *("failed", "rescued", "verdict", "strategy", "repair", "error", "model", "host", "agent", "phase", "tool"),

@@ -14,13 +14,9 @@ from webapp.store.models import Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.write import row_values, rows
 from webapp.store.write.tally import Tally
+from webapp.store.write.turn_rows import KNOWN_LATER
 
 _EXACT = ("kind", "role", "parent", "raw_sha256", "raw_at")
-_GATHERED = (
-    *("agent", "model", "phase", "sounding", "round", "attempt"),
-    *("tool_calls", "sent_at", "tokens_in", "tokens_out", "tokens_reasoning", "cost", "host"),
-)
-"""What a turn may have from its later twin: a shorter dump of the same session lacks it, and is no other reading."""
 _columns = rows.turns.c
 _find_turns = (
     sa.select(
@@ -28,7 +24,7 @@ _find_turns = (
         _columns.recorded_failure.is_not(None).label("failed"),
         _columns.duplicate_of,
         (_columns.id - _columns.ordinal).label("first"),
-        *(_columns[name] for name in (*_EXACT, *_GATHERED)),
+        *(_columns[name] for name in (*_EXACT, *KNOWN_LATER)),
     )
     .where(_columns.session_id == sa.bindparam("session"))
     .order_by(_columns.ordinal)
@@ -77,7 +73,7 @@ def _as_stored(turn: Turn, row: sa.Row[Any]) -> bool:
     columns = row._mapping
     if any(values[name] != columns[name] for name in _EXACT):
         return False
-    for name in _GATHERED:
+    for name in KNOWN_LATER:  # a shorter dump of the same session lacks it, and is no other reading
         stored_value = row_values.utc(columns[name]) if name == "sent_at" else columns[name]
         if values[name] is not None and values[name] != stored_value:
             return False
@@ -183,14 +179,8 @@ def mark_live(connection: sa.Connection, session_ids: Collection[int]) -> None:
         connection.execute(_update.where(Session.id.in_(session_ids)).values(grown_at=datetime.now(UTC)))
 
 
-def last_change(engine: sa.Engine) -> int:
-    """The number of the last change to any session."""
-    with engine.connect() as connection:
-        return connection.scalar(sa.select(sa.func.max(Session.changed))) or 0
-
-
 def mark_watched(engine: sa.Engine, keys: Collection[str], after: int) -> None:
-    """Mark those of the sessions `keys` that changed after the change `after`; in a transaction of its own."""
+    """Mark those of the sessions `keys` that changed after `after`, a time of `dialect.clock`; in a transaction."""
     changed = _update.where(Session.key.in_(keys), Session.changed > after)
     with engine.begin() as connection:
         connection.execute(changed.values(grown_at=datetime.now(UTC)))

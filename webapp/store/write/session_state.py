@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from webapp import fitting, parsing
-from webapp.contracts import Contract
+from webapp.contracts import Contract, Holder
 from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.dumps.records import SessionStart, Turn
 from webapp.dumps.tools_file import of_service
@@ -18,10 +18,12 @@ from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
 from webapp.parsing import Trace
 from webapp.store.db.ids import TURNS_A_SESSION
 from webapp.store.db.search_texts import Kind, Note, errors
-from webapp.store.write import contracts
 from webapp.store.write.facets import Facets, digest
 from webapp.store.write.parser import UNKNOWN, Home
-from webapp.store.write.tally import MODEL_KINDS, READABLE, Tally
+from webapp.store.write.tally import BROKEN_AS_ONE, MODEL_KINDS, READABLE, Tally
+
+_MOST_TOGETHER = 1_000
+"""turns of one entry that are held together"""
 
 
 class PlacedTurn(NamedTuple):
@@ -42,6 +44,41 @@ class PlacedTurn(NamedTuple):
     other_traces: tuple[Trace, ...] = ()
 
 
+class ContractRow(NamedTuple):
+    """A row of `TurnContract`."""
+
+    turn_id: int
+    state: str
+    detail: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, turn_id: int, contract: Contract) -> ContractRow:
+        is_plain = contract == Contract("kept", contract.tool, "request")
+        return cls(turn_id, contract.state, None if is_plain else contract.as_dict())
+
+
+class Answers:
+    """Gives turns on with their contracts, an entry at a time: what a text must be depends on the calls beside it."""
+
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        self._holder = Holder(given)
+        self._open: list[PlacedTurn] = []
+
+    def add(self, placed: PlacedTurn) -> Iterator[tuple[PlacedTurn, Contract | None]]:
+        """Take the next turn; those of the entry before it, where it begins another."""
+        if self._open and (self._open[0].turn.entry != placed.turn.entry or len(self._open) >= _MOST_TOGETHER):
+            yield from self.rest()
+        self._open.append(placed)
+
+    def rest(self) -> Iterator[tuple[PlacedTurn, Contract | None]]:
+        """The turns that were not given yet."""
+        turns, self._open = self._open, []
+        own = [placed for placed in turns if placed.original is None and placed.turn.kind in MODEL_KINDS]
+        contracts = dict(zip(map(id, own), self._holder.answer([placed.turn for placed in own]), strict=True))
+        for placed in turns:
+            yield placed, contracts.get(id(placed))
+
+
 @dataclass(slots=True)
 class SessionState:
     """Counters, strip, facets, findings and search texts of a session, as of the turns that were seen."""
@@ -58,8 +95,8 @@ class SessionState:
     findings: list[RuleFinding] = field(default_factory=list)
     ingested_at: datetime | None = None
     """when it came in: the time of a session whose turns have none"""
-    answers: contracts.Answers[PlacedTurn] = field(kw_only=True)
-    contracts: list[contracts.Row] = field(default_factory=list)
+    answers: Answers = field(kw_only=True)
+    contracts: list[ContractRow] = field(default_factory=list)
     """of its turns, but for those of which the log says nothing"""
 
     @classmethod
@@ -67,7 +104,7 @@ class SessionState:
         cls, session_id: int, home: str, ingested_at: datetime | None = None, service: str | None = None
     ) -> SessionState:
         """That of a session before its first turn, whose program used the profile `home`. Raises `BadSpec`."""
-        runner, answers = RuleRunner(RuleContext(home, readers)), contracts.Answers[PlacedTurn](of_service(service))
+        runner, answers = RuleRunner(RuleContext(home, readers)), Answers(of_service(service))
         return cls(session_id, home, rules=runner, ingested_at=ingested_at, answers=answers)
 
     def see(self, placed: PlacedTurn) -> None:
@@ -138,11 +175,11 @@ class SessionState:
             contract = read or contract
         if contract is not None:
             stop = placed.turn.stop.reason if placed.turn.stop else NOT_IN_LOG
-            self.facets.contract(stop, contract.state, *([contracts.BROKEN_AS_ONE] if contract.is_broken else []))
+            self.facets.contract(stop, contract.state, *([BROKEN_AS_ONE] if contract.is_broken else []))
             if placed.turn.kind == "tool_call":
                 self.facets.call(placed.turn, contract.state)
             if contract.state != "not_declared":
-                self.contracts.append(contracts.Row.of(self.turn_id(placed.ordinal), contract))
+                self.contracts.append(ContractRow.of(self.turn_id(placed.ordinal), contract))
             if contract.is_broken:
                 self.tally.break_contract(placed.ordinal, contract.state)
         self.rules.see(turn_view(placed, self.is_home_known, contract))

@@ -16,6 +16,8 @@ UNREAD = "u"
 VERDICTS = tuple(LETTERS)
 READABLE = ("clean", "extracted", "repaired")
 """The verdicts with which a trace has values."""
+BROKEN_AS_ONE = "broken"
+"""the value that a session has beside the contract states of its responses, where one of them is broken"""
 _SILENT = ord("-")
 
 

@@ -16,7 +16,7 @@ from webapp.store.write.tally import Place, Tally
 MOST_TURNS, MOST_BYTES = 250, 256 * 1024
 """that wait to be written together"""
 OnProblem = Callable[[Problem], None]
-_KNOWN_LATER = (
+KNOWN_LATER = (
     *("agent", "model", "phase", "sounding", "round", "attempt"),
     *("sent_at", "tokens_in", "tokens_out", "tokens_reasoning", "cost", "tool_calls", "host"),
 )
@@ -30,7 +30,7 @@ _note_failure = (
 _fill_in = (
     sa.update(rows.turns)
     .where(_columns.id == sa.bindparam("turn"))
-    .values({name: sa.func.coalesce(_columns[name], sa.bindparam(f"new_{name}")) for name in _KNOWN_LATER})
+    .values({name: sa.func.coalesce(_columns[name], sa.bindparam(f"new_{name}")) for name in KNOWN_LATER})
 )
 
 
@@ -113,8 +113,8 @@ class TurnRows:
     def learn(self, ordinal: int, turn: Turn) -> None:
         """Put to a stored turn what is known of it only now, since later entries tell it."""
         row = row_values.turn_row(replace(turn, source=None, raw_at=None, declared=None), None)
-        if any(row[name] is not None for name in _KNOWN_LATER):
-            values = {f"new_{name}": row[name] for name in _KNOWN_LATER}
+        if any(row[name] is not None for name in KNOWN_LATER):
+            values = {f"new_{name}": row[name] for name in KNOWN_LATER}
             self.batch.later_known.append({"turn": self._id(ordinal), **values})
         if turn.failure is not None:
             self.fail(self.tally.originals[ordinal], turn.failure)

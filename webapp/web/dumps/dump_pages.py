@@ -18,6 +18,7 @@ from webapp.parsing import profiles
 from webapp.parsing.words import called, counted
 from webapp.store import tasks
 from webapp.store.accounts import roles
+from webapp.store.db.dialect import clock
 from webapp.store.exports.filenames import safe_name
 from webapp.store.files import StoreUnreachable
 from webapp.store.ingest import kept_dumps
@@ -229,7 +230,7 @@ def upload_api() -> tuple[Response, int]:
         return refused("no_file", "the form has no part called file")
     if request.args.get("background") == "1":
         return uploads.queued([queue_upload(stream, name, how) for stream, name in files])
-    before = growth.last_change(db.engine)
+    before = clock()
     taken = [ingest_upload(stream, name, how) for stream, name in files]
     if numbers := [one for one in taken if isinstance(one, int)]:
         return uploads.queued(numbers)
