@@ -86,6 +86,7 @@ LONGEST_NAME = 200
 """characters; a name is a key in the database"""
 _NAMED = re.compile(r"([A-Za-z0-9][\w.-]*)=(.+)", re.DOTALL)
 _PYTHON = re.compile(r"(?P<module>[\w./\\~ -]+):(?P<function>[A-Za-z_][\w.]*)(?:@(?P<place>.+))?", re.DOTALL)
+_PART = re.compile(r"""(?:'[^']*'|"[^"]*"|[^,'"])+""")
 _OPTION = r"\s+--(?:depends|value|folder)[ =](?:'[^']*'|\"[^\"]*\"|\S+)"
 _OPTIONS = re.compile(rf"(.*?)((?:{_OPTION})*)\s*", re.DOTALL)
 
@@ -266,15 +267,6 @@ def _unquoted(text: str) -> str:
 
 
 def _parts(text: str, origin: str) -> Iterable[str]:
-    part, quote = "", ""
-    for character in text:
-        if character == "," and not quote:
-            yield from filter(str.strip, (part,))
-            part = ""
-            continue
-        if character in "'\"" and quote in ("", character):
-            quote = "" if quote else character
-        part += character
-    if quote:
-        raise BadSpec(f"{origin}: a {quote} is opened and not closed: {part.strip()!r}")
-    yield from filter(str.strip, (part,))
+    if left := _PART.sub("", text).strip(","):
+        raise BadSpec(f"{origin}: a {left[0]} is opened and not closed: {text[text.rindex(left[0]) :].strip()!r}")
+    return filter(str.strip, _PART.findall(text))

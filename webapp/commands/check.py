@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from webapp.exports.labelled import SPLITS, split_of
 from webapp.gate import reports, running, samples
 from webapp.gate.checking import KINDS, Report, as_dict
 from webapp.gate.samples import BadLines, Sample
+from webapp.store.db.ids import batched
 from webapp.store.labels import settling
 from webapp.store.labels.settling import Labelled
 from webapp.store.models import Session, Turn, is_response
@@ -143,8 +143,7 @@ def _broken(db: orm.Session, turn_id: int) -> dict[str, Any]:
 
 
 def _of_turns(db: orm.Session, turn_ids: Iterable[int]) -> Iterator[Labelled]:
-    ids = iter(turn_ids)
-    while batch := list(islice(ids, _AT_ONCE)):
+    for batch in batched(turn_ids, _AT_ONCE):
         yield from settling.of_turns(db, batch)
         db.expunge_all()
 

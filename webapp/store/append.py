@@ -17,7 +17,7 @@ from webapp.store import derive, search
 from webapp.store.db import database, ids
 from webapp.store.db.dialect import change, clock
 from webapp.store.models import Session
-from webapp.store.write import growth, list_rows, rows, stored_turns
+from webapp.store.write import growth, list_rows, stored_turns
 from webapp.store.write.session_state import SessionInput, columns
 from webapp.store.write.tally import Tally
 from webapp.store.write.turn_rows import OnProblem, TurnBatch, TurnRows
@@ -28,10 +28,8 @@ _bring_back = (
     .where(_sessions.c.id == sa.bindparam("session"), _sessions.c.deleted_at.is_not(None))
     .values(deleted_at=None, changed=change())
 )
+_insert = sa.insert(_sessions).returning(_sessions.c.id)
 _has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
-_taken = sa.select(Session.external_id, Session.key).where(
-    Session.external_id.in_(sa.bindparam("ids", expanding=True)) | Session.key.in_(sa.bindparam("keys", expanding=True))
-)
 _take_locks = sa.text("SELECT count(pg_advisory_xact_lock(number)) FROM unnest(CAST(:numbers AS bigint[])) AS number")
 """in the order of the array"""
 
@@ -79,10 +77,12 @@ def write(
     With `anew` a session that today's format reads otherwise than it is stored becomes a new revision.
     """
     lock(connection, *(session.start.external_id for session in sessions))
-    targets = _begun(connection, sessions, dump_id)
-    batch, outcomes = TurnBatch(), list[SessionOutcome]()
-    for number, session in enumerate(sessions):
-        target = targets.get(number) or _target(connection, session, dump_id, batch, anew=anew)
+    batch, outcomes, written = TurnBatch(), list[SessionOutcome](), set[str]()
+    for session in sessions:
+        if session.start.external_id in written:
+            batch.write(connection)  # it comes again, and is compared with what is stored
+        written.add(session.start.external_id)
+        target = _target(connection, session, dump_id, anew=anew)
         new = _rows(target, batch, on_problem)
         before, appended = new.count, _appended(target, session.turns, new)
         while _fill(batch, appended) and batch.is_full:
@@ -109,7 +109,7 @@ def write_long(
     """
     with database.writing_long(engine) as connection:
         lock(connection, session.start.external_id)
-        target = _target(connection, session, dump_id, TurnBatch(), anew=anew)
+        target = _target(connection, session, dump_id, anew=anew)
         new = _rows(target, TurnBatch(), on_problem)
         first, appended = new.count, _appended(target, session.turns, new)
         _fill(new.batch, appended)
@@ -176,46 +176,14 @@ def _rows(target: _Target, batch: TurnBatch, on_problem: OnProblem) -> TurnRows:
     return TurnRows(target.id, target.tally, batch, on_problem, indexed=target.indexed)
 
 
-def _begun(connection: sa.Connection, sessions: Sequence[SessionInput], dump_id: DumpId) -> dict[int, _Target]:
-    """The rows of those of `sessions` that are new, by their places: their ids and keys are there nowhere."""
-    first: dict[str, int] = {}
-    for number, session in enumerate(sessions):
-        first.setdefault(ids.shortened(session.start.external_id), number)
-    keys = {ids.key(external_id, 1): external_id for external_id in first}
-    for row in connection.execute(_taken, {"ids": list(first), "keys": list(keys)}):
-        first.pop(row.external_id, None)
-        first.pop(keys.get(row.key, row.external_id), None)
-    new = {first[external_id]: (external_id, key) for key, external_id in keys.items() if external_id in first}
-    if not new:
-        return {}
-    dump, changed = dump_id(connection), clock()
-    values = [
-        columns(sessions[number], name, 1, key, dump) | {"changed": changed} for number, (name, key) in new.items()
-    ]
-    numbers = rows.insert_sessions(connection, values)
-    notes = [
-        note
-        for number, row in zip(numbers, values, strict=True)
-        for note in search.session_notes(number, row["external_id"], row["title"])
-    ]
-    search.index_notes(connection, notes)
-    return {
-        at: _Target("new", number, key, 0, Tally(), True)
-        for number, (at, (_, key)) in zip(numbers, new.items(), strict=True)
-    }
-
-
-def _target(
-    connection: sa.Connection, session: SessionInput, dump_id: DumpId, batch: TurnBatch, *, anew: bool
-) -> _Target:
-    """Where the turns of a session go that may be there: those that `batch` holds come before them."""
-    batch.write(connection)
+def _target(connection: sa.Connection, session: SessionInput, dump_id: DumpId, *, anew: bool) -> _Target:
+    """Where the turns of a session go."""
     external_id = ids.shortened(session.start.external_id)
     plan = growth.plan(connection, external_id, session.turns, anew=anew)
     if plan.stored is None:
         key = _free_key(connection, external_id, plan.next_revision)
         values = columns(session, external_id, plan.next_revision, key, dump_id(connection))
-        (number,) = rows.insert_sessions(connection, [values | {"changed": clock()}])
+        number = connection.scalars(_insert, values | {"changed": clock()}).one()
         search.index_notes(connection, search.session_notes(number, external_id, session.start.title))
         return _Target("new", number, key, 0, Tally(), True)
     stored = plan.stored

@@ -112,9 +112,9 @@ def put_back(engine: sa.Engine, number: int) -> None:
 
 
 def end(engine: sa.Engine, number: int, state: str, result: Mapping[str, Any] | None, **values: Any) -> bool:
-    """Note how a task that is running ended; False where it has ended before."""
+    """Note how a task ended; False where it has ended before."""
     with database.writing(engine) as connection:
-        return _end(connection, number, ("running",), state, result, **values)
+        return _end(connection, number, LIVE, state, result, **values)
 
 
 def cancel(connection: sa.Connection, number: int, words: str) -> bool:

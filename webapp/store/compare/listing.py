@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.compare import cells, comparing
+from webapp.store.db.ids import batched
 from webapp.store.models import Label, Turn, is_response
 from webapp.store.sessions import responses
 from webapp.store.sessions.filters import BadFilter, Filters
@@ -67,8 +68,8 @@ def page(
     ids = list(islice(_ids(db, pair, cell, filters, -1), GROUPED + 1))
     cut, grouped = len(ids) > GROUPED, ids[:GROUPED]
     values: dict[int, str] = {}
-    for start in range(0, len(grouped), _AT_ONCE):
-        values |= _values(db, grouped[start : start + _AT_ONCE], pair, by)
+    for some in batched(grouped, _AT_ONCE):
+        values |= _values(db, some, pair, by)
     counts = Counter(values.values())
     chosen: dict[int, str] = {}
     rest = _ids(db, pair, cell, filters, after) if cut else (ident for ident in ids if ident > after)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
 
 TURNS_A_SESSION = 2**24
 """Turn ids are `session.id * TURNS_A_SESSION + ordinal`: known before the insert; a session's turns lie together."""
 LONGEST_ID = 2048
 """bytes of UTF-8; PostgreSQL's B-tree takes entries up to 2,704 bytes"""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_T = TypeVar("_T")
 
 
 def shortened(external_id: str) -> str:
@@ -43,3 +47,10 @@ def short(value: str, length: int) -> str:
     if value.isascii() and "\0" not in value:
         return value
     return "".join("\ufffd" if letter == "\0" or "\ud800" <= letter <= "\udfff" else letter for letter in value)
+
+
+def batched(values: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """Lists of at most so many of `values`, in their order, for statements that take no more."""
+    iterator = iter(values)
+    while batch := list(islice(iterator, size)):
+        yield batch

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,6 +25,7 @@ from webapp.exports.labelled import rows as flat_rows
 from webapp.exports.redaction import Redactor
 from webapp.exports.session import ExportedTurn, FindingView, SessionView, redacted
 from webapp.parsing import stored_trace, words
+from webapp.store.db.ids import batched
 from webapp.store.exports import session_causes
 from webapp.store.labels import history, settling
 from webapp.store.labels.queues import queue_progress
@@ -172,14 +172,12 @@ def _labelled(
 
 
 def _rows_of_turns(db: orm.Session, turn_ids: Sequence[int], *, with_history: bool) -> Iterator[settling.Labelled]:
-    ids = iter(sorted(turn_ids))
-    while batch := list(islice(ids, _AT_ONCE)):
+    for batch in batched(sorted(turn_ids), _AT_ONCE):
         yield from settling.of_turns(db, batch, with_history=with_history)
 
 
 def _responses(db: orm.Session, responses: Iterable[settling.Labelled]) -> Iterator[LabelledResponse]:
-    iterator = iter(responses)
-    while batch := list(islice(iterator, _AT_ONCE)):
+    for batch in batched(responses, _AT_ONCE):
         ids = [response.turn.id for response in batch]
         query = sa.select(Parse.turn_id, Parse.verdict, Parse.truncated)
         parses = {row.turn_id: row for row in db.execute(query.where(Parse.turn_id.in_(ids), Parse.profile == OURS))}

@@ -11,6 +11,7 @@ from sqlalchemy import orm
 from webapp.exports import group_tests
 from webapp.exports.group_tests import MOST_UNLABELLED, GroupTests
 from webapp.exports.labelled import LabelledResponse, expected_values
+from webapp.store.db.ids import batched
 from webapp.store.exports import exporting
 from webapp.store.failures import group_detail
 from webapp.store.labels import settling
@@ -47,7 +48,7 @@ def _said(db: orm.Session, members: Sequence[int]) -> tuple[set[int], set[int]]:
     """The turns of which people have said what is expected, and those of which they say that nobody can tell."""
     known: set[int] = set()
     undecidable: set[int] = set()
-    for some in _batches(members):
+    for some in batched(members, _AT_ONCE):
         ids = db.scalars(sa.select(Label.turn_id).distinct().where(Label.turn_id.in_(some))).all()
         for row in settling.of_turns(db, ids):
             content = None if row.final is None else row.final.content
@@ -61,7 +62,7 @@ def _said(db: orm.Session, members: Sequence[int]) -> tuple[set[int], set[int]]:
 def _readable(db: orm.Session, turn_ids: Sequence[int]) -> set[int]:
     """Those from which `fencepost` reads a value."""
     query = sa.select(Parse.turn_id).where(Parse.profile == OURS, Parse.verdict.in_(READABLE))
-    return {one for some in _batches(turn_ids) for one in db.scalars(query.where(Parse.turn_id.in_(some)))}
+    return {one for some in batched(turn_ids, _AT_ONCE) for one in db.scalars(query.where(Parse.turn_id.in_(some)))}
 
 
 def _parser(responses: Sequence[LabelledResponse], under: str) -> str:
@@ -70,7 +71,3 @@ def _parser(responses: Sequence[LabelledResponse], under: str) -> str:
         return under
     homes = Counter(response.home for response in responses if response.home != UNKNOWN)
     return homes.most_common(1)[0][0] if homes else OURS
-
-
-def _batches(turn_ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (turn_ids[at : at + _AT_ONCE] for at in range(0, len(turn_ids), _AT_ONCE))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,6 +18,7 @@ from webapp.parsing import profile as find_profile
 from webapp.store import derive, tasks
 from webapp.store.db import dialect
 from webapp.store.db.database import writing, writing_long
+from webapp.store.db.ids import batched
 from webapp.store.models import HomeChangeSession, Parse, ParseRepair, Session, Task, turns_of
 from webapp.store.tasks import HOMES, TaskLine
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
@@ -102,8 +103,9 @@ def work(
             if not task.live:
                 return True
             session_id = _step(connection, task)
-            if session_id is None:
-                return _end(connection, number)
+        if session_id is None:
+            tasks.end(engine, number, "done", None)
+            return True
         derive.settle(engine, session_id)
         on_progress(task.progress.get("finished", 0) + 1, task.about["total"])
         between()
@@ -122,8 +124,8 @@ def tell(engine: sa.Engine, keys: Sequence[str], name: str, scope: dict[str, Any
     """Give those of the sessions that have another home the profile `name`; how many have it only now."""
     ids: list[int] = []
     with engine.connect() as connection:
-        for at in range(0, len(keys), _AT_ONCE):
-            is_of_another_home = sa.and_(Session.key.in_(keys[at : at + _AT_ONCE]), Session.home_profile != name)
+        for some in batched(keys, _AT_ONCE):
+            is_of_another_home = sa.and_(Session.key.in_(some), Session.home_profile != name)
             ids += connection.scalars(sa.select(Session.id).where(is_of_another_home))
     if ids:
         work(engine, begin(engine, ids, Home(name, "told"), scope=scope))
@@ -160,13 +162,13 @@ def _insert(
     about = {"profile": profile, "scope": scope, "author": author, "total": len(homes)}
     number = tasks.insert(connection, HOMES, about | {"undoes": undoes, "undone": False})
     line = HomeChangeSession
-    for at in range(0, len(homes), _AT_ONCE):
-        these = line.session_id.in_([session_id for session_id, _, _ in homes[at : at + _AT_ONCE]])
+    for some in batched(homes, _AT_ONCE):
+        these = line.session_id.in_([session_id for session_id, _, _ in some])
         # what was said last holds, whichever worker comes to its change first
         connection.execute(sa.update(line).where(these, line.state == "waiting").values(state="left"))
         waiting = [
             {"task_id": number, "session_id": session_id, "profile": name, "source": source, "state": "waiting"}
-            for session_id, name, source in homes[at : at + _AT_ONCE]
+            for session_id, name, source in some
         ]
         connection.execute(sa.insert(HomeChangeSession), waiting)
     return number
@@ -197,11 +199,6 @@ def _step(connection: sa.Connection, task: TaskLine) -> int | None:
     finished = {"finished": task.progress.get("finished", 0) + 1}
     connection.execute(sa.update(Task).where(Task.id == task.id).values(progress=finished))
     return session_id
-
-
-def _end(connection: sa.Connection, number: int) -> bool:
-    done = sa.update(Task).where(Task.id == number, Task.state.in_(tasks.LIVE))
-    return bool(connection.execute(done.values(state="done", ended_at=datetime.now(UTC))).rowcount)
 
 
 _lock = (

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import sqlalchemy as sa
 
+from webapp.store.db.ids import batched
 from webapp.store.models import DumpSession
 from webapp.store.write import rows
 
@@ -24,8 +25,8 @@ _add_turns = (
 def add(connection: sa.Connection, dump_id: int, new_turns: Mapping[int, int]) -> int:
     """Link sessions to a dump that brought them so many turns more; how many were not linked before."""
     ids, linked = list(new_turns), set[int]()
-    for at in range(0, len(ids), _AT_ONCE):
-        linked |= set(connection.scalars(_find_linked, {"dump": dump_id, "sessions": ids[at : at + _AT_ONCE]}))
+    for some in batched(ids, _AT_ONCE):
+        linked |= set(connection.scalars(_find_linked, {"dump": dump_id, "sessions": some}))
     more = [{"dump": dump_id, "session": number, "turns": new_turns[number]} for number in linked if new_turns[number]]
     if more:
         connection.execute(_add_turns, more)

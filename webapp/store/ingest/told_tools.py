@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from webapp.store import derive
 from webapp.store.db import database
+from webapp.store.db.ids import batched
 from webapp.store.models import Declaration, Session, Turn
 from webapp.store.write import declarations
 
@@ -40,9 +41,8 @@ def _tell(engine: sa.Engine, session_id: int, tools: dict[str, Any]) -> int:
             own = {} if number is None else connection.scalars(_content, {"declaration": number}).one()
             if own.get("tools") is None or own.get("source") == SOURCE:
                 told = declarations.stored(connection, {**own, **tools, "source": SOURCE})
-                for at in range(0, len(of_declaration), _AT_ONCE):
-                    some = Turn.id.in_(of_declaration[at : at + _AT_ONCE])
-                    connection.execute(sa.update(Turn).where(some).values(declaration_id=told))
+                for some in batched(of_declaration, _AT_ONCE):
+                    connection.execute(sa.update(Turn).where(Turn.id.in_(some)).values(declaration_id=told))
                 count += len(of_declaration)
         if count:
             derive.derive(connection, [session_id])

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,6 +16,7 @@ from webapp.config import Settings
 from webapp.store import tasks
 from webapp.store.db import disk_full
 from webapp.store.db.database import writing
+from webapp.store.db.ids import batched
 from webapp.store.exports import session_dump
 from webapp.store.files import StoreUnreachable, draft, file_store
 from webapp.store.ingest import dump_files
@@ -206,8 +206,7 @@ def _rows(
 ) -> Iterator[tuple[Any, tuple[int, str, int] | None]]:
     """Each value with number, key and last change of its session; None where that is deleted."""
     query = sa.select(Session.id, Session.key, Session.changed, column).where(Session.deleted_at.is_(None))
-    iterator = iter(values)
-    while batch := list(islice(iterator, _AT_ONCE)):
+    for batch in batched(values, _AT_ONCE):
         rows = {row[3]: (row[0], row[1], row[2]) for row in db.execute(query.where(column.in_(batch)))}
         db.rollback()
         yield from ((value, rows.get(value)) for value in batch)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.ids import shortened
+from webapp.store.db.ids import batched, shortened
 from webapp.store.labels import causes, history, label_content, labels, settling
 from webapp.store.labels.label_content import BadLabel, LabelContent
 from webapp.store.models import FinalLabel, LabelEvent, Session, Turn, is_response
@@ -45,13 +44,11 @@ def take(db: orm.Session, numbered: Iterable[Numbered]) -> Imported:
     """
     result = Imported()
     homeless: list[Numbered] = []
-    rows_left = iter(numbered)
-    while batch := list(islice(rows_left, AT_ONCE)):
+    for batch in batched(numbered, AT_ONCE):
         placed = [(line, row, _in_session(db, row)) for line, row in batch]
         homeless += [(line, row) for line, row, turn in placed if turn is None]
         _store(db, [(line, row, turn) for line, row, turn in placed if turn is not None], result)
-    for at in range(0, len(homeless), AT_ONCE):
-        batch = homeless[at : at + AT_ONCE]
+    for batch in batched(homeless, AT_ONCE):
         by_hash = _anywhere(db, [row for _, row in batch])
         _store(db, [(line, row, by_hash[sha]) for line, row in batch if (sha := _sha(row)) in by_hash], result)
         result.problems += [(line, _lost(row)) for line, row in batch if _sha(row) not in by_hash]

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem
 from webapp.dumps.spans import logs as records
+from webapp.store.db.ids import batched
 from webapp.store.live import lookup, reading, spans
 from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveLog
@@ -101,8 +102,7 @@ def kept(connection: sa.Connection, logs: Sequence[ArrivedLog]) -> list[Arrived]
 def _stored_spans(connection: sa.Connection, logs: Sequence[ArrivedLog]) -> dict[_Key, tuple[int, int]]:
     """The session and the first ordinal of each span, and of each record that is stored as an entry of its own."""
     places: dict[_Key, tuple[int, int]] = {}
-    for at in range(0, len(logs), _AT_ONCE):
-        part = logs[at : at + _AT_ONCE]
+    for part in batched(logs, _AT_ONCE):
         ids = {log.span for log in part} | {_own_id(log.digest) for log in part}
         keys = {"traces": list({log.trace for log in part}), "spans": list(ids)}
         for row in connection.execute(lookup.find_spans, keys):
@@ -111,9 +111,8 @@ def _stored_spans(connection: sa.Connection, logs: Sequence[ArrivedLog]) -> dict
 
 
 def _waiting(connection: sa.Connection, traces: set[bytes]) -> Iterator[sa.Row[Any]]:
-    listed = sorted(traces)
-    for at in range(0, len(listed), _AT_ONCE):
-        yield from connection.execute(_find_logs, {"traces": listed[at : at + _AT_ONCE]})
+    for some in batched(sorted(traces), _AT_ONCE):
+        yield from connection.execute(_find_logs, {"traces": some})
 
 
 def _digests(connection: sa.Connection, session_id: int, ordinal: int) -> set[bytes]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.store.db.dialect import change
-from webapp.store.db.ids import shortened
+from webapp.store.db.ids import batched, shortened
 from webapp.store.live import reading
 from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveSpan, Session
@@ -47,7 +47,9 @@ class LiveSession(NamedTuple):
 
 def stored(connection: sa.Connection, names: Sequence[str]) -> dict[str, LiveSession]:
     """Those of the sessions `names` whose newest revision came as spans."""
-    newest = {row.external_id: row for part in _parts(names) for row in connection.execute(_find, {"names": part})}
+    newest = {
+        row.external_id: row for part in batched(names, _AT_ONCE) for row in connection.execute(_find, {"names": part})
+    }
     return {name: LiveSession(row.id, row.deleted) for name, row in newest.items() if row.source_format == otlp.name}
 
 
@@ -58,7 +60,7 @@ def unknown(
     once = {name: _each_once(arrived) for name, arrived in spans.items()}
     candidates = [span for name in sessions for span in once[name]]
     ordinals: dict[tuple[int, _Key], int] = {}
-    for part in _parts(candidates):
+    for part in batched(candidates, _AT_ONCE):
         keys = {"traces": list({span.trace for span in part}), "spans": list({span.id for span in part})}
         for row in connection.execute(find_spans, keys):
             ordinals[row.session_id, (bytes(row.trace), bytes(row.span))] = row.ordinal
@@ -110,10 +112,6 @@ def _compare(span: Arrived, same: bool) -> None:
         )
 
 
-def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (values[at : at + _AT_ONCE] for at in range(0, len(values), _AT_ONCE))
-
-
 _find_name = sa.select(Session.id).where(Session.external_id == sa.bindparam("name")).limit(1)
 
 _newest = (
@@ -151,8 +149,8 @@ def routed(connection: sa.Connection, spans: Iterable[Arrived]) -> dict[str, lis
 def _stored(connection: sa.Connection, traces: list[bytes]) -> dict[bytes, tuple[int, str]]:
     """The session of each trace that has one, and its name."""
     by_trace: dict[bytes, tuple[int, str]] = {}
-    for at in range(0, len(traces), _AT_ONCE):
-        rows = connection.execute(_find_trace, {"traces": traces[at : at + _AT_ONCE]})
+    for some in batched(traces, _AT_ONCE):
+        rows = connection.execute(_find_trace, {"traces": some})
         by_trace |= {bytes(trace): (session_id, name) for trace, session_id, name in rows}
     return by_trace
 

@@ -14,6 +14,7 @@ from webapp import jsontext
 from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem, Turn
 from webapp.exports.session_dump import whole_entry
+from webapp.store.db.ids import batched
 from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveSpan
 from webapp.store.models import Turn as StoredTurn
@@ -135,9 +136,8 @@ def _near(steps: list[_Step]) -> list[bool]:
 def entries(connection: sa.Connection, session_id: int, ordinals: Sequence[int]) -> dict[int, dict[str, Any]]:
     """The stored entries whose first turns have these ordinals, by these; {} for one that is no object."""
     sources: dict[int, dict[str, Any]] = {}
-    for at in range(0, len(ordinals), _AT_ONCE):
-        here = {"session": session_id, "ordinals": ordinals[at : at + _AT_ONCE]}
-        for row in connection.execute(_find_entries, here):
+    for some in batched(ordinals, _AT_ONCE):
+        for row in connection.execute(_find_entries, {"session": session_id, "ordinals": some}):
             entry = whole_entry(row.source, row.raw, row.raw_at)
             sources[row.ordinal] = entry if isinstance(entry, dict) else {}
     return sources

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.store.db import types
+from webapp.store.db.ids import batched
 from webapp.store.db.search_texts import KINDS, SLOTS, Note, Text, key, session_notes
 from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn, turns_of
 from webapp.store.search.words import folded
@@ -57,9 +58,7 @@ def _bytes(text: str) -> bytes:
 
 def noted(connection: sa.Connection, turn_ids: Iterable[int]) -> None:
     """Take in what the labels of these turns say by now, and what they no longer say out."""
-    ids = sorted(set(turn_ids))
-    for at in range(0, len(ids), 500):
-        part = ids[at : at + 500]
+    for part in batched(sorted(set(turn_ids)), 500):
         notes_by_turn: dict[int, list[str]] = {turn_id: [] for turn_id in part}
         query = sa.select(Label.turn_id, Label.note).where(Label.turn_id.in_(part), Label.note.is_not(None))
         for row in connection.execute(query.order_by(Label.id)):

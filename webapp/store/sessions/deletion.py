@@ -13,6 +13,7 @@ from sqlalchemy import orm
 from webapp.store import search
 from webapp.store.db.database import writing, writing_long
 from webapp.store.db.dialect import change
+from webapp.store.db.ids import batched
 from webapp.store.models import (
     TURNS_A_SESSION,
     Dump,
@@ -49,10 +50,9 @@ def undo(db: orm.Session, keys: Iterable[str]) -> list[str]:
 def _set(
     db: orm.Session, keys: Iterable[str], condition: sa.ColumnElement[bool], deleted_at: datetime | None
 ) -> list[str]:
-    in_order = list(dict.fromkeys(keys))
     changed_keys: list[str] = []
-    for at in range(0, len(in_order), 500):
-        statement = sa.update(Session).where(Session.key.in_(in_order[at : at + 500]), condition)
+    for some in batched(dict.fromkeys(keys), 500):
+        statement = sa.update(Session).where(Session.key.in_(some), condition)
         values = {"deleted_at": deleted_at, "changed": change()}
         returning = statement.values(values).returning(Session.id, Session.key)
         rows = db.execute(returning, execution_options={"synchronize_session": False}).all()
@@ -110,8 +110,7 @@ def replace_reading(db: orm.Session, dump_id: int, keys: Iterable[str]) -> None:
     still = set(keys)
     rows = [row for row in db.execute(query) if row.key not in still]
     wrong = [row for row in rows if not _labelled(db.connection(), row.id)]
-    for at in range(0, len(wrong), 500):
-        ids = [row.id for row in wrong[at : at + 500]]
+    for ids in batched((row.id for row in wrong), 500):
         db.execute(sa.delete(DumpSession).where(DumpSession.dump_id == dump_id, DumpSession.session_id.in_(ids)))
     delete(db, [row.key for row in wrong])
 

@@ -26,11 +26,11 @@ class NoSuchTurn(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class RailLine:
-    """One turn as the rail beside another turn names it.
+class TurnLine:
+    """One turn of the timeline, or of the rail beside another turn.
 
     `home` and `fencepost` are the verdicts, None where no model wrote; `duplicates` counts merged entries. `preview`
-    holds the first 200 code points of `raw`.
+    holds the first 200 code points of `raw`, whose bytes `length` counts.
     """
 
     position: int
@@ -49,12 +49,6 @@ class RailLine:
     rescued: bool
     sent_at: datetime | None
     preview: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class TurnLine(RailLine):
-    """One turn of the timeline; `length` counts the bytes of `raw`."""
-
     model: str | None
     attempt: int | None
     tokens_in: int | None
@@ -104,18 +98,11 @@ def timeline(
         judgement = row.judgement if row.author == viewer else None
         judgements[row.turn_id] = judgement or judgements.get(row.turn_id, "labelled")
     lines = []
-    for row in db.execute(_timeline, here):
-        values = _line(row, copies)
+    for turn in db.execute(_timeline, here):
+        values = _line(turn, copies)
         length = values.pop("length") or 0
-        lines.append(TurnLine(**values, length=length, judgement=judgements.get(row.id)))
+        lines.append(TurnLine(**values, length=length, judgement=judgements.get(turn.id)))
     return lines
-
-
-def rail(db: orm.Session, session: Session, *, first: int, count: int) -> list[RailLine]:
-    """As `timeline`, what it takes to name the turns."""
-    here = _here(session, first, count)
-    copies = _copies(db, here)
-    return [RailLine(**_line(row, copies)) for row in db.execute(_rail, here)]
 
 
 def _here(session: Session, first: int, count: int | None) -> dict[str, Any]:
@@ -169,9 +156,9 @@ def neighbours(db: orm.Session, session: Session, position: int) -> Neighbours:
 
 
 def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int]) -> dict[str, Any]:
-    """A row of `_lines` as the fields of a line."""
+    """A row of `_timeline` as the fields of a line."""
     values = dict(row._mapping)
-    failed = is_failed(row.kind, row.home, values.pop("recorded") or row.contract in BROKEN)
+    failed = is_failed(row.kind, row.home, row.recorded_failure is not None or row.contract in BROKEN)
     duplicates, head = copies.get(values.pop("id"), 0), values.pop("head")
     values["preview"] = None if head is None else preview(bytes(head))
     rescued = failed and row.fencepost in READABLE and row.contract not in MISFITS
@@ -198,24 +185,6 @@ _within = (
 )
 
 
-def _lines(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
-    """Of the turns of a range what all lines need, and `columns`; verdicts are under the home profile and ours."""
-    query = sa.select(
-        *(_turn[name] for name in ("id", "position", "kind", "role", "agent", "phase", "sounding", "round")),
-        _home_parse.c.verdict.label("home"),
-        _our_parse.c.verdict.label("fencepost"),
-        _turn.recorded_failure.is_not(None).label("recorded"),
-        contract_state(_turn).label("contract"),
-        _turn.sent_at,
-        types.head(_turn.raw, 4 * PREVIEW).label("head"),
-        *columns,
-    )
-    home = sa.and_(_home_parse.c.turn_id == _turn.id, _home_parse.c.profile == _home)
-    ours = sa.and_(_our_parse.c.turn_id == _turn.id, _our_parse.c.profile == OURS)
-    joined = sa.outerjoin(sa.outerjoin(Turn.__table__, _home_parse, home), _our_parse, ours)
-    return query.select_from(joined).where(*_within, _turn.duplicate_of.is_(None)).order_by(_turn.position)
-
-
 def _failed(where: sa.ColumnElement[bool]) -> sa.Select[int]:
     parse = Parse.__table__.c
     home = sa.select(parse.id).where(parse.turn_id == _turn.id, parse.profile == _home, parse.verdict == "failed")
@@ -228,11 +197,23 @@ def _failed(where: sa.ColumnElement[bool]) -> sa.Select[int]:
     )
 
 
-_timeline = _lines(
-    *(_turn[name] for name in ("model", "attempt", "tokens_in", "tokens_out", "cost", "recorded_failure")),
-    types.Length(_turn.raw).label("length"),
+_home_here = sa.and_(_home_parse.c.turn_id == _turn.id, _home_parse.c.profile == _home)
+_ours_here = sa.and_(_our_parse.c.turn_id == _turn.id, _our_parse.c.profile == OURS)
+_timeline = (
+    sa.select(
+        *(_turn[name] for name in ("id", "position", "kind", "role", "agent", "phase", "sounding", "round")),
+        *(_turn[name] for name in ("model", "attempt", "tokens_in", "tokens_out", "cost", "recorded_failure")),
+        _home_parse.c.verdict.label("home"),
+        _our_parse.c.verdict.label("fencepost"),
+        contract_state(_turn).label("contract"),
+        _turn.sent_at,
+        types.head(_turn.raw, 4 * PREVIEW).label("head"),
+        types.Length(_turn.raw).label("length"),
+    )
+    .select_from(sa.outerjoin(sa.outerjoin(Turn.__table__, _home_parse, _home_here), _our_parse, _ours_here))
+    .where(*_within, _turn.duplicate_of.is_(None))
+    .order_by(_turn.position)
 )
-_rail = _lines()
 _counted = (
     sa.select(_turn.duplicate_of, sa.func.count().label("copies"))
     .where(*_within, _turn.duplicate_of.is_not(None))

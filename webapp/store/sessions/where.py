@@ -55,11 +55,6 @@ def conditions(
     return [start, *(part for name in chosen if (part := _condition(filters, name)) is not None)]
 
 
-def ids(filters: Filters, *more: Condition, without: Collection[str] = ()) -> sa.Select[Any]:
-    """The sessions in view."""
-    return sa.select(Session.id).where(*conditions(filters, without=without), *more)
-
-
 def having(name: str, value: str) -> Condition:
     """Whether a session has a value of a name of `session_facets`.
 

@@ -13,7 +13,7 @@ from webapp import parsing
 from webapp.contracts import BROKEN
 from webapp.parsing import failure_group, stored_trace
 from webapp.parsing.failure_group import VERSION
-from webapp.store.db.ids import short
+from webapp.store.db.ids import batched, short
 from webapp.store.db.types import microseconds
 from webapp.store.models import FailedResponse, Parse, Session, Turn, TurnContract, is_response
 from webapp.store.write.facets import kind_of, tools_of
@@ -85,9 +85,7 @@ def contract_key(contract: Mapping[str, Any]) -> str:
 
 def renew(connection: sa.Connection, session_ids: Iterable[int]) -> None:
     """Make all rows of these sessions anew, in place of those that they had; the caller commits."""
-    ids = sorted(set(session_ids))
-    for at in range(0, len(ids), _AT_ONCE):
-        part = ids[at : at + _AT_ONCE]
+    for part in batched(sorted(set(session_ids)), _AT_ONCE):
         connection.execute(sa.delete(FailedResponse).where(FailedResponse.session_id.in_(part)))
         if rows := list(_rows(connection, part)):
             connection.execute(sa.insert(FailedResponse), rows)

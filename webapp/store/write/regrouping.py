@@ -9,6 +9,7 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import Trace, stored_trace
+from webapp.store.db.ids import batched
 from webapp.store.models import Parse, Turn
 from webapp.store.write import row_values, rows
 from webapp.store.write.parser import OURS
@@ -51,18 +52,18 @@ def with_ours(
 def our_traces(connection: sa.Connection, turn_ids: Sequence[int]) -> dict[int, Trace]:
     """The stored traces of `fencepost`, by turn."""
     traces: dict[int, Trace] = {}
-    for at in range(0, len(turn_ids), _AT_ONCE):
-        result = connection.execute(_traces, {"turns": turn_ids[at : at + _AT_ONCE]})
+    for some in batched(turn_ids, _AT_ONCE):
+        result = connection.execute(_traces, {"turns": some})
         traces |= {row.turn_id: Trace.from_dict(row.trace) for row in result}
     return traces
 
 
 def regroup(connection: sa.Connection, turn_ids: Iterable[int]) -> int:
     """Make the failure groups of these turns' parses anew, as after `fencepost` read them again; how many changed."""
-    ids, changed = list(turn_ids), 0
-    for at in range(0, len(ids), _AT_ONCE):
+    changed = 0
+    for some in batched(turn_ids, _AT_ONCE):
         updates = []
-        for row in connection.execute(_failed, {"turns": ids[at : at + _AT_ONCE]}):
+        for row in connection.execute(_failed, {"turns": some}):
             ours = parsing.parse(row.raw, OURS) if row.ours is None else stored_trace.read(row.raw, row.ours)
             columns = row_values.group_columns(row.raw, stored_trace.read(row.raw, row.trace), ours)
             updates.append({"parse": row.id, **columns})

@@ -32,8 +32,6 @@ def plain(model: type[models.Base]) -> sa.TableClause:
 turns = plain(models.Turn)
 parses = plain(models.Parse)
 repairs = plain(models.ParseRepair)
-_session: sa.Table = models.Session.__table__  # type: ignore[assignment]
-_insert_sessions = sa.insert(_session).returning(_session.c.id, sort_by_parameter_order=True)
 
 
 def insert(connection: sa.Connection, table: sa.TableClause, batch: Sequence[Row]) -> None:
@@ -42,8 +40,3 @@ def insert(connection: sa.Connection, table: sa.TableClause, batch: Sequence[Row
         if declarations.COLUMN in batch[0]:
             declarations.put(connection, batch)
         connection.execute(sa.insert(table), batch)
-
-
-def insert_sessions(connection: sa.Connection, batch: Sequence[Row]) -> list[int]:
-    """Insert sessions, whose values are as Python has them, all of the same columns; their numbers in that order."""
-    return list(connection.scalars(_insert_sessions, batch))

@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.store.db.dialect import insert_new
-from webapp.store.db.ids import short
+from webapp.store.db.ids import batched, short
 from webapp.store.models import FacetValue, Session, SessionFacet
 from webapp.store.write.parser import UNKNOWN, read_as_json
 from webapp.store.write.tally import VERDICTS
@@ -35,9 +35,7 @@ _facets = sa.select(
 
 def renew(connection: sa.Connection, session_ids: Iterable[int]) -> None:
     """Make all rows of these sessions anew, in place of those that they had; the caller commits."""
-    ids = sorted(set(session_ids))
-    for at in range(0, len(ids), _AT_ONCE):
-        part = ids[at : at + _AT_ONCE]
+    for part in batched(sorted(set(session_ids)), _AT_ONCE):
         connection.execute(sa.delete(SessionFacet).where(SessionFacet.session_id.in_(part)))
         counted = {row.id: _counted(row) for row in connection.execute(_facets, {"ids": part})}
         numbers = _numbers(connection, {pair for counts in counted.values() for pair in counts})
@@ -55,8 +53,7 @@ def _numbers(connection: sa.Connection, pairs: set[tuple[str, str]]) -> dict[tup
     found = _known(connection, pairs)
     if missing := sorted(pairs - found.keys()):
         rows = [{"name": name, "value": value} for name, value in missing]
-        for at in range(0, len(rows), _AT_ONCE):
-            part = rows[at : at + _AT_ONCE]
+        for part in batched(rows, _AT_ONCE):
             connection.execute(insert_new(connection.dialect.name, FacetValue, part, ("name", "value")))
         found |= _known(connection, set(missing))
     return found
@@ -66,8 +63,8 @@ def _known(connection: sa.Connection, pairs: set[tuple[str, str]]) -> dict[tuple
     names, values = sorted({name for name, _ in pairs}), sorted({value for _, value in pairs})
     query = sa.select(FacetValue.name, FacetValue.value, FacetValue.id).where(FacetValue.name.in_(names))
     found: dict[tuple[str, str], int] = {}
-    for at in range(0, len(values), 10 * _AT_ONCE):
-        rows = connection.execute(query.where(FacetValue.value.in_(values[at : at + 10 * _AT_ONCE])))
+    for some in batched(values, 10 * _AT_ONCE):
+        rows = connection.execute(query.where(FacetValue.value.in_(some)))
         found |= {(row.name, row.value): row.id for row in rows}
     return {pair: found[pair] for pair in pairs & found.keys()}
 

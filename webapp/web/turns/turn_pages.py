@@ -68,7 +68,7 @@ def show(ident: str, position: int) -> Response:
         stream=stream_rows.rows(detail),
         before=bench_store.before(db.session, session, position),
         after=bench_store.after(db.session, session, position),
-        rail=store.rail(db.session, session, first=first, count=2 * RAIL),
+        rail=store.timeline(db.session, session, first=first, count=2 * RAIL),
         around=store.neighbours(db.session, session, position),
         judgements=label_content.JUDGEMENTS,
         causes=label_content.CAUSES,

@@ -21,8 +21,10 @@ from webapp.store.labels.queues import group_queues
 from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns, scan
 from webapp.store.models import LabelQueue, LabelQueueItem, Session, Turn, is_response, turns_of
-from webapp.store.sessions import sessions
+from webapp.store.sessions import order, sessions
 from webapp.store.sessions.example_sessions import listed
+from webapp.store.sessions.filters import Filters
+from webapp.store.sessions.where import View
 
 MOST_OF_A_KIND = 20
 """queues that are kept; of more, the oldest is forgotten, its labels stay"""
@@ -139,22 +141,14 @@ def _step_sessions(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
 
 def _stretch(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
     """The next sessions, failed ones first, then the newest; as many as hold a few hundred turns."""
-    order = (Session.failed, Session.happened_at, Session.id)
-    query = sa.select(*order, Session.response_count).where(listed)
+    rows = sessions.in_order(db, View(Filters()), "failing", state["at"], 100, Session.response_count)
     if spec.kind == "failed":
-        query = query.where(Session.failed.is_(True))
-    if state["at"] is not None:
-        failed, happened, last = state["at"]
-        values = (failed, datetime.fromisoformat(happened), last)
-        behind = [sa.literal(value, column.type) for value, column in zip(values, order, strict=True)]
-        query = query.where(sa.tuple_(*order) < sa.tuple_(*behind))
-    rows = db.execute(query.order_by(*(column.desc() for column in order)).limit(100)).all()
+        rows = [row for row in rows if row.failed]
     if not rows:
         return [], None
     most = _TURNS_AT_ONCE.get(spec.kind, 500)
     count = max(1, sum(total <= most for total in accumulate(row.response_count for row in rows)))
-    last_row = rows[count - 1]
-    return [row.id for row in rows[:count]], [last_row.failed, last_row.happened_at.isoformat(), last_row.id]
+    return [row.id for row in rows[:count]], order.values_of("failing", rows[count - 1])
 
 
 def _viewed(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
