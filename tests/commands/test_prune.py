@@ -51,7 +51,7 @@ def test_old_sessions_go_with_their_files_and_labelled_ones_stay(run: Run, tmp_p
     assert (done["pruned"]["sessions"], done["pruned"]["left"], done["pruned"]["files"]) == (2, 0, 2)
     assert sessions(tmp_path) == {"labelled", "young"} and kept_files(tmp_path) == 2
     again = run("prune", "--older-than", "90d", "--yes")
-    assert again.stdout == "0 sessions removed, and 0 kept dump files (0.0 MB)\n"
+    assert again.stdout == "0 sessions removed, and 0 kept log files (0.0 MB)\n"
 
 
 def test_failed_sessions_can_stay(run: Run, tmp_path: Path) -> None:

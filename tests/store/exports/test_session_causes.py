@@ -47,4 +47,4 @@ def test_what_the_dump_records_is_a_cause_of_its_own(bring: Bring, db: orm.Sessi
     bring(windlass("s", [entry(CALL), entry("Value is not 3", "validation_error"), entry(BROKEN)]))
     causes = session_causes.causes(db, sessions.find(db, "s"))
     recorded = next(cause for cause in causes if "recorded" in cause.title)
-    assert recorded.count == 1 and recorded.reproduction is None and "the dump's" in recorded.how
+    assert recorded.count == 1 and recorded.reproduction is None and "the log's" in recorded.how
