@@ -159,7 +159,8 @@ class Finder:
         end = tokens.balanced_end(raw, start, min(self.end, start + LONGEST))
         end = min(self.end, start + LONGEST, end + 400 if end > 0 else self.end)
         self.skips -= end - start
-        return requoted(raw, start, end)
+        result = requoted(raw, start, end)
+        return None if result and closers.text_goes_on.match(raw, result.end) else result
 
     def _as_it_is(self, strategy: str, start: int, end: int, value: Any, tier: int, note: str | None) -> int:
         raw = self.tracer.raw

@@ -57,7 +57,7 @@ _crossed = later(r"\{\s{0,200}+\]|\[\s{0,200}+\}")
 _fence = later(rf"[{{\[]{_S}(?:```|~~~)")
 _NO_FENCE = "{[]}\"',:"
 """Characters that often stand behind a bracket, and that neither begin a fence nor the white space before one."""
-_comprehension = later(r"[^{}\n\"]{1,120}\bfor\b[^{}\n\"]{1,60}\bin\b")
+_comprehension = later(r"""(?:[^{}\n"']|'[^'\n]{0,60}'){1,120}?\bfor\b[^{}\n"']{1,60}\bin\b""")
 
 
 def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
@@ -68,6 +68,10 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
     following = raw[at + 1 : at + 2]
     if following not in _NO_FENCE and not following.isalnum() and _fence.match(raw, at, end):
         return "it only wraps a fence"
+    if raw[at - 1 : at].isalpha() and _in_latex.match(raw, at, end) and _latex.search(raw, max(0, at - 20), at):
+        return "the braces of a command of LaTeX"
+    if raw.find("for", at, at + 125) >= 0 and _comprehension.match(raw, at + 1, end):
+        return "a comprehension in Python"
     if (opens := opening()) and opens.match(raw, at, end):
         return context.code(context.line_before(raw, at), lenient)
     if raw[at] in "{｛﹛":
@@ -77,8 +81,8 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
 
 def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
     look = _object.match(raw, at, end)
-    if raw[at - 1 : at].isalpha() and _in_latex.match(raw, at, end) and _latex.search(raw, max(0, at - 20), at):
-        return "the braces of a command of LaTeX"
+    if not lenient and _key_behind.match(raw, at, end):
+        lenient = context.line_before(raw, at).rstrip()[-1:] in ("", ":")
     if _template.match(raw, at, end):
         return "a placeholder of a template"
     if not look and lenient and _crossed.match(raw, at, end):
@@ -95,20 +99,14 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
     before = context.line_before(raw, at)
     if kind == "empty" and not lenient and not _alone(raw, look.end(), before):
         return "an empty pair of brackets in a sentence"
+    if kind == "dots" and _only_dots.match(raw, at):
+        return "dots in braces, which stand for what was left out"
     if kind in ("end", "quote") and before.strip()[-1:] in ("", ":") and _cut_short.match(raw, at, end):
         return None
     if kind in ("end", "quote") and not lenient:
         return "no key and colon follow the brace"
-    if kind == "quote" and not _worth(raw, at, end):
-        return "no key and colon follow the brace"
     is_escaped = kind == "key" and before[-1:] == "\\"  # `\{"a": 1\}`, as Markdown and LaTeX write a brace
     return context.code(before[:-1] if is_escaped else before, lenient)
-
-
-def _worth(raw: str, at: int, end: int) -> bool:
-    """A brace and a quote: worth reading where the text soon ends, or a colon or comma stands near."""
-    near = raw[at : min(end, at + 300)]
-    return end - at < 300 or ":" in near or "," in near
 
 
 def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) -> str | None:
@@ -120,15 +118,11 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
         if lenient and (_quote_next.match(raw, look.end("word"), end) or end - look.end("word") < 2):
             return None
         return f"{{{word[:20]}… is a placeholder or program code: no colon follows"
-    if _is_comprehension(raw, at, end):
-        return "a comprehension in Python"
     spec = look["spec"]
     if not lenient and spec is not None and (not look["value"] or spec[-2:-1].isalpha()):
         return "a format specification in a template"
     if not look["value"]:
         return None if lenient else "no value follows the name: a template or program code"
-    if not lenient and raw[look.start("value") - 1] == ":" and look["value"].isalnum():
-        return "a name and a format in a template"
     before = context.line_before(raw, at)
     if not lenient and (look["value"].isalpha() or look["value"] == "_"):
         meant = before.rstrip(" ")[-1:] in ("", ":", "(")
@@ -137,13 +131,11 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     return context.code(before, lenient)
 
 
+_key_behind = later(r"""\{[^{}]{0,300}?[,\n]\s{0,60}+(["'])[\w -]{1,60}+\1\s{0,9}+:""")
+"""A brace behind which, whatever follows it, a later member has a key: at a line's start it is meant as an object."""
+_only_dots = later(r"\{\s*+(?:\.{3}|…)\s*+\}")
 _quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|["']\s{0,20}+:""")
 _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
-
-
-def _is_comprehension(raw: str, at: int, end: int) -> bool:
-    """Whether the bracket at `at` opens a comprehension; to look for its word costs less than the pattern."""
-    return raw.find("for", at, at + 125) >= 0 and _comprehension.match(raw, at + 1, end) is not None
 
 
 def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
@@ -157,18 +149,16 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
     if not look:
         if raw[at + 1 : at + 2].isupper() and _header.match(raw, at, end):
             return "a header in square brackets, as games of chess have them"
-        if _is_comprehension(raw, at, end):
-            return "a comprehension in Python"
         if lenient and _lenient_array.match(raw, at, end) and not _reference.match(raw, at, end):
             return None
         return "no value follows the bracket: a mark or a word in brackets"
     kind, before = look.lastgroup, context.line_before(raw, at)
+    if raw.startswith("[ ] ", at):
+        return "an open point of a list"
     if kind == "empty" and not lenient and (not _alone(raw, look.end(), before) or before.strip() in ("-", "*", "+")):
         return "an empty pair of brackets in a sentence"
     if kind in ("end", "quote", "comma", "dots", "pair") and not lenient:
         return "no value follows the bracket"
-    if _is_comprehension(raw, at, end):
-        return "a comprehension in Python"
     if look["number"] and (_reference.match(raw, at, end) or not (lenient or _numbers_meant(raw, at, end))):
         return "a reference, a time or an interval, not an array"
     if raw.startswith("](", look.end() - 1) or (kind == "empty" and raw.startswith("(", look.end())):
@@ -190,7 +180,7 @@ _header = later(r'\[[A-Z]\w{1,30} "[^"\n]{0,200}+"\][ \t]*+(?:\n|\Z|\d++\.|\[[A-
 _wiki_link = later(r"\[\[(?:[ ]?:?[A-Za-z_][^\[\]{}\"'\n,|]{0,200}+|[^\[\]{}\"'\n|]{1,100}+\|[^\[\]{}\n]{0,200}+)\]\]")
 _wiki_year = later(r"\[\[\d{1,4}\]\](?P<word>[ ][a-z]{2})?")
 _latex = later(r"\\[A-Za-z]{2,16}\Z")
-_in_latex = later(r"\{\s{0,50}+[{\[]")
+_in_latex = later(r"\{\s{0,50}+\\?[{\[]")
 _template = later(
     r"""\{[#/@][a-z]++[^\n{}"]{0,100}+\}|\{\{\s{0,20}+(?:[#/^>!&](?![/*])"""
     r"""|[\w #:.,/-]{0,100}+\||[A-Z]{4,30}+:|"[^"\n]{0,100}+"\s{0,20}+\|)"""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webapp.parsing.machine import string_quotes
 from webapp.parsing.machine.tokens import SCALAR, STRING, bracket, place_of_opener
 from webapp.parsing.patterns import later
 
@@ -63,13 +62,6 @@ def lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         return
     if char == "\n":
         yield failed - (text[failed - 1] == ","), '"'
-    is_last = char == '"' and text.find('"', failed + 1) < 0 and not text.rstrip().endswith('"')
-    if is_last and not string_quotes.single_key.search(text, failed):
-        first = len(text.rstrip("}] \t\r\n"))
-        if not any(
-            text.count(opener, failed, first) > text.count(closer, failed, first) for opener, closer in ("{}", "[]")
-        ):
-            yield from ((at, '"') for at in range(first, min(first + 8, len(text))))
     bare = _word_quote.match(text, failed)
     if bare:
         yield failed, '"'
@@ -89,8 +81,6 @@ def lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield from ((at, '"') for at in values if text[at] != '"' and not _scalar.fullmatch(text, at, failed))
     if char and text[failed - 1] == '"' and char not in ",:}]":
         yield from _closing_quotes(text, low, failed)
-    if text.find("\n", 0, failed + 1) < 0:
-        return
     for match in _bare_colon.finditer(text, max(0, failed - 4_000), failed):
         yield match.end(), "{" if text[match.end() :].lstrip()[:1] == '"' else "["
         yield match.end(), "["

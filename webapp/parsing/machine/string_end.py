@@ -95,7 +95,7 @@ def score(machine: Machine, reading: Reading, after: int) -> int:
     if reading.where == "k":
         match = after_key.match(raw, after, machine.end)
         return _score_key(match, reading) if match else _score_repaired(machine, reading, after)
-    if raw[after - 1] == "'" and is_apostrophe(raw, reading, after):
+    if raw[after - 1] in "'’" and is_apostrophe(raw, reading, after):
         return 0
     if reading.where == "v" or (reading.where == "i" and machine.inside == "{"):
         match = _after_value.match(raw, after, machine.end)
@@ -141,20 +141,21 @@ def _score_repaired(machine: Machine, reading: Reading, after: int) -> int:
     return 2 if not reading.inner else 1
 
 
+_WITH_INNER = {
+    **dict.fromkeys(("plus", "comment", "note", "comma", "dots"), 2),
+    **dict.fromkeys(("joined", "bare", "near", "unit", "glued", "mark"), 0),
+}
+"""What the score is in a string that holds quotes already, of what makes any other one certain."""
+
+
 def _score_value(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
-    kind = match.lastgroup
+    kind, raw = match.lastgroup, machine.raw
     if kind in ("close", "trail"):
         return _score_close(machine, reading, match)
-    if kind == "joined":
-        return CERTAIN if not reading.inner else 0
-    if kind in ("plus", "comment", "note", "comma", "dots"):
-        return CERTAIN if not reading.inner else 2
-    if kind in ("unit", "glued") and machine.raw[match.start() - 1] != machine.raw[reading.start]:
+    if kind in ("unit", "glued") and (raw[match.start() - 1] != raw[reading.start] or raw[match.start() - 2] in "([{="):
         return 0
-    if kind == "glued" and machine.raw[match.start() - 2] in "([{=":
-        return 0
-    if kind in ("bare", "near", "unit", "glued", "mark"):
-        return CERTAIN if not reading.inner else 0
+    if kind in _WITH_INNER:
+        return _WITH_INNER[kind] if reading.inner else CERTAIN
     if kind == "key" and reading.inner % 2 and match["key"][0] not in "\"'“":
         return 1  # `"f(a: "x", b: 1)"`
     if kind == "object":
@@ -166,14 +167,12 @@ def _score_item(machine: Machine, reading: Reading, match: re.Match[str]) -> int
     kind, raw = match.lastgroup, machine.raw
     if kind in ("close", "trail"):
         return _score_close(machine, reading, match)
-    if kind in ("plus", "comment", "note", "comma"):
-        return CERTAIN if not reading.inner else 2
+    if kind in _WITH_INNER:
+        return _WITH_INNER[kind] if reading.inner else CERTAIN
     if kind == "string":
         return CERTAIN if _string_stands(raw, match.end("string") - 1, machine.end) else 1
     if kind == "value" and reading.inner % 2 and match["value"].rstrip(" ,]")[-1:] == raw[reading.start]:
         return 1  # `'use 'go', maybe'`
-    if kind == "mark":
-        return CERTAIN if not reading.inner else 0
     if kind == "next":
         return _score_next(machine, reading, match)
     if kind == "colon":

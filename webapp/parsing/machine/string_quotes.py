@@ -26,8 +26,6 @@ _spaced_colon = later(r":\s")
 def opens_next(machine: Machine, reading: Reading, at: int) -> int:
     """Where the string should have ended if the quote at `at` opens what comes next: `"a": "b, "c": 1`; else -1."""
     if reading.where != "k" and not reading.inner and machine.raw[reading.start] != "'":
-        if (stop := swallowed_key(machine, reading, at)) >= 0:
-            return stop
         closer = _other_closer.search(machine.raw, max(reading.open_end, at - 200), at)
         if closer and closed_by_another(machine.raw, reading, closer.start() + 1):
             return closer.start() + 1 if _rest_of_key.match(machine.raw, at + 1, machine.end) else -1

@@ -145,9 +145,10 @@ def _closes(machine: Machine, reading: Reading, at: int) -> bool:
 
 def _is_inside_single(machine: Machine, reading: Reading, at: int, score: int) -> bool:
     """Whether the double quote at `at` stands in a string in single quotes: another one opens or closes there."""
-    if not _single_ahead.match(machine.raw, at, machine.end):
-        return False
-    return score < string_end.CERTAIN or machine.raw.count('"', reading.open_end, at) % 2 == 1
+    if score < string_end.CERTAIN:
+        return _single_ahead.match(machine.raw, at, machine.end) is not None
+    machine.look -= at - reading.open_end
+    return machine.raw.count('"', reading.open_end, at) % 2 == 1
 
 
 def _remember(reading: Reading, at: int, score: int, *patches: Patch) -> None:

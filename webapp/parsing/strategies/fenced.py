@@ -78,7 +78,8 @@ def _limits(finder: Finder, at: int, ticks: str) -> list[int]:
         goes_on = is_open and half is not None and (raw[at] == "[" or half["begins"] == '"')
         if not goes_on:
             ends.append(match.start())
-    return ends[:4] or [finder.end]
+    is_in_line = ends and raw[ends[-1]] != "\n"  # and may be of a string that the text's end cuts
+    return ends[:4] + [finder.end] * (is_in_line or not ends)
 
 
 def _code(finder: Finder, start: int, begin: int, ticks: str, label: str) -> int:
