@@ -93,6 +93,8 @@ def test_what_python_printed_and_is_not_read_is_called_that(got, content):
     [
         ("{\n  id: 'r',\n  choices: [ { index: 0, message: [Object] } ]\n}\n", "What Node.js prints of an object"),
         ("╭──── New run ────╮\n│ which berth?    │\n╰─────────────────╯\n---\na b\n---\n", "drew in a terminal"),
+        ('{"time": 1, "request": "GET /a HTTP/1.1", "response": "200 OK text/html"}\n' * 3, "What can be read"),
+        ('{"level": "info", "message": "server started on port 80"}\n' * 3, "What can be read"),
         ('[{"session": {"model": {"provider": "OpenAI Chat"}}}]', "What can be read: fencepost formats"),
     ],
 )

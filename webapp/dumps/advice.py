@@ -25,14 +25,20 @@ _KINDS = {
 }
 _BINARY = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\ud800-\udfff]")
 _SENTENCE = re.compile(r"\w[^\w\n]*\s\S*\w")
-_NO_ANSWER = re.compile(r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|\w{1,12}|[A-Za-z0-9_.-]{1,80}")
-"""hashes, addresses, names of files, times, single words"""
+_NO_ANSWER = re.compile(
+    r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|\w{1,12}"
+    r"|[A-Za-z0-9_.-]{1,80}|[1-5]\d\d [\w /;=-]{1,60}"
+)
+"""hashes, addresses, names of files, times, single words, what a server says of a page"""
 _NO_TEXT = re.compile(r"name|provider|version|type|class|status|level|state|__\w+__", re.I)
 """names under which no answer stands"""
 _OF_NODE = re.compile(
     r"\s*(?:[A-Z]\w{1,60} \{\s*\""
     r"|(?:\w{1,60} )?[\[{]\s*(?:\w{0,60} ?\{\s*)?[A-Za-z_$][\w$]{0,60}: (?!$))"
 )
+_LINES = {"message", "msg", "log", "textPayload", "text"}
+_LEVELS = {"level", "levelname", "severity", "stream", "record"}
+"""where a program's log as JSON has its lines, and what it says beside them"""
 _DRAWN = re.compile(r"[\u2500-\u259f]{4}")
 _NAMED = "user|human|you|me|assistant|ai|bot|agent|model|system|prompt|response|chatgpt|claude|gemini"
 _SPOKEN = re.compile(rf"^\W{{0,6}}(?:{_NAMED})\b[^\n]{{0,40}}[:：]", re.I | re.M)
@@ -154,7 +160,7 @@ def _of_text(head: DumpHead) -> _Tried | None:
 
 def _of_mappings(head: DumpHead) -> _Tried | None:
     for mapping in guessed_tables(head) if head.shape == "sqlite" else [guessed(head)]:
-        if "raw" not in mapping or _NO_TEXT.fullmatch(re.split(r"[.\]]", mapping["raw"])[-1]):
+        if "raw" not in mapping or _holds_none(mapping["raw"], head):
             continue
         fields = [name for name in ("table", "each", "raw", "role", "prompt", "session", "model") if name in mapping]
         arguments = " ".join(f"--map {shlex.quote(f'{name}={mapping[name]}')}" for name in fields)
@@ -165,6 +171,14 @@ def _of_mappings(head: DumpHead) -> _Tried | None:
         if tried is not None:
             return tried
     return None
+
+
+def _holds_none(path: str, head: DumpHead) -> bool:
+    """Whether a name, or the lines of a program's log as JSON, stand there."""
+    if _NO_TEXT.fullmatch(re.split(r"[.\]]", path)[-1]):
+        return True
+    keys = {str(key) for sample in head.objects for key in sample}
+    return path.removeprefix("$.") in _LINES and bool(keys & _LEVELS)
 
 
 def _tried(kind: Any, beginning: bytes, arguments: str, filename: str) -> _Tried | None:

@@ -22,7 +22,7 @@ from webapp.dumps.formats.openai import entry_turns
 from webapp.dumps.messages.beside import stop
 from webapp.dumps.messages.bodies import exchange, said_turns, unanswered
 from webapp.dumps.messages.http import is_body
-from webapp.dumps.messages.printed import is_printed
+from webapp.dumps.messages.printed import from_repr, is_printed
 from webapp.dumps.messages.turns import (
     each_filled,
     each_with,
@@ -239,7 +239,7 @@ def _exchanged(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> li
 def _printed(value: Any, conversation: Declaring) -> list[PlacedTurn]:
     """What a program printed: an answer where it is a provider's body, or an SDK's object; else an event."""
     raw = value if isinstance(value, str) else "".join(part for part in as_list(value) if isinstance(part, str))
-    body = json_or_none(raw) if raw.lstrip()[:1] == "{" else None
+    body = (json_or_none(raw) or from_repr(raw)) if raw.lstrip()[:1] == "{" else None
     if isinstance(body, dict) and is_body(body):
         return unplaced(exchange(None, body, (), (), conversation))
     return said_turns(raw, None, conversation) if is_printed(raw) else event_turns("printed", raw)

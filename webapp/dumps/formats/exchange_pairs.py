@@ -9,6 +9,7 @@ from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTu
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import is_answer, unanswered
 from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed_body
+from webapp.dumps.messages.named_texts import is_served
 from webapp.dumps.messages.turns import each_filled, error_turns, filled, spent, with_once
 from webapp.dumps.values import as_list, as_object, first_moment, first_text
 
@@ -95,6 +96,8 @@ def _score(value: dict[str, Any]) -> int:
     if _is_strong(response):
         return 45 if _is_usual(sides, request) else 73
     has_prompt = isinstance(request, str) or _are_messages(request) or _are_messages(as_object(request).get("messages"))
+    if is_served(request, response):
+        return 0
     if isinstance(response, str) and response and has_prompt and not sides.within:
         return 61 if _are_messages(request) and sides.response != "response" else 38
     if _are_texts(response) and has_prompt and not sides.within:

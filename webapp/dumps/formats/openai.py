@@ -11,6 +11,7 @@ from webapp.dumps.documents import id_problem, nested, whole_document, with_list
 from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.http import is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
+from webapp.dumps.messages.named_texts import is_served
 from webapp.dumps.messages.pieces import content, pieces
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.requests import request_message
@@ -117,7 +118,7 @@ def _is_exchange(value: dict[str, Any]) -> bool:
     ):
         return True
     if "response" in value and value.keys() & {"request", "messages", "input", "custom_id"}:
-        return True
+        return not is_served(value.get("request"), value["response"])
     return isinstance(value.get("output"), list) and "model" in value
 
 

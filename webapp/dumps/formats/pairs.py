@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
@@ -25,7 +27,25 @@ _ROLES = {"Human": "user", "Assistant": "assistant", "System": "system"}
 _SYSTEM = ("system", "system_prompt")
 
 
+_WEAK = ("question", "input", "query"), ("answer", "output", "result")
+_OF_MODEL = re.compile(
+    r"model|llm|prompt|token|usage|temperature|latency|system|provider|finish|run_?id|trace|agent|steps", re.I
+)
+"""in keys that show that a model answered"""
+
+
+@dataclass(slots=True)
+class _Named(Conversation):
+    answers: Counter[str] = field(default_factory=Counter)
+    """how many stand under a name that anybody's answers have, in entries that say nothing of a model"""
+
+    def unfinished(self) -> str | None:
+        listed = ", ".join(f"`{key}` ({count:,})" for key, count in self.answers.most_common())
+        return f"answers are read by the name {listed}; nothing says that a model wrote them" if listed else None
+
+
 class Pairs(Format):
+    conversation_type = _Named
     shapes = 'a prompt and its answer as texts {"prompt", "output"} (or "completion", "response", "answer"), one a line'
     times = _TIMES
 
@@ -37,7 +57,7 @@ class Pairs(Format):
         fitting = sum(map(_is_pair, head.objects))
         return 40 if fitting and 2 * fitting >= len(head.objects) else 0
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: _Named) -> list[PlacedTurn]:
         turns: list[PlacedTurn] = []
         for key, role in ((_key(entry, _SYSTEM), "system"), (_key(entry, PROMPTS), "user")):
             turns += text_turns(entry[key], (key,), role, conversation) if key is not None else []
@@ -47,6 +67,8 @@ class Pairs(Format):
         if answers_key := next((name for name in ANSWERS if _are_messages(entry.get(name))), None):
             turns += _messages(entry[answers_key], answers_key, conversation)
         key, model = _key(entry, ANSWERS), first_text(entry, "model", "model_name")
+        if key in _WEAK[1] and _key(entry, PROMPTS) in _WEAK[0] and not any(map(_OF_MODEL.search, entry)):
+            conversation.answers[str(key)] += 1
         if key is not None:
             turns += each_filled(said_turns(entry[key], (key,), conversation), model=model)
         elif not answers_key and not _preferences(entry):

@@ -18,6 +18,7 @@ from webapp.dumps.base import (
     Source,
 )
 from webapp.dumps.budget import current
+from webapp.dumps.formats.transcript import templated
 from webapp.dumps.messages.bodies import said_turns
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.printed import is_printed
@@ -62,6 +63,8 @@ class Responses(Format):
         ident, when, model = id_text(entry.get("id")), moment(entry.get("timestamp")), text(entry.get("model"))
         answer = Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when)
         calls = list(_calls(entry))
+        if parts := templated(raw):
+            return [turn for role, said in parts for turn in text_turns(said, None, role, conversation, model=model)]
         said: list[PlacedTurn] = [(answer, ("text",))]
         if is_printed(raw):
             said = each_filled(said_turns(raw, ("text",), conversation), model=model, parent=ident, sent_at=when)

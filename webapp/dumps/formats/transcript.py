@@ -31,6 +31,11 @@ _HEADINGS = tuple(
         rf"\[?{_NAME}(?: message)?\]?{_NOTE}:",
     )
 )
+_TEMPLATE = re.compile(
+    r"<\|im_start\|>(?P<who>\w{1,20})\r?\n|<\|start_header_id\|>(?P<name>\w{1,20})<\|end_header_id\|>\s*"
+)
+"""how models' templates write who speaks: ChatML's, Llama's"""
+_TOKENS = re.compile(r"<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|begin_of_text)\|>")
 _INLINE = re.compile(rf"^{_NAME}:(?: (?=\S)|[ \t]*\r?$)", re.M)
 _ROLES = re.compile(
     r"^(?:(?P<who>user|assistant|system|tool|function|human|ai):"
@@ -85,14 +90,26 @@ class Transcript(Format):
 plugin = Transcript()
 
 
+def templated(written: str) -> list[tuple[str, str]]:
+    """Who says what in a text that a model's template wrote; nothing where it is none, or no model speaks."""
+    marks = list(_TEMPLATE.finditer(written))
+    if not marks or _TOKENS.sub("", written[: marks[0].start()]).strip() or "assistant" not in map(_who, marks):
+        return []
+    ends = [*(mark.start() for mark in marks[1:]), len(written)]
+    return [
+        (_role(_who(mark)), _TOKENS.sub("", written[mark.end() : end]).strip("\r\n"))
+        for mark, end in zip(marks, ends, strict=True)
+    ]
+
+
 def _style(written: str) -> re.Pattern[str] | None:
     """How the names of those who speak are written, where both do, and no more than a title stands before the first."""
     written = _plain(written)
-    for style in (_BUFFER,) if _BUFFERED.search(written) else (*_HEADINGS, _INLINE, _ROLES):
+    for style in (_BUFFER,) if _BUFFERED.search(written) else (_TEMPLATE, *_HEADINGS, _INLINE, _ROLES):
         marks = _marks(style, written)
-        before = written[: marks[0].start()].strip() if marks else ""
+        before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
-        plain = style in (_INLINE, _HEADINGS[-1], _ROLES, _BUFFER)
+        plain = style in (_TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER)
         if {"user", "assistant"} <= {_role(_who(mark)) for mark in marks} and (
             not before if plain else titled or style is _HEADINGS[0]
         ):
@@ -118,7 +135,7 @@ def _who(mark: re.Match[str]) -> str:
 def _role(who: str) -> str:
     if who.title() in ("System", "Tool", "Function"):
         return "system" if who.title() == "System" else "tool"
-    return "user" if re.fullmatch(_USER, who, re.I) else "assistant"
+    return "user" if re.fullmatch(_USER, who, re.I) else "tool" if who == "ipython" else "assistant"
 
 
 def _plain(written: str) -> str:
@@ -130,10 +147,11 @@ def _messages(source: Source, style: re.Pattern[str]) -> Entries:
     """What stands between the names, without empty lines around it and the rule that ends it."""
     written = _plain(source.plain_text())
     marks = _marks(style, written)
-    if marks and (before := written[: marks[0].start()].strip()):
+    if marks and (before := _TOKENS.sub("", written[: marks[0].start()]).strip()):
         yield "character 0", {"role": _TITLE_ROLE, "content": before}
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         end = len(written) if following is None else following.start()
-        content = _RULE.sub("", written[mark.end() : end].rstrip()).strip("\r\n")
+        around = _TOKENS if style is _TEMPLATE else _RULE
+        content = around.sub("", written[mark.end() : end].rstrip()).strip("\r\n")
         printed = {"printed": True} if style is _HEADINGS[0] else {}
         yield f"character {mark.start()}", {"role": _role(_who(mark)), "content": content.rstrip(), **printed}

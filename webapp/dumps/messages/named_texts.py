@@ -34,6 +34,9 @@ _ELSE = {
     *("canonical", "truth", "ideal", "label", "labels", "verdict", "grade", "test", "tests", "passed"),
     *("latency", "hash", "created", "version", "parsed", "logprobs", "headers", "template", "description", "hint"),
 }
+_SERVED = re.compile(
+    r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+|(?:HTTP/[\d.]+ )?[1-5]\d\d(?: [\w /;=-]{0,60})?\Z"
+)
 _PAIR: dict[str, Side] = {"q": "user", "a": "assistant"}
 _DEEPEST = 8
 _ORDER: dict[Side, int] = {"system": 0, "user": 1, "assistant": 2}
@@ -53,7 +56,7 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None) -> Iterator
         if (isinstance(value, dict | list) and value) or (isinstance(value, str) and side and value.strip()):
             yield NamedText("too deep", None, at)
     elif isinstance(value, str):
-        if side and value.strip():
+        if side and value.strip() and not (side == "assistant" and is_served(None, value)):
             yield NamedText(side, value, at)
     elif isinstance(value, list) and value and all(map(is_event, value)):
         yield NamedText("assistant", value, at)
@@ -70,6 +73,11 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None) -> Iterator
             sides = [(None if found == "assistant" and _is_weak(key) else found, key) for found, key in sides]
         for key_side, key in sorted(sides, key=lambda pair: _ORDER.get(pair[0] or "assistant", 3)):
             yield from named_texts(value[key], (*at, key), key_side)
+
+
+def is_served(request: Any, response: Any) -> bool:
+    """Whether this is a line about a page that a server gave: the first line of a request, or a status."""
+    return any(isinstance(side, str) and _SERVED.match(side) for side in (request, response))
 
 
 def _is_weak(key: Any) -> bool:
@@ -93,6 +101,7 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     return _PAIR[key] if key in _PAIR and _PAIR.keys() <= holder.keys() else None
 
 
+_MESSAGE_OF = re.compile(r"(user|human|assistant|ai|agent|bot|system)[_.-]?message", re.I)
 _BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "isHuman")
 _WHO = ("role", "sender", "from", "author", "speaker", "who", "sender_type", "senderType", "type")
 _NAMES = ("role", "type", "name")
@@ -120,6 +129,15 @@ def spoken(value: Any) -> dict[str, Any] | None:
             rest = {name: inner for name, inner in holder.items() if name not in (*_BY_USER, *_WHO, *SAID, *_INNER)}
             if key is not None or any(holder.get(name) for name in CALL_LISTS):
                 return {**rest, "role": role, **({} if key is None else {"content": holder[key]})}
+    return _within(value)
+
+
+def _within(value: Any) -> dict[str, Any] | None:
+    """As `spoken`, where who speaks stands around what is said: {"event": "user_message", "data": {"text"}}."""
+    role = speaker(value) if isinstance(value, dict) else None
+    for inner in (as_object(value.get(key)) for key in _INNER) if role else ():
+        if (key := _said_under(inner)) is not None:
+            return {"role": role, "content": inner[key]}
     return None
 
 
@@ -128,8 +146,12 @@ def speaker(holder: dict[str, Any]) -> str | None:
     for key in _BY_USER:
         if isinstance(holder.get(key), bool):
             return "user" if holder[key] else "assistant"
-    for key in _WHO:
+    for key in (*_WHO, "event"):
         who = holder.get(key)
+        if isinstance(who, str) and (of_message := _MESSAGE_OF.fullmatch(who)):
+            who = of_message[1]
+        elif key == "event":
+            continue
         words = [who] if isinstance(who, str) else [as_object(who).get(name) for name in _NAMES]
         for word in (word.strip().lower() for word in words if isinstance(word, str)):
             if role := next((role for role, pattern in _ROLES if pattern.fullmatch(word)), None):

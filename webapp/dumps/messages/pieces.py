@@ -179,11 +179,11 @@ def block(value: Any, at: Path) -> Iterator[Piece]:
             yield Piece("result", inner["output"], (*at, wrapped, "output"), piece.name, piece.id)
     elif kind in _THOUGHTS or value.get("thought") is True or "reasoningContent" in value:
         yield from _thought(value, at)
-    elif kind in _CALLS or _is_function_call(value):
+    elif kind in _CALLS or _is_function_call(value) or (kind is None and value.keys() >= {"id", "name", "input"}):
         yield call(value, at)
         if kind == "mcp_call" and isinstance(value.get("output"), str):
             yield _result({"output": value["output"], "name": value.get("name"), "id": value.get("id")}, at)
-    elif kind in _RESULTS or (isinstance(kind, str) and kind.endswith("_tool_result")):
+    elif kind in _RESULTS or (isinstance(kind, str) and kind.endswith("_tool_result")) or _is_untyped_result(value):
         yield _result(value, at)
     elif isinstance(kind, str) and kind.endswith("_call"):
         yield from item_call(value, at)
@@ -196,6 +196,11 @@ def block(value: Any, at: Path) -> Iterator[Piece]:
         if isinstance(inner, dict) and isinstance(inner.get("value"), str):  # of OpenAI's Assistants
             texts = [Piece("text", inner["value"], (*at, "text", "value"))]
         yield from texts or _unread(value, kind)
+
+
+def _is_untyped_result(block: dict[str, Any]) -> bool:
+    """As Claude's Agent SDK has its blocks as dicts."""
+    return "type" not in block and isinstance(block.get("tool_use_id"), str)
 
 
 def _is_function_call(block: dict[str, Any]) -> bool:

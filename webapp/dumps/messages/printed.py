@@ -36,13 +36,15 @@ _TYPES = {
     **dict.fromkeys(("TextPart", "TextBlock", "Text", "TextContent"), "text"),
     **dict.fromkeys(("ThinkingPart", "ThinkingBlock"), "thinking"),
     **dict.fromkeys(("ToolCallPart", "ToolUseBlock", "ToolCallBlock", "ToolCall"), "tool_call"),
-    "ToolCallResult": "tool_result",
+    **dict.fromkeys(("ToolCallResult", "ToolResultBlock"), "tool_result"),
     "AIMessage": "ai",
     "AIMessageChunk": "AIMessageChunk",
     "HumanMessage": "human",
     "SystemMessage": "system",
     "ToolMessage": "tool",
 }
+_SPEAKERS = {"User": "user", "Human": "user", "System": "system", "Developer": "system", "ToolMessage": "tool"}
+"""by how the class of a message is called; others are a model's"""
 _CONSTANTS = {"nan": float("nan"), "inf": float("inf")}
 _LANGCHAIN = ("AIMessage", "AIMessageChunk", "HumanMessage", "SystemMessage", "ToolMessage")
 _PARTS = {
@@ -151,7 +153,8 @@ def _messages(value: Any, depth: int) -> Iterator[dict[str, Any]]:
     """The messages that a state, an update or a result holds in its lists."""
     if isinstance(value, dict) and isinstance(value.get("raw_item"), dict):  # the Agents SDK's
         value = value["raw_item"]
-    if isinstance(value, dict) and value.keys() & {"type", "role", "kind"} and value.keys() & _SAID:
+    is_said = isinstance(value, dict) and value.keys() & {"type", "role", "kind"} and value.keys() & _SAID
+    if is_said or (isinstance(value, dict) and "message_type" in value):  # Letta's
         yield value
     elif isinstance(value, dict | list) and depth < _HELD and not (isinstance(value, dict) and value.keys() & _BODIES):
         inners = value if isinstance(value, list) else [value[key] for key in value if not key.startswith("last_")]
@@ -232,7 +235,8 @@ def _object(node: ast.Call, depth: int) -> Any:
     elif called in ("ModelRequest", "ModelResponse") and "parts" in values:
         values.setdefault("kind", called.removeprefix("Model").lower())
     elif called.endswith("Message"):
-        values.setdefault("role", "user" if values.get("source") == "user" else "assistant")  # AutoGen's have a source
+        role = next((role for name, role in _SPEAKERS.items() if name in called), "assistant")
+        values.setdefault("role", "user" if values.get("source") == "user" else role)  # AutoGen's have a source
     if called == "_" and values.keys() & {"additional_kwargs", "tool_call_id"}:  # LangChain's `str`, which says no type
         answers = values.keys() & {"tool_calls", "usage_metadata"} or values.get("response_metadata")
         values.setdefault("type", "tool" if "tool_call_id" in values else "ai" if answers else "human")
