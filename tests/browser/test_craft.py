@@ -122,9 +122,15 @@ CONTENT_AT = """() => [...document.querySelectorAll("main > *, main .list, main 
   .map((one) => one.getBoundingClientRect().left + parseFloat(getComputedStyle(one).paddingLeft)).pop()"""
 
 
-def test_content_starts_at_one_place_on_every_page(page: Page) -> None:
+HEADING = """() => [...document.querySelectorAll("h1")].map((one) => getComputedStyle(one).fontSize)"""
+SIZES = """() => [...document.querySelectorAll("body *")].filter((one) => one.checkVisibility() &&
+  [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+  .map((one) => getComputedStyle(one).fontSize)"""
+
+
+def test_content_starts_at_one_place_on_every_page_in_five_sizes(page: Page) -> None:
     page.set_viewport_size({"width": 1600, "height": 900})
-    starts = {}
+    starts, sizes = {}, set[str]()
     for path in (
         "",
         "sessions",
@@ -138,4 +144,8 @@ def test_content_starts_at_one_place_on_every_page(page: Page) -> None:
     ):
         page.goto(f"/{path}")
         starts[path] = page.evaluate(CONTENT_AT)
+        sizes |= set(page.evaluate(SIZES))
+        assert set(page.evaluate(HEADING)) == {"15px"}, path
+    page.goto("/sessions/ui_run_764686752e2f/turns/12")
+    assert len(sizes | set(page.evaluate(SIZES))) <= 5, sizes
     assert set(starts.values()) == {20}, starts
