@@ -12,18 +12,17 @@ from webapp.parsing.repairs.unquoted import LITERALS
 from webapp.parsing.span import Span
 
 _token = later(
-    r"""\\.|"(?:[^"\\\n]|\\.)*+"|(?P<string>(?<![\w'])'[^'\\\n]*+'(?=\s{0,60}+[,:}\]]))"""
+    r"""\\.|"(?:[^"\\\n]|\\.)*+"|(?P<string>(?<![\w'])'(?:[^'\\\n]|\\.)*+'(?=\s{0,60}+[,:}\]]))"""
     r"""|(?P<quote>(?<!\w)'|'(?!\w))|(?P<word>\b(?:True|False|None)\b)"""
 )
 """A string in either quotes, a single quote by itself that is no apostrophe within a word, or a literal."""
+_special = later(r'\\.|"')
 _json_literal = later(rf"{STRING}|(?P<literal>\b(?:true|false|null)\b)")
 _closes_more = later(r"\s*+[}\]]")
 
 
 def requoted(raw: str, start: int, end: int) -> Mended | None:
     """The value at `start` of a text in single quotes, where it decodes with double ones, but for one character."""
-    if raw.find("\\'", start, end) >= 0:
-        return None
     span, (edits, alone) = Span(start, end), _edits(raw, start, end)
     twin = apply(raw, span, edits)
     stop, value, failed = decoded(twin)
@@ -56,9 +55,13 @@ def _edits(raw: str, start: int, end: int) -> tuple[list[Edit], bool]:
             edits.append(as_edit(("literal", as_span((at, stop)), match[0], LITERALS[match[0]])))
         elif kind:
             edits.append(as_edit(("single_quotes", as_span((at, at + 1)), "'", '"')))
-            inner = at
-            while (inner := raw.find('"', inner + 1, stop)) >= 0:
-                edits.append(as_edit(("unescaped_quote", as_span((inner, inner)), "", "\\")))
+            if raw.find('"', at, stop) >= 0 or raw.find("\\'", at, stop - 1) >= 0:
+                for inner in _special.finditer(raw, at + 1, stop - 1):
+                    place = inner.start()
+                    if inner[0] == '"':
+                        edits.append(Edit("unescaped_quote", Span(place, place), "", "\\"))
+                    elif inner[0] == "\\'":
+                        edits.append(Edit("bad_escape", Span(place, place + 1), "\\", ""))
             if kind == "string":
                 edits.append(as_edit(("single_quotes", as_span((stop - 1, stop)), "'", '"')))
             alone = alone or kind == "quote"
