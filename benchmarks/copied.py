@@ -14,11 +14,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.dumps.records import SessionStart, Turn
-from webapp.store import search
+from webapp.store import derive, search
 from webapp.store.db import ids
 from webapp.store.models import TURNS_A_SESSION, DumpSession, Session
 from webapp.store.search import SLOTS, index
-from webapp.store.write import list_rows, row_values, rows
+from webapp.store.write import row_values, rows
 
 _session = Session.__table__
 _insert_sessions = sa.insert(_session)  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ def copy(connection: sa.Connection, copies: Sequence[Copy], dump_id: int) -> Non
         search.index_notes(connection, search.session_notes(at, start.external_id, start.title))
         texts = [(at * TURNS_A_SESSION + ordinal, (turn.raw or "").encode()) for ordinal, turn in enumerate(turns)]
         index.index_turns(connection, texts)
-    list_rows.renew(connection, new)
+    derive.derive(connection, new)
 
 
 def _values(number: int, start: SessionStart, turns: Sequence[Turn], original: Original) -> dict[str, Any]:

@@ -560,22 +560,11 @@ def upgrade() -> None:
         sa.Column("ambiguous", sa.Boolean(), nullable=False),
         sa.Column("exhausted", sa.Boolean(), nullable=False),
         sa.Column("microseconds", sa.BigInteger(), nullable=False),
-        sa.Column("failure_group", sa.String(length=255), nullable=True),
-        sa.Column("failure_path", sa.String(length=160), nullable=True),
-        sa.Column("failure_tokens", sa.String(length=64), nullable=True),
         sa.Column("value_digest", sa.BigInteger(), nullable=True),
         sa.Column("trace", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(["turn_id"], ["turn.id"], name=op.f("fk_parse_turn_id_turn"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_parse")),
         sa.UniqueConstraint("turn_id", "profile", name=op.f("uq_parse_turn_id_profile")),
-    )
-    op.create_index(
-        "ix_parse_failure_group",
-        "parse",
-        ["profile", "failure_group", "turn_id"],
-        unique=False,
-        sqlite_where=sa.text("failure_group IS NOT NULL"),
-        postgresql_where=sa.text("failure_group IS NOT NULL"),
     )
     op.create_index(
         "ix_parse_value_digest", "parse", ["profile", "turn_id", "value_digest", "verdict", "version"], unique=False

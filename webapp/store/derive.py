@@ -18,8 +18,17 @@ from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db import database
 from webapp.store.db.dialect import change
-from webapp.store.models import MODEL_KINDS, TURNS_A_SESSION, Base, Finding, Parse, Session, TurnContract
-from webapp.store.write import list_rows, row_values, rows, stored_turns
+from webapp.store.models import (
+    MODEL_KINDS,
+    TURNS_A_SESSION,
+    Base,
+    FailedResponse,
+    Finding,
+    Parse,
+    Session,
+    TurnContract,
+)
+from webapp.store.write import row_values, rows, session_facets, stored_turns
 from webapp.store.write.parser import OURS, UNKNOWN, SessionParser, is_known
 from webapp.store.write.session_state import SessionState
 from webapp.store.write.stored_turns import Declared, TurnOrder, other_traces, pages, stored_traces
@@ -171,7 +180,7 @@ def _traces(row: Any, home: str, parser: SessionParser, new: _NewParses) -> tupl
     for name in reversed(parser.names):
         if name not in traces:
             traces[name] = parser.trace(row.raw, name)
-            new.parses.append(row_values.parse_row(row.id, traces[name], row.raw, traces[OURS]))
+            new.parses.append(row_values.parse_row(row.id, traces[name]))
             new.repairs.extend(row_values.repair_rows(row.id, traces[name]))
     counted = tuple(traces[name] for name in dict.fromkeys((home, OURS)) if name in traces)
     return ((), counted) if home != UNKNOWN and home not in traces else (counted, ())
@@ -198,17 +207,19 @@ def _write(connection: sa.Connection, states: list[SessionState], *, are_new: bo
     connection.execute(_update, [{"session": state.session_id, **state.columns()} for state in states])
     findings = [stored_turns.finding_row(one.session_id, finding) for one in states for finding in one.findings]
     contracts = [row._asdict() for one in states for row in one.contracts]
-    made: tuple[tuple[type[Base], list[Any]], ...] = ((Finding, findings), (TurnContract, contracts))
-    for model, values in made:
+    failed = [row for one in states for row in one.failed.rows(one.happened_at)]
+    made: dict[type[Base], list[Any]] = {Finding: findings, TurnContract: contracts, FailedResponse: failed}
+    for model, values in made.items():
         if values:
             connection.execute(sa.insert(model), values)
     indexed = search.indexed(connection, ids)
     search.index_notes(connection, [note for one in states if one.session_id in indexed for note in one.notes])
-    list_rows.renew(connection, ids)
+    session_facets.renew(connection, ids)
 
 
 def _forget(connection: sa.Connection, first: int, last: int) -> None:
-    connection.execute(sa.delete(Finding).where(Finding.session_id.between(first, last)))
+    for table in (Finding, FailedResponse):
+        connection.execute(sa.delete(table).where(table.session_id.between(first, last)))
     of_these = TurnContract.turn_id.between(first * TURNS_A_SESSION, (last + 1) * TURNS_A_SESSION - 1)
     connection.execute(sa.delete(TurnContract).where(of_these))
     search.forget_errors(connection, first, last)

@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from webapp.parsing import Trace, failure_group, parse
 from webapp.store.failures import groups
-from webapp.store.models import Label, Parse, Session, Turn
+from webapp.store.models import FailedResponse, Label, Parse, Session, Turn
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.write.failed_responses import recorded_key
 
@@ -32,10 +32,11 @@ def recount(db: orm.Session, under: str = HOME, *, anew: bool = False, model: st
     groups_by_key: dict[str, Counted] = defaultdict(Counted)
     labelled = set(db.scalars(sa.select(Label.turn_id)))
     parses: dict[int, dict[str, Any]] = defaultdict(dict)
-    columns = [Parse.turn_id, Parse.profile, Parse.failure_group, Parse.failure_path]
+    columns: list[Any] = [Parse.turn_id, Parse.profile, FailedResponse.group_key, FailedResponse.path]
     if anew:
         columns.append(Parse.trace)
-    for stored in db.execute(sa.select(*columns)):
+    failed = sa.and_(FailedResponse.turn_id == Parse.turn_id, FailedResponse.under == Parse.profile)
+    for stored in db.execute(sa.select(*columns).select_from(Parse).outerjoin(FailedResponse, failed)):
         parses[stored.turn_id][stored.profile] = stored
     query = sa.select(Turn.id, Turn.session_id, Turn.kind, Turn.model, Turn.sent_at, Turn.recorded_failure, Turn.raw)
     query = query.add_columns(Session.home_profile, Session.happened_at, Turn.duplicate_of)
@@ -44,7 +45,7 @@ def recount(db: orm.Session, under: str = HOME, *, anew: bool = False, model: st
         if not is_response or (model is not None and turn.model != model):
             continue
         stored_parse = parses[turn.id].get(turn.home_profile if under == HOME else under)
-        key, path = (None, None) if stored_parse is None else (stored_parse.failure_group, stored_parse.failure_path)
+        key, path = (None, None) if stored_parse is None else (stored_parse.group_key, stored_parse.path)
         if under == HOME and turn.home_profile == "unknown":
             key, path = as_json(db, turn.id, turn.raw)
         if anew and stored_parse is not None:

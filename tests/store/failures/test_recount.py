@@ -20,7 +20,7 @@ from webapp.store.failures import groups, overlay
 from webapp.store.homes import changes
 from webapp.store.jobs import replays
 from webapp.store.labels import labels
-from webapp.store.models import Parse, Session, Turn
+from webapp.store.models import FailedResponse, Parse, Session, Turn
 from webapp.store.sessions import deletion
 from webapp.store.sessions.filters import Filters
 from webapp.store.write.parser import Home
@@ -80,7 +80,7 @@ def test_counts_are_a_recount(engine: sa.Engine, settings: Settings, bring: Brin
 
 
 def label_some(db: orm.Session) -> None:
-    turn_ids = list(db.scalars(sa.select(Parse.turn_id).where(Parse.failure_group.is_not(None)).distinct().limit(200)))
+    turn_ids = list(db.scalars(sa.select(FailedResponse.turn_id).distinct().limit(200)))
     for turn_id in random.Random(3).sample(turn_ids, 20):
         turn = db.get(Turn, turn_id)
         assert turn is not None
@@ -111,8 +111,7 @@ def test_replays_of_our_own_profile_renew_other_profiles_groups(
     before = {key: one.count for key, one in recount(db).items()}
     with writing(engine) as connection:
         connection.execute(sa.update(Parse).where(Parse.profile == "fencepost").values(version="0"))
-        wrong = sa.update(Parse).where(Parse.failure_group.is_not(None))
-        connection.execute(wrong.values(failure_group="v1|something else"))
+        connection.execute(sa.update(FailedResponse).values(group_key="v1|something else"))
     db.rollback()
     replays.replay(engine, settings, "fencepost", processes=1)
     check(db, anew=True)

@@ -12,11 +12,11 @@ from sqlalchemy import orm
 
 from tests.contracts.dialects import chat
 from webapp.config import Settings
+from webapp.store import derive
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import pruning
 from webapp.store.labels import labels
 from webapp.store.models import Declaration, Session, Turn, TurnContract
-from webapp.store.write import list_rows
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 TOOLS = [("count", SCHEMA)]
@@ -40,7 +40,7 @@ def test_many_turns_share_a_declaration_and_each_has_a_state(engine: sa.Engine, 
         assert connection.scalar(sa.select(sa.func.count()).select_from(Declaration)) == 1
         assert states(connection) == {"kept": 30, "schema_mismatch": 10, "unknown_name": 1}
         before = connection.execute(sa.select(TurnContract.turn_id, TurnContract.state).order_by("turn_id")).all()
-        list_rows.renew(connection, connection.scalars(sa.select(Session.id)).all())
+        derive.derive(connection, connection.scalars(sa.select(Session.id)).all())
         after = connection.execute(sa.select(TurnContract.turn_id, TurnContract.state).order_by("turn_id")).all()
         assert after == before
         detail = connection.scalars(sa.select(TurnContract.detail).where(TurnContract.state == "schema_mismatch")).all()

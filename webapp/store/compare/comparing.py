@@ -14,7 +14,7 @@ from webapp import parsing
 from webapp.parsing import installing
 from webapp.store.compare import cells
 from webapp.store.compare.cells import CELLS
-from webapp.store.models import TURNS_A_SESSION, Parse, Session, is_response
+from webapp.store.models import TURNS_A_SESSION, FailedResponse, Parse, Session, is_response
 from webapp.store.scores import profile_results
 from webapp.store.sessions import responses
 from webapp.store.sessions.coverage import ProfileCoverage
@@ -185,9 +185,11 @@ def parses_of(
     db: orm.Session, ids: Sequence[int], *profiles: str
 ) -> dict[tuple[int, str], tuple[str, int | None, str | None]]:
     """By turn and profile verdict, digest and failure group of what is stored."""
-    select = sa.select(Parse.turn_id, Parse.profile, Parse.verdict, Parse.value_digest, Parse.failure_group)
+    select = sa.select(Parse.turn_id, Parse.profile, Parse.verdict, Parse.value_digest, FailedResponse.group_key)
+    here = FailedResponse.turn_id == Parse.turn_id, FailedResponse.session_id == Parse.turn_id // TURNS_A_SESSION
+    select = select.outerjoin(FailedResponse, sa.and_(*here, FailedResponse.under == Parse.profile))
     rows = db.execute(select.where(Parse.turn_id.in_(ids), Parse.profile.in_(profiles))) if ids else ()
-    return {(row.turn_id, row.profile): (row.verdict, row.value_digest, row.failure_group) for row in rows}
+    return {(row.turn_id, row.profile): (row.verdict, row.value_digest, row.group_key) for row in rows}
 
 
 def cells_of(db: orm.Session, ids: Sequence[int], first: str, second: str) -> dict[int, str]:

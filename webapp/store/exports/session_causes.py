@@ -10,7 +10,7 @@ from sqlalchemy import orm
 from webapp.contracts import BROKEN
 from webapp.exports.session import CauseView
 from webapp.parsing import UnknownProfile, failure_group, installing, minimal, profile
-from webapp.store.models import Parse, Session, Turn, TurnContract
+from webapp.store.models import FailedResponse, Parse, Session, Turn, TurnContract
 from webapp.store.sessions.turns import MODEL_KINDS
 from webapp.store.write.facets import kind_of
 from webapp.store.write.failed_responses import contract_key
@@ -42,24 +42,26 @@ def causes(db: orm.Session, session: Session) -> tuple[CauseView, ...]:
 def _failures(db: orm.Session, session: Session) -> Iterator[tuple[int, str]]:
     """Position and cause of every failed response."""
     home = sa.and_(Parse.turn_id == Turn.id, Parse.profile == session.home_profile)
+    at_home = FailedResponse.session_id == session.id, FailedResponse.under == session.home_profile
     query = (
         sa.select(
             Turn.position,
             Parse.verdict,
-            Parse.failure_group,
+            FailedResponse.group_key,
             Turn.recorded_failure,
             TurnContract.state,
             TurnContract.detail,
         )
         .outerjoin(Parse, home)
+        .outerjoin(FailedResponse, sa.and_(*at_home, FailedResponse.turn_id == Turn.id))
         .outerjoin(TurnContract, sa.and_(TurnContract.turn_id == Turn.id, TurnContract.state.in_(BROKEN)))
         .where(Turn.session_id == session.id, Turn.duplicate_of.is_(None), Turn.kind.in_(MODEL_KINDS))
         .where(sa.or_(Turn.recorded_failure.is_not(None), Parse.verdict == "failed", TurnContract.state.is_not(None)))
         .order_by(Turn.position)
     )
     for row in db.execute(query):
-        if row.failure_group is not None:
-            yield row.position, failure_group.title(row.failure_group)
+        if row.group_key is not None:
+            yield row.position, failure_group.title(row.group_key)
         elif row.state is not None:
             yield row.position, failure_group.title(contract_key(row.detail))
         elif row.recorded_failure is not None:

@@ -24,7 +24,7 @@ from webapp.parsing import Profile, Trace
 from webapp.store.db import database
 from webapp.store.db.types import PackedText
 from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn, is_response
-from webapp.store.write import regrouping, row_values
+from webapp.store.write import row_values
 from webapp.store.write.tally import READABLE
 
 AT_ONCE = 500
@@ -81,12 +81,10 @@ class ParsedPiece:
         self.counts[verdict] += 1
         self.counts["rescued"] += failed and verdict in READABLE
 
-    def add(self, batch: list[tuple[int, Trace, str, Trace]]) -> None:
-        """Take what `row_values.parse_row` takes, of many turns."""
-        self.parses += [row_values.parse_row(*parse) for parse in batch]
-        for turn_id, trace, _, _ in batch:
-            if trace.verdict == "repaired":
-                self.repairs += row_values.repair_rows(turn_id, trace)
+    def add(self, turn_id: int, trace: Trace) -> None:
+        self.parses.append(row_values.parse_row(turn_id, trace))
+        if trace.verdict == "repaired":
+            self.repairs += row_values.repair_rows(turn_id, trace)
 
 
 Pieces = Generator[ParsedPiece, None, None]
@@ -162,14 +160,12 @@ def parse(engine: sa.Engine, parser: Profile, piece: Piece) -> ParsedPiece:
             known = "" if piece.again else parser.version
             about = {"profile": parser.name, "version": known, "low": low, "high": high}
             for batch in connection.execute(_responses, about).partitions():
-                new: list[tuple[int, str, Trace]] = []
                 for turn_id, version, verdict, raw, failed in batch:
                     if version != known:
                         trace = parsing.parse(raw, parser)
                         verdict = trace.verdict
-                        new.append((turn_id, raw, trace))
+                        done.add(turn_id, trace)
                     done.count(verdict, bool(failed))
-                done.add(regrouping.with_ours(connection, new))
     return done
 
 

@@ -28,8 +28,7 @@ from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Session, Ta
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import REPLAY, TaskFailed, TaskLine
-from webapp.store.write import regrouping, rows
-from webapp.store.write.parser import OURS
+from webapp.store.write import rows
 
 OnProgress = Callable[[int, int], None]
 MOST_SHOWN = 20
@@ -233,8 +232,6 @@ def _keep(connection: sa.Connection, profile: str, parsed: ParsedPiece) -> set[i
         connection.execute(sa.delete(table).where(table.turn_id.in_(turn_ids), table.profile == profile))
     rows.insert(connection, rows.parses, kept_parses)
     rows.insert(connection, rows.repairs, kept_repairs)
-    if profile == OURS:
-        regrouping.regroup(connection, turn_ids)
     return there
 
 

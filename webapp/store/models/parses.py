@@ -9,7 +9,7 @@ from sqlalchemy import orm
 
 from webapp.contracts import BROKEN
 from webapp.store.db.types import BigId, ExactJson, PackedJson, ProfileName
-from webapp.store.models.base import Base, Numbered, partial_index
+from webapp.store.models.base import Base, Numbered
 
 
 class Parse(Numbered):
@@ -17,9 +17,6 @@ class Parse(Numbered):
 
     __table_args__ = (
         sa.UniqueConstraint("turn_id", "profile"),
-        partial_index(
-            "ix_parse_failure_group", "profile", "failure_group", "turn_id", where="failure_group IS NOT NULL"
-        ),
         sa.Index("ix_parse_value_digest", "profile", "turn_id", "value_digest", "verdict", "version"),
     )
 
@@ -32,12 +29,6 @@ class Parse(Numbered):
     ambiguous: orm.Mapped[bool] = orm.mapped_column(default=False)
     exhausted: orm.Mapped[bool] = orm.mapped_column(default=False)
     microseconds: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    failure_group: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
-    """the group of a parse whose verdict is failed, which `parsing.failure_group` makes of this trace and of the stored
-    one of `fencepost`; NULL where a value was read, there was no candidate, or the profile was not run"""
-    failure_path: orm.Mapped[str | None] = orm.mapped_column(sa.String(160))
-    """the JSON path of the first edit that mends it; NULL where nothing does"""
-    failure_tokens: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
     value_digest: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
     """64 bits, signed, of the SHA-256 of all values that were read, as `store.write.row_values` writes them: equal
     where two profiles read the same JSON (1 is 1.0, keys have no order). NULL where nothing was read, and where a value

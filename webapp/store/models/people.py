@@ -137,7 +137,7 @@ class FailureOverlay(Numbered):
 
 
 class FailedResponse(Base):
-    """A response that failed under a profile, or under home: made of its parses by `store.write.failed_responses`."""
+    """A response that failed under a profile, or under home: made of its traces by `store.write.failed_responses`."""
 
     __table_args__ = (
         sa.Index("ix_failed_response_group_key", "under", "group_key", "at", "turn_id", "session_id"),

@@ -25,7 +25,7 @@ from webapp.store.models import (
     Turn,
     turns_of,
 )
-from webapp.store.write import declarations, list_rows
+from webapp.store.write import declarations, session_facets
 
 UNDONE_FOR = timedelta(hours=1)
 """how long a deletion can be undone for sure"""
@@ -56,7 +56,7 @@ def _set(
         values = {"deleted_at": deleted_at, "changed": change()}
         returning = statement.values(values).returning(Session.id, Session.key)
         rows = db.execute(returning, execution_options={"synchronize_session": False}).all()
-        list_rows.renew(db.connection(), (row.id for row in rows))
+        session_facets.renew(db.connection(), (row.id for row in rows))
         changed_keys += [row.key for row in rows]
     db.commit()
     return changed_keys
@@ -94,7 +94,7 @@ def bring_back(engine: sa.Engine, dump_id: int) -> bool:
         with writing(engine) as connection:
             back = sa.update(Session).where(Session.id.in_(linked), _hidden)
             connection.execute(back.values(deleted_at=None, changed=change()))
-            list_rows.renew(connection, hidden)
+            session_facets.renew(connection, hidden)
     return linked_count >= whole
 
 

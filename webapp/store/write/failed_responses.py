@@ -3,75 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
-
-import sqlalchemy as sa
-from sqlalchemy import orm
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from webapp import parsing
-from webapp.contracts import BROKEN
-from webapp.parsing import failure_group, stored_trace
+from webapp.contracts import Contract
+from webapp.parsing import Trace, failure_group, stored_trace
 from webapp.parsing.failure_group import VERSION
-from webapp.store.db.ids import batched, short
+from webapp.store.db.ids import TURNS_A_SESSION, short
 from webapp.store.db.types import microseconds
-from webapp.store.models import FailedResponse, Parse, Session, Turn, TurnContract, is_response
 from webapp.store.write.facets import kind_of, tools_of
 from webapp.store.write.parser import ALL_THE_SAME, OURS, READ_AS, UNKNOWN
+from webapp.store.write.tally import MODEL_KINDS
+
+if TYPE_CHECKING:
+    from webapp.store.write.session_state import PlacedTurn
 
 HOME = "home"
 """in place of a profile's name: each session's home profile, `json.loads` where that is unknown, or what its dump
 records of a response"""
-_AT_ONCE = 200
 _INDEX = re.compile(r"\[\d+\]")
 _LOOKED_BACK = 20
 """turns before a response among which one with a time is looked for"""
-_before = orm.aliased(Turn)
-_sent_before = (
-    sa.select(_before.sent_at)
-    .where(_before.session_id == Turn.session_id, _before.sent_at.is_not(None))
-    .where(_before.position < Turn.position, _before.position >= Turn.position - _LOOKED_BACK)
-    .order_by(_before.position.desc())
-    .limit(1)
-    .scalar_subquery()
-)
-_of_turn = (
-    *(Turn.id, Turn.session_id, Turn.model, Turn.agent, Turn.phase, Turn.kind, Turn.sent_at, Turn.tool_calls),
-    *(Turn.recorded_failure, Session.home_profile, Session.happened_at, Turn.tokens_in, Turn.tokens_out, Turn.cost),
-    sa.case((Turn.sent_at.is_not(None), _sent_before)).label("sent_before"),
-)
-_of_parse = (Parse.profile, Parse.version, Parse.failure_group, Parse.failure_path, Parse.failure_tokens)
-_here = (Turn.session_id.in_(sa.bindparam("ids", expanding=True)), Session.deleted_at.is_(None))
-_parsed = (
-    sa.select(*_of_turn, *_of_parse)
-    .join(Session, Session.id == Turn.session_id)
-    .join(Parse, sa.and_(Parse.turn_id == Turn.id, Parse.failure_group.is_not(None)))
-    .where(*_here)
-)
-_recorded = (
-    sa.select(*_of_turn)
-    .join(Session, Session.id == Turn.session_id)
-    .where(*_here, is_response, Turn.recorded_failure.is_not(None))
-)
-_assumed = (
-    sa.select(*_of_turn, Turn.raw, Parse.trace)
-    .join(Session, Session.id == Turn.session_id)
-    .join(Parse, sa.and_(Parse.turn_id == Turn.id, Parse.profile == OURS))
-    .where(*_here, is_response, Session.home_profile == UNKNOWN, Parse.verdict.not_in(ALL_THE_SAME))
-)
+_PARSED, _BROKEN, _ASSUMED, _RECORDED = range(4)
+"""why a response failed at home; of several reasons the first counts"""
+Row = dict[str, Any]
 
 
 def recorded_key(text: str) -> str:
     """The group of a response that its parser read and its dump says failed: by the kind of that failure."""
     return short(f"{VERSION}|recorded in the dump: {kind_of(text).replace('|', ' ')}", 255)
-
-
-_broken = (
-    sa.select(*_of_turn, TurnContract.detail)
-    .join(Session, Session.id == Turn.session_id)
-    .join(TurnContract, sa.and_(TurnContract.turn_id == Turn.id, TurnContract.state.in_(BROKEN)))
-    .where(*_here)
-)
 
 
 def contract_key(contract: Mapping[str, Any]) -> str:
@@ -83,52 +47,81 @@ def contract_key(contract: Mapping[str, Any]) -> str:
     return short(f"{VERSION}|broken contract: {tool.replace('|', ' ')}: {said.replace('|', ' ')}", 255)
 
 
-def renew(connection: sa.Connection, session_ids: Iterable[int]) -> None:
-    """Make all rows of these sessions anew, in place of those that they had; the caller commits."""
-    for part in batched(sorted(set(session_ids)), _AT_ONCE):
-        connection.execute(sa.delete(FailedResponse).where(FailedResponse.session_id.in_(part)))
-        if rows := list(_rows(connection, part)):
-            connection.execute(sa.insert(FailedResponse), rows)
+@dataclass(slots=True)
+class FailedResponses:
+    """Those of a session with the home profile `home`, as of the turns that were seen."""
+
+    session_id: int
+    home: str
+    _under: list[Row] = field(default_factory=list)
+    _at_home: dict[int, tuple[int, Row]] = field(default_factory=dict)
+    """by ordinal the reason that counts"""
+    _sent: array[int] = field(default_factory=lambda: array("q"))
+    """by position when it was sent, in microseconds; -1 where nothing says it"""
+
+    def see(self, placed: PlacedTurn) -> None:
+        """Take the next turn in, with all of its traces."""
+        turn, missing = placed.turn, placed.position + 1 - len(self._sent)
+        self._sent.extend([-1] * missing)
+        if turn.sent_at is not None and self._sent[placed.position] < 0:
+            self._sent[placed.position] = microseconds(turn.sent_at)
+        if placed.original is None and turn.raw is not None and turn.kind in MODEL_KINDS:
+            self._read(placed, turn.raw)
+            if turn.failure is not None:
+                self._fail(_RECORDED, placed, recorded_key(turn.failure))
+
+    def hold(self, placed: PlacedTurn, contract: Contract) -> None:
+        """Note a broken contract."""
+        about = contract.as_dict()
+        path = next((one["path"] for one in about["mismatches"]), "$")
+        self._fail(_BROKEN, placed, contract_key(about), path=short(path, 160))
+
+    def rows(self, happened_at: datetime) -> Iterator[Row]:
+        """What `FailedResponse` keeps, once all turns were seen; the session happened then."""
+        for row in (*self._under, *(row for _, row in self._at_home.values())):
+            yield row | {"at": microseconds(happened_at) if row["at"] is None else row["at"]}
+
+    def _read(self, placed: PlacedTurn, raw: str) -> None:
+        traces = (*placed.traces, *placed.other_traces)
+        if (ours := next((trace for trace in traces if trace.profile == OURS), None)) is None:
+            return
+        for trace in traces:
+            if (about := _group(raw, trace, ours)) is not None:
+                self._under.append(about | self._about(placed) | {"under": trace.profile})
+                if trace.profile == self.home != UNKNOWN:
+                    self._at_home[placed.ordinal] = (_PARSED, self._under[-1] | {"under": HOME})
+        if self.home == UNKNOWN and ours.verdict not in ALL_THE_SAME:
+            failed = parsing.parse(raw, READ_AS)
+            of_none = {"profile": READ_AS, "version": failed.version}
+            self._fail(_ASSUMED, placed, f"{VERSION}|json.loads fails", **of_none | (_group(raw, failed, ours) or {}))
+
+    def _fail(self, reason: int, placed: PlacedTurn, key: str, **about: Any) -> None:
+        if reason < self._at_home.get(placed.ordinal, (len((_PARSED, _BROKEN, _ASSUMED, _RECORDED)),))[0]:
+            row = {"group_key": key, "path": None, "tokens": None, "profile": "", "version": "", **about, "under": HOME}
+            self._at_home[placed.ordinal] = (reason, self._about(placed) | row)
+
+    def _about(self, placed: PlacedTurn) -> Row:
+        """What a response has under any profile; `at` is when it was sent, None where nothing says it."""
+        turn, position = placed.turn, placed.position
+        tools = list(dict.fromkeys(tools_of(turn)))
+        before = reversed(self._sent[max(0, position - _LOOKED_BACK) : position])
+        since = -1 if turn.sent_at is None else next((sent for sent in before if sent >= 0), -1)
+        return {
+            "turn_id": self.session_id * TURNS_A_SESSION + placed.ordinal,
+            "session_id": self.session_id,
+            "at": None if turn.sent_at is None else microseconds(turn.sent_at),
+            **{name: getattr(turn, name) for name in ("model", "agent", "phase", "tokens_in", "tokens_out", "cost")},
+            "tools": tools or None,
+            "seconds": None if since < 0 else max(0.0, (self._sent[position] - since) / 1e6),
+        }
 
 
-def _rows(connection: sa.Connection, ids: list[int]) -> Iterator[dict[str, Any]]:
-    failed: set[int] = set()
-    for row in connection.execute(_parsed, {"ids": ids}):
-        about = {"group_key": row.failure_group, "path": row.failure_path, "tokens": row.failure_tokens}
-        about |= {"profile": row.profile, "version": row.version}
-        yield _of(row) | about | {"under": row.profile}
-        if row.profile == row.home_profile != UNKNOWN:
-            failed.add(row.id)
-            yield _of(row) | about | {"under": HOME}
-    for row in connection.execute(_broken, {"ids": ids}):
-        if row.id not in failed:
-            failed.add(row.id)
-            path = next((one["path"] for one in row.detail["mismatches"]), "$")
-            about = {"group_key": contract_key(row.detail), "path": short(path, 160), "tokens": None}
-            yield _of(row) | about | {"profile": "", "version": "", "under": HOME}
-    for row in connection.execute(_assumed, {"ids": ids}):
-        if row.id not in failed:
-            failed.add(row.id)
-            yield _of(row) | _as_json(row) | {"under": HOME}
-    for row in connection.execute(_recorded, {"ids": ids}):
-        if row.id not in failed:
-            about = {"group_key": recorded_key(row.recorded_failure), "path": None, "tokens": None}
-            yield _of(row) | about | {"profile": "", "version": "", "under": HOME}
-
-
-def _as_json(row: Any) -> dict[str, Any]:
-    """The group of a response whose parser is unknown, as `json.loads` fails on it."""
-    failed = parsing.parse(row.raw, READ_AS)
-    group = failure_group.group(row.raw, failed, stored_trace.read(row.raw, row.trace))
-    key, path, tokens = (f"{VERSION}|json.loads fails", None, None) if group is None else (group.key, *group[2:])
-    return {"group_key": key, "path": path, "tokens": tokens, "profile": READ_AS, "version": failed.version}
-
-
-def _of(row: Any) -> dict[str, Any]:
-    """What a response has under any profile; when it was sent, else when its session was."""
-    tools = list(dict.fromkeys(tools_of(row))) if row.tool_calls or row.kind == "tool_call" else []
-    names = {"model": row.model, "agent": row.agent, "phase": row.phase, "tools": tools or None}
-    waited = None if row.sent_before is None else max(0.0, (row.sent_at - row.sent_before).total_seconds())
-    names |= {"tokens_in": row.tokens_in, "tokens_out": row.tokens_out, "cost": row.cost, "seconds": waited}
-    at = microseconds(row.sent_at or row.happened_at)
-    return {"turn_id": row.id, "session_id": row.session_id, "at": at, **names}
+def _group(raw: str, failed: Trace, ours: Trace) -> Row | None:
+    """The group of a trace by what `fencepost` made of the same text; None where it is no failure."""
+    if failed.verdict != "failed":
+        return None
+    group = failure_group.group(raw, *(stored_trace.read(raw, trace.as_dict()) for trace in (failed, ours)))
+    if group is None:
+        return None
+    about = {"group_key": group.key, "path": group.path, "tokens": group.tokens}
+    return about | {"profile": failed.profile, "version": failed.version}

@@ -13,7 +13,7 @@ from webapp import jsontext
 from webapp.dumps.records import Turn
 from webapp.exports.session_dump import whole_entry
 from webapp.jsontext import canonical as canonical
-from webapp.parsing import Trace, failure_group
+from webapp.parsing import Trace
 from webapp.store.db import types
 from webapp.store.db.ids import short
 from webapp.store.write.declarations import declared
@@ -119,8 +119,8 @@ def bare_entry(kind: str, role: str | None, raw: str | None) -> dict[str, str | 
     return {"kind": kind, "role": role, "content": raw}
 
 
-def parse_row(turn_id: int, trace: Trace, raw: str, ours: Trace) -> Row:
-    """A trace of `raw` as a row of `parse`; `ours` is what `fencepost` makes of the same text."""
+def parse_row(turn_id: int, trace: Trace) -> Row:
+    """A trace as a row of `parse`."""
     chosen = trace.attempts[trace.chosen[0]] if trace.chosen else None
     return {
         "turn_id": turn_id,
@@ -134,16 +134,7 @@ def parse_row(turn_id: int, trace: Trace, raw: str, ours: Trace) -> Row:
         "microseconds": trace.microseconds,
         "trace": _trace(trace),
         "value_digest": value_digest(trace.values) if trace.chosen else None,
-        **group_columns(raw, trace, ours),
     }
-
-
-def group_columns(raw: str, trace: Trace, ours: Trace) -> Row:
-    """The columns of `parse` that say which failure group it is of; all None where it is no failure."""
-    group = failure_group.group(raw, trace, ours)
-    if group is None:
-        return dict.fromkeys(("failure_group", "failure_path", "failure_tokens"))
-    return {"failure_group": group.key, "failure_path": group.path, "failure_tokens": group.tokens}
 
 
 def repair_rows(turn_id: int, trace: Trace) -> Iterator[Row]:

@@ -19,6 +19,7 @@ from webapp.parsing import Trace
 from webapp.store.db.ids import TURNS_A_SESSION
 from webapp.store.db.search_texts import Kind, Note, errors
 from webapp.store.write.facets import Facets, digest
+from webapp.store.write.failed_responses import FailedResponses
 from webapp.store.write.parser import UNKNOWN, Home
 from webapp.store.write.tally import BROKEN_AS_ONE, MODEL_KINDS, READABLE, Tally
 
@@ -96,6 +97,7 @@ class SessionState:
     ingested_at: datetime | None = None
     """when it came in: the time of a session whose turns have none"""
     answers: Answers = field(kw_only=True)
+    failed: FailedResponses = field(kw_only=True)
     contracts: list[ContractRow] = field(default_factory=list)
     """of its turns, but for those of which the log says nothing"""
 
@@ -105,12 +107,14 @@ class SessionState:
     ) -> SessionState:
         """That of a session before its first turn, whose program used the profile `home`. Raises `BadSpec`."""
         runner, answers = RuleRunner(RuleContext(home, readers)), Answers(of_service(service))
-        return cls(session_id, home, rules=runner, ingested_at=ingested_at, answers=answers)
+        failed = FailedResponses(session_id, home)
+        return cls(session_id, home, rules=runner, ingested_at=ingested_at, answers=answers, failed=failed)
 
     def see(self, placed: PlacedTurn) -> None:
         """Take the next turn in, once it has its place in the tally."""
         turn = placed.turn
         self.tally.saw(turn.model if turn.kind in MODEL_KINDS else None, turn.sent_at)
+        self.failed.see(placed)
         if placed.original is None:
             self._count(placed)
         for earlier, contract in self.answers.add(placed):
@@ -138,7 +142,11 @@ class SessionState:
         values: dict[str, Any] = {**tally.counters(), "models": list(tally.models)}
         values |= {"facets": self.facets.as_dict(), "raw_bytes": self.raw_bytes}
         values |= {"started_at": tally.started_at, "ended_at": tally.ended_at}
-        return values | {"happened_at": tally.started_at or self.ingested_at}
+        return values | {"happened_at": self.happened_at}
+
+    @property
+    def happened_at(self) -> datetime:
+        return self.tally.started_at or self.ingested_at or datetime.now(UTC)
 
     def turn_id(self, ordinal: int) -> int:
         return self.session_id * TURNS_A_SESSION + ordinal
@@ -182,6 +190,7 @@ class SessionState:
                 self.contracts.append(ContractRow.of(self.turn_id(placed.ordinal), contract))
             if contract.is_broken:
                 self.tally.break_contract(placed.ordinal, contract.state)
+                self.failed.hold(placed, contract)
         self.rules.see(turn_view(placed, self.is_home_known, contract))
 
     def _note(self, kind: Kind, ordinal: int, text: str) -> None:
