@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -119,8 +118,10 @@ def write_long(
         return target.outcome(0)
     pieces = _Pieces(engine, session.start.external_id, target, new, on_piece, new.count)
     try:
-        while pieces.is_derived_where_due() and _fill(new.batch, appended):
+        derive.grown(engine, [target.id])
+        while _fill(new.batch, appended):
             pieces.write()
+            derive.grown(engine, [target.id])
     except _Grown:
         how: dict[str, Any] = {"dump_id": dump_id, "on_problem": on_problem, "on_piece": on_piece, "anew": anew}
         again = write_long(engine, session, **how)
@@ -152,7 +153,6 @@ class _Pieces:
     rows: TurnRows
     on_piece: OnPiece
     stored: int
-    not_before: float = 0.0
 
     def write(self) -> None:
         with database.writing_long(self.engine) as connection:
@@ -163,13 +163,6 @@ class _Pieces:
             derive.mark_stale(connection, [self.target.id])
             self.on_piece(connection, self.target.outcome(self.rows.count - self.stored))
         self.stored = self.rows.count
-
-    def is_derived_where_due(self) -> Literal[True]:
-        """A session that grows is derived again at most every ten times as long as that took."""
-        if (began := time.monotonic()) >= self.not_before:
-            derive.settle(self.engine, self.target.id)
-            self.not_before = time.monotonic() + derive.SHARE * (time.monotonic() - began)
-        return True
 
 
 def _rows(target: _Target, batch: TurnBatch, on_problem: OnProblem) -> TurnRows:

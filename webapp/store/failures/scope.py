@@ -75,10 +75,10 @@ class Scope:
         """Those of one group."""
         return replace(self, where=(*self.where, FailedResponse.group_key.in_(overlay.aliases(self.changes, key))))
 
-    def grouped(self, db: orm.Session, *columns: Any, by: Sequence[Any] = ()) -> Sequence[Any]:
-        """`key`, `columns` and what they are counted by, for each group."""
-        query = sa.select(self.key.label("key"), *by, *columns).select_from(FailedResponse).where(*self.where)
-        return db.execute(query.group_by(sa.literal_column("1"), *by)).all()
+    def grouped(self, db: orm.Session, *columns: Any) -> Sequence[Any]:
+        """`key` and `columns` of each group."""
+        query = sa.select(self.key.label("key"), *columns).select_from(FailedResponse).where(*self.where)
+        return db.execute(query.group_by(sa.literal_column("1"))).all()
 
 
 def scope(db: orm.Session, filters: Filters) -> Scope:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import Profile
@@ -21,7 +20,6 @@ from webapp.store.models import (
     TURNS_A_SESSION,
     DumpSession,
     FacetValue,
-    Parse,
     Session,
     SessionFacet,
     Turn,
@@ -117,11 +115,6 @@ def question(connection: sa.Connection, where: sa.ColumnElement[bool] | None = N
     return Question(len(rows), responses, texts, len(tried), candidates)
 
 
-def question_of_all(db: orm.Session) -> Question | None:
-    """What is asked about all sessions."""
-    return question(db.connection())
-
-
 def of_dump(number: int) -> sa.ColumnElement[bool]:
     """For `question`: a dump's sessions."""
     return Session.id.in_(sa.select(DumpSession.session_id).where(DumpSession.dump_id == number))
@@ -184,11 +177,9 @@ def _tried(
         if ends():
             return None
         after = batch[-1].id
-        stored_results = _stored(connection, batch[0].id, after, profiles)
         for row in batch:
             for name, profile in profiles.items():
-                verdict = stored_results.get((row.id, name)) or _verdict(row.raw, profile)
-                if verdict in counts:
+                if (verdict := _verdict(row.raw, profile)) in counts:
                     counts[verdict][name] += 1
     return counts
 
@@ -198,18 +189,6 @@ def _verdict(raw: str, profile: Profile) -> str:
         return parsing.parse(raw, profile).verdict
     except RAISES:
         return "failed"
-
-
-def _stored(
-    connection: sa.Connection, first: int, last: int, profiles: dict[str, Profile]
-) -> dict[tuple[int, str], str]:
-    query = sa.select(Parse.turn_id, Parse.profile, Parse.version, Parse.verdict)
-    rows = connection.execute(query.where(Parse.turn_id.between(first, last)))
-    return {
-        (row.turn_id, row.profile): row.verdict
-        for row in rows
-        if row.profile in profiles and profiles[row.profile].version == row.version
-    }
 
 
 def _lacking() -> sa.Select[int]:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from webapp.dumps.formats.otlp import plugin as _otlp
 from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.dumps.records import Problem, SessionStart
 from webapp.exports.session_dump import whole_entry
@@ -47,7 +46,7 @@ def dump_of_today(connection: sa.Connection) -> int:
     dump_id = connection.scalar(sa.select(Dump.id).where(Dump.sha256 == digest))
     if dump_id is not None:
         return dump_id
-    values = {"filename": name, "format": _otlp.name, "bytes": 0, "state": "done", "problems": []}
+    values = {"filename": name, "format": otlp.name, "bytes": 0, "state": "done", "problems": []}
     insert = sa.insert(Dump).values(sha256=digest, received_at=now, **values)
     return connection.scalars(insert.returning(Dump.id)).one()
 
@@ -60,7 +59,7 @@ def count_arrivals(
     size: int,
 ) -> None:
     """Add what came to the dump's line: bytes, sessions, turns, and what was refused or came again."""
-    new_turns = {count_arrivals.session_id: count_arrivals.turns for count_arrivals in counts}
+    new_turns = {count.session_id: count.turns for count in counts}
     values: dict[str, Any] = {
         "bytes": Dump.bytes + size,
         "session_count": Dump.session_count + dump_links.add(connection, dump_id, new_turns),

@@ -50,7 +50,7 @@ class AskedQuestion:
 
 def of_list() -> AskedQuestion | None:
     """About every session whose parser nobody named; None where there is none, or it was dismissed."""
-    return _asked(trials.question_of_all(db.session), {"scope": "filters", "home": UNKNOWN}, {})
+    return _asked(trials.question(db.session.connection()), {"scope": "filters", "home": UNKNOWN}, {})
 
 
 def of_session(session: Session) -> AskedQuestion | None:
