@@ -42,21 +42,9 @@ def hook_json() -> None:
 
     @functools.wraps(decode)
     def recorded_decode(self: json.JSONDecoder, s: str, *args: Any, **kwargs: Any) -> Any:
-        """As `CallRecorder.run`, which is a third slower; most of what is recorded goes through here."""
-        thread = RECORDER.thread
-        outer = thread.inside
-        if not RECORDER.active or outer in JSON_SINKS:
+        if not RECORDER.active:
             return decode(self, s, *args, **kwargs)
-        thread.inside = "json"
-        try:
-            value = decode(self, s, *args, **kwargs)
-        except BaseException as error:
-            RECORDER.keep("json", s, False, None, failure_parts(error, s), caller_of(sys._getframe(1)), outer)
-            raise
-        finally:
-            thread.inside = outer
-        RECORDER.keep("json", s, True, snapshot(value), None, caller_of(sys._getframe(1)), outer)
-        return value
+        return RECORDER.run("json", s, lambda: decode(self, s, *args, **kwargs))
 
     @functools.wraps(raw_decode)
     def recorded_raw_decode(self: json.JSONDecoder, s: str, idx: int = 0) -> Any:
