@@ -62,7 +62,6 @@ _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("MLflow's database", {"experiments", "runs", "trace_info"}, ()),
     ("Google ADK's session service", {"events", "sessions"}, ()),
     ("Letta's agent file", set(), ("agents", "blocks", "tools")),
-    ("LlamaIndex' chat store", set(), ("store", "class_name")),
     ("Haystack's pipeline", set(), ("components", "connections")),
     ("a JSON schema", set(), ("$schema", "properties")),
     ("HumanEval's problems", set(), ("canonical_solution", "entry_point")),

@@ -25,7 +25,7 @@ from webapp.dumps.messages.turns import (
     with_usage,
 )
 from webapp.dumps.records import Problem, changed
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import document_session, entries_of
 from webapp.dumps.sqlite_tables import opened_tables, plain
 from webapp.dumps.values import as_list, as_object, first_moment, first_text, id_text, moment, text
 
@@ -181,13 +181,21 @@ class SmolAgents(Format):
     times = ("start_time",)
 
     def sniff(self, head: DumpHead) -> int:
-        steps = [item for item in head.objects if item.keys() & {"step_number", "plan", "task", "system_prompt"}]
+        objects = list(filter(None, map(as_object, head.items.get("steps", ())))) or head.objects
+        steps = [item for item in objects if item.keys() & {"step_number", "plan", "task", "system_prompt"}]
         written = any({"model_output", "observations"} & item.keys() and "step_number" in item for item in steps)
         planned = any("plan" in item and "model_output_message" in item for item in steps)
-        return 92 if (written or planned) and len(steps) == len(head.objects) else 0
+        return 92 if (written or planned) and len(steps) == len(objects) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        if "steps" not in head.items:
+            return super().sessions(source, head)
+        return iter([document_session(source, head, "steps", needed="steps")])  # the result of a run
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         turns = list(_written(entry, conversation))
+        if not turns and not _calls(entry) and (last := text(entry.get("action_output"))):  # asked for at the last step
+            turns = text_turns(last, ("action_output",), "assistant", conversation)
         for key, role in _TASKS.items():
             if text(entry.get(key)):
                 turns += text_turns(entry[key], (key,), role, conversation)

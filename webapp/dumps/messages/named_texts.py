@@ -106,7 +106,20 @@ _BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "is
 _WHO = ("role", "sender", "from", "author", "speaker", "who", "sender_type", "senderType", "type")
 _NAMES = ("role", "type", "name")
 """who spoke, where that is an object"""
-SAID = ("content", "text", "message", "mes", "say", "said", "value", "body", "parts", "contentParts", "markdown")
+SAID = (
+    "content",
+    "text",
+    "message",
+    "mes",
+    "say",
+    "said",
+    "value",
+    "body",
+    "parts",
+    "contentParts",
+    "markdown",
+    "blocks",
+)
 _INNER = ("message", "response", "data", "node")
 _MODEL_NAMES = r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen)[\w .:\-]{0,40}"
 _ROLES = (
