@@ -209,7 +209,7 @@ def _changed(raw: str, start: int, text: str, failed: int) -> Mended | None:
     replaced = ((at, 1, char) for at, char in suspects.mistaken(text, failed))
     inserted = ((at, 0, char) for at, char in suspects.lost(text, failed))
     for at, width, char in dict.fromkeys(chain(replaced, inserted)):
-        if char == '"' and not width and text[at - 1] in "”’'`»":
+        if char == '"' and not width and (text[at - 1] in "”’'`»" or text[at - 1 : at + 1] == "::"):
             continue
         other = text[:at] + char + text[at + width :]
         stop, value, failure = decoded(other)

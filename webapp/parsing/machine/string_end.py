@@ -108,10 +108,10 @@ def closes_twice(raw: str, reading: Reading, at: int) -> bool:
     """Whether the quote at `at` stands twice where it closes the string, which may have been opened by two as well."""
     if reading.open_end - reading.start == 2:
         return raw.startswith(raw[reading.start], at + 1)
-    return not reading.inner and at > reading.open_end and bool(_twice_at_end.match(raw, at))
+    return not reading.inner and bool(_twice_at_end.match(raw, at))
 
 
-_twice_at_end = later(r"""(?<!\d['′]\d)(?<!\d['′ ]\d\d)(["'])\1(?=\s{0,50}+[,:}\]])""")
+_twice_at_end = later(r"""(?<!\d['′]\d)(?<!\d['′ ]\d\d)(["'])\1(?=\s{0,50}+[,:=}\]])""")
 
 
 def is_apostrophe(raw: str, reading: Reading, after: int) -> bool:

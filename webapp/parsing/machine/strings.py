@@ -35,7 +35,7 @@ _runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, en
 _single_ahead = later(r"[^'\n]{0,300}+'")
 _triple = later(r'"""|\'\'\'')
 _doubled = later(r"""(["'])\1(?=[^\s,:}\]"'])[^"'\n]{0,200}+\1\1""")
-_doubled_open = later(r"""(["'])\1(?=[ ]?\w)(?:(?!\1)[^\n]){0,200}+\1(?=\s{0,50}+[,:}\]])""")
+_doubled_open = later(r"""(["'])\1(?=[ ]?\w)(?:(?!\1)[^\n]){0,200}+\1(?=\s{0,50}+[,:=}\]])""")
 
 
 def read_string(machine: Machine, where: str) -> bool:

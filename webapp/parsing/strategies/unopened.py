@@ -51,4 +51,6 @@ def _members(finder: Finder, start: int, key_end: int) -> int:
 
 _NO_BRACKET = "a key and a value that no bracket opens or closes"
 _KEY = r'"[^"\n\\{}\[\]]{1,80}+"[ \t]{0,20}+:\s{0,20}+(?=["\d\[{tfn-])'
-plugin = Strategy("unopened", _KEY, hint=_KEY, hint_needs=KEY_END, order=80, take=_take)
+_FIRST = r"\A\s{0,20}'[^'\n\\{}\[\]]{1,80}'[ \t]{0,20}:\s{0,20}(?=['\"\d\[{tfnTFN-])"
+"""In single quotes only where the response begins: in prose such a key is a quotation."""
+plugin = Strategy("unopened", f"{_KEY}|{_FIRST}", hint=_KEY, hint_needs=KEY_END, order=80, take=_take)
