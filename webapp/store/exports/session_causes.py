@@ -7,13 +7,11 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.contracts import BROKEN
 from webapp.exports.session import CauseView
 from webapp.parsing import UnknownProfile, failure_group, installing, minimal, profile
-from webapp.store.models import FailedResponse, Parse, Session, Turn, TurnContract
-from webapp.store.sessions.turns import MODEL_KINDS
-from webapp.store.write.facets import kind_of
-from webapp.store.write.failed_responses import contract_key
+from webapp.store.models import FailedResponse, Session, Turn
+from webapp.store.write.failed_responses import HOME, recorded_key
+from webapp.store.write.parser import UNKNOWN
 
 MOST_REPRODUCED = 5
 """causes, the most frequent first, of which a reproduction is looked for …"""
@@ -21,7 +19,6 @@ CHARACTERS = 600_000
 """… each with so many code points given to the parser, about a second"""
 LONGEST_RAW = 60_000
 _MOST_POSITIONS = 20
-_NO_GROUP = "failed, and in no failure group: parsed before there were any"
 
 
 def causes(db: orm.Session, session: Session) -> tuple[CauseView, ...]:
@@ -41,33 +38,14 @@ def causes(db: orm.Session, session: Session) -> tuple[CauseView, ...]:
 
 def _failures(db: orm.Session, session: Session) -> Iterator[tuple[int, str]]:
     """Position and cause of every failed response."""
-    home = sa.and_(Parse.turn_id == Turn.id, Parse.profile == session.home_profile)
-    at_home = FailedResponse.session_id == session.id, FailedResponse.under == session.home_profile
-    query = (
-        sa.select(
-            Turn.position,
-            Parse.verdict,
-            FailedResponse.group_key,
-            Turn.recorded_failure,
-            TurnContract.state,
-            TurnContract.detail,
-        )
-        .outerjoin(Parse, home)
-        .outerjoin(FailedResponse, sa.and_(*at_home, FailedResponse.turn_id == Turn.id))
-        .outerjoin(TurnContract, sa.and_(TurnContract.turn_id == Turn.id, TurnContract.state.in_(BROKEN)))
-        .where(Turn.session_id == session.id, Turn.duplicate_of.is_(None), Turn.kind.in_(MODEL_KINDS))
-        .where(sa.or_(Turn.recorded_failure.is_not(None), Parse.verdict == "failed", TurnContract.state.is_not(None)))
-        .order_by(Turn.position)
-    )
-    for row in db.execute(query):
-        if row.group_key is not None:
+    query = sa.select(Turn.position, Turn.recorded_failure, FailedResponse.group_key, FailedResponse.profile)
+    query = query.join(FailedResponse, FailedResponse.turn_id == Turn.id).order_by(Turn.position)
+    at_home = FailedResponse.session_id == session.id, FailedResponse.under == HOME
+    for row in db.execute(query.where(*at_home)):
+        if session.home_profile != UNKNOWN or not row.profile:
             yield row.position, failure_group.title(row.group_key)
-        elif row.state is not None:
-            yield row.position, failure_group.title(contract_key(row.detail))
-        elif row.recorded_failure is not None:
-            yield row.position, f"recorded in the log: {kind_of(row.recorded_failure)}"
-        else:
-            yield row.position, _NO_GROUP
+        elif row.recorded_failure is not None:  # it would fail under `json.loads`, too, which nobody said was used
+            yield row.position, failure_group.title(recorded_key(row.recorded_failure))
 
 
 def _reproduction(db: orm.Session, session: Session, position: int) -> tuple[str | None, str]:
