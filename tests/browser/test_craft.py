@@ -18,6 +18,14 @@ NUMBERS_OVER_MARKS = """() => [...document.querySelectorAll(".rail a:not(.more)"
   return mark && range.getBoundingClientRect().right > mark.left;
 }).length"""
 
+CJK = {
+    "id": "cjk",
+    "model": "\u6a21\u578b",
+    "messages": [
+        {"role": "user", "content": "\u6784\u5efa\u5931\u8d25" * 40},
+        {"role": "assistant", "content": '{"\u5de5\u5177": "' + "\u691c\u7d22\u306e\u5024" * 60 + '",}'},
+    ],
+}
 CARD_INSIDE = """() => {
   const right = (selector) => document.querySelector(selector).getBoundingClientRect().right;
   return right(".raw .card") <= right("#raw") + 1;
@@ -73,6 +81,12 @@ def test_values_from_right_to_left_are_isolated_in_the_tree(page: Page, server: 
     left = "(all) => all.map((one) => one.getBoundingClientRect().left)"
     value, key = page.locator("#raw bdi").evaluate_all(left)
     assert value < key, "in the order of the text, whatever stands between them"
+    page.request.post("/api/dumps?filename=cjk.json", data=json.dumps(CJK).encode())
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        for wide in (f"{path}/turns/0", "/sessions/cjk", "/sessions/cjk/turns/1", "/?model=\u6a21\u578b"):
+            page.goto(wide)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (wide, width)
 
 
 def test_the_wait_bar_honours_reduced_motion(page: Page) -> None:
