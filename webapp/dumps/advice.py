@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from webapp import jsontext
+from webapp.dumps.formats.log_lines import LEVELS, LINES
 from webapp.dumps.formats.mapped import plugin as mapped
 from webapp.dumps.formats.responses import RULE, Separated
 from webapp.dumps.head import DumpHead, look
@@ -36,9 +37,6 @@ _OF_NODE = re.compile(
     r"\s*(?:[A-Z]\w{1,60} \{\s*\""
     r"|(?:\w{1,60} )?[\[{]\s*(?:\w{0,60} ?\{\s*)?[A-Za-z_$][\w$]{0,60}: (?!$))"
 )
-_LINES = {"message", "msg", "log", "textPayload", "text"}
-_LEVELS = {"level", "levelname", "severity", "stream", "record"}
-"""where a program's log as JSON has its lines, and what it says beside them"""
 _DRAWN = re.compile(r"[\u2500-\u259f]{4}")
 _NAMED = "user|human|you|me|assistant|ai|bot|agent|model|system|prompt|response|chatgpt|claude|gemini"
 _SPOKEN = re.compile(rf"^\W{{0,6}}(?:{_NAMED})\b[^\n]{{0,40}}[:：]", re.I | re.M)
@@ -177,7 +175,7 @@ def _holds_none(path: str, head: DumpHead) -> bool:
     if _NO_TEXT.fullmatch(re.split(r"[.\]]", path)[-1]):
         return True
     keys = {str(key) for sample in head.objects for key in sample}
-    return path.removeprefix("$.") in _LINES and bool(keys & _LEVELS)
+    return path.removeprefix("$.") in LINES and bool(keys & LEVELS)
 
 
 def _tried(kind: Any, beginning: bytes, arguments: str, filename: str) -> _Tried | None:

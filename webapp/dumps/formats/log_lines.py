@@ -18,7 +18,7 @@ from webapp.dumps.messages.turns import each_filled, text_turns, unplaced
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Cut, too_long
 from webapp.dumps.unread import UnreadText, is_speech
-from webapp.dumps.values import moment
+from webapp.dumps.values import first_text, moment
 
 _TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
 _BEGIN = re.compile(
@@ -58,6 +58,12 @@ _STATUS = re.compile(
 )
 """what servers say of responses"""
 _CUT = re.compile(r"\{.*\"(?:\w*(?:response|completion|output|answer|reply)|choices)\"\s*:", re.I)
+LINES = ("message", "msg", "log", "textPayload", "text")
+LEVELS = {"level", "levelname", "severity", "stream", "record"}
+"""where a program's log as JSON has its lines, and what it says beside them"""
+_BESIDE = {"prompt", "completion", "request", "response", "messages", "input", "output", "question", "answer", "role"}
+_SURE = 16
+"""of such a log, which other formats may know better"""
 _LOOKED_AT = 200
 _LONG = 200
 """characters of a record from which on it is more than a line about what the program did"""
@@ -80,6 +86,8 @@ class LogLines(Format):
     shapes = "a program's log as text, whose records name a model's response or hold its JSON on their line"
 
     def sniff(self, head: DumpHead) -> int:
+        if head.shape == "lines" and all(map(_line_key, head.objects)):
+            return _SURE if _names_answers(_first_records(head)) else 0
         if head.shape != "text":
             return 0
         records = _first_records(head)
@@ -122,15 +130,28 @@ def _named(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn
     return unplaced(named_turns(named_text, conversation))
 
 
-def _uncoloured(line: str) -> str:
-    """A line without what colours it on a terminal; some logs have lost the sign before it."""
+def _line_key(record: dict[str, Any]) -> str | None:
+    """Under which the line of a log stands that was written as JSON, with its level beside it."""
+    if not record.keys() & LEVELS or record.keys() & _BESIDE:
+        return None
+    return next((key for key in LINES if isinstance(record.get(key), str)), None)
+
+
+def _plain(line: str) -> str:
+    """A line out of JSON, without what colours it on a terminal; some logs have lost the sign before it."""
+    value = json_or_none(line) if line[:1] == "{" else None
+    if isinstance(value, dict) and (key := _line_key(value)):
+        told = value[key]
+        when = first_text(value, "asctime", "timestamp", "time")
+        goes_on = key == "log" or _BEGIN.match(told)  # Docker's, a line each
+        line = told if goes_on else f"{when if when and _TIME.match(when) else 'INFO'} {told}\n"
     return _COLOURS.sub("", line) if "[" in line else line
 
 
 def _first_records(head: DumpHead) -> list[str]:
     """The records of the first lines."""
     records: list[str] = []
-    for line in map(_uncoloured, head.text.split("\n")[:_LOOKED_AT]):
+    for line in map(_plain, head.text.split("\n")[:_LOOKED_AT]):
         if not records or _BEGIN.match(line):
             records += [line] if line.strip() or records else []
         else:
@@ -251,7 +272,7 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
         if isinstance(data, Cut) or (record is not None and record.size + len(data) > most):
             yield Problem(f"line {number}", too_long(at))
             continue
-        line = _uncoloured(source.decode(data, at))
+        line = _plain(source.decode(data, at))
         if record is None or _BEGIN.match(line):
             if record is not None:
                 yield record
