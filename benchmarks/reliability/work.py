@@ -230,11 +230,13 @@ class Work:
             if self._ends.is_set() or self._killed.is_set():
                 return
             home = self._random.choice([one for one in HOMES if one != self.ledger.homes.get(session)])
-            self.ledger.open_homes.setdefault(session, []).append(home)
+            tried = self.ledger.open_homes.setdefault(session, [])
+            tried.append(home)
             status, said = self.world.ask("PUT", f"/api/session/{session}/home", json.dumps({"home": home}).encode())
             if status != 200:
                 raise Refused(f"home: {status} {said}")
-            self.ledger.open_homes.pop(session, None)  # it may be answered after the look that follows a kill
+            if tried == [home]:  # or another client asks for another one meanwhile, and either may be the last
+                self.ledger.open_homes.pop(session, None)  # it may be answered after the look that follows a kill
             self.ledger.homes[session] = home
 
     def _prune(self) -> None:

@@ -61,7 +61,9 @@ def said(content: str) -> bytes:
 
 
 LONG = said('"' + "a" * MANY + '"')
-VALUES = said("[" + "[]," * 400_000 + "[]]")
+VALUES = said("[" + "[]," * 2_600_000 + "[]]")
+LISTS = b"".join(b',"%d":[%s]' % (key, b",".join([b"[" + b"[]," * 79_000 + b"1]"] * 4)) for key in range(60))
+"""lists of four items each, of which the first five show what a list holds"""
 INNER = said(json.dumps("[" + "[]," * 2_600_000 + "[]]"))
 """JSON in a text, which is read where it may be a call"""
 
@@ -257,6 +259,7 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "values.jsonl.gz": lambda _: gzip.compress(VALUES),
     "items.json.zst": lambda _: zstd.compress(b"[" + (VALUES.strip() + b",") * 6 + b"{}]"),
     "values.json.gz": lambda _: gzip.compress(b"[" + VALUES + b"]"),
+    "lists.json.zst": lambda _: zstd.compress(b'{"a":"' + b"x" * 300_000 + b'"' + LISTS + b"}"),
     "inner.jsonl.zst": lambda _: zstd.compress(INNER),
     "long.zip": lambda _: zipped({"a.jsonl": LONG}),
     "many.zip": lambda _: zipped({f"{number}.jsonl": LONG[: 20 * 2**20] for number in range(4)}),

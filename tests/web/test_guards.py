@@ -13,6 +13,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from webapp.config import MEGABYTE
 from webapp.extensions import db
 from webapp.store.accounts import accounts
 from webapp.web.login_cookie import key_in
@@ -112,6 +113,16 @@ def test_the_secret_key_is_random_kept_and_private(tmp_path: Path, app: Flask) -
     assert len(key) == 32 and key_in(path) == key
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert app.config["SECRET_KEY"] != key
+
+
+@pytest.mark.parametrize(("path", "megabytes"), [("/v1/traces", 64), ("/api/session/s/home", 5), ("/api/dumps", 1024)])
+def test_what_is_said_to_be_larger_than_its_route_takes_is_refused_unread(
+    client: FlaskClient, path: str, megabytes: int
+) -> None:
+    for size, is_refused in ((megabytes * MEGABYTE, False), (megabytes * MEGABYTE + 1, True)):
+        sent = {"CONTENT_LENGTH": str(size), "CONTENT_TYPE": "application/json"}
+        answer = client.open(path, method="PUT" if "home" in path else "POST", environ_overrides=sent)
+        assert (answer.status_code == 413) is is_refused
 
 
 def test_an_upload_over_the_limit_is_refused_in_words(make: Callable[..., Flask]) -> None:

@@ -115,7 +115,7 @@ def look(source: Source) -> DumpHead:
     elif shape in ("object", "array"):
         _gather(head, iter([text]))
         if not head.keys and not head.whole:
-            _gather(head, source.text(), enough=True)
+            _gather(head, source.text(limit=HEAD + source.budget.characters()), enough=True)
         if shape == "array" and not head.whole and not head.items[""]:
             head.items[""] = list(islice(_later_items(head, source), 1))
         if shape == "object":
