@@ -82,6 +82,9 @@ def test_what_lies_beside_a_value_is_named(raw: str, reason: str) -> None:
         '1. {"q": 1}\n2. {"q',
         '{"a": 1 NOTE: rounded\n, "b": 2}',
         '{"a": {"f"}}',
+        '{"a": "41, "b": 1}',
+        '{"a": - 2, "b": 1}',
+        '{"a": 1 and "b": 2}',
         '{\n  "a": {\n    "b": 1\n  \n  "c": true\n}',
     ],
 )

@@ -30,6 +30,8 @@ _key_in_string = later(
 _signed = later(r"[~-]++\s*+-?\d")
 """A mark that may be of the number behind it."""
 _pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+\}}")
+_scalar_string = later(r"""["'](?:-?\d[\d.]*+|true|false|null|True|False|None)\Z""")
+"""A number or literal behind a quote that may be the one too many."""
 _alone = later(rf"\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+\}}")
 """An object of a pair of values, or of one, which may be a set or lack what follows the key."""
 _string = later(STRING)
@@ -148,6 +150,8 @@ def _quotes(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
         is_bare = before in ("unquoted_value", "unquoted_key")
         is_swallowed = edit.repair == "missing_quote" and (both or is_bare or raw[at - 1] in "'`,;")
         before = edit.repair
+        if edit.repair == "missing_quote" and _scalar_string.search(raw, max(0, at - 40), at):
+            yield Flag("closed_by_guess", edit.span)
         if edit.repair == "unescaped_quote" and may_end_keys and not single:
             is_swallowed = _may_end_a_key(raw, at)
         if is_swallowed:
