@@ -28,12 +28,14 @@ def test_dialogue_in_a_folder_that_is_not_read_is_named(run: Run, tmp_path: Path
     (tmp_path / "LICENSE").write_text("Permission is granted to whom it may concern, free of charge.\n")
     (tmp_path / "odd.yaml").write_text("user: which berth?\nmodel: berth 7, as I said\nuser: thanks\n")
     (tmp_path / "irc.log").write_text("<captain> which berth?\n<bot> berth seven.\n<captain> thanks!\n")
+    (tmp_path / "react.txt").write_text("Thought: I look.\nAction: find\nObservation: 7\nFinal Answer: Berth 7\n")
     (tmp_path / "package.json").write_text(
         '{"name": "x", "description": "A bot that answers questions in the harbour."}'
     )
     done = run("ingest", str(tmp_path))
     assert "irc.log: not read, though it seems to be dialogue" in done.stderr and "package.json: not" not in done.stderr
     assert done.exit_code == 1 and "odd.yaml: not read, though it seems to be dialogue" in done.stderr
+    assert "react.txt: not read, though it seems to be dialogue" in done.stderr
     assert "LICENSE: not read" not in done.stderr
     assert run("ingest", "--skip-unknown", str(tmp_path)).exit_code == 0
 
