@@ -63,7 +63,7 @@ def agui(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages that the events come to, one for each text, with calls and results in the order they began."""
     parts: dict[Any, dict[str, Any]] = {}
     for event in ({_CAMEL.get(key, key): value for key, value in one.items()} for one in events):
-        kind, call = str(event["type"]), event.get("toolCallId")
+        kind, call = str(event["type"]), first_text(event, "toolCallId")
         if kind == "TOOL_CALL_RESULT":
             parts["result", call] = {"type": "tool_result", "tool_use_id": call, "content": event.get("content")}
         elif kind.startswith("TOOL_CALL_"):
@@ -73,7 +73,7 @@ def agui(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         elif isinstance(event.get("delta"), str) and not kind.startswith("STATE"):
             thinks = kind.startswith(("THINKING", "REASONING"))
             name = "thinking" if thinks else "text"
-            add(parts.setdefault((name, event.get("messageId")), {"type": name}), name, event["delta"])
+            add(parts.setdefault((name, first_text(event, "messageId")), {"type": name}), name, event["delta"])
     messages: list[list[dict[str, Any]]] = [[]]
     for part in parts.values():
         if part["type"] == "text" and any(before["type"] == "text" for before in messages[-1]):
@@ -83,13 +83,13 @@ def agui(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def is_ui_stream(event: dict[str, Any]) -> bool:
-    kind = event.get("type")
+    kind = str(event.get("type"))
     return (kind in _DELTAS and _delta(event) is not None) or (kind in _CALLS and _call_id(event) is not None)
 
 
 def are_parts(events: list[Any]) -> bool:
     """Whether these are the parts of a stream as `fullStream` gives them, some of which say something."""
-    return all(event.get("type") in _PARTS for event in events) and any(map(is_ui_stream, events))
+    return all(str(event.get("type")) in _PARTS for event in events) and any(map(is_ui_stream, events))
 
 
 def _delta(event: dict[str, Any]) -> str | None:
@@ -113,7 +113,7 @@ def ui_stream(events: list[dict[str, Any]]) -> dict[str, Any]:
     for event in events:
         kind = str(event.get("type"))
         if kind in _DELTAS:
-            add(part(_DELTAS[kind], event.get("id")), "text", _delta(event))
+            add(part(_DELTAS[kind], first_text(event, "id")), "text", _delta(event))
         elif kind in _CALLS:
             call = part("tool-call", _call_id(event))
             call |= {"toolCallId": _call_id(event), "toolName": event.get("toolName") or call.get("toolName")}
@@ -125,6 +125,8 @@ def ui_stream(events: list[dict[str, Any]]) -> dict[str, Any]:
             result = {"toolCallId": event.get("toolCallId"), "output": event.get("output", event.get("result"))}
             parts.append({"type": "tool-result", "toolName": event.get("toolName"), **result})
         elif kind in _BEGINS:  # ids begin anew with each step
-            growing = {key: one for key, one in growing.items() if key[0] == "tool-call" or key[1] != event.get("id")}
+            growing = {
+                key: one for key, one in growing.items() if key[0] == "tool-call" or key[1] != first_text(event, "id")
+            }
     usage = next((event["usage"] for event in reversed(events) if isinstance(event.get("usage"), dict)), None)
     return {"role": "assistant", "content": parts, "usage": usage}
