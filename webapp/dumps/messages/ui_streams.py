@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.item_streams import add
-from webapp.dumps.values import first_text
+from webapp.dumps.values import first_id, first_text
 
 _LINE = re.compile(r"^([0-9a-k]):([\"{\[].*)$", re.M)
 """a line of the older data stream: what it holds is said by a letter"""
@@ -63,7 +63,7 @@ def agui(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages that the events come to, one for each text, with calls and results in the order they began."""
     parts: dict[Any, dict[str, Any]] = {}
     for event in ({_CAMEL.get(key, key): value for key, value in one.items()} for one in events):
-        kind, call = str(event["type"]), first_text(event, "toolCallId")
+        kind, call = str(event["type"]), first_id(event, "toolCallId")
         if kind == "TOOL_CALL_RESULT":
             parts["result", call] = {"type": "tool_result", "tool_use_id": call, "content": event.get("content")}
         elif kind.startswith("TOOL_CALL_"):
@@ -73,7 +73,7 @@ def agui(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         elif isinstance(event.get("delta"), str) and not kind.startswith("STATE"):
             thinks = kind.startswith(("THINKING", "REASONING"))
             name = "thinking" if thinks else "text"
-            add(parts.setdefault((name, first_text(event, "messageId")), {"type": name}), name, event["delta"])
+            add(parts.setdefault((name, first_id(event, "messageId")), {"type": name}), name, event["delta"])
     messages: list[list[dict[str, Any]]] = [[]]
     for part in parts.values():
         if part["type"] == "text" and any(before["type"] == "text" for before in messages[-1]):
@@ -97,7 +97,7 @@ def _delta(event: dict[str, Any]) -> str | None:
 
 
 def _call_id(event: dict[str, Any]) -> str | None:
-    return first_text(event, "toolCallId", "id")
+    return first_id(event, "toolCallId", "id")
 
 
 def ui_stream(events: list[dict[str, Any]]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def ui_stream(events: list[dict[str, Any]]) -> dict[str, Any]:
     for event in events:
         kind = str(event.get("type"))
         if kind in _DELTAS:
-            add(part(_DELTAS[kind], first_text(event, "id")), "text", _delta(event))
+            add(part(_DELTAS[kind], first_id(event, "id")), "text", _delta(event))
         elif kind in _CALLS:
             call = part("tool-call", _call_id(event))
             call |= {"toolCallId": _call_id(event), "toolName": event.get("toolName") or call.get("toolName")}
@@ -125,8 +125,6 @@ def ui_stream(events: list[dict[str, Any]]) -> dict[str, Any]:
             result = {"toolCallId": event.get("toolCallId"), "output": event.get("output", event.get("result"))}
             parts.append({"type": "tool-result", "toolName": event.get("toolName"), **result})
         elif kind in _BEGINS:  # ids begin anew with each step
-            growing = {
-                key: one for key, one in growing.items() if key[0] == "tool-call" or key[1] != first_text(event, "id")
-            }
+            growing.pop((kind.removesuffix("-start"), first_id(event, "id")), None)
     usage = next((event["usage"] for event in reversed(events) if isinstance(event.get("usage"), dict)), None)
     return {"role": "assistant", "content": parts, "usage": usage}
