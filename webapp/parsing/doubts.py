@@ -78,8 +78,8 @@ def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
         if edit.span.start < core and edit.repair in _BETWEEN_KEYS:
             made.append(edit.span.start + shift)
         shift += len(edit.new) - len(edit.old)
-    text = apply(raw, attempt.span, attempt.edits)
-    if not (repeated := first_keys(text)[1]):
+    text = apply(raw, attempt.span, attempt.edits) if made else ""
+    if not (repeated := first_keys(text)[1] if made else set()):
         return False
     places: dict[str, list[int]] = {}
     for match in _string_or_key.finditer(text):

@@ -189,6 +189,8 @@ def _pairs(text: str, failed: int) -> Iterator[int]:
     low = max(0, failed - 2_000)
     closes = "}" in text[failed:] or "]" in text[failed:]  # else one closer less would close nothing
     kinds = [pair for pair in ("}}", "]]", "[[") if (closes or pair == "[[") and text.find(pair, low, failed) >= 0]
+    if not kinds:
+        return
     if "[[" in kinds and text.find("\n", 0, failed) < 0:
         kinds.remove("[[")
     places = sorted((match for pair in kinds for match in _places(text, pair, low, failed)), reverse=True)

@@ -81,6 +81,8 @@ def lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield from ((at, '"') for at in values if text[at] != '"' and not _scalar.fullmatch(text, at, failed))
     if char and text[failed - 1] == '"' and char not in ",:}]":
         yield from _closing_quotes(text, low, failed)
+    if text.find("\n", 0, failed + 1) < 0:
+        return
     for match in _bare_colon.finditer(text, max(0, failed - 4_000), failed):
         yield match.end(), "{" if text[match.end() :].lstrip()[:1] == '"' else "["
         yield match.end(), "["
