@@ -37,10 +37,8 @@ SHARE = 10
 """a session that grows is derived again no sooner than after so many times as long as that took"""
 _TRIES, _MOST_AT_ONCE = 5, 100
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
-_find = sa.select(
-    *(Session.id, Session.home_profile, Session.ingested_at, Session.service, Session.changed),
-    sa.and_(Session.facets.is_(None), Session.turn_count == 0).label("is_new"),
-).where(Session.id.between(sa.bindparam("first"), sa.bindparam("last")))
+_columns = (Session.id, Session.home_profile, Session.ingested_at, Session.service, Session.changed)
+_find = sa.select(*_columns).where(Session.id.between(sa.bindparam("first"), sa.bindparam("last")))
 _lock = _find.order_by(Session.id).with_for_update(key_share=True)
 _update = sa.update(_sessions).where(_sessions.c.id == sa.bindparam("session")).values(changed=change(), stale=False)
 _find_stale = sa.select(Session.id).where(Session.stale).order_by(Session.id).limit(1000)
@@ -67,7 +65,7 @@ def derive(connection: sa.Connection, session_ids: Iterable[int]) -> None:
     for first, last in _runs(session_ids):
         found = connection.execute(_lock, {"first": first, "last": last}).all()
         made = _made(connection, found, lambda new: new.write(connection))
-        _write(connection, made, are_new=all(row.is_new for row in found))
+        _write(connection, made)
 
 
 def settle(engine: sa.Engine, session_id: int) -> None:
@@ -89,7 +87,7 @@ def settle(engine: sa.Engine, session_id: int) -> None:
             made = _made(connection, found, keep)
         with database.writing_long(engine) as connection:
             if connection.execute(_lock, about).all() == found:
-                _write(connection, made, are_new=all(row.is_new for row in found))
+                _write(connection, made)
                 return
     with database.writing_long(engine) as connection:
         derive(connection, [session_id])
@@ -197,13 +195,12 @@ def _without_known(connection: sa.Connection, new: _NewParses) -> _NewParses:
     return _NewParses(parses, repairs)
 
 
-def _write(connection: sa.Connection, states: list[SessionState], *, are_new: bool) -> None:
+def _write(connection: sa.Connection, states: list[SessionState]) -> None:
     """Put what was made in place of what was made before, if anything was."""
     ids = [state.session_id for state in states]
     if not ids:
         return
-    if not are_new:
-        _forget(connection, ids[0], ids[-1])
+    _forget(connection, ids[0], ids[-1])
     connection.execute(_update, [{"session": state.session_id, **state.columns()} for state in states])
     findings = [stored_turns.finding_row(one.session_id, finding) for one in states for finding in one.findings]
     contracts = [row._asdict() for one in states for row in one.contracts]
