@@ -119,11 +119,7 @@ def change(samples: dict[str, list[Sample]]) -> Change | None:
     changes = [one for model, of_model in samples.items() if (one := _within(model, of_model)) is not None]
     changes += [one for model in samples if (one := _of_new(model, samples)) is not None]
     sure = [one for one in (replace(one, chance=one.chance * len(changes)) for one in changes) if one.chance <= LEVEL]
-    return max(sure, key=_excess, default=None)
-
-
-def _excess(one: Change) -> float:
-    return abs((one.after.share or 0) - (one.before.share or 0)) * (one.after.of or 0)
+    return max(sure, key=lambda one: abs(_more(one.before, one.after)) * (one.after.of or 0), default=None)
 
 
 def _within(model: str, samples: Sequence[Sample]) -> Change | None:
@@ -162,12 +158,12 @@ def _change(
     free = len(before) + len(after) - 2
     chance = min(1.0, places * _tail(max(0.0, 2 * gain / together), free))
     since = next((one.first_failed for one in after if one.first_failed is not None), after[0].at)
-    rates = [_thinned(part, together) for part in (before, after)]
-    return Change(model, since if _rises(*rates) else after[0].at, rates[0], rates[1], is_new, chance)
+    was, now = _thinned(before, together), _thinned(after, together)
+    return Change(model, since if _more(was, now) > 0 else after[0].at, was, now, is_new, chance)
 
 
-def _rises(before: Rate, after: Rate) -> bool:
-    return (after.share or 0) > (before.share or 0)
+def _more(was: Rate, now: Rate) -> float:
+    return (now.share or 0) - (was.share or 0)
 
 
 def _thinned(samples: Sequence[Sample], together: float) -> Rate:
@@ -212,8 +208,7 @@ def _sums(numbers: Iterable[int]) -> list[int]:
 
 
 def _series(model: str, samples: Sequence[Sample], edges: Sequence[datetime]) -> Series:
-    points = [[0, 0] for _ in edges[1:]]
-    at = 0
+    points, at = [[0, 0] for _ in edges[1:]], 0
     ordered = sorted((one for one in samples if one.at >= edges[0]), key=lambda sample: sample.at)
     for sample in ordered:
         while at + 2 < len(edges) and sample.at >= edges[at + 1]:
