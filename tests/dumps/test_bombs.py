@@ -181,7 +181,7 @@ def one_page_for_all(folder: Path) -> bytes:
 
 
 def checkpoint(folder: Path, value: bytes | None = None) -> bytes:
-    deep = (value or msgpack.packb([[]] * 3_000_000)).hex()
+    deep = (value or msgpack.packb([[]] * 7_000_000)).hex()
     table = "create table checkpoints(thread_id text, checkpoint_ns text, checkpoint_id text, \
         parent_checkpoint_id text, type text, checkpoint blob, metadata blob)"
     return database(folder, table, f"insert into checkpoints values ('t', '', '1', null, 'msgpack', x'{deep}', null)")
@@ -304,10 +304,10 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "newlines.txt": lambda _: b"[{]" + b"\n" * 250_000,
     "aliases.yaml": lambda _: YAML,
     "values.yaml.gz": lambda _: gzip.compress(
-        b"messages:\n  - role: user\n    content: [" + b"[]," * 600_000 + b"[]]\n"
+        b"messages:\n  - role: user\n    content: [" + b"[]," * 2_600_000 + b"[]]\n"
     ),
-    "items.yaml.gz": lambda _: gzip.compress(b"- role: user\n  content: [" + b"[]," * 600_000 + b"[]]\n"),
-    "cassette.yaml.gz": lambda _: gzip.compress(b"interactions:\n- request: [" + b"[]," * 600_000 + b"[]]\n"),
+    "items.yaml.gz": lambda _: gzip.compress(b"- role: user\n  content: [" + b"[]," * 2_600_000 + b"[]]\n"),
+    "cassette.yaml.gz": lambda _: gzip.compress(b"interactions:\n- request: [" + b"[]," * 2_600_000 + b"[]]\n"),
 }
 
 

@@ -12,23 +12,21 @@ from sqlalchemy.exc import OperationalError
 
 from webapp import jsontext
 from webapp.dumps import otlp_protobuf
-from webapp.dumps.budget import Allowance, check_json
+from webapp.dumps.budget import STRICT_VALUES, Allowance, check_json
 from webapp.dumps.decoding import MAX_DEPTH, depth
 from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.spool import in_memory
 from webapp.extensions import db
 from webapp.store.db import disk_full
 from webapp.store.live import Arrived, ArrivedLog, OtherLog, arrived, arrived_logs, take
+from webapp.web.guards import SPANS_LIMIT
 
 blueprint = Blueprint("traces", __name__)
 
-MOST_BYTES = 64 * 1024 * 1024
-"""of one request, once decompressed; exporters send a few hundred spans at a time"""
 MOST_SPANS = 10_000
-MOST_VALUES = 400_000
-"""messages of one request, in protobuf …"""
+"""of one request; exporters send a few hundred at a time"""
 MOST_MARKS = 4_000_000
-"""… and in JSON its commas, and four for each bracket: see `check_json`"""
+"""of one in JSON, its commas, and four for each bracket: see `check_json`"""
 MOST_WORDS = 5
 """Reasons that an answer names; the dumps page has more."""
 RETRY_AFTER = 5
@@ -94,7 +92,7 @@ def _read(reader: Callable[[bytes], T]) -> T | Response:
     if (request.content_encoding or "identity").lower() not in ("identity", "gzip", "zstd"):
         return refusal(415, "A body may be compressed with gzip or zstd, nothing else.")
     try:
-        return reader(in_memory(cast(BinaryIO, request.stream), max_bytes=MOST_BYTES))
+        return reader(in_memory(cast(BinaryIO, request.stream), max_bytes=SPANS_LIMIT))
     except TooLarge as large:
         return refusal(413, f"{large.reason}. Let the exporter send fewer at a time.")
     except BadDump as bad:
@@ -137,7 +135,7 @@ def _at_most(records: Iterator[R], called: str) -> list[R]:
 def _groups(body: bytes, name: str) -> _Groups:
     """The request's ResourceSpans, or ResourceLogs, one after the other."""
     if request.mimetype == PROTOBUF:
-        yield from otlp_protobuf.request_of(body, Allowance(MOST_VALUES), name)
+        yield from otlp_protobuf.request_of(body, Allowance(STRICT_VALUES), name)
         return
     value = _object(body)
     listed = value.get(name, value.get(_SNAKE[name], []))
