@@ -28,12 +28,13 @@ def test_a_text_is_read_as_it_is_typed_and_the_address_is_its_link(page: Page) -
 def test_every_profile_stands_beside_it_and_is_kept_while_one_types_on(page: Page) -> None:
     page.goto("/playground")
     page.locator("#text").fill(BROKEN)
-    page.locator(".profiles :is(a, button)", has_text="direct").click()
-    expect(page.locator(".profiles [aria-current]")).to_contain_text("direct")
+    page.locator("#profiles-rest summary").click()
+    page.locator(".profiles :is(a, button)", has_text="json.loads").click()
+    expect(page.locator(".profiles [aria-current]")).to_contain_text("json.loads")
     page.locator("#text").press("End")
     page.locator("#text").press_sequentially(" and more")
     expect(page.locator("#raw")).to_contain_text("and more")
-    expect(page.locator(".profiles [aria-current]")).to_contain_text("direct")
+    expect(page.locator(".profiles [aria-current]")).to_contain_text("json.loads")
 
 
 def test_a_dropped_file_is_read(page: Page) -> None:
