@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from webapp import jsontext
 from webapp.dumps import yaml_values
-from webapp.dumps.budget import MOST_CHARACTERS
+from webapp.dumps.budget import MOST_CHARACTERS, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.printed import from_repr, printed_list, printed_records
 from webapp.dumps.messages.streams import is_event, wrapped_event
@@ -44,6 +44,7 @@ _TELLING = {"choices", "candidates", "output", "author", "role", "type", "kind"}
 _PAIRS = ({"event", "data"}, {"messages", "response"})
 _MESSAGE = {"role", "type", "from", "sender", "author"}
 _COLUMN = re.compile(r"[,;\t]?[\w\"'][^\r\n]{0,80}")
+_LONGEST_NAME = 80
 _FRAME = re.compile(r'\s*\{"(?:[^"\n]{1,80}":\s*\{"0"\s*:|columns":\s*\[")')
 """how pandas writes its columns, or their names and its rows"""
 _LISTED = {"messages", "conversation", "conversations", "chat", "chat_history", "history", "trajectory", "tool_calls"}
@@ -57,7 +58,7 @@ _CONSOLE = re.compile(
 _RULE = re.compile(r"^-{80}\r?$", re.M)
 _CALL = re.compile(
     r"^\*{5} Suggested (?:tool|function) call(?: \(([^()\n]*)\))?: (\S+) \*{5}\r?\n"
-    r"Arguments: ?\r?\n([\s\S]*?)\r?\n\*{5,}\r?$",
+    r"Arguments: ?\r?\n((?:(?!\r?\n\*{5})[\s\S])*+)\r?\n\*{5,}\r?$",
     re.M,
 )
 _RESULT = re.compile(
@@ -90,9 +91,9 @@ def as_lines(file: BinaryIO, start: int, name: str) -> BinaryIO | None:
             return _written(map(_line, chain([next(read)], read)))
     if _FRAME.match(head) and (rows := _frame(file, start)) is not None:
         return _written(map(_line, rows))
-    if _CONSOLE.match(head):
+    if _CONSOLE.match(head) and not current().too_long(file.seek(0, 2) - start):
         file.seek(start)
-        return _written(map(_line, _spoken(file.read(MOST_CHARACTERS).decode("utf-8", "surrogateescape"))))
+        return _written(map(_line, _spoken(file.read().decode("utf-8", "surrogateescape"))))
     if not name.endswith(_PAPERS) and (printed := _printed(file, start, head)) is not None:
         return _written(map(_line, printed))
     separator = _separator(head)
@@ -121,12 +122,20 @@ def _frame(file: BinaryIO, start: int) -> list[dict[str, Any]] | None:
     if not isinstance(value, dict):
         return None
     if set(value) <= {"columns", "index", "data"}:
-        names, rows = as_list(value.get("columns")), as_list(value.get("data"))
-        return [dict(zip(map(str, names), row, strict=False)) for row in rows if isinstance(row, list)] or None
+        names, rows = list(map(str, as_list(value.get("columns")))), as_list(value.get("data"))
+        fit = _are_short(names) and all(isinstance(row, list) and len(row) == len(names) for row in rows)
+        return [dict(zip(names, row, strict=True)) for row in rows] if fit and rows else None
     columns = [column.keys() if isinstance(column, dict) else None for column in value.values()]
     if len(columns) < 2 or columns[0] is None or any(column != columns[0] for column in columns):
         return None
+    if not _are_short(list(value)):
+        return None
     return [{name: column[index] for name, column in value.items()} for index in columns[0]]
+
+
+def _are_short(names: list[str]) -> bool:
+    """Whether columns are called as columns are: each row repeats their names."""
+    return all(len(name) <= _LONGEST_NAME for name in names)
 
 
 def _spoken(written: str) -> Iterator[dict[str, Any]]:

@@ -44,7 +44,7 @@ _ROLES = re.compile(
 )
 _BUFFER = re.compile(r"^(?P<who>Human|AI|System|Tool|Function): ", re.M)
 """LangChain's `get_buffer_string`, told by the calls that it prints behind what is said"""
-_BUFFERED = re.compile(r"\[\{'name': '[\s\S]*'type': 'tool_call'\}\](?=\s*(?:\Z|^(?:Tool|Human|AI): ))", re.M)
+_BUFFERED = re.compile(r"^(?>[^\n]*?(?=\[\{'name': '))(?P<calls>[^\n]*'type': 'tool_call'\}\])[ \t\r]*$", re.M)
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
 _CLOCK = re.compile(r"^\[\d{4}-\d\d-\d\d[T ][\d:.]{8,20}\][ \t]*\r?$", re.M)
@@ -74,7 +74,11 @@ class Transcript(Format):
         if entry.get("printed"):
             return unplaced(message_turns(pretty_printed(raw, role, conversation.notes), conversation))
         if role == "assistant" and (buffered := _BUFFERED.search(raw)):
-            message = {"role": role, "content": raw[: buffered.start()], "tool_calls": from_repr(buffered[0])}
+            message = {
+                "role": role,
+                "content": raw[: buffered.start("calls")],
+                "tool_calls": from_repr(buffered["calls"]),
+            }
             return unplaced(message_turns(message, conversation))
         if role != "assistant" or not (marks := list(_SIDE.finditer(raw))):
             return text_turns(raw, ("content",), role, conversation)
