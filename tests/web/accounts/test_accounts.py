@@ -227,6 +227,16 @@ def test_every_write_is_in_the_audit_log_with_its_object(guarded: Flask) -> None
 
 
 @both
+def test_whose_view_was_removed_is_in_the_audit_log(guarded: Flask) -> None:
+    headers = bearer(guarded, "Bo", "read", "label")
+    guarded.test_client().post("/views", data={"name": "mine", "query": "?failed=1"}, headers=headers)
+    client = sign_in(guarded)
+    assert client.post("/views/1/remove").status_code == 303
+    page = re.sub(r"<[^>]+>|\s+", " ", client.get("/audit").text)
+    assert "view: mine" in page and "saved_by: Bo" in page
+
+
+@both
 def test_an_upload_is_logged_with_its_files_and_a_sign_in_with_its_name(guarded: Flask) -> None:
     client = sign_in(guarded)
     client.post("/dumps", data={"file": (io.BytesIO(pages.SESSION), "monday.json")})
