@@ -83,6 +83,16 @@ def test_a_turn_without_text_shows_its_entry_and_the_rail_has_first_words(post: 
     assert '<span class="faint words">first words</span>' in rail and "14:03:00" in rail
 
 
+def test_what_was_only_looked_at_is_folded_until_it_is_asked_for(turn: FlaskClient) -> None:
+    page = turn.get(f"{PAGE}?profile=fencepost").text.partition("<h2>Attempts</h2>")[2]
+    listed, _, folded = page.partition('<details class="looks">')
+    assert "Accepted after" in listed and "Not JSON as a whole: Expecting value at line 1" in folded
+    assert "Not JSON as a whole" not in listed
+    assert '<details class="looks" open>' in turn.get(f"{PAGE}?profile=fencepost&attempt=0").text
+    alone = turn.get(f"{PAGE}?profile=direct").text
+    assert "Not JSON as a whole: Expecting value" in alone and 'class="looks"' not in alone
+
+
 @pytest.mark.parametrize(("edit", "words"), [(0, "before the first of"), (2, "after edit 2 of")])
 def test_each_edit_is_a_state_with_its_url(turn: FlaskClient, edit: int, words: str) -> None:
     page = turn.get(f"{PAGE}?edit={edit}").text

@@ -146,9 +146,7 @@ class SessionAnswers:
 def _is_read(turn: Turn) -> bool:
     """Whether an answer without a text was read: none arrived, or its stream broke off."""
     facts = (turn.stop, turn.tokens_out, turn.tokens_reasoning)
-    if any(fact is not None for fact in facts) or "stream" in as_object(turn.source):
-        return True
-    return turn.raw == "" and turn.source is not None and not long_texts([turn.source])
+    return any(fact is not None for fact in facts) or "stream" in as_object(turn.source)
 
 
 def watched(records: Iterable[Record]) -> Iterator[Record]:

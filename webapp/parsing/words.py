@@ -130,11 +130,19 @@ def attempt_sentence(attempt: Attempt, chosen: bool) -> str:
         return f"Discarded{after}: {attempt.reason}."
     if attempt.error and attempt.reason:
         return f"Failed{after}: {attempt.reason}: {fault_sentence(attempt.error)}."
-    if attempt.error and attempt.strategy == "whole" and attempt.error.at == attempt.span.start and not after:
-        return "Looked at: the response as a whole is not JSON."
+    if attempt.error and only_looked_at(attempt):
+        return f"Not JSON as a whole: {fault_sentence(attempt.error)}."
     if attempt.error:
         return f"{fault_sentence(attempt.error)}{after and ',' + after}."
     return f"Failed{after}: {attempt.reason}."
+
+
+def only_looked_at(attempt: Attempt) -> bool:
+    """Whether nothing was tried: text that does not begin as JSON, or what is none at the first look."""
+    if attempt.outcome == "rejected":
+        return not attempt.edits
+    begins = attempt.error is not None and attempt.error.at == attempt.span.start
+    return begins and attempt.strategy == "whole" and not attempt.edits
 
 
 def site_sentence(site: Site) -> str:

@@ -81,6 +81,8 @@ class AttemptLine:
     chosen: bool
     current: bool
     sentence: str
+    is_look: bool
+    """whether a place was only looked at, beside others: it is folded"""
 
     @property
     def mark(self) -> str:
@@ -145,6 +147,8 @@ class Bench:
     index: int | None
     lines: list[AttemptLine]
     hidden_attempts: int
+    is_asked: bool
+    """whether the address names the attempt"""
     raw: rawview.RawView
     opened: OpenedAttempt | None
     sentence: str
@@ -197,6 +201,7 @@ def bench(
         index=index,
         lines=_lines(trace, index),
         hidden_attempts=max(0, len(trace.attempts) - LISTED_ATTEMPTS),
+        is_asked=query.attempt is not None,
         raw=rawview.view(raw, attempts, focus),
         opened=_opened(raw, current, edit, query.view) if current else None,
         sentence=_sentence(traces, profile, home),
@@ -228,7 +233,9 @@ def _lines(trace: Trace, current: int | None) -> list[AttemptLine]:
     lines = []
     for index in sorted(listed.intersection(range(len(trace.attempts)))):
         attempt, chosen = trace.attempts[index], index in trace.chosen
-        lines.append(AttemptLine(index, attempt, chosen, index == current, words.attempt_sentence(attempt, chosen)))
+        is_look = len(trace.attempts) > 1 and words.only_looked_at(attempt) and not chosen
+        sentence = words.attempt_sentence(attempt, chosen)
+        lines.append(AttemptLine(index, attempt, chosen, index == current, sentence, is_look))
     return lines
 
 
