@@ -12,7 +12,7 @@ from typing import Any
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.values import id_text
 
-NAMES = ("conversation_id", "session_id", "thread_id", "chat_id", "user.session", "trace_id", "source_file")
+NAMES = ("conversation_id", "session_id", "thread_id", "chat_id", "user.session", "trace_id", "run_id", "source_file")
 """What a session's key is called, the likeliest first; in any spelling (`conversationId`, `x-session-id`)."""
 NO_KEY = "-"
 """What is told for all entries to be one session."""
@@ -37,9 +37,10 @@ _SPELLINGS = {
     **{name.replace("_", "").replace(".", ""): rank for rank, name in enumerate(NAMES)},
     "usersessionid": 4,
     "chatsessionid": 3,
+    "run": NAMES.index("run_id"),
 }
 _PREFIX = re.compile(r"^(?:x|genai|helicone|langfuse|litellm|openai)+(?=conversation|session|thread|chat|user|trace)")
-_MENTIONED = re.compile(r'"[^"]{0,40}(?:conversation|session|thread|chat|trace)[^"]{0,10}"\s*:', re.IGNORECASE)
+_MENTIONED = re.compile(r'"[^"]{0,40}(?:conversation|session|thread|chat|trace|run)[^"]{0,10}"\s*:', re.IGNORECASE)
 _GROUPING = NAMES.index("trace_id")
 """From here on a name is a session's only where it groups: a trace may be a single request."""
 
