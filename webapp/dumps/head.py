@@ -115,7 +115,7 @@ def look(source: Source) -> DumpHead:
     elif shape in ("object", "array"):
         _gather(head, iter([text]))
         if not head.keys and not head.whole:
-            _gather(head, source.text(limit=HEAD + source.budget.characters()), enough=True)
+            _gather(head, source.text(), source.budget.characters())
         if shape == "array" and not head.whole and not head.items[""]:
             head.items[""] = list(islice(_later_items(head, source), 1))
         if shape == "object":
@@ -137,12 +137,15 @@ def _binary_head(source: Source, shape: _BinaryShape) -> DumpHead:
     return head
 
 
-def _gather(head: DumpHead, chunks: Iterator[str], *, enough: bool = False) -> None:
-    """Fill in what `chunks` show; with `enough`, where all of the dump is at hand, up to a list's last sample."""
+def _gather(head: DumpHead, chunks: Iterator[str], most: int | None = None) -> None:
+    """Fill in what `chunks` show; where all of the dump is at hand, up to a list's last sample or `most` characters."""
+    left = most or 0
     for part in walk(chunks, None):
-        if isinstance(part, Problem) and enough:
+        if isinstance(part, Problem) and most:
             head.unread = head.unread or part
-        if isinstance(part, Item) and enough and len(head.items[part.key]) == SAMPLES:
+        if isinstance(part, Item) and most and len(head.items[part.key]) == SAMPLES:
+            return
+        if isinstance(part, Item | DocumentMember) and most and (left := left - len(repr(part.value))) < 0:
             return
         if isinstance(part, DocumentMember):
             head.members.setdefault(part.key, part.value)
