@@ -30,6 +30,8 @@ MOST_WHOLE = 512 * PIECE
 """of one that a program wrote in one piece: a member of an archive, a resource's spans"""
 STRICT_CHARACTERS, STRICT_VALUES = 8 * PIECE, 400_000
 """of one item of a packed upload: some 300 MB in memory at most"""
+STRICT_RECORDS = 100_000
+"""of a packed upload, however small: some seconds of processor time"""
 DEEPEST = 100
 """levels of YAML, msgpack and protobuf; of JSON see `decoding.MAX_DEPTH`"""
 MOST_SECONDS = 3
@@ -122,6 +124,11 @@ class Budget:
         """What to add to the words about what is too large."""
         larger = " in what is packed; sent as plain text, or read by `fencepost ingest`, it may be larger"
         return larger if self.is_strict else ""
+
+    def check_records(self, count: int, at: str) -> None:
+        """So many records, or rows, were made. A packed upload may have one for each four bytes that were sent."""
+        if self.is_strict and count > max(STRICT_RECORDS, self.came // 4):
+            raise TooLarge(f"it has more than {count - 1:,} records, the most{self.where_more_may}", at)
 
     def anew(self) -> Budget:
         """The same for one more pass over the file."""

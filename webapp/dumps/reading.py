@@ -9,6 +9,7 @@ from typing import cast
 
 from webapp.dumps.answer_alarm import watched
 from webapp.dumps.base import Format
+from webapp.dumps.budget import current
 from webapp.dumps.declared import declared
 from webapp.dumps.head import DumpHead, look
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
@@ -124,11 +125,13 @@ def checked(kind: Format, source: Source, head: DumpHead) -> Iterator[Record]:
     """
     counts: dict[str, int] = {}
     early: list[Problem] = []
+    budget = current()
     if kind.session_key is not None and not kind.by_key:
         unused = f"the format {kind.name} names its sessions itself; the key was not used"
         early.append(Problem("the session key", unused))
     try:
-        for record in kind.read(source, head):
+        for count, record in enumerate(kind.read(source, head)):
+            budget.check_records(count, f"record {count:,}")
             if source.problem is not None:
                 yield from _once(source, counts, early)
             if isinstance(record, Turn):

@@ -281,7 +281,8 @@ def _rows(file: BinaryIO, start: int, separator: str) -> Iterator[bytes]:
     try:
         rows = csv.reader(written, delimiter=separator)
         header = [name.strip() or f"column {number}" for number, name in enumerate(next(rows, []), start=1)]
-        for row in rows:
+        for count, row in enumerate(rows):
+            current().check_records(count, f"row {count:,}")
             names = [*header, *(f"column {number}" for number in range(len(header) + 1, len(row) + 1))]
             if row:
                 record = {name: _cell(name, cell) for name, cell in zip(names, row, strict=False)}

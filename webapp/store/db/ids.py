@@ -1,9 +1,10 @@
-"""Numbers of turns, the short key of sessions that URLs use, and texts cut to what a column takes."""
+"""Numbers of turns and of times, the short key of sessions that URLs use, and texts cut to what a column takes."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TypeVar
 
@@ -11,6 +12,8 @@ TURNS_A_SESSION = 2**24
 """Turn ids are `session.id * TURNS_A_SESSION + ordinal`: known before the insert; a session's turns lie together."""
 LONGEST_ID = 2048
 """bytes of UTF-8; PostgreSQL's B-tree takes entries up to 2,704 bytes"""
+_FIRST = datetime(1, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _T = TypeVar("_T")
 
@@ -54,3 +57,13 @@ def batched(values: Iterable[_T], size: int) -> Iterator[list[_T]]:
     iterator = iter(values)
     while batch := list(islice(iterator, size)):
         yield batch
+
+
+def microseconds(when: datetime) -> int:
+    """Since the year 1, so that no time is negative."""
+    return (when - _FIRST) // _MICROSECOND
+
+
+def moment(number: int) -> datetime:
+    """The time that is so many microseconds after the year 1. Raises `OverflowError` where there is none."""
+    return _FIRST + timedelta(microseconds=number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -85,20 +85,6 @@ ProfileName = sa.String(64).with_variant(sa.String(255), "postgresql")
 """A profile's name, which of a parser of somebody's own is long; SQLite holds no text to its length."""
 
 BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-
-
-_FIRST = datetime(1, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-
-
-def microseconds(when: datetime) -> int:
-    """Since the year 1, so that no time is negative."""
-    return (when - _FIRST) // _MICROSECOND
-
-
-def moment(number: int) -> datetime:
-    """The time that is so many microseconds after the year 1. Raises `OverflowError` where there is none."""
-    return _FIRST + timedelta(microseconds=number)
 
 
 class ExactText(sa.TypeDecorator[str]):

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import microseconds
+from webapp.store.db.ids import microseconds
 from webapp.store.models import FailureEvent
 
 STATES = ("open", "resolved", "ignored")

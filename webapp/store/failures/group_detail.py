@@ -13,7 +13,7 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import failure_group
-from webapp.store.db.types import moment
+from webapp.store.db.ids import moment
 from webapp.store.failures import events, groups, overlay
 from webapp.store.failures.group_line import Example, GroupLine, Rate, rate
 from webapp.store.failures.groups import MOST_VALUES

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.parsing import failure_group
-from webapp.store.db.types import microseconds, moment
+from webapp.store.db.ids import microseconds, moment
 from webapp.store.failures import events, group_facts, overlay
 from webapp.store.failures.group_facts import Facts
 from webapp.store.failures.group_line import Example, GroupLine, Groups

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.parsing import failure_group
-from webapp.store.db.types import moment
+from webapp.store.db.ids import moment
 from webapp.store.failures import group_facts, groups
 from webapp.store.failures.group_facts import Facts
 from webapp.store.failures.group_line import Example

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.dialect import unindexed
-from webapp.store.db.types import microseconds
+from webapp.store.db.ids import microseconds
 from webapp.store.failures import overlay
 from webapp.store.models import FailedResponse, FailureOverlay, Label, Parse, Session, Turn, is_response
 from webapp.store.sessions import example_sessions, facets, sessions

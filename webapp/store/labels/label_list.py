@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db import types
-from webapp.store.db.types import microseconds
+from webapp.store.db.ids import microseconds
 from webapp.store.models import Label, Session, Turn
 from webapp.store.sessions import order
 from webapp.store.sessions.order import moment

@@ -11,8 +11,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp.store.db import types
-from webapp.store.db.types import microseconds
+from webapp.store.db import ids
+from webapp.store.db.ids import microseconds
 from webapp.store.models import Session
 from webapp.store.sessions.columns import NUMBERS
 
@@ -32,7 +32,7 @@ class BadCursor(ValueError):
 def moment(number: int) -> datetime:
     """The time that a cursor means. Raises `BadCursor` where there is none."""
     try:
-        return types.moment(number)
+        return ids.moment(number)
     except OverflowError:
         raise BadCursor("after is not what an earlier page gave as next") from None
 

@@ -12,7 +12,7 @@ from math import erfc, log, sqrt
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import moment
+from webapp.store.db.ids import moment
 from webapp.store.failures.group_line import Rate, rate
 from webapp.store.models import FacetValue, FailedResponse, Session, SessionFacet
 from webapp.store.sessions import sessions

@@ -13,8 +13,7 @@ from webapp import parsing
 from webapp.contracts import Contract
 from webapp.parsing import Trace, failure_group, stored_trace
 from webapp.parsing.failure_group import VERSION
-from webapp.store.db.ids import TURNS_A_SESSION, short
-from webapp.store.db.types import microseconds
+from webapp.store.db.ids import TURNS_A_SESSION, microseconds, short
 from webapp.store.write.facets import kind_of, tools_of
 from webapp.store.write.parser import ALL_THE_SAME, OURS, READ_AS, UNKNOWN
 from webapp.store.write.tally import MODEL_KINDS

@@ -44,6 +44,7 @@ def index() -> Response | AnyResponse:
         return redirect(url_for("selection.compare", ids=request.args.getlist("ids")))
     filters = list_filters.of_request()
     a, b = _pair()
+    live = tasks.page(db.session.connection(), tasks.REPLAY, live=True)  # first: what ends meanwhile is asked again
     comparison = comparing.compare(db.session, a, b, filters)
     cell = request.args.get("cell") or next((name for name in ORDER if comparison.counts[name]), "both_same")
     by, value = request.args.get("by", "group"), request.args.get("value")
@@ -56,7 +57,6 @@ def index() -> Response | AnyResponse:
     context |= {"chips": list_filters.chips(filters), "filters": filters, "words": cells.CELLS, "names": listing.BY}
     context |= {"profile_names": list(profiles()), "go": partial(list_filters.address, state), "over": over}
     context["named"] = _named
-    live = tasks.page(db.session.connection(), tasks.REPLAY, live=True)
     context["running"] = [task_rows.of_task(run) for run in live if run.about["profile"] in (a, b)]
     if after >= 0 and wants_partial():
         return page("compare/_rows.html", "compare/_rows.html", **context)
