@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import stat
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from sqlalchemy import orm
 from tests.store.db import first_tables
 from webapp import paths
 from webapp.store.db import database
+from webapp.store.db.types import microseconds
 from webapp.store.db.upgrading import WrongRevisions
 from webapp.store.labels.queues import queue
 from webapp.store.labels.queues.queue_spec import Spec
@@ -147,7 +149,7 @@ def test_a_queue_reads_its_order_from_an_index(tmp_path: Path) -> None:
 
     sa.event.listen(engine, "before_cursor_execute", explain)
     with orm.Session(engine) as db:
-        queue._stretch(db, Spec("disagree"), {"at": [True, "2020-01-01T00:00:00+00:00", 1]})
+        queue._stretch(db, Spec("disagree"), {"at": [1, microseconds(datetime(2020, 1, 1, tzinfo=UTC)), 1]})
     engine.dispose()
     assert "INDEX ix_session_failing ((failed,happened_at" in plans[0]
     assert not any("TEMP B-TREE" in step or step == "SCAN session" for step in plans)
