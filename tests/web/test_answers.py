@@ -144,6 +144,7 @@ def test_what_a_machine_does_to_us_is_said(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, words: str
 ) -> None:
     def breaks(*_: Any, **__: Any) -> None:
+        monkeypatch.setattr(sa.Engine, "connect", breaks)
         raise error
 
     monkeypatch.setitem(app.view_functions, "profiles.index", breaks)
