@@ -71,6 +71,15 @@ def test_nothing_is_new_in_a_first_import_but_what_came_late(bring: Bring, db: o
     bring(lines(response("late", HOURS, '{"a": 1}}')))
     (late,) = groups.page(db, Filters(), now=NOW, only_new=True).groups
     assert late.title == "extra closing bracket — alone"
+    a_week_later = NOW - 19 * HOURS + 7 * DAYS  # within which the first hour is, and the import's first tenth
+    (late,) = groups.page(db, Filters(), now=a_week_later, only_new=True).groups
+    assert late.title == "extra closing bracket — alone"
+
+
+def test_a_session_dated_ahead_hides_nothing_that_is_new(bring: Bring, db: orm.Session) -> None:
+    ahead, late = response("ahead", -9999 * DAYS, "{}"), response("late", HOURS, COMMA)
+    bring(lines(response("first", 9 * DAYS, "{}"), ahead, late))
+    assert groups.page(db, Filters(), now=NOW).new == 1
 
 
 @pytest.mark.usefixtures("stored")

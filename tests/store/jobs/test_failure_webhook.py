@@ -63,6 +63,13 @@ def receiver() -> Iterator[Receiver]:
         thread.join()
 
 
+@pytest.fixture
+def begun(bring: Bring) -> None:
+    """A session of two days before: nothing is new in the first hour of all."""
+    bring(windlass("first", [entry(CALL, timestamp=(NOW - timedelta(days=2)).timestamp())]))
+
+
+@pytest.mark.usefixtures("begun")
 def test_new_groups_are_posted_once_signed_and_retried(
     bring: Bring, engine: sa.Engine, settings: Settings, receiver: Receiver
 ) -> None:
@@ -89,6 +96,7 @@ def test_new_groups_are_posted_once_signed_and_retried(
     assert headers["X-Fencepost-Signature"] == expected
 
 
+@pytest.mark.usefixtures("begun")
 def test_an_answer_that_is_no_http_is_a_failed_try(
     bring: Bring, engine: sa.Engine, settings: Settings, receiver: Receiver
 ) -> None:
@@ -99,6 +107,7 @@ def test_an_answer_that_is_no_http_is_a_failed_try(
     assert "1 not delivered yet (no answer: this is no HTTP" in (failure_webhook.trouble(told) or "")
 
 
+@pytest.mark.usefixtures("begun")
 def test_what_was_taken_is_written_down_before_the_next_is_sent(
     bring: Bring, engine: sa.Engine, settings: Settings, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +125,7 @@ def test_what_was_taken_is_written_down_before_the_next_is_sent(
     assert len(titles) == len(set(titles)) == 2
 
 
+@pytest.mark.usefixtures("begun")
 def test_nobody_there_is_given_up_in_the_end_and_said(bring: Bring, engine: sa.Engine, settings: Settings) -> None:
     told = replace(settings, webhook="http://127.0.0.1:9/", webhook_secret=SECRET)
     bring(windlass("s", [entry(BROKEN, timestamp=(NOW - timedelta(hours=1)).timestamp())]))

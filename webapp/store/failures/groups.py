@@ -88,13 +88,13 @@ def of_filters(
 
 
 def _new_since(db: orm.Session, every: Scope, now: datetime) -> int:
-    """Since when what is first seen is new, in microseconds: where no session began before `NEW`, everything is first
-    seen then, so that only what comes behind a tenth of the time, an hour at least, is."""
+    """Since when what is first seen is new, in microseconds: not before `NEW`, nor in the first tenth of the time since
+    the first session, an hour at least, because everything is first seen then."""
     bounds = [sa.select(bound(Session.happened_at)).where(*every.view.where()) for bound in (sa.func.min, sa.func.max)]
     begun, last = (db.scalar(query) for query in bounds)
-    if begun is None or last is None or begun <= now - NEW:
+    if begun is None or last is None:
         return microseconds(now - NEW)
-    return microseconds(begun + max(timedelta(hours=1), (last - begun) / 10))
+    return microseconds(max(now - NEW, begun + max(timedelta(hours=1), (min(last, now) - begun) / 10)))
 
 
 def largest(db: orm.Session, limit: int) -> list[tuple[str, str]]:
