@@ -19,7 +19,7 @@ from sqlalchemy import orm
 from tests.store.db import first_tables
 from webapp import paths
 from webapp.store.db import database
-from webapp.store.db.types import microseconds
+from webapp.store.db.ids import microseconds
 from webapp.store.db.upgrading import WrongRevisions
 from webapp.store.labels.queues import queue
 from webapp.store.labels.queues.queue_spec import Spec
