@@ -32,7 +32,7 @@ def test_several_files_end_in_a_table_and_one_bad_file_does_not_stop_the_rest(ru
     bad.write_text("not json")
     done = run("ingest", *map(str, (good, bad, missing, grown)), COLUMNS="200")
     assert done.exit_code == 1
-    assert f"✕ {bad}: The dump is not JSON" in done.stderr
+    assert f"✕ {bad}: The log is not JSON" in done.stderr
     assert f"✕ {missing}: there is no file" in done.stderr
     assert "1 session (1 grown), 1 new turn" in done.stdout
     assert done.stdout.splitlines()[-1] == "2 files read, 2 could not be read"

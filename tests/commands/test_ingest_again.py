@@ -41,7 +41,7 @@ def test_none_begins_so(run: Run, known: list[str]) -> None:
     done = run("ingest", "--again", "three", "one")
     assert done.exit_code == 1
     refused, carried_not = done.stderr.splitlines()
-    assert refused == "✕ three: no dump's hash or file name begins with this"
+    assert refused == "✕ three: no log's hash or file name begins with this"
     assert carried_not.startswith(
         "  this log does not carry: declared tools and response format, token cap, stop reason"
     )
@@ -59,4 +59,4 @@ def test_a_file_that_was_removed_is_said_and_the_rest_is_read(run: Run, known: l
 
 def test_where_nothing_is_kept_nothing_is_read(run: Run) -> None:
     done = run("ingest", "--again")
-    assert (done.exit_code, done.stderr) == (1, "no dump is kept here yet\n")
+    assert (done.exit_code, done.stderr) == (1, "no log is kept here yet\n")

@@ -45,7 +45,7 @@ def test_a_folder_is_read_in_order_and_what_is_no_dump_is_passed_over(run: Run, 
     assert said[0] == f"● {logs / 'b.json'}: windlass, 1 session (1 new), 1 new turn"
     assert said[1] == f"● {logs / 'deep' / 'er' / 'a.json.gz'}: windlass, 1 session (1 new), 1 new turn"
     assert said[-1] == "2 files read, 2 skipped"
-    assert f"– 2 files skipped, the first {logs / 'empty.json'}: the dump is empty" in done.stderr
+    assert f"– 2 files skipped, the first {logs / 'empty.json'}: the log is empty" in done.stderr
     assert "notes.bin" not in done.stderr
     assert "fencepost ingest --map" not in done.stderr
     assert "hidden" not in done.stdout + done.stderr
@@ -64,7 +64,7 @@ def test_what_is_passed_over_leaves_no_trace(run: Run, logs: Path, tmp_path: Pat
 def test_a_file_that_was_named_and_is_no_dump_is_an_error(run: Run, logs: Path) -> None:
     done = run("ingest", str(logs), str(logs / "notes.bin"))
     assert done.exit_code == 1
-    assert f"✕ {logs / 'notes.bin'}: The dump is not JSON" in done.stderr
+    assert f"✕ {logs / 'notes.bin'}: The log is not JSON" in done.stderr
 
 
 def test_a_damaged_dump_in_a_folder_is_an_error_and_the_rest_is_read(run: Run, logs: Path) -> None:

@@ -225,7 +225,7 @@ def test_files_that_go_away_come_back_or_are_no_dumps(
     (folder / "notes.bin").write_bytes(b"\x7fELF")
     (folder / "empty.json").touch()
     (skipped,) = [said for said in watch(2) if not said.startswith("a.json")]
-    assert "The dump is not JSON" in skipped
+    assert "The log is not JSON" in skipped
     (folder / "notes.bin").write_bytes(b"\x7fELF again")
     assert watch(3) == []
     content = path.read_bytes()

@@ -38,7 +38,7 @@ def test_a_key_without_a_name_is_no_list_of_messages(tmp_path):
 def test_an_empty_dump(got, content):
     with pytest.raises(BadDump) as caught:
         got(content)
-    assert (caught.value.reason, caught.value.at) == ("the dump is empty", "byte 0")
+    assert (caught.value.reason, caught.value.at) == ("the log is empty", "byte 0")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_unknown_dump_is_told_what_is_known(got, content, says):
     ],
 )
 def test_what_python_printed_and_is_not_read_is_called_that(got, content):
-    with pytest.raises(UnknownFormat, match="What Python prints of an object is in the dump, not its JSON"):
+    with pytest.raises(UnknownFormat, match="What Python prints of an object is in the log, not its JSON"):
         got(content)
 
 

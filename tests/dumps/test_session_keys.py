@@ -98,7 +98,7 @@ def test_a_key_of_ones_own(tmp_path):
 def test_a_key_that_no_entry_has_is_named(tmp_path):
     path = write(tmp_path, [entry("1", chat_id="a"), entry("2", chat_id="b")])
     assert sessions(path, "nope") == (
-        {"log": ["1", "2"]}, ["the dump: no entry has the session key 'nope'; all are one session"],
+        {"log": ["1", "2"]}, ["the log: no entry has the session key 'nope'; all are one session"],
     )  # fmt: skip
 
 

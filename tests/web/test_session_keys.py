@@ -181,7 +181,7 @@ def test_the_api_takes_a_key_for_members(client: FlaskClient) -> None:
     body = archive(a=UNSURE, b=BY_CHAT)
     answer = client.post("/api/dumps?filename=logs.zip&session_key=trace_id", data=body)
     assert (answer.status_code, answer.json["sessions"]) == (201, ["<t0>", "<t1>", "b"])
-    assert [problem["at"] for problem in answer.json["problems"]] == ["b.jsonl: the dump"]
+    assert [problem["at"] for problem in answer.json["problems"]] == ["b.jsonl: the log"]
 
 
 def test_a_packed_log_is_asked_about_by_its_beginning(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:

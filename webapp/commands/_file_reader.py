@@ -146,14 +146,14 @@ def read_again(reader: FileReader, prefixes: Sequence[str]) -> Iterator[FileResu
     The newest come first: the longest dump of a session that grew says most, and the shorter ones then fit it.
     """
     if reader.engine is None:
-        raise ValueError("kept dumps are in the store")
+        raise ValueError("kept logs are in the store")
     chosen: set[int] = set()
     with reader.engine.connect() as connection:
         for prefix in prefixes or ("",):
             dumps_found = dumps.beginning(connection, prefix)
             chosen.update(dumps_found)
             if not dumps_found and prefixes:
-                message = "no dump's hash or file name begins with this"
+                message = "no log's hash or file name begins with this"
                 yield FileResult(prefix, error={"code": "no_such_dump", "message": message, "at": None})
     for number in sorted(chosen, reverse=True):
         with orm.Session(reader.engine) as db:

@@ -151,7 +151,7 @@ def _summarize(results: list[FileResult], again: bool) -> None:
     if len(results) > 1:
         _ingest_report.table(results)
     elif not results:
-        click.echo("no dump is kept here yet" if again else "no file was found", err=True)
+        click.echo("no log is kept here yet" if again else "no file was found", err=True)
 
 
 def _give_way() -> None:

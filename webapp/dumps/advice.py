@@ -94,20 +94,20 @@ def refused(head: DumpHead) -> UnknownFormat:
 
 def _what_it_is(head: DumpHead) -> str:
     if head.shape == "empty":
-        return "The dump begins with more empty space than is looked at."
+        return "The log begins with more empty space than is looked at."
     if _is_printed(head):
-        return "What Python prints of an object is in the dump, not its JSON: log its model_dump_json(), or json.dumps."
+        return "What Python prints of an object is in the log, not its JSON: log its model_dump_json(), or json.dumps."
     if not any(head.objects) and _OF_NODE.match(head.text):
-        return "What Node.js prints of an object is in the dump, not its JSON: log its JSON.stringify(…)."
+        return "What Node.js prints of an object is in the log, not its JSON: log its JSON.stringify(…)."
     if head.shape == "text" and _DRAWN.search(head.text):
-        return "The dump is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
+        return "The log is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
     if head.shape == "text":
-        return f"The dump is not JSON: it begins with {head.text.lstrip()[:20]!r}."
+        return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}."
     keys = sorted({str(key) for sample in head.objects for key in sample})
     if head.shape == "sqlite":
-        words = f"The dump is a SQLite file of no known shape (its tables: {_listed(head.names)})."
+        words = f"The log is a SQLite file of no known shape (its tables: {_listed(head.names)})."
     else:
-        words = f"The dump is {_KINDS.get(head.shape, 'a file')} of no known shape (its keys: {_listed(keys)})."
+        words = f"The log is {_KINDS.get(head.shape, 'a file')} of no known shape (its keys: {_listed(keys)})."
     tool = next((tool for tool, tables, names in _TOOLS if _is_of(tables, names, set(head.names), set(keys))), None)
     return words if tool is None else f"{words} This looks like {tool}."
 

@@ -157,7 +157,7 @@ def watched(records: Iterable[Record]) -> Iterator[Record]:
         if isinstance(record, Turn):
             if session is not None:
                 session.add(record)
-        elif not isinstance(record, Problem):  # another session begins, or the dump ends
+        elif not isinstance(record, Problem):  # another session begins, or the log ends
             if session is not None:
                 problem = session.problem()
                 count += problem is not None
@@ -167,4 +167,4 @@ def watched(records: Iterable[Record]) -> Iterator[Record]:
         if record is not None:
             yield record
     if count > MOST_NAMED:
-        yield MissingAnswers("the dump", f"{count:,} sessions in total have no answers, or mostly empty ones")
+        yield MissingAnswers("the log", f"{count:,} sessions in total have no answers, or mostly empty ones")

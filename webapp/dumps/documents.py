@@ -114,7 +114,7 @@ def _listed(parts: Iterator[Part], key: str) -> Iterator[Part]:
         reached = reached or isinstance(part, ListStart)
         yield part
     if not reached:
-        yield Problem(key, f"the dump contains no list of {key}")
+        yield Problem(key, f"the log contains no list of {key}")
 
 
 def members(source: Source, head: DumpHead, streamed: str, *, needed: str) -> dict[str, Any]:

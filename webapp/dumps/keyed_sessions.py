@@ -113,7 +113,7 @@ def keyed(
         keys = line_keys(recoded, given_key, follows)
         report = keys.report(given_key)
         if given_key not in (None, NO_KEY) and report.key is None:
-            yield Problem("the dump", f"no entry has the session key {str(given_key)[:200]!r}; all are one session")
+            yield Problem("the log", f"no entry has the session key {str(given_key)[:200]!r}; all are one session")
         if not report.entries:
             yield from (entry for entry in lines(recoded, place) if isinstance(entry, Problem))
         elif report.key is None:

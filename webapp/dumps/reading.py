@@ -91,7 +91,7 @@ def _named(name: str | None, head: DumpHead) -> Format:
 def _fitting(kind: Format, head: DumpHead) -> Format:
     """The format named, for each member where the dump is an archive."""
     if head.shape == "empty":
-        raise BadDump("the dump is empty", "byte 0")
+        raise BadDump("the log is empty", "byte 0")
     if head.shape in ("zip", "tar") and not kind.sniff(head):
         return cast("Format", collect("webapp.dumps.formats")["archive"].of(kind))
     return kind
@@ -100,7 +100,7 @@ def _fitting(kind: Format, head: DumpHead) -> Format:
 def choose(head: DumpHead) -> Format:
     """The format that recognises a head best. Raises `UnknownFormat`, and `BadDump` where nothing can be read."""
     if head.shape == "empty" and head.whole:
-        raise BadDump("the dump is empty", "byte 0")
+        raise BadDump("the log is empty", "byte 0")
     score, best = _best(head)
     if head.led and (as_text := _best(replace(head, shape="text")))[0] > score:
         score, best, head.shape = *as_text, "text"
@@ -150,7 +150,7 @@ def checked(kind: Format, source: Source, head: DumpHead) -> Iterator[Record]:
         yield Problem(bad.at, bad.reason)
     yield from _once(source, counts, early)
     if not counts:
-        first = early[0] if early else Problem("byte 0", "the dump contains no session")
+        first = early[0] if early else Problem("byte 0", "the log contains no session")
         raise BadDump(first.reason, first.at)
 
 
@@ -173,4 +173,4 @@ def _unique(start: SessionStart, counts: dict[str, int]) -> Iterator[Record]:
         counts[name] += 1
     counts[new] = 1
     yield replace(start, external_id=new)
-    yield Problem(f"session {name!r}", f"this id occurs twice in the dump; the later session is called {new!r}")
+    yield Problem(f"session {name!r}", f"this id occurs twice in the log; the later session is called {new!r}")

@@ -59,7 +59,7 @@ class Problem:
 class SessionStart:
     """A session begins: every `Turn` up to the next `SessionStart` belongs to it; an id comes once a dump.
 
-    `home` is the profile that the session's own program used, where the format or the dump says so; `service` is
+    `home` is the profile that the session's own program used, where the format or the log says so; `service` is
     what the program calls itself.
     """
 

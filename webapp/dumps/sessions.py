@@ -176,7 +176,7 @@ def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) ->
                 place, f"no record, left out: {data[len(NO_RECORD) :].decode('utf-8', 'replace').strip()[:80]!r}"
             )
             return
-        cut = "" if data.endswith(b"\n") else "; the dump may be cut here"
+        cut = "" if data.endswith(b"\n") else "; the log may be cut here"
         yield Problem(place, f"{damage.reason} (character {damage.at} of the line); skipped{cut}")
         return
     yield from decoder.repeats(place)

@@ -63,7 +63,7 @@ def walk(chunks: Iterator[str], streamed: frozenset[str] | None) -> Iterator[Par
     window = Window(chunks)
     first = window.peek()
     if not first:
-        raise BadDump("the dump is empty", "byte 0")
+        raise BadDump("the log is empty", "byte 0")
     if first not in "{[":
         beginning = json.dumps(window.text[window.at : window.at + 20])
         raise BadDump(f"not JSON: expected {{ or [ at the beginning, found {beginning}", window.place(window.at))
@@ -164,7 +164,7 @@ def _left_out(window: Window, resync: Resync, damage: Damage, at: str) -> Proble
     """Pass a damaged item and say so."""
     resync.skip(window)
     window.cut = not window.peek()
-    ending = "the dump ends before another one begins" if window.cut else "this one was left out"
+    ending = "the log ends before another one begins" if window.cut else "this one was left out"
     return Problem(at, f"{_reason(damage)}; {ending}")
 
 
@@ -182,7 +182,7 @@ def _closed(window: Window, char: str, container: str) -> Iterator[Problem]:
         window.at += 1
         return
     if not window.cut:
-        yield Problem(window.place(window.at), f"the dump ends in the middle of {container}; what came before was read")
+        yield Problem(window.place(window.at), f"the log ends in the middle of {container}; what came before was read")
     window.cut = True
 
 

@@ -321,7 +321,7 @@ def test_entries_that_are_no_objects_are_problems(got):
 
 def test_a_wrong_count_of_entries_is_said(got):
     (problem,) = got(dump(AGENT, entry_count=52)).problems
-    assert (problem.at, problem.reason) == ("entry_count", "the dump says 52 entries and holds 1")
+    assert (problem.at, problem.reason) == ("entry_count", "the log says 52 entries and holds 1")
 
 
 def test_odd_values_in_every_field_do_no_harm(got):

@@ -202,7 +202,7 @@ def test_how_far_it_is_is_told_and_it_can_be_stopped(
 def test_a_long_session_can_be_stopped_within(
     engine: sa.Engine, settings: Settings, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was read of it by then is a session, and the dump says so; read again, it is whole."""
+    """What was read of it by then is a session, and the log says so; read again, it is whole."""
     monkeypatch.setattr("webapp.store.ingest.result.EVERY", 0.0)
     monkeypatch.setattr("webapp.store.ingest.dump_ingest.MOST_TEXT", 0)  # every session is long
     monkeypatch.setattr("webapp.store.write.turn_rows.MOST_TURNS", 10)

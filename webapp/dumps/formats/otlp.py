@@ -167,7 +167,7 @@ def _with_logs(entry: Entry, aside: SpilledEntries) -> Entries:
     records: dict[bytes, dict[str, Any]] = {}
     for place, logged in aside.of(_span_of(value["span"])):
         if records.setdefault(logs.digest(logged["log"]), logged["log"]) is not logged["log"]:
-            yield Problem(place, "this log record occurs twice in the dump; it was read once")
+            yield Problem(place, "this log record occurs twice in the log; it was read once")
     yield at, logs.with_logs(value, list(records.values())) if records else value
 
 

@@ -105,7 +105,7 @@ def _counted(entries: Entries, count_said: Any) -> Entries:
         count += 1
         yield entry
     if sound and isinstance(count_said, int) and count_said != count:
-        yield Problem("entry_count", f"the dump says {count_said} entries and holds {count}")
+        yield Problem("entry_count", f"the log says {count_said} entries and holds {count}")
 
 
 _TYPES: dict[Kind, tuple[str, ...]] = {

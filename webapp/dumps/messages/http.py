@@ -171,7 +171,7 @@ def of_models(entries: Entries, exchange_of: Callable[[dict[str, Any]], HttpExch
             others += 1
     if others and not asked:
         count = f"{others:,} exchange{'s' * (others != 1)}"
-        yield Problem("the dump", f"no model was asked, as far as is known: {count} passed over")
+        yield Problem("the log", f"no model was asked, as far as is known: {count} passed over")
 
 
 def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTurn]:

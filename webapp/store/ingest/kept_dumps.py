@@ -75,7 +75,7 @@ def open_kept(settings: Settings, sha256: str) -> BinaryIO:
     try:
         return cast(BinaryIO, _Unpacked(store.open(name_of(sha256))))
     except FileNotFoundError:
-        raise NotKept(f"the file of the dump {sha256} is not in {store.place} any more") from None
+        raise NotKept(f"the file of the log {sha256} is not in {store.place} any more") from None
 
 
 class _Unpacked(ZstdFile):

@@ -50,7 +50,7 @@ def ingest(
 
     With `leaves_rows` it raises `LeftToWorker`, with the spooled file, where a library is to make rows of it.
 
-    `home` is the profile that the sessions' own program used, over what the dump says. Raises `BadDump` and
+    `home` is the profile that the sessions' own program used, over what the log says. Raises `BadDump` and
     `UnknownFormat` after all that could be read is stored and the dump is noted as failed; the same bytes are
     tried again then, and where the process died over them. Whoever brings bytes that are being read waits.
     With `known_only` a dump that no format recognises, an empty one too, raises `UnknownFormat` and leaves no trace.

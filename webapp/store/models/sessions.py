@@ -53,7 +53,7 @@ class Session(Numbered):
     home_source: orm.Mapped[str] = orm.mapped_column(sa.String(16), server_default="unknown", index=True)
     """who named it: see `store.write.home`"""
     service: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
-    """what its program calls itself, where the dump says so"""
+    """what its program calls itself, where the log says so"""
     tried: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
     """under an unknown home: by verdict (failed, none) how many responses have it under each profile"""
     tried_key: orm.Mapped[str | None] = orm.mapped_column(sa.String(32))

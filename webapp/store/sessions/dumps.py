@@ -145,7 +145,7 @@ def find_id(db: orm.Session, ident: str | int) -> int:
     text = str(ident)
     dump_id = db.scalar(id_of(text))
     if dump_id is None:
-        raise NoSuchDump(f"no dump has the number or hash {text[:200]!r}")
+        raise NoSuchDump(f"no log has the number or hash {text[:200]!r}")
     return dump_id
 
 

@@ -85,7 +85,7 @@ def verify(engine: sa.Engine, spooled: Spooled, filename: str) -> Verification:
         query = sa.select(Dump.id, Dump.format, Dump.mapping, Dump.filename).where(Dump.sha256 == spooled.sha256)
         dump = connection.execute(query).first()
         if dump is None:
-            raise NoSuchDump("this file was not ingested: no dump has its bytes")
+            raise NoSuchDump("this file was not ingested: no log has its bytes")
         result, filename = Verification(dump.format), dump.filename or filename  # sessions may be called as it was
         linked = sa.select(Session.id, Session.external_id).join(DumpSession, DumpSession.session_id == Session.id)
         visible = sa.and_(DumpSession.dump_id == dump.id, Session.deleted_at.is_(None))
