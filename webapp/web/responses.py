@@ -49,7 +49,13 @@ def grouped(filters: Filters, by: str) -> Response:
     cards, more_cards = group_by.card(db.session, view)
     around |= {"found": found, "why": why, "by": by, "cards": cards, "more_cards": more_cards}
     around |= {"zombies": group_by.zombies(db.session, view)}
-    return page("responses/index.html", "responses/_groups.html", **around, views=view_store.views(db.session))
+    return page(
+        "responses/index.html",
+        "responses/_groups.html",
+        **around,
+        named=list_filters.named,
+        views=view_store.views(db.session),
+    )
 
 
 @blueprint.get("/api/responses")
