@@ -68,8 +68,7 @@ def _span(text: str | None) -> Span | None:
     return Span(int(match[1]), int(match[2]))
 
 
-LISTED_ATTEMPTS = 100
-LISTED_EDITS = 40
+LISTED_ATTEMPTS, LISTED_EDITS = 100, 40
 DECODED_LENGTH = 200_000
 """Code points up to which a text that need not decode is decoded to see whether it does."""
 
