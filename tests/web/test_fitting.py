@@ -12,7 +12,9 @@ from flask.testing import FlaskClient
 
 from webapp.capture.specs import BadSpec, schemas
 from webapp.cli import main
+from webapp.extensions import db
 from webapp.fitting import is_held, misfits
+from webapp.store.jobs import reindex
 
 SCHEMA = {
     "type": "object",
@@ -103,3 +105,7 @@ def test_an_answer_that_does_not_fit_breaks_its_contract(schema: Path, client: F
     assert texts[0][slice(*mismatch["span"])] == '"one"'
     assert client.get("/api/sessions?contract=schema_mismatch").json["total"] == 1
     assert client.get("/sessions/s/turns/0").text.count("must be an integer") == 1
+    schema.write_text('{"type": "object"}')
+    with client.application.app_context():
+        assert reindex.refold_all(db.engine) == 1
+    assert client.get("/api/sessions?contract=schema_mismatch").json["total"] == 0

@@ -38,7 +38,7 @@ def migrate(as_json: bool) -> None:
 
 @command.command("reindex")
 @click.option("--all", "anew", is_flag=True, help="Rebuild the whole search index.")
-@click.option("--findings", is_flag=True, help="Run the finding rules again over every session.")
+@click.option("--findings", is_flag=True, help="Derive every session anew: new rules, other schemas and tools.")
 @click.option(
     "--parses", is_flag=True, help="Check each stored parse against its text; replay repeats those that fail."
 )
