@@ -128,3 +128,20 @@ def test_news_is_what_chance_would_not_put_so_late_and_a_stray_old_session_stret
     assert (found.step, found.steps[0][0]) == ("hour", BEGAN + timedelta(hours=1)) and found.older_than is not None
     assert sum(of for line in found.series for of, _ in line.points) == 39
     assert incident(db, Filters(model="once")).older_than is None
+
+
+def test_a_service_that_only_asked_behind_the_only_response_is_no_news(bring: Bring, db: orm.Session) -> None:
+    said = {"role": "assistant", "parts": [{"type": "text", "content": "{}"}]}
+    asked = {"role": "user", "parts": [{"type": "text", "content": "hi"}]}
+    for at, messages in enumerate(({"output": [said]}, {"input": [asked]})):
+        keys = {"gen_ai.request.model": "m"} | {
+            f"gen_ai.{key}.messages": json.dumps(of) for key, of in messages.items()
+        }
+        attributes = [{"key": key, "value": {"stringValue": value}} for key, value in keys.items()]
+        start = str(int((BEGAN + timedelta(hours=at)).timestamp() * 1e9))
+        span = {"traceId": f"{at + 1:032x}", "spanId": "00000000000000a1", "name": "chat m", "attributes": attributes}
+        resource = {"attributes": [{"key": "service.name", "value": {"stringValue": f"s{at}"}}]}
+        scopes = [{"spans": [span | {"startTimeUnixNano": start, "endTimeUnixNano": start}]}]
+        body = {"resourceSpans": [{"resource": resource, "scopeSpans": scopes}]}
+        bring(json.dumps(body).encode(), filename=f"{at}.json", home="direct")
+    assert incident(db, Filters()).news == []

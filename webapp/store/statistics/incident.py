@@ -226,7 +226,7 @@ def _news(db: orm.Session, by: str, here: Ids, start: datetime, end: datetime) -
         SessionFacet, FacetValue.id == SessionFacet.value_id
     )
     query = query.join(Session, Session.id == SessionFacet.session_id).group_by(FacetValue.name, FacetValue.value)
-    query = query.where(FacetValue.name.in_({*NEWS, by}), Session.id.in_(here), Session.started_at.is_not(None))
+    query = query.where(FacetValue.name.in_({*NEWS, by}), Session.id.in_(here), Session.started_at <= end)
     begun = db.execute(query.having(first > start).order_by(first.desc()))
     late = (
         (when, f"new {name} {value}")
