@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -17,6 +18,7 @@ from webapp.extensions import db
 from webapp.gate import differences
 from webapp.parsing import parse
 from webapp.store.jobs import replays
+from webapp.store.models import Session
 from webapp.web.comparing import side_by_side
 
 Post = Callable[..., Any]
@@ -45,6 +47,13 @@ def test_the_matrix_counts_and_leads_to_the_responses_of_each_cell(stored: Flask
         listed = stored.get(link.replace("&amp;", "&")).text
         assert len(re.findall("/turns/[0-9]+/compare", listed)) == int(number), cell
     assert "<script>alert" not in stored.get("/compare?a=master-before&b=fencepost&cell=both_different").text
+
+
+def test_a_parser_that_is_not_here_any_more_leaves_a_page(stored: FlaskClient, app: Flask) -> None:
+    with app.app_context(), db.engine.begin() as connection:
+        connection.execute(sa.update(Session).values(home_profile="gone"))
+    page = stored.get("/compare")
+    assert page.status_code == 200 and ">json.loads</option>" in page.text
 
 
 def test_filters_groups_and_wrong_values(stored: FlaskClient) -> None:

@@ -21,7 +21,7 @@ from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.where import View
 from webapp.store.statistics.clusters import SignTest, sign_test
-from webapp.store.write.parser import OURS, READ_AS, UNKNOWN
+from webapp.store.write.parser import OURS, READ_AS
 
 MOST = 200_000
 """responses that are compared one by one under filters; of more it is said that only these were"""
@@ -139,10 +139,10 @@ def compare(db: orm.Session, first: str, second: str, filters: Filters) -> Compa
 
 
 def newest_parser(db: orm.Session) -> str:
-    """The parser of the newest session's program, what an unknown one is read as, where there is none or it is ours."""
+    """The parser of the newest session's program; what an unknown one is read as, where it is not here, or ours."""
     newest = sa.select(Session.home_profile).where(Session.deleted_at.is_(None)).order_by(Session.happened_at.desc())
     home = db.scalar(newest.limit(1))
-    return READ_AS if home in (None, UNKNOWN, OURS) else str(home)
+    return str(home) if home != OURS and home in parsing.profiles() else READ_AS
 
 
 def is_everything(filters: Filters) -> bool:
