@@ -19,22 +19,22 @@ class BadSetting(ValueError):
 
 def read(environ: Mapping[str, str], *, is_on: bool) -> dict[str, Any]:
     """What is set, by the names of `Settings`; raises `BadSetting`, without accounts for anything."""
-    given = {name: value for name in _NAMES if (value := environ.get(f"FENCEPOST_{name.upper()}"))}
-    of_accounts = [name for name in given if name != "proxies" or not environ.get("FENCEPOST_TOKEN")]
+    settings = {name: value for name in _NAMES if (value := environ.get(f"FENCEPOST_{name.upper()}"))}
+    of_accounts = [name for name in settings if name != "proxies" or not environ.get("FENCEPOST_TOKEN")]
     if of_accounts and not is_on:
         raise BadSetting(f"FENCEPOST_{of_accounts[0].upper()} has no effect without FENCEPOST_ACCOUNTS=1")
-    if given.get("newcomers", "none") not in NEWCOMERS:
-        raise BadSetting(f"FENCEPOST_NEWCOMERS takes {', '.join(NEWCOMERS)}, not {given['newcomers']!r}")
-    _check_provider(given)
-    proxies = _networks(given.pop("proxies", ""))
-    _check_header(given.get("proxy_header"), proxies)
-    return {"proxies": proxies, **given}
+    if settings.get("newcomers", "none") not in NEWCOMERS:
+        raise BadSetting(f"FENCEPOST_NEWCOMERS takes {', '.join(NEWCOMERS)}, not {settings['newcomers']!r}")
+    _check_provider(settings)
+    proxies = _networks(settings.pop("proxies", ""))
+    _check_header(settings.get("proxy_header"), proxies)
+    return {"proxies": proxies, **settings}
 
 
-def _check_provider(given: Mapping[str, str]) -> None:
-    if any(name in given for name in _OIDC) and not all(name in given for name in _OIDC):
+def _check_provider(settings: Mapping[str, str]) -> None:
+    if any(name in settings for name in _OIDC) and not all(name in settings for name in _OIDC):
         raise BadSetting("FENCEPOST_OIDC_ISSUER, _CLIENT and _SECRET go together: set all three, or none")
-    issuer = given.get("oidc_issuer", "https://")
+    issuer = settings.get("oidc_issuer", "https://")
     if not issuer.startswith(("https://", "http://127.0.0.1:", "http://localhost:")):
         raise BadSetting("FENCEPOST_OIDC_ISSUER must be an address that begins with https://")
 

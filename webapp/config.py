@@ -184,12 +184,12 @@ def _webhook(environ: Mapping[str, str]) -> str | None:
 
 def _findings(environ: Mapping[str, str]) -> Path | None:
     """The file of findings of one's own, read once here so that what is wrong with it is said at the start."""
-    named = environ.get("FENCEPOST_FINDINGS")
-    if not named:
+    file_name = environ.get("FENCEPOST_FINDINGS")
+    if not file_name:
         return None
     from webapp.findings import own  # most starts have none, and --help needs it as little
 
-    path = Path(named).expanduser().absolute()
+    path = Path(file_name).expanduser().absolute()
     try:
         own.refuse_taken_names(own.load(path))
     except own.BadFindings as bad:

@@ -38,10 +38,10 @@ class Misfit(NamedTuple):
 
 def misfits(values: Sequence[Any], profile: str, phase: str | None = None) -> list[Misfit]:
     """What of the values does not fit the schemas of the profile and of the phase; empty too where there are none."""
-    each = (
+    contracts = (
         (index, path, _held(value, path)) for path in _schemas(profile, phase) for index, value in enumerate(values)
     )
-    every = (misfit for index, path, contract in each for misfit in _misfits(index, path.name, contract))
+    every = (misfit for index, path, contract in contracts for misfit in _misfits(index, path.name, contract))
     return list(islice(every, MOST))
 
 
@@ -50,15 +50,15 @@ def held(trace: Trace, raw: str, phase: str | None) -> Contract | None:
 
     A place is marked where its value stands in `raw` as JSON, without an edit.
     """
-    found = [
+    contracts = [
         _held(value, path, raw, trace.attempts[chosen])
         for path in _schemas(trace.profile, phase)
         for value, chosen in zip(trace.values, trace.chosen, strict=True)
     ]
-    worst = max(found, key=lambda contract: _WORSE.index(contract.state), default=None)
-    told = [mismatch for contract in found for mismatch in contract.mismatches]
-    more = sum(contract.more for contract in found) + len(told[MOST:])
-    return None if worst is None else replace(worst, mismatches=tuple(told[:MOST]), more=more)
+    worst = max(contracts, key=lambda contract: _WORSE.index(contract.state), default=None)
+    mismatches = [mismatch for contract in contracts for mismatch in contract.mismatches]
+    more = sum(contract.more for contract in contracts) + len(mismatches[MOST:])
+    return None if worst is None else replace(worst, mismatches=tuple(mismatches[:MOST]), more=more)
 
 
 def is_held(profile: str, phase: str | None = None) -> bool:
@@ -73,17 +73,19 @@ def _schemas(profile: str, phase: str | None) -> list[Path]:
 
 def _held(value: Any, path: Path, raw: str = "", attempt: Attempt | None = None) -> Contract:
     """Against the file as it is now: what was compiled of it is kept by its text."""
-    kept = Contract("kept", source="file")
+    contract = Contract("kept", source="file")
     start, end = attempt.span if attempt and not attempt.edits else (0, 0)
     try:
-        contract = fitted(raw[start:end] or jsontext.dumps(value), value, path.read_text("utf-8"), kept)
+        contract = fitted(raw[start:end] or jsontext.dumps(value), value, path.read_text("utf-8"), contract)
     except (OSError, ValueError, RecursionError) as reason:
-        return replace(kept, state="not_checked", reason=str(reason))
+        return replace(contract, state="not_checked", reason=str(reason))
     places = (
         mismatch.span and (mismatch.span[0] + start, mismatch.span[1] + start) for mismatch in contract.mismatches
     )
     moved = zip(contract.mismatches, places, strict=True)
-    return replace(contract, mismatches=tuple(replace(one, span=span if end else None) for one, span in moved))
+    return replace(
+        contract, mismatches=tuple(replace(mismatch, span=span if end else None) for mismatch, span in moved)
+    )
 
 
 def _misfits(index: int, schema: str, contract: Contract) -> Iterator[Misfit]:

@@ -54,7 +54,7 @@ class Contract:
 
     def as_dict(self) -> dict[str, Any]:
         """As the API gives it."""
-        mismatches = [asdict(one) | {"span": one.span and list(one.span)} for one in self.mismatches]
+        mismatches = [asdict(misfit) | {"span": misfit.span and list(misfit.span)} for misfit in self.mismatches]
         return asdict(self) | {"mismatches": mismatches}
 
 
@@ -83,7 +83,7 @@ class Declaration:
     def of(cls, declared: Mapping[str, Any], source: str = "request") -> Declaration:
         """What a format read, whatever shape it has: what cannot be used is left out."""
         listed = declared.get("tools")
-        tools = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        tools = [tool for tool in listed if isinstance(tool, dict)] if isinstance(listed, list) else []
         form, choice = declared.get("response_format"), declared.get("tool_choice")
         form, chosen = form if isinstance(form, dict) else {}, choice if isinstance(choice, dict) else {}
         names = tuple(name for name in (chosen.get("name"), *(chosen.get("names") or ())) if isinstance(name, str))
@@ -102,12 +102,12 @@ class Declaration:
 
 def _by_name(tools: list[dict[str, Any]]) -> dict[str, list[str | None]]:
     """The schemas under each name; one that is declared twice has both."""
-    named: dict[str, list[str | None]] = {}
+    schemas: dict[str, list[str | None]] = {}
     for tool in tools:
         name, schema = tool.get("name"), _text(tool.get("schema"))
-        if isinstance(name, str) and name and schema not in named.setdefault(name, []):
-            named[name].append(schema)
-    return named
+        if isinstance(name, str) and name and schema not in schemas.setdefault(name, []):
+            schemas[name].append(schema)
+    return schemas
 
 
 def _text(schema: Any) -> str | None:

@@ -59,7 +59,7 @@ class Cost:
             visits += len(level) * looks
             copies += len(level) * looks if self._copies else looks
             if self._compares:
-                visits += sum(len(one) ** 2 for one in level if isinstance(one, list)) // _COMPARED
+                visits += sum(len(items) ** 2 for items in level if isinstance(items, list)) // _COMPARED
             depth, level = depth + 1, _inside(level)
             if visits > MOST_VISITS:
                 raise NotChecked("the schema would be asked too many times")

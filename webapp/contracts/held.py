@@ -44,8 +44,8 @@ class ModelTurn(Protocol):
 class Holder:
     """Holds answers against their own request's declarations, else against those that were given with the file."""
 
-    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        self._given = None if given is None else Declaration.of(given, "file")
+    def __init__(self, declared: Mapping[str, Any] | None = None) -> None:
+        self._given = None if declared is None else Declaration.of(declared, "file")
         self._ready: dict[int, tuple[dict[str, Any], Declaration]] = {}
 
     def answer(self, turns: Sequence[ModelTurn]) -> list[Contract | None]:
@@ -75,59 +75,59 @@ class Holder:
         ready = self._ready.get(id(declared))
         if ready is not None:  # the object is held here, so that nothing else has its id
             return ready[1]
-        own = Declaration.of(declared, "file" if declared.get("source") == "file" else "request")
-        if own.tools is None and self._given is not None:
-            given = self._given
-            own = replace(own, source=given.source, tools=given.tools, has_open_tools=given.has_open_tools)
+        declaration = Declaration.of(declared, "file" if declared.get("source") == "file" else "request")
+        if declaration.tools is None and self._given is not None:
+            file = self._given
+            declaration = replace(declaration, source=file.source, tools=file.tools, has_open_tools=file.has_open_tools)
         if len(self._ready) >= _MOST_READY:
             self._ready.clear()
-        self._ready[id(declared)] = (declared, own)
-        return own
+        self._ready[id(declared)] = (declared, declaration)
+        return declaration
 
 
 def held_call(raw: str | None, tool: str | None, declaration: Declaration | None, *, is_free: bool = False) -> Contract:
     """A native call's arguments. `is_free`: the tool takes text, not JSON. Without a text it has no arguments."""
-    own = declaration or _NOTHING
+    terms = declaration or _NOTHING
     try:
         value, broken = (raw, None) if is_free else _read(raw if raw and raw.strip() else "{}")
     except NotChecked as reason:
-        return Contract("not_checked", tool, own.source, str(reason))
+        return Contract("not_checked", tool, terms.source, str(reason))
     if broken is not None:
         return Contract("invalid_json", tool, None, None, (broken,))
-    if own.tools is None:
+    if terms.tools is None:
         return Contract("not_declared", tool, reason="no tools are declared in what this log has of the request")
     within: list[str | int] = []
     if tool is None and isinstance(value, dict) and isinstance(value.get("name"), str):
         tool, (within, value) = value["name"], _inner_arguments(value)
-    kept = Contract("kept", tool, own.source)
-    if own.allowed is not None and tool not in own.allowed:
-        demands = "demands a call of" if own.must_call else "allows calls of"
-        words = f"{demands} {_any_of(own.allowed)}, and this is one of `{tool}`" if own.allowed else "allows no call"
-        return _broken(kept, "tool_choice", f"the request {words}")
-    schemas = own.tools.get(tool or "")
-    if schemas is None and own.has_open_tools:
-        return _unchecked(kept, "a server's tools are declared, and this log does not list them")
+    contract = Contract("kept", tool, terms.source)
+    if terms.allowed is not None and tool not in terms.allowed:
+        verb = "demands a call of" if terms.must_call else "allows calls of"
+        words = f"{verb} {_any_of(terms.allowed)}, and this is one of `{tool}`" if terms.allowed else "allows no call"
+        return _broken(contract, "tool_choice", f"the request {words}")
+    schemas = terms.tools.get(tool or "")
+    if schemas is None and terms.has_open_tools:
+        return _unchecked(contract, "a server's tools are declared, and this log does not list them")
     if schemas is None:
-        meant = nearest(tool or "", own.tools)
+        meant = nearest(tool or "", terms.tools)
         words = f"no tool `{tool}` is declared" if tool else "the call names no tool"
-        return _broken(kept, "name", words + (f"; did you mean `{meant}`?" if meant else ""), "unknown_name")
+        return _broken(contract, "name", words + (f"; did you mean `{meant}`?" if meant else ""), "unknown_name")
     if is_free:
-        return kept
+        return contract
     worse = ("kept", "not_checked", "schema_mismatch")  # of a tool that is declared twice, that counts which is kept
-    each = (fitted(raw or "", value, schema, kept, within) for schema in schemas)
-    return min(each, key=lambda contract: worse.index(contract.state))
+    contracts = (fitted(raw or "", value, schema, contract, within) for schema in schemas)
+    return min(contracts, key=lambda contract: worse.index(contract.state))
 
 
 def _any_of(names: Sequence[str]) -> str:
     return " or ".join(f"`{name}`" for name in names[:5])
 
 
-def _broken(kept: Contract, keyword: str, words: str, state: State = "schema_mismatch") -> Contract:
-    return replace(kept, state=state, mismatches=(Mismatch("$", keyword, words),))
+def _broken(contract: Contract, keyword: str, words: str, state: State = "schema_mismatch") -> Contract:
+    return replace(contract, state=state, mismatches=(Mismatch("$", keyword, words),))
 
 
-def _unchecked(kept: Contract, reason: object) -> Contract:
-    return replace(kept, state="not_checked", reason=str(reason))
+def _unchecked(contract: Contract, reason: object) -> Contract:
+    return replace(contract, state="not_checked", reason=str(reason))
 
 
 def _inner_arguments(call: dict[str, Any]) -> tuple[list[str | int], Any]:
@@ -147,23 +147,23 @@ def held_answer(
     """A model's text. `has_calls`: the same answer calls tools; then it need not be what the request asks for."""
     if declaration is None:
         return Contract("not_declared", reason="this log does not say what was asked for")
-    kept = Contract("kept", source=declaration.source)
+    contract = Contract("kept", source=declaration.source)
     if declaration.must_call and not has_calls and not is_refusal:
-        what = _any_of(declaration.allowed or ()) or "a tool"
-        return _broken(kept, "tool_choice", f"the request demands a call of {what}, and there is no call")
+        tools = _any_of(declaration.allowed or ()) or "a tool"
+        return _broken(contract, "tool_choice", f"the request demands a call of {tools}, and there is no call")
     if not declaration.is_json:
         return Contract("not_declared", reason="the request asks for no form of the answer")
     if has_calls or is_refusal:
         return _unchecked(
-            kept, "beside a call, a text need not be the answer" if has_calls else "the model refused to answer"
+            contract, "beside a call, a text need not be the answer" if has_calls else "the model refused to answer"
         )
     try:
         value, broken = _read(raw)
     except NotChecked as reason:
-        return _unchecked(kept, reason)
+        return _unchecked(contract, reason)
     if broken is not None:
-        return replace(kept, state="invalid_json", mismatches=(broken,))
-    return fitted(raw, value, declaration.answer_schema, kept)
+        return replace(contract, state="invalid_json", mismatches=(broken,))
+    return fitted(raw, value, declaration.answer_schema, contract)
 
 
 def _read(raw: str) -> tuple[Any, Mismatch | None]:
@@ -185,20 +185,20 @@ def fitted(raw: str, value: Any, schema: str | None, kept: Contract, within: Seq
     """`kept`, or how the value, which stands `within` the text, does not fit a schema, as JSON text; None takes all."""
     if schema is None:
         return kept
-    known = compiled(schema)
-    if isinstance(known, NotChecked):
-        return _unchecked(kept, known)
+    validator = compiled(schema)
+    if isinstance(validator, NotChecked):
+        return _unchecked(kept, validator)
     try:
-        errors = known.errors(value, len(raw))
+        errors = validator.errors(value, len(raw))
     except NotChecked as reason:
         return _unchecked(kept, reason)
     if errors is None:
         return _broken(kept, "schema", "it does not fit; the schema is too large to say where")
     if not errors:
         return kept
-    errors.sort(key=lambda error: _place_in(known.schema, error.schema_path))
-    told = tuple(_mismatch(error, raw, value, known.schema, within) for error in errors[:MOST])
-    return replace(kept, state="schema_mismatch", mismatches=told, more=len(errors) - len(told))
+    errors.sort(key=lambda error: _place_in(validator.schema, error.schema_path))
+    mismatches = tuple(_mismatch(error, raw, value, validator.schema, within) for error in errors[:MOST])
+    return replace(kept, state="schema_mismatch", mismatches=mismatches, more=len(errors) - len(mismatches))
 
 
 def _place_in(schema: Any, path: list[str | int]) -> list[int]:
@@ -214,10 +214,10 @@ def _place_in(schema: Any, path: list[str | int]) -> list[int]:
 
 def _mismatch(error: Any, raw: str, value: Any, schema: Any, within: Sequence[str | int]) -> Mismatch:
     path, keyword = [*within, *error.instance_path], error.kind.name
-    there, parent = _followed(value, error.instance_path), _followed(schema, error.schema_path[:-1])
+    instance, parent = _followed(value, error.instance_path), _followed(schema, error.schema_path[:-1])
     keyword = {"oneOfNotValid": "oneOf", "oneOfMultipleValid": "oneOf", "falseSchema": "false"}.get(keyword, keyword)
     pointer = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in error.schema_path)
-    return Mismatch(path_text(path), keyword, mismatch_words(error, there, parent), _span(error, raw, path), pointer)
+    return Mismatch(path_text(path), keyword, mismatch_words(error, instance, parent), _span(error, raw, path), pointer)
 
 
 def _followed(value: Any, path: list[str | int]) -> Any:

@@ -71,8 +71,8 @@ def _plain(schema: Any) -> Any:
         return [_plain(inner) for inner in schema]
     if not isinstance(schema, dict):
         return schema
-    said = {key: value for key, value in schema.items() if key not in _ANNOTATIONS}
-    plain = {key: _keyword(key, value) for key, value in said.items() if value is not None or key in _VALUES[:2]}
+    content = {key: value for key, value in schema.items() if key not in _ANNOTATIONS}
+    plain = {key: _keyword(key, value) for key, value in content.items() if value is not None or key in _VALUES[:2]}
     kind = plain.get("type")
     if kind == "TYPE_UNSPECIFIED":
         del plain["type"]
@@ -103,11 +103,11 @@ def _compiled(schema: Any, largest: int) -> Any:
     if not isinstance(schema, dict | bool):
         raise NotChecked(f"the schema is a {type(schema).__name__}, no object")
     patterns = jsonschema_rs.FancyRegexOptions(_MOST_STEPS, largest, _LARGEST_CACHE)
-    named, refused = None, ""
+    draft_class, refused = None, ""
     if isinstance(schema, dict):
-        named = next((kind for draft, kind in _DRAFTS.items() if draft in str(schema.get("$schema"))), None)
+        draft_class = next((kind for draft, kind in _DRAFTS.items() if draft in str(schema.get("$schema"))), None)
         schema = {key: value for key, value in schema.items() if key != "$schema"}
-    for kind in (named,) if named else ("202012", "7", "4"):  # unnamed, it may be any
+    for kind in (draft_class,) if draft_class else ("202012", "7", "4"):  # unnamed, it may be any
         try:
             make = getattr(jsonschema_rs, f"Draft{kind}Validator")
             return make(schema, offline=True, validate_formats=False, pattern_options=patterns)

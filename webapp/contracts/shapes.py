@@ -38,11 +38,11 @@ def _step_text(step: str | int) -> str:
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The name that is meant by `name`, perhaps: the same but for case and signs, one with something before or behind
     it, else the most alike."""
-    others = [one for one in names if one != name and len(one) <= _LONGEST_NAME][:_MOST_NAMES]
-    if (same := _spelled_like(name, others)) or len(name) > _LONGEST_NAME:
+    rest = [word for word in names if word != name and len(word) <= _LONGEST_NAME][:_MOST_NAMES]
+    if (same := _spelled_like(name, rest)) or len(name) > _LONGEST_NAME:
         return same
-    around = [one for one in others if _stands_in(one, name) or _stands_in(name, one)]
-    close = (one for one in get_close_matches(name, others, 5, _CLOSE) if _share_a_word(name, one))
+    around = [word for word in rest if _stands_in(word, name) or _stands_in(name, word)]
+    close = (word for word in get_close_matches(name, rest, 5, _CLOSE) if _share_a_word(name, word))
     return max(around, key=len) if around else next(close, None)
 
 
@@ -52,9 +52,9 @@ def _stands_in(inner: str, outer: str) -> bool:
     return bool(inner) and re.search(rf"^{name}(?![a-z0-9]_?)|(?<![a-z0-9])_?{name}$", outer, re.I) is not None
 
 
-def _share_a_word(one: str, other: str) -> bool:
+def _share_a_word(left_name: str, right_name: str) -> bool:
     """Whether two names that are somewhat alike have a word in common, or are a slip of each other."""
-    matcher = SequenceMatcher(None, one, other)
+    matcher = SequenceMatcher(None, left_name, right_name)
     return matcher.ratio() >= _SLIP or matcher.find_longest_match().size >= _WORD
 
 
@@ -64,7 +64,7 @@ def _letters(name: str) -> str:
 
 def _spelled_like(name: str, names: Iterable[Any]) -> str | None:
     """The first of `names` that has the same letters."""
-    return next((one for one in names if isinstance(one, str) and _letters(one) == _letters(name)), None)
+    return next((word for word in names if isinstance(word, str) and _letters(word) == _letters(name)), None)
 
 
 def json_words(raw: str, error: json.JSONDecodeError) -> str:
@@ -106,12 +106,12 @@ def mismatch_words(error: Any, value: Any, parent_schema: Any) -> str:
 
 def _instead_of_it(key: str, value: Any, schema: dict[str, Any], properties: dict[str, Any]) -> str:
     """What an object has that lacks a key."""
-    required = [one for one in schema.get("required") or () if isinstance(one, str)]
-    strange = [one for one in value if one not in properties]
+    required = [name for name in schema.get("required") or () if isinstance(name, str)]
+    strange = [name for name in value if name not in properties]
     if value == {}:
         return f": it is {{}}, without any of {_names(required)}"
-    if (other := _spelled_like(key, strange)) is not None:
-        return f"; {_names([other])} is another spelling of it"
+    if (respelled := _spelled_like(key, strange)) is not None:
+        return f"; {_names([respelled])} is another spelling of it"
     if len(value) == 1 and strange and _holds_all(strange[0], value[strange[0]], required):
         return f": everything stands under one key that is not declared, {_names(strange)}"
     return f"; {_names(strange)} is not declared" if len(strange) == 1 else ""
@@ -159,10 +159,10 @@ def _decoded(value: str) -> Any:
 def _alternative(error: Any, value: Any, name: str) -> str:
     """The words of the only alternative that is not null, as an optional value has it."""
     firsts = [branch[0] for branch in error.kind.context if branch]
-    others = [one for one in firsts if one.kind.name != "type" or list(one.kind.types) != ["null"]]
-    if len(others) != 1:
+    branches = [branch for branch in firsts if branch.kind.name != "type" or list(branch.kind.types) != ["null"]]
+    if len(branches) != 1:
         return f"it is {_shown(value)}"
-    inner = others[0]
+    inner = branches[0]
     if inner.kind.name == "type" and inner.instance_path == error.instance_path:  # the same value, which may be null
         return f"{name} must be {_kinds(inner.kind.types)}, and is {_instead(value, [*inner.kind.types, 'null'])}"
     return mismatch_words(inner, inner.instance, None)

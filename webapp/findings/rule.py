@@ -109,7 +109,7 @@ def rules() -> dict[str, Rule]:
 def helps() -> dict[str, str]:
     """What each rule notices, in a line."""
     mine = own.configured().values()
-    return plugins.help_of(own.RULES) | {each.name: f"{each.says} ({each.where}, from {own.VARIABLE})" for each in mine}
+    return plugins.help_of(own.RULES) | {rule.name: f"{rule.says} ({rule.where}, from {own.VARIABLE})" for rule in mine}
 
 
 class RuleRunner:

@@ -23,7 +23,7 @@ class BrokenContracts(Observer):
             return
         self.marked.add(turn.position)
         self.calls += turn.kind == "tool_call"
-        message = next((one.message for one in contract.mismatches), "")
+        message = next((mismatch.message for mismatch in contract.mismatches), "")
         first = contract.tool or "", contract.state, message
         self.others |= self.first is not None and self.first[:2] != first[:2]
         self.first = self.first or first
@@ -37,10 +37,10 @@ def says(detail: Detail) -> str:
     count, message = detail["turns"], detail["message"]
     noun = "call" if detail["calls"] == count else "answer" if not detail["calls"] else "response"
     broke = {"unknown_name": "named no declared tool", "invalid_json": "was no JSON"}
-    what = "broke what the request declares" if detail["others"] else broke.get(detail["state"], _MISFIT)
+    breach = "broke what the request declares" if detail["others"] else broke.get(detail["state"], _MISFIT)
     tool = f" of {code(detail['tool'])}" if detail["tool"] and not detail["others"] else ""
     first = "first, " if count > 1 else ""
-    return f"{number(count, noun)}{tool} {what}: {first}{message}"
+    return f"{number(count, noun)}{tool} {breach}: {first}{message}"
 
 
 _MISFIT = "did not fit what the request declares"

@@ -51,8 +51,8 @@ class RejectedAgain(Observer):
             self.calls[key] = turn.raw
             _bound(self.calls)
         if turn.tokens_in is not None or turn.tokens_out is not None or turn.cost is not None:
-            said = turn.tokens_in is not None or turn.tokens_out is not None
-            tokens = (turn.tokens_in or 0) + (turn.tokens_out or 0) if said else None
+            has_tokens = turn.tokens_in is not None or turn.tokens_out is not None
+            tokens = (turn.tokens_in or 0) + (turn.tokens_out or 0) if has_tokens else None
             self.spent[turn.sounding] = tokens, turn.cost
             _bound(self.spent)
 
