@@ -1,7 +1,7 @@
 """vLLM's tool-call readers as we restate them against the released modules, run with stand-ins for what they import.
 
-The wheel has hundreds of megabytes and needs PyTorch: only the readers' own files are fetched. The `mistral`
-and `qwen3_coder` readers are those of 0.11; later releases read by an engine of many modules.
+The wheel has hundreds of megabytes and needs PyTorch: only the readers' own files are fetched. The `mistral` reader
+is that of 0.11; later releases read by an engine, which `test_vllm_engine.py` runs.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ WRAPPED: tuple[Callable[[str], str], ...] = (
     lambda call: (
         f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f\n<｜tool▁call▁begin｜>g<｜tool▁sep｜>{call}<｜tool▁call▁end｜>"
     ),
-    lambda call: f"<tool_call><function=f>\n<parameter=x>\n{call}\n</parameter></function></tool_call>",
-    lambda call: f"<function=f><parameter=x>NULL<parameter=y>\n{call}\n",
 )
 PIECES = (
     "",
@@ -200,9 +198,6 @@ RELEASED = {
     "vllm-hermes": (LATEST, "vllm/tool_parsers/hermes_tool_parser.py", "Hermes2ProToolParser"),
     "vllm-llama3": (LATEST, "vllm/tool_parsers/llama_tool_parser.py", "Llama3JsonToolParser"),
     "vllm-deepseek-v31": (LATEST, "vllm/tool_parsers/deepseekv31_tool_parser.py", "DeepSeekV31ToolParser"),
-    "vllm-qwen3-coder": (
-        BEFORE_THE_ENGINE, "vllm/entrypoints/openai/tool_parsers/qwen3coder_tool_parser.py", "Qwen3CoderToolParser",
-    ),
     "vllm-mistral": (
         BEFORE_THE_ENGINE, "vllm/entrypoints/openai/tool_parsers/mistral_tool_parser.py", "MistralToolParser",
     ),

@@ -1,0 +1,160 @@
+"""Calls by a grammar, as model servers read them: words move a state, what stands between is name or arguments."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._cutting import choose_if_ok, rewritten, whole
+from webapp.parsing.profiles._pairs import Pairs
+from webapp.parsing.span import Span, stripped
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+NO_UTF8 = "ValidationError: a text that is no UTF-8: no call is given"
+_NAME = re.compile(r'"name"\s*:\s*"([^"]*)"')
+_decoder = json.JSONDecoder()
+
+
+@dataclass
+class Call:
+    """A call as it is read: where it stands, its name as written, and the span of its arguments, None without any."""
+
+    start: int
+    name: str = ""
+    arguments: Span | None = None
+    end: int = 0
+
+    def take(self, state: str, raw: str, span: Span) -> None:
+        """What stands at `span` belongs to the name or to the arguments, whichever is being read."""
+        if state == "name":
+            self.name += span.of(raw)
+        elif state == "args" and span.start < span.end:
+            self.arguments = Span(self.arguments.start if self.arguments else span.start, span.end)
+        if state in ("name", "args"):
+            self.end = span.end
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """`moves` has a line `state  word  next state  signs` a move, with two spaces between; it begins in the state text.
+
+    Of the signs, ( begins a call, + makes the word a part of the arguments. A word that moves nothing where it stands
+    is as any text, which counts in the states name and args.
+    `also` are words that move nothing anywhere, but hide those that stand in them.
+    `pairs` finds the arguments; without them they are JSON, which the caller gets as a text.
+    `name` makes the name of what is written, none where it is no name.
+    `first`: of the arguments the first JSON value counts; and what is written is the name, even nothing.
+    """
+
+    moves: str
+    also: str = ""
+    pairs: Pairs | None = None
+    name: Callable[[str], str] = str
+    first: bool = False
+    table: dict[tuple[str, str], tuple[str, str]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for line in filter(None, self.moves.split("\n")):
+            state, word, into, *signs = line.split("  ")
+            self.table[state, word] = into, "".join(signs)
+
+    @cached_property
+    def words(self) -> re.Pattern[str]:
+        """The longest of the words that stand at a place."""
+        words = sorted({*self.also.split(), *(word for _, word in self.table)}, key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, words)))
+
+    def calls(self, raw: str) -> Iterator[Call]:
+        """The calls as far as they go, also one that the text's end cuts off. Linear."""
+        state, at, call = "text", 0, Call(0)
+        for match in self.words.finditer(raw):
+            call.take(state, raw, Span(at, match.start()))
+            at = match.end()
+            into, signs = self.table.get((state, match[0]), (state, "+"))
+            if "(" in signs:
+                if call.name or call.arguments:
+                    yield call
+                call = Call(match.start())
+            if "+" in signs:
+                call.take(into, raw, Span(*match.span()))
+            elif state in ("name", "args"):
+                call.end = match.end()
+            state = into
+        call.take(state, raw, Span(at, len(raw)))
+        if call.name or call.arguments:
+            yield call
+
+    def named(self, call: Call, raw: str) -> str:
+        """The name of a call; where none is written, one that stands in its arguments."""
+        name = self.name(call.name)
+        if self.first:
+            return name
+        if not call.arguments:
+            return name or call.name
+        if not name and (inside := _NAME.search(raw, *call.arguments)):
+            return self.name(inside[1]) or inside[1]
+        return name
+
+
+def read_by_grammar(tracer: Tracer, grammar: Grammar) -> None:
+    """Give every call whose name is known; one that the server refuses takes the others with it."""
+    raw = tracer.raw
+    for call in grammar.calls(raw):
+        if not _read(tracer, grammar, call):
+            return
+    if not tracer.attempts:
+        tracer.reject("tagged", whole(raw), "no call begins in it: plain text")
+
+
+def _read(tracer: Tracer, grammar: Grammar, call: Call) -> bool:
+    """Try one call; false where it makes the server refuse the whole response."""
+    raw = tracer.raw
+    span = Span(*stripped(raw, *(call.arguments or Span(call.end, call.end))))
+    if SURROGATE.search(call.name + span.of(raw)):
+        tracer.chosen.clear()
+        tracer.fail("tagged", Span(call.start, call.end), NO_UTF8)
+        return False
+    name = grammar.named(call, raw).strip()
+    if not name and not grammar.first:
+        return span.start == span.end or _nameless(tracer, span)
+    if span.start == span.end or grammar.pairs:
+        value = {"name": name, "arguments": grammar.pairs.read(span.of(raw)) if grammar.pairs else {}}
+        note = f"not JSON as written; calls {name}"
+        tracer.choose(rewritten(tracer, "derived", Span(call.start, call.end), value, note))
+    else:
+        end = _first_end(raw, span) if grammar.first else span.end
+        choose_if_ok(tracer, tracer.attempt("tagged", Span(span.start, end), note=f"calls {name}"))
+    return True
+
+
+def _first_end(raw: str, span: Span) -> int:
+    """The end of the first JSON value; of the whole where none begins it."""
+    try:
+        return span.start + _decoder.raw_decode(span.of(raw))[1]
+    except (ValueError, RecursionError):
+        return span.end
+
+
+def _nameless(tracer: Tracer, span: Span) -> bool:
+    """A call without a name is one where its arguments are an object that has both."""
+    attempt = tracer.attempt("tagged", span, note="a call without a name")
+    value: Any = attempt.value
+    if not attempt.ok:
+        return attempt.error is None or attempt.error.type == "JSONDecodeError"
+    name = value.get("name", "") if isinstance(value, dict) else ""
+    if not name:
+        tracer.offered = True
+        tracer.amend(attempt, outcome="failed", reason="the call has no name: it is dropped")
+        return True
+    if not isinstance(name, str):
+        tracer.chosen.clear()
+        tracer.offered = True
+        tracer.amend(attempt, outcome="failed", reason="ValidationError: the name is no text")
+        return False
+    tracer.choose(tracer.amend(attempt, note=f"calls {name}"))
+    return True
