@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flask import Flask, Response, make_response, render_template, request, stream_with_context
 from flask.json.provider import DefaultJSONProvider
-from werkzeug.routing import Rule
 
 from webapp import jsontext
 from webapp.extensions import db
 from webapp.visible import sign
 
 ERRORS = "fencepost-signs"
-_Build = Callable[..., tuple[str, str]]
-
-_shared: dict[tuple[object, ...], _Build] = {}
-"""what was compiled in this process, by what it depends on, for its other apps"""
 
 
 def _signs(error: UnicodeError) -> tuple[bytes, int]:
@@ -46,32 +41,8 @@ def _encoded(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
         yield piece.encode("utf-8", ERRORS) if isinstance(piece, str) else piece
 
 
-class LateRule(Rule):
-    """A rule whose two functions compile themselves when first called: three quarters of what binding costs."""
-
-    def _compile_builder(self, append_unknown: bool = True) -> _Build:
-        name = "_build_unknown" if append_unknown else "_build"
-
-        def compile_and_build(rule: LateRule, /, **values: Any) -> tuple[str, str]:
-            build: _Build = rule._builder(append_unknown).__get__(rule)
-            setattr(rule, name, build)
-            return build(**values)
-
-        return compile_and_build
-
-    def _builder(self, append_unknown: bool) -> _Build:
-        if self.defaults:
-            return super()._compile_builder(append_unknown)
-        key = (append_unknown, *self._trace)
-        if key not in _shared:
-            _shared[key] = super()._compile_builder(append_unknown)
-        return _shared[key]
-
-
 class LinkingApp(Flask):
     """An app whose links can be built of any stored text; one that no URL can hold leads to what is nearest."""
-
-    url_rule_class = LateRule
 
     def url_for(self, endpoint: str, **values: Any) -> str:
         try:

@@ -1,23 +1,12 @@
-"""Templates: filters for numbers, times and texts; macros looked up once, and what is compiled is kept."""
+"""Templates: filters for numbers, times and texts, and short lines that keep pages small."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
 
-import jinja2.compiler
-import jinja2.lexer
-import jinja2.parser
 from flask import Flask
-from jinja2.bccache import Bucket, FileSystemBytecodeCache
-from jinja2.environment import TemplateModule
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 from markupsafe import Markup, escape
@@ -30,8 +19,6 @@ CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 """A run of backticks, text, and a run of the same length (CommonMark 0.31, 6.1)."""
 _RIGHT_TO_LEFT = re.compile("({0}(?:[^\"'`{{}}\\[\\]\\\\\n]*{0})?)".format("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"))
 """from a letter that is written from right to left to the last one before a sign of JSON"""
-_LONGEST_REMEMBERED = 200
-"""Code points up to which a sentence is remembered: a list's rows say much the same."""
 
 
 def _add_filters(app: Flask) -> None:
@@ -116,19 +103,12 @@ def filesize(number: int) -> str:
 
 def ticks(text: str) -> Markup:
     """Escaped text in which code spans, written with backticks as in CommonMark, are code."""
-    return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _marked(text)
-
-
-def _marked(text: str) -> Markup:
     pieces: list[Markup] = []
     at = 0
     for match in CODE_SPAN.finditer(text):
         pieces += [escape(text[at : match.start()]), Markup("<code>{}</code>").format(match[2].strip())]
         at = match.end()
     return Markup("").join([*pieces, escape(text[at:])])
-
-
-_remembered = lru_cache(maxsize=1024)(_marked)
 
 
 OPTIONS = {"trim_blocks": True, "lstrip_blocks": True}
@@ -138,17 +118,6 @@ _LINE_BREAK = re.compile(
 """a line break, with the indentation after it, inside a tag or a sentence"""
 
 _VERBATIM = re.compile(r"(?=</?(?:pre|textarea)\b)")
-_COMPILERS = (jinja2.compiler.__file__, jinja2.lexer.__file__, jinja2.parser.__file__, __file__)
-
-
-class Template(jinja2.Template):
-    """Imported macros see the environment's globals alone, so that one module of them does for every page.
-
-    Jinja compares the globals of both templates at each import; every template of ours has the same ones.
-    """
-
-    def _get_default_module(self, ctx: Any = None) -> TemplateModule:
-        return super()._get_default_module()
 
 
 class JoinedLines(Extension):
@@ -168,33 +137,6 @@ class JoinedLines(Extension):
             yield Token(token.lineno, "data", "".join(pieces))
 
 
-class TemplateCache(FileSystemBytecodeCache):
-    """Jinja's own, which leaves out what another version of Python wrote, or compilers other than today's.
-
-    Nothing is written where Python writes no bytecode (`PYTHONDONTWRITEBYTECODE`), or the folder cannot be written.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(str(folder))
-        self._compilers = b"".join(sha256(Path(path).read_bytes()).digest() for path in _COMPILERS)
-
-    def get_source_checksum(self, source: str) -> str:
-        return sha256(self._compilers + source.encode()).hexdigest()
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        with suppress(OSError):
-            super().load_bytecode(bucket)
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        if sys.dont_write_bytecode:
-            return
-        with suppress(OSError):
-            Path(self.directory).mkdir(exist_ok=True)
-            super().dump_bytecode(bucket)
-
-
 def init_app(app: Flask) -> None:
     _add_filters(app)
-    app.jinja_env.template_class = Template
     app.jinja_env.add_extension(JoinedLines)
-    app.jinja_env.bytecode_cache = TemplateCache(Path(str(app.template_folder)) / "__pycache__")
