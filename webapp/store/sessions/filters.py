@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from webapp.contracts import STATES
 from webapp.dumps.messages.beside import STOPS
@@ -17,11 +17,27 @@ SORTS = ("failing", "time", *(number.sort for number in columns.SHOWN if number.
 """failed in production first, then the newest; the newest; most of a number"""
 HOME = "home"
 """what `under` says where each session is looked at under its own home profile"""
+SWITCHES = ("failed", "rescued")
 MOST = 2**31 - 1
 
 
 class BadFilter(ValueError):
     """A filter has a value that it does not take; the message lists those that it takes."""
+
+
+_DAY = "an ISO 8601 date or time, UTC if it has no time zone"
+
+
+class Described(NamedTuple):
+    """What pages, the API and commands say of a filter: `about` which sessions it keeps; `takes` () for any text."""
+
+    about: str
+    title: str = ""
+    takes: tuple[str, ...] = ()
+
+
+def _filter(about: str, title: str = "", *, takes: tuple[str, ...] = (), default: Any = None) -> Any:
+    return field(default=default, metadata={"described": Described(about, title, takes)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,42 +50,39 @@ class Filters:
     A value that nothing has matches nothing. Raises `BadFilter` on values that cannot be meant.
     """
 
-    failed: bool = False
-    rescued: bool = False
-    verdict: str | None = None
-    under: str = HOME
-    strategy: str | None = None
-    repair: str | None = None
-    error: str | None = None
-    model: str | None = None
-    host: str | None = None
-    agent: str | None = None
-    phase: str | None = None
-    tool: str | None = None
-    home: str | None = None
-    finding: str | None = None
-    label: str | None = None
-    service: str | None = None
-    format: str | None = None
-    contract: str | None = None
-    stop: str | None = None
-    dump: str | None = None
-    since: str | None = None
-    until: str | None = None
-    failures: int | None = None
-    q: str | None = None
-    sort: str = SORTS[0]
+    failed: bool = _filter("with a failed response", "failed", default=False)
+    rescued: bool = _filter("with a failed response that Fencepost can read", "Fencepost can read", default=False)
+    verdict: str | None = _filter("with a response of this verdict", "Verdict", takes=VERDICTS)
+    under: str = _filter("profile that verdict, strategy and repair speak of; home: each session's own", default=HOME)
+    strategy: str | None = _filter("with a response that this strategy won", "Strategy that won")
+    repair: str | None = _filter("with a response that needed this repair", "Repair needed")
+    error: str | None = _filter("with this kind of error", "Error")
+    model: str | None = _filter("with this model", "Model")
+    host: str | None = _filter("served by this provider, address or fingerprint", "Host")
+    agent: str | None = _filter("with this agent", "Agent")
+    phase: str | None = _filter("with this phase", "Phase")
+    tool: str | None = _filter("with a call of this tool", "Tool")
+    home: str | None = _filter("the session's parser; `unknown` if none is set", "Your parser")
+    finding: str | None = _filter("for which this rule found something", "Finding")
+    label: str | None = _filter("labelled, unlabelled, or with this judgement", "Label", takes=LABELS)
+    service: str | None = _filter("what the program calls itself", "Service")
+    format: str | None = _filter("of logs in this format", "Source format")
+    contract: str | None = _filter(
+        "with a response in this state, or any broken one", "Contract", takes=(*STATES, BROKEN_AS_ONE)
+    )
+    stop: str | None = _filter("whose model stopped a response for this reason", "Why the model stopped", takes=STOPS)
+    dump: str | None = _filter("of this log, by number or sha256", "Dump")
+    since: str | None = _filter(f"from then on: {_DAY}", "from")
+    until: str | None = _filter(f"until then: {_DAY}; a day holds that day", "until")
+    failures: int | None = _filter("with more failures than that")
+    q: str | None = _filter("words, phrases in quotation marks, prefix*, -not", "search")
+    sort: str = _filter("the order; a search shows the newest matches first", takes=SORTS, default=SORTS[0])
 
     def __post_init__(self) -> None:
-        if self.verdict is not None:
-            _one_of("verdict", self.verdict, VERDICTS)
-        if self.label is not None:
-            _one_of("label", self.label, LABELS)
-        if self.contract is not None:
-            _one_of("contract", self.contract, (*STATES, BROKEN_AS_ONE))
-        if self.stop is not None:
-            _one_of("stop", self.stop, STOPS)
-        _one_of("sort", self.sort, SORTS)
+        for name, each in DESCRIBED.items():
+            value = getattr(self, name)
+            if value is not None and each.takes:
+                _one_of(name, value, each.takes)
         for name in columns.MORE_THAN:
             bound = getattr(self, name)
             if bound is not None and not 0 <= bound <= MOST:
@@ -93,22 +106,23 @@ class Filters:
         return {name: 1 if value is True else value for name, value, default in values if value != default}
 
 
-_DEFAULTS = tuple((field.name, field.default) for field in fields(Filters))
-NARROWING = tuple(field.name for field in fields(Filters) if field.name not in ("under", "sort", "q"))
+DESCRIBED: dict[str, Described] = {each.name: each.metadata["described"] for each in fields(Filters)}
+_DEFAULTS = tuple((each.name, each.default) for each in fields(Filters))
+NARROWING = tuple(name for name in DESCRIBED if name not in ("under", "sort", "q"))
 """The filters that narrow what is in view, without search."""
 
 
 def of_parameters(parameters: dict[str, str]) -> Filters:
     """The filters that a URL's parameters ask for; others among them are left alone. Raises `BadFilter`."""
     values: dict[str, Any] = {}
-    for field in fields(Filters):
-        text = parameters.get(field.name, "")
-        if field.name in ("failed", "rescued"):
-            values[field.name] = text == "1"
-        elif field.name in columns.MORE_THAN and text:
-            values[field.name] = _number(field.name, text)
+    for name in DESCRIBED:
+        text = parameters.get(name, "")
+        if name in SWITCHES:
+            values[name] = text == "1"
+        elif name in columns.MORE_THAN and text:
+            values[name] = _number(name, text)
         elif text:
-            values[field.name] = text
+            values[name] = text
     return Filters(**values)
 
 

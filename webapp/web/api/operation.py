@@ -12,15 +12,12 @@ from typing import Any, TypeVar, cast
 from flask import Response, abort, jsonify, request
 
 from webapp import jsontext
-from webapp.contracts import STATES
 from webapp.dumps.budget import Allowance, check_json
 from webapp.dumps.decoding import MAX_DEPTH, depth
-from webapp.dumps.messages.beside import STOPS
 from webapp.dumps.records import TooLarge
 from webapp.store.labels.queues.queue_spec import KINDS, LARGEST_SAMPLE
 from webapp.store.sessions.columns import MORE_THAN
-from webapp.store.sessions.filters import LABELS, MOST, SORTS, BadFilter
-from webapp.store.write.tally import VERDICTS
+from webapp.store.sessions.filters import DESCRIBED, MOST, SWITCHES, BadFilter, Described
 from webapp.web.api.shapes import TEXT, Content, Schema, one_of, whole
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -153,35 +150,17 @@ def _decoded(data: bytes) -> Any:
 
 SWITCH = one_of(("0", "1"))
 MOST_ROWS = 500
-_DAY = "an ISO 8601 date or time, UTC if it has no time zone"
 
-FILTERS = (
-    Parameter("failed", SWITCH, "1: with a failed response"),
-    Parameter("rescued", SWITCH, "1: with a failed response that Fencepost can read"),
-    Parameter("verdict", one_of(VERDICTS), "with a response of this verdict"),
-    Parameter("under", TEXT, "the profile that verdict, strategy and repair speak of; home: each session's own"),
-    Parameter("strategy", TEXT, "with a response that this strategy won"),
-    Parameter("repair", TEXT, "with a response that needed this repair"),
-    Parameter("error", TEXT, "with this kind of error"),
-    Parameter("model", TEXT, "with this model"),
-    Parameter("host", TEXT, "served by this provider, address or fingerprint"),
-    Parameter("agent", TEXT, "with this agent"),
-    Parameter("phase", TEXT, "with this phase"),
-    Parameter("tool", TEXT, "with a call of this tool"),
-    Parameter("home", TEXT, "the session's parser; `unknown` if none is set"),
-    Parameter("finding", TEXT, "for which this rule found something"),
-    Parameter("label", one_of(LABELS), "labelled, unlabelled, or with this judgement"),
-    Parameter("service", TEXT, "what the program calls itself"),
-    Parameter("format", TEXT, "of logs in this format"),
-    Parameter("contract", one_of((*STATES, "broken")), "with a response in this state, or any broken one"),
-    Parameter("stop", one_of(STOPS), "with a response whose model stopped for this reason"),
-    Parameter("dump", TEXT, "of this dump, by number or sha256"),
-    Parameter("since", TEXT, f"from then on: {_DAY}"),
-    Parameter("until", TEXT, f"until then: {_DAY}; a day holds that day"),
-    *(Parameter(name, whole(0, MOST), f"with more {number.things} than that") for name, number in MORE_THAN.items()),
-    Parameter("q", TEXT, "words, phrases in quotation marks, prefix*, -not"),
-    Parameter("sort", one_of(SORTS), "the order; a search shows the newest matches first"),
-)
+
+def _of_filter(name: str, filter_: Described) -> Parameter:
+    if name in SWITCHES:
+        return Parameter(name, SWITCH, f"1: {filter_.about}")
+    if name in MORE_THAN:
+        return Parameter(name, whole(0, MOST), filter_.about)
+    return Parameter(name, one_of(filter_.takes) if filter_.takes else TEXT, filter_.about)
+
+
+FILTERS = tuple(_of_filter(name, each) for name, each in DESCRIBED.items())
 """those of the list, as docs/filters.md has them"""
 
 AFTER = Parameter("after", TEXT, "`next` of the previous page: returns the rows after it")

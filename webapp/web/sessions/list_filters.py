@@ -17,7 +17,7 @@ from webapp.repair_names import defect
 from webapp.store.sessions import views as store
 from webapp.store.sessions.columns import MORE_THAN
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
-from webapp.store.sessions.filters import HOME, SORTS, Filters, of_parameters
+from webapp.store.sessions.filters import DESCRIBED, HOME, SORTS, SWITCHES, Filters, of_parameters
 from webapp.store.sessions.sessions import Page
 from webapp.visible import visible
 from webapp.web.accounts import audit_trail
@@ -27,34 +27,13 @@ from webapp.web.sessions import strips
 
 TOP = 8
 """values of a facet that stand before "more" """
-TITLES = {
-    "finding": "Finding",
-    "verdict": "Verdict",
-    "error": "Error",
-    "model": "Model",
-    "repair": "Repair needed",
-    "strategy": "Strategy that won",
-    "host": "Host",
-    "agent": "Agent",
-    "phase": "Phase",
-    "tool": "Tool",
-    "home": "Your parser",
-    "label": "Label",
-    "service": "Service",
-    "format": "Source format",
-    "contract": "Contract",
-    "stop": "Why the model stopped",
-    "dump": "Dump",
-}
+FACETS = (
+    *("finding", "verdict", "error", "model", "repair", "strategy", "host", "agent", "phase", "tool", "home", "label"),
+    *("service", "format", "contract", "stop", "dump"),
+)
+"""in the order of the panel"""
 OPEN = ("finding", "verdict", "error", "model")
 """the facets that stand open before anything is chosen in them"""
-CHIPS = {
-    "failed": "failed",
-    "rescued": "Fencepost can read",
-    "since": "from",
-    "until": "until",
-    "q": "search",
-}
 CODES = ("verdict", "strategy", "repair", "finding", "label", "stop")
 """filters whose values are our own names"""
 PARSER_UNKNOWN = "parser unknown"
@@ -140,12 +119,12 @@ def chips(filters: Filters) -> list[Chip]:
 
 
 def _said(name: str, value: str, under: str) -> tuple[str, str]:
-    if name in ("failed", "rescued"):
-        return CHIPS[name], ""
+    if name in SWITCHES:
+        return DESCRIBED[name].title, ""
     if name in MORE_THAN:
         return "more than", f"{int(value):,} {MORE_THAN[name].things}"
     where = f" (under {words.called(under)})" if name in OF_PARSE and under != HOME else ""
-    return CHIPS.get(name, TITLES.get(name, name).lower()), named(name, value) + where
+    return DESCRIBED[name].title.lower(), named(name, value) + where
 
 
 def groups(result_page: Page, filters: Filters) -> list[FacetGroup]:
@@ -155,7 +134,7 @@ def groups(result_page: Page, filters: Filters) -> list[FacetGroup]:
     if counts is not None and "label" not in facets:
         labels = [("labelled", counts.labelled), ("unlabelled", counts.unlabelled)]
         facets["label"] = Facet("label", labels, 0, filters.label)
-    return [_group(facets[name], filters) for name in TITLES if name in facets]
+    return [_group(facets[name], filters) for name in FACETS if name in facets]
 
 
 def _group(facet: Facet, filters: Filters) -> FacetGroup:
@@ -175,7 +154,7 @@ def _group(facet: Facet, filters: Filters) -> FacetGroup:
     ]
     return FacetGroup(
         facet.name,
-        TITLES[facet.name],
+        DESCRIBED[facet.name].title,
         options,
         len(facet.values) - len(values) + (0 if whole else facet.more),
         facet.more if whole else 0,
@@ -236,7 +215,7 @@ def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
         "first_run": not (result_page.sessions or result_page.hidden or active),
         "production": production(result_page.counts, filters),
         "groups": offered,
-        "cut": [TITLES[name] for name in result_page.cut if name in TITLES],
+        "cut": [DESCRIBED[name].title for name in result_page.cut if name in FACETS],
         "seconds": LIMIT,
         "sorts": sorts(filters),
         "hidden_fields": hidden_fields,
