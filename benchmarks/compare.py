@@ -86,7 +86,7 @@ def fill(engine: sa.Engine, settings: Settings, responses: int) -> None:
     ]
     document = {"session_id": "made", "entry_count": len(entries), "entries": entries}
     ingest(engine, settings, BytesIO(json.dumps(document).encode()), filename="made.json")
-    replays.replay(engine, settings, A, processes=1)
+    replays.replay(engine, settings, A)
     with engine.begin() as connection:
         connection.exec_driver_sql("PRAGMA synchronous=OFF")
         connection.exec_driver_sql("CREATE TEMP TABLE copies (n INTEGER PRIMARY KEY)")

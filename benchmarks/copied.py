@@ -25,7 +25,7 @@ _insert_sessions = sa.insert(_session)  # type: ignore[arg-type]
 _insert_turns = rows.turns.insert()
 _FINDING = ("rule", "severity", "turns", "detail")
 _PARSE = tuple(column.name for column in rows.parses.c if column.name not in ("id", "turn_id"))
-_OF_TURN = {"parse": _PARSE, "parse_repair": ("profile", "repair", "count"), "turn_contract": ("state", "detail")}
+_OF_TURN = {"parse": _PARSE, "turn_contract": ("state", "detail")}
 _NOTES = "INSERT INTO search_note(rowid, text) SELECT rowid + ?, text FROM search_note WHERE rowid BETWEEN ? AND ?"
 
 

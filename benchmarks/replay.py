@@ -1,19 +1,16 @@
-"""`fencepost replay` on one processor and on two, beside a bare loop that calls the same parser and stores nothing.
+"""`fencepost replay`, beside a bare loop that calls the same parser and stores nothing.
 
     python -m benchmarks.replay [--responses 100000] [--profile windlass-balanced] [--profile json-repair]
 
-Prints one JSON document a profile: seconds of each, `speedup` (one process over two) and `over_bare` (two processes
-over the bare loop, which has one). `…_cpu…` are of seconds of processors, whatever else the machine does:
-`one_cpu_over_bare` is all work over the bare loop's, and `speedup_cpu` and `over_bare_cpu` take for the clock what the
-busier of the two processes used. The responses are 20 a session, half of them with a defect; all runs are of the same
-minute.
+Prints one JSON document a profile: seconds of both, and `over_bare`, one over the other; `…_cpu` are of seconds of the
+processor, whatever else the machine does. The responses are 20 a session, half of them with a defect; all runs are of
+the same minute.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import tempfile
 import time
 from io import BytesIO
@@ -26,7 +23,7 @@ from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import replays
-from webapp.store.models import Parse, ParseRepair, Turn
+from webapp.store.models import Parse, Turn
 
 SESSION_RESPONSES = 20
 PROSE = "I looked at the table of results per day and will now plot what I found in it. " * 12
@@ -46,36 +43,23 @@ def main() -> None:
             print(json.dumps(measured(engine, settings, profile), indent=2))
 
 
-def measured(engine: sa.Engine, settings: Settings, profile: str) -> dict[str, str | float | list[float]]:
+def measured(engine: sa.Engine, settings: Settings, profile: str) -> dict[str, str | float]:
     bare, bare_cpu = bare_loop(engine, profile)
-    seconds, cpu = {}, {}
-    for processes in (1, 2):
-        forget(engine, profile)
-        started, cpu_before = time.perf_counter(), processor_seconds()
-        run = replays.replay(engine, settings, profile, processes=processes)
-        seconds[processes] = time.perf_counter() - started
-        cpu[processes] = [after - before for after, before in zip(processor_seconds(), cpu_before, strict=True)]
-        assert run.new == run.counts["responses"]
+    forget(engine, profile)
+    started, cpu_before = time.perf_counter(), time.process_time()
+    run = replays.replay(engine, settings, profile)
+    seconds, cpu = time.perf_counter() - started, time.process_time() - cpu_before
+    assert run.new == run.counts["responses"]
     return {
         "profile": profile,
         "responses": run.new,
         "bare": round(bare, 2),
-        "one_process": round(seconds[1], 2),
-        "two_processes": round(seconds[2], 2),
-        "speedup": round(seconds[1] / seconds[2], 2),
-        "over_bare": round(seconds[2] / bare, 2),
+        "replay": round(seconds, 2),
+        "over_bare": round(seconds / bare, 2),
         "bare_cpu": round(bare_cpu, 2),
-        "one_cpu_over_bare": round(cpu[1][0] / bare_cpu, 2),
-        "two_cpu": [round(part, 2) for part in cpu[2]],
-        "speedup_cpu": round(cpu[1][0] / max(cpu[2]), 2),
-        "over_bare_cpu": round(max(cpu[2]) / bare_cpu, 2),
+        "replay_cpu": round(cpu, 2),
+        "over_bare_cpu": round(cpu / bare_cpu, 2),
     }
-
-
-def processor_seconds() -> tuple[float, float]:
-    """Of this process, and of those that it waited for."""
-    times = os.times()
-    return times.user + times.system, times.children_user + times.children_system
 
 
 def bare_loop(engine: sa.Engine, profile: str) -> tuple[float, float]:
@@ -92,8 +76,7 @@ def bare_loop(engine: sa.Engine, profile: str) -> tuple[float, float]:
 def forget(engine: sa.Engine, profile: str) -> None:
     """As if the profile had never been run; facets follow with the next run, which says nothing was new otherwise."""
     with engine.begin() as connection:
-        for table in (Parse, ParseRepair):
-            connection.execute(sa.delete(table).where(table.profile == profile))
+        connection.execute(sa.delete(Parse).where(Parse.profile == profile))
 
 
 def dump(responses: int) -> bytes:

@@ -556,6 +556,7 @@ def upgrade() -> None:
         sa.Column("version", sa.String(length=16), nullable=False),
         sa.Column("verdict", sa.String(length=16), nullable=False),
         sa.Column("strategy", sa.String(length=64), nullable=True),
+        sa.Column("repairs", sa.Text(), nullable=True),
         sa.Column("truncated", sa.Boolean(), nullable=False),
         sa.Column("ambiguous", sa.Boolean(), nullable=False),
         sa.Column("exhausted", sa.Boolean(), nullable=False),
@@ -568,17 +569,6 @@ def upgrade() -> None:
     )
     op.create_index(
         "ix_parse_value_digest", "parse", ["profile", "turn_id", "value_digest", "verdict", "version"], unique=False
-    )
-    op.create_table(
-        "parse_repair",
-        sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("profile", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=False),
-        sa.Column("repair", sa.String(length=64), nullable=False),
-        sa.Column("count", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["turn_id"], ["turn.id"], name=op.f("fk_parse_repair_turn_id_turn"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("turn_id", "profile", "repair", name=op.f("pk_parse_repair")),
     )
     op.create_table(
         "turn_contract",

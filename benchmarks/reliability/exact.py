@@ -28,7 +28,6 @@ from webapp.store.models import (
     Label,
     LabelEvent,
     Parse,
-    ParseRepair,
     Session,
     Task,
     Turn,
@@ -137,10 +136,8 @@ def whole(world: World) -> Iterator[str]:
             ~sa.exists().where(home.turn_id == Turn.id, home.profile == Session.home_profile),
         ),
     )
-    no_parse = ~sa.exists().where(Parse.turn_id == ParseRepair.turn_id, Parse.profile == ParseRepair.profile)
     queries = {
         "responses without a parse": lacking,
-        "repairs without a parse": sa.select(ParseRepair.turn_id).where(no_parse),
         "turns without a session": sa.select(Turn.id).where(~sa.exists().where(Session.id == Turn.session_id)),
         "parses without a turn": sa.select(Parse.id).where(~sa.exists().where(Turn.id == Parse.turn_id)),
         "sessions that are not derived": sa.select(Session.id).where(Session.stale),

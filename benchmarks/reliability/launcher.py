@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from webapp.broker import sending
 from webapp.cli import main
-from webapp.store.jobs import replay_pieces
+from webapp.store.jobs import replays
 
 sending.EXPIRES = sending.AGAIN = 2.0
-replay_pieces.AT_ONCE = 20
+replays.AT_ONCE = 20
 
 if __name__ == "__main__":
     from webapp.broker import tasks

@@ -24,9 +24,9 @@ SESSIONS, AT_ONCE = 12, 10
 CHILD = f"""
 from webapp.commands.work import work_on
 from webapp.config import Settings
-from webapp.store.jobs import replay_pieces
+from webapp.store.jobs import replays
 
-replay_pieces.AT_ONCE = {AT_ONCE}
+replays.AT_ONCE = {AT_ONCE}
 work_on(Settings.from_environment(), 2)
 """
 

@@ -29,7 +29,7 @@ def stored(tmp_path: Path, migrated: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / "dump.json").write_text(jsontext.dumps(windlass("s", [entry(CALL), entry(BROKEN), entry("nothing")])))
     with (tmp_path / "dump.json").open("rb") as source:
         ingest(engine, settings, source, filename="dump.json")
-    replays.replay(engine, settings, "direct", processes=1)
+    replays.replay(engine, settings, "direct")
     engine.dispose()
     monkeypatch.setenv("FENCEPOST_DATA", str(tmp_path))
     monkeypatch.setenv("FENCEPOST_DATABASE", settings.database)

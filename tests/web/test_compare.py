@@ -30,7 +30,7 @@ def stored(app: Flask, client: FlaskClient, post: Post, tmp_path: Path) -> Flask
     assert post(json.dumps(session("s", TWO, '{"a": 1}', "Nothing.", BAD, model="m")).encode()).status_code == 201
     with app.app_context():
         for name in ("direct", "master-before"):
-            replays.replay(db.engine, app.config["SETTINGS"], name, processes=1)
+            replays.replay(db.engine, app.config["SETTINGS"], name)
     assert post(json.dumps(session("later", "{}", model="m2")).encode(), "later.json").status_code == 201
     return client
 

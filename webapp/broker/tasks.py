@@ -42,11 +42,11 @@ def app(settings: Settings) -> Celery:
     )
 
     def do(message: Any, number: int) -> None:
-        if not worker.do(here(settings), settings, number, processes=1):
+        if not worker.do(here(settings), settings, number):
             raise message.retry(countdown=TRIES_AGAIN)
 
     def catch_up(_: Any) -> None:
-        worker.work_once(here(settings), settings, lambda: False, processes=1)
+        worker.work_once(here(settings), settings, lambda: False)
 
     for name, function in ((DO, do), (CATCH_UP, catch_up)):
         celery.task(name=name, bind=True, max_retries=TRIES, shared=False)(function)

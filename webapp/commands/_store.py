@@ -26,7 +26,6 @@ from webapp.store.accounts.passwords import BadPassword
 from webapp.store.accounts.roles import BadRole
 from webapp.store.db import database
 from webapp.store.files import StoreUnreachable
-from webapp.store.jobs.replays import ParserDied
 from webapp.store.labels.label_content import BadLabel
 from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.sessions import NoSuchSession
@@ -42,7 +41,6 @@ MISSING = (
     BadPassword,
     MissingLibrary,
     NotInstalled,
-    ParserDied,
     StoreUnreachable,
     database.NewerDatabase,
 )

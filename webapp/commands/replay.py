@@ -1,4 +1,4 @@
-"""`fencepost replay`: run a profile over stored responses, on all processors."""
+"""`fencepost replay`: run a profile over stored responses."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ from webapp.store.jobs import replays
 @own_options
 @click.option("--again", is_flag=True, help="Parse also what this version of the profile has parsed before.")
 @click.option("--session", "ident", metavar="ID", help="Only this session.")
-@click.option("--processes", type=click.IntRange(1), metavar="N", help="Number of processes [one per processor].")
 @click.option("--json", "as_json", is_flag=True, help="Print the run and its counts as JSON.")
 @_filters.options
 def command(
     profile: str | None,
     name: str | None,
     ident: str | None,
-    processes: int | None,
     again: bool,
     as_json: bool,
     **filters: Any,
@@ -48,7 +46,7 @@ def command(
     if ident is not None and narrowed is not None:
         raise click.UsageError("--session names one session, so filters do not apply")
     with _store.engine(settings) as engine, _progress.bar(chosen, counts=True) as on_progress:
-        options: dict[str, Any] = {"session": ident, "filters": narrowed, "processes": processes, "again": again}
+        options: dict[str, Any] = {"session": ident, "filters": narrowed, "again": again}
         run = replays.replay(engine, settings, chosen, on_progress=on_progress, **options)
     if as_json:
         _store.print_json(run)

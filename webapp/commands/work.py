@@ -17,7 +17,6 @@ from webapp.commands import _start, _store
 from webapp.commands._start import stopped_by_signals
 from webapp.config import Settings
 from webapp.store.jobs import worker
-from webapp.store.jobs.replays import processors
 
 _NICER = 10
 _log = logging.getLogger(__name__)
@@ -58,7 +57,7 @@ def work_on(settings: Settings, processes: int | None = None) -> None:
     with stopped_by_signals() as stop_requested:
         _start.check(settings)
         if settings.broker:
-            _work_for_broker(settings, processes or processors())
+            _work_for_broker(settings, processes or _processors())
             return
         with _store.engine(settings) as engine:
             ends = _ends()
@@ -85,6 +84,11 @@ def _work_for_broker(settings: Settings, processes: int) -> None:
     tasks.app(settings).worker_main(["--quiet", "worker", "--pool=prefork", f"--queues={settings.queue}", *options])
     if not asked:
         _begin_anew()
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _begin_anew() -> None:

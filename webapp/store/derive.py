@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,14 +16,13 @@ import sqlalchemy as sa
 from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db import database
-from webapp.store.db.dialect import change
+from webapp.store.db.dialect import change, insert_new
 from webapp.store.models import (
     MODEL_KINDS,
     TURNS_A_SESSION,
     Base,
     FailedResponse,
     Finding,
-    Parse,
     Session,
     TurnContract,
 )
@@ -45,26 +43,15 @@ _find_stale = sa.select(Session.id).where(Session.stale).order_by(Session.id).li
 _mark = sa.update(_sessions).where(_sessions.c.id.in_(sa.bindparam("sessions", expanding=True)))
 
 
-@dataclass(slots=True)
-class _NewParses:
-    """Rows of parses that were made while turns were read."""
-
-    parses: list[row_values.Row]
-    repairs: list[row_values.Row]
-
-    def write(self, connection: sa.Connection) -> None:
-        rows.insert(connection, rows.parses, self.parses)
-        rows.insert(connection, rows.repairs, self.repairs)
-
-
-Keep = Callable[[_NewParses], None]
+Keep = Callable[[list[row_values.Row]], None]
+"""takes rows of parses that were made while turns were read"""
 
 
 def derive(connection: sa.Connection, session_ids: Iterable[int]) -> None:
     """Derive sessions; those that are gone are left out. Nobody else writes them until the caller commits."""
     for first, last in _runs(session_ids):
         found = connection.execute(_lock, {"first": first, "last": last}).all()
-        made = _made(connection, found, lambda new: new.write(connection))
+        made = _made(connection, found, lambda new: _keep(connection, new))
         _write(connection, made)
 
 
@@ -75,10 +62,10 @@ def settle(engine: sa.Engine, session_id: int) -> None:
     written in one, if nobody wrote the session meanwhile.
     """
 
-    def keep(new: _NewParses) -> None:
+    def keep(new: list[row_values.Row]) -> None:
         with database.writing_long(engine) as connection:
             if connection.execute(_lock, about).first() is not None:
-                _without_known(connection, new).write(connection)
+                _keep(connection, new)
 
     about = {"first": session_id, "last": session_id}
     for _ in range(_TRIES):
@@ -148,7 +135,7 @@ def _made(connection: sa.Connection, found: Iterable[Any], keep: Keep) -> list[S
     states = {number: SessionState.of_nothing(number, *more) for number, *more in about}
     parsers, orders, declared = cache(_parser), {number: TurnOrder() for number in states}, Declared(connection)
     for page in pages(connection, min(states), max(states)) if states else ():
-        others, new = other_traces(connection, page), _NewParses([], [])
+        others, new = other_traces(connection, page), list[row_values.Row]()
         for row in page:
             state = states[row.session_id]
             own, more = _traces(row, state.home, parsers(state.home), new)
@@ -157,7 +144,7 @@ def _made(connection: sa.Connection, found: Iterable[Any], keep: Keep) -> list[S
             state.see(orders[row.session_id].placed(row, declaration, own, (*more, *others.get(row.id, ()))))
             if row.recorded_failure is not None:
                 state.fail(row.ordinal, row.recorded_failure)
-        if new.parses:
+        if new:
             keep(new)
     for state in states.values():
         state.settle()
@@ -169,7 +156,9 @@ def _parser(home: str) -> SessionParser:
     return SessionParser(home if home == UNKNOWN or is_known(home) else UNKNOWN)
 
 
-def _traces(row: Any, home: str, parser: SessionParser, new: _NewParses) -> tuple[tuple[Trace, ...], tuple[Trace, ...]]:
+def _traces(
+    row: Any, home: str, parser: SessionParser, new: list[row_values.Row]
+) -> tuple[tuple[Trace, ...], tuple[Trace, ...]]:
     """The traces of a turn under home and `fencepost`, parsed now where they are missing; and those that do not count,
     where home cannot be run."""
     if row.original is not None or row.raw is None or row.kind not in MODEL_KINDS:
@@ -178,21 +167,14 @@ def _traces(row: Any, home: str, parser: SessionParser, new: _NewParses) -> tupl
     for name in reversed(parser.names):
         if name not in traces:
             traces[name] = parser.trace(row.raw, name)
-            new.parses.append(row_values.parse_row(row.id, traces[name]))
-            new.repairs.extend(row_values.repair_rows(row.id, traces[name]))
+            new.append(row_values.parse_row(row.id, traces[name]))
     counted = tuple(traces[name] for name in dict.fromkeys((home, OURS)) if name in traces)
     return ((), counted) if home != UNKNOWN and home not in traces else (counted, ())
 
 
-def _without_known(connection: sa.Connection, new: _NewParses) -> _NewParses:
-    """Those that nobody else made meanwhile."""
-    ids = [row["turn_id"] for row in new.parses]
-    query = sa.select(Parse.turn_id, Parse.profile).where(Parse.turn_id.between(min(ids), max(ids)))
-    known = {tuple(row) for row in connection.execute(query)}
-    parses, repairs = (
-        [row for row in rows_ if (row["turn_id"], row["profile"]) not in known] for rows_ in (new.parses, new.repairs)
-    )
-    return _NewParses(parses, repairs)
+def _keep(connection: sa.Connection, new: list[row_values.Row]) -> None:
+    """Store parses, but for those that somebody else made meanwhile."""
+    connection.execute(insert_new(connection.dialect.name, rows.parses, None, ("turn_id", "profile")), new)
 
 
 def _write(connection: sa.Connection, states: list[SessionState]) -> None:

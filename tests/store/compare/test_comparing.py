@@ -32,7 +32,7 @@ def stored(bring: Bring, db: orm.Session, settings: Settings, monkeypatch: pytes
     """Five responses, over which `direct` was run, and a later one, over which it was not."""
     monkeypatch.setattr(profile_results, "SECONDS", float("inf"))
     bring(windlass("s", [entry(text, model="m1" if at < 3 else "m2") for at, text in enumerate(TEXTS)]))
-    replays.replay(db.get_bind(), settings, "direct", processes=1)  # type: ignore[arg-type]
+    replays.replay(db.get_bind(), settings, "direct")  # type: ignore[arg-type]
     bring(windlass("later", [entry("{}", model="m1")]))
     return db
 
@@ -64,7 +64,7 @@ def test_different_values_and_values_too_deep_to_compare_are_cells_of_their_own(
     two = 'First {"a": 1} and then {"b": 2}.'
     bring(windlass("more", [entry(two), entry(DEEP)]), filename="more.json")
     for name in ("first-to-last-brace", "direct", "master-before"):
-        replays.replay(stored.get_bind(), settings, name, processes=1)  # type: ignore[arg-type]
+        replays.replay(stored.get_bind(), settings, name)  # type: ignore[arg-type]
     for filters in (None, Filters(format="windlass")):
         assert counts(stored, "master-before", "fencepost", filters).get("both_different") == 1, filters
         deep = counts(stored, "direct", "fencepost", filters)

@@ -62,7 +62,7 @@ def test_counts_are_a_recount(engine: sa.Engine, settings: Settings, bring: Brin
     changes.work(engine, changes.begin(engine, ids[1::9], Home("unknown", "declined")))
     check(db)
 
-    replays.replay(engine, settings, "strip-fences", processes=1, filters=Filters(model="m2"))
+    replays.replay(engine, settings, "strip-fences", filters=Filters(model="m2"))
     check(db, "strip-fences")
     check(db, "direct")
 
@@ -113,6 +113,6 @@ def test_replays_of_our_own_profile_renew_other_profiles_groups(
         connection.execute(sa.update(Parse).where(Parse.profile == "fencepost").values(version="0"))
         connection.execute(sa.update(FailedResponse).values(group_key="v1|something else"))
     db.rollback()
-    replays.replay(engine, settings, "fencepost", processes=1)
+    replays.replay(engine, settings, "fencepost")
     check(db, anew=True)
     assert {key: one.count for key, one in recount(db).items()} == before

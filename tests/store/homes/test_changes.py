@@ -18,7 +18,7 @@ from webapp.store.db.database import writing
 from webapp.store.homes import changes, scopes
 from webapp.store.homes.scopes import HomeScope
 from webapp.store.labels.queues.queue_spec import Spec
-from webapp.store.models import Base, Finding, LabelQueueItem, Parse, ParseRepair, Session, Turn
+from webapp.store.models import Base, Finding, LabelQueueItem, Parse, Session, Turn
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
 from webapp.store.write.parser import Home
@@ -82,8 +82,8 @@ def parses(db: orm.Session, ids: dict[int, str]) -> set[tuple[Any, ...]]:
 
 
 def repairs(db: orm.Session) -> list[tuple[Any, ...]]:
-    query = sa.select(ParseRepair.profile, ParseRepair.repair, sa.func.sum(ParseRepair.count))
-    return sorted(map(tuple, db.execute(query.group_by(ParseRepair.profile, ParseRepair.repair))))
+    query = sa.select(Parse.profile, Parse.repairs, sa.func.count()).where(Parse.repairs.is_not(None))
+    return sorted(map(tuple, db.execute(query.group_by(Parse.profile, Parse.repairs))))
 
 
 def found(db: orm.Session, ids: dict[int, str]) -> list[tuple[Any, ...]]:

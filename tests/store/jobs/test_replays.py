@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +19,8 @@ from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
 from webapp.parsing.span import Span
 from webapp.store import derive, tasks
-from webapp.store.jobs import replay_pieces, replays, worker
-from webapp.store.models import Parse, ParseRepair, Session
+from webapp.store.jobs import replays, worker
+from webapp.store.models import Parse, Session
 from webapp.store.sessions import debugger_queries, sessions, turns
 from webapp.store.sessions.filters import Filters
 
@@ -115,7 +113,7 @@ from webapp.config import Settings
 from tests.store.jobs.test_replays import Newer
 from webapp import parsing
 from webapp.store.db import database
-from webapp.store.jobs import replay_pieces, replays
+from webapp.store.jobs import replays
 
 data, url, profile = sys.argv[1:]
 if profile == "windlass-strict":
@@ -126,8 +124,8 @@ def wait(done, total):
         print("waiting", flush=True)
         sys.stdin.read()
 
-replay_pieces.AT_ONCE = 10
-replays.replay(database.connect(url), Settings(data=Path(data), database=url), profile, processes=1, on_progress=wait)
+replays.AT_ONCE = 10
+replays.replay(database.connect(url), Settings(data=Path(data), database=url), profile, on_progress=wait)
 """
 
 
@@ -212,12 +210,12 @@ def test_what_a_session_grows_by_meanwhile_is_counted(
     assert counted(db)["grows"] == parsed(db) == 10
 
 
-FEW_AT_ONCE = 4
+FEW_AT_ONCE = 3
 
 
 @pytest.fixture
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replay_pieces, "AT_ONCE", FEW_AT_ONCE)
+    monkeypatch.setattr(replays, "AT_ONCE", FEW_AT_ONCE)
 
 
 def test_an_interrupted_replay_is_counted_at_once(
@@ -235,14 +233,12 @@ def test_an_interrupted_replay_is_counted_at_once(
 def all_rows(engine: sa.Engine) -> dict[str, list[Any]]:
     """Everything that a replay changes, but for times and numbers that the database gives."""
     with engine.connect() as connection:
-        parses = connection.execute(sa.select(Parse.turn_id, Parse.profile, Parse.verdict).order_by(Parse.turn_id))
+        about = (Parse.turn_id, Parse.profile, Parse.verdict, Parse.repairs)
+        parses = connection.execute(sa.select(*about).order_by(Parse.turn_id))
         counted = connection.execute(sa.select(Session.id, Session.facets, Session.strip).order_by(Session.id))
-        repaired = (ParseRepair.turn_id, ParseRepair.profile, ParseRepair.repair, ParseRepair.count)
-        repairs = connection.execute(sa.select(*repaired))
         return {
             "parses": sorted(map(tuple, parses)),
             "counted": list(map(tuple, counted)),
-            "repairs": sorted(map(tuple, repairs)),
         }
 
 
@@ -258,24 +254,7 @@ def test_a_new_version_replaces_what_the_last_one_counted(
         for number in connection.scalars(sa.select(Session.id)).all():
             derive.derive(connection, [number])
     assert all_rows(engine) == counted
-    assert "windlass-balanced" not in {row[1] for row in counted["repairs"]}
-
-
-def test_several_processes_store_what_one_does(
-    bring: Bring, few_at_once: None, engine: sa.Engine, settings: Settings, db: orm.Session
-) -> None:
-    bring(windlass("long", [entry(BROKEN if number % 3 else "{}") for number in range(30)]))
-    several = replays.replay(engine, settings, "windlass-balanced", processes=2)
-    assert (several.state, several.new) == ("done", 34)
-    rows = all_rows(engine)
-    with engine.begin() as connection:
-        connection.execute(sa.delete(Parse).where(Parse.profile == "windlass-balanced"))
-        connection.execute(sa.delete(ParseRepair).where(ParseRepair.profile == "windlass-balanced"))
-        for number in connection.scalars(sa.select(Session.id)).all():
-            derive.derive(connection, [number])
-    assert replays.replay(engine, settings, "windlass-balanced", processes=1).counts == several.counts
-    for part, values in all_rows(engine).items():
-        assert part == "counted" or values == rows[part]
+    assert not any(repairs for _, profile, _, repairs in counted["parses"] if profile == "windlass-balanced")
 
 
 def test_filters_narrow_what_is_run(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
@@ -311,32 +290,6 @@ def test_what_a_page_asked_for_is_done_by_the_worker(engine: sa.Engine, settings
     worker.work(engine, settings)
     (run,) = recent(engine)
     assert (run.state, run.about["filters"], run.result["counts"]["responses"]) == ("done", {"failed": 1}, 3)
-
-
-@pytest.mark.parametrize(("deaths", "state"), [(2, "done"), (9, "failed")])
-def test_a_replay_whose_parsing_process_is_killed_is_begun_again(
-    bring: Bring, engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch, deaths: int, state: str
-) -> None:
-    bring(windlass("long", [entry(str(number)) for number in range(30)]))
-    real, killed = replay_pieces.ProcessPoolExecutor, []
-
-    def pool(*about: Any) -> Any:
-        made = real(*about)
-        if len(killed) < deaths:
-            made.submit(os.kill, made.submit(os.getpid).result(), signal.SIGKILL)
-            killed.append(made)
-        return made
-
-    monkeypatch.setattr(replay_pieces, "ProcessPoolExecutor", pool)
-    monkeypatch.setattr(replay_pieces, "AT_ONCE", 10)
-    replays.queue(engine, "direct")
-    worker.work_once(engine, settings, lambda: False, processes=2)
-    (run,) = recent(engine)
-    assert run.state == state
-    if state == "failed":
-        assert run.result["error"]["code"] == "parser_died"
-    else:
-        assert run.result["counts"]["responses"] == 34
 
 
 def test_a_parser_that_cannot_be_imported_is_not_run(

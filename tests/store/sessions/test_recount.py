@@ -70,7 +70,7 @@ def test_filters_facets_and_counts_are_a_recount(
     db.rollback()
     changes.work(engine, changes.begin(engine, ids[::3], Home("direct", "told")))
     changes.work(engine, changes.begin(engine, ids[1::5], Home("unknown", "declined")))
-    replays.replay(engine, settings, "direct", processes=1, filters=Filters(model="m2"))
+    replays.replay(engine, settings, "direct", filters=Filters(model="m2"))
     check_all(db)
 
     keys = list(db.scalars(sa.select(Session.key).order_by(Session.id)))

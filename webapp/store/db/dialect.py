@@ -19,9 +19,9 @@ def upsert(dialect: str, table: Any, values: dict[str, Any], key: tuple[str, ...
 
 
 def insert_new(dialect: str, table: Any, values: Any, key: tuple[str, ...]) -> sa.Insert:
-    """Insert a row, or a list of them; none where one with the same `key` is there already."""
+    """Insert a row, some, or (None) those that it is executed with; none where one with that `key` is there already."""
     insert = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
-    return insert.values(values).on_conflict_do_nothing(index_elements=list(key))
+    return (insert if values is None else insert.values(values)).on_conflict_do_nothing(index_elements=list(key))
 
 
 def by_dialect(

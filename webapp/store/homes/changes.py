@@ -19,7 +19,7 @@ from webapp.store import derive, tasks
 from webapp.store.db import dialect
 from webapp.store.db.database import writing, writing_long
 from webapp.store.db.ids import batched
-from webapp.store.models import HomeChangeSession, Parse, ParseRepair, Session, Task, turns_of
+from webapp.store.models import HomeChangeSession, Parse, Session, Task, turns_of
 from webapp.store.tasks import HOMES, TaskLine
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
 
@@ -231,7 +231,4 @@ def change_home(connection: sa.Connection, session_id: int, home: Home) -> Home 
 
 def _forget_older(connection: sa.Connection, session_id: int, name: str) -> None:
     mine = sa.and_(turns_of(Parse.turn_id, session_id), Parse.profile == name)
-    older = sa.select(Parse.turn_id).where(mine, Parse.version != parsing.profile(name).version)
-    repairs = sa.delete(ParseRepair).where(ParseRepair.turn_id.in_(older), ParseRepair.profile == name)
-    connection.execute(repairs)
-    connection.execute(sa.delete(Parse).where(mine, Parse.turn_id.in_(older)))
+    connection.execute(sa.delete(Parse).where(mine, Parse.version != parsing.profile(name).version))

@@ -7,10 +7,8 @@ verdict. Its `result` has the `counts`.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,22 +19,37 @@ from webapp.config import Settings
 from webapp.parsing.installing import refuse_absent
 from webapp.store import derive, tasks
 from webapp.store.db.database import writing, writing_long
+from webapp.store.db.types import PackedText
 from webapp.store.ingest.result import Stopped
-from webapp.store.jobs import replay_pieces
-from webapp.store.jobs.replay_pieces import COUNTED, ParsedPiece
-from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Session, Task, turns_of
+from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn, is_response, turns_of
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters, of_parameters
-from webapp.store.tasks import REPLAY, TaskFailed, TaskLine
-from webapp.store.write import rows
+from webapp.store.tasks import REPLAY, TaskLine
+from webapp.store.write import row_values, rows
+from webapp.store.write.tally import READABLE
 
 OnProgress = Callable[[int, int], None]
 MOST_SHOWN = 20
+AT_ONCE = 500
+"""responses that are parsed, and written, together"""
+COUNTED = ("responses", "clean", "extracted", "repaired", "failed", "none", "rescued")
 _LOOKED_AT = 500
+_ROWS = 50
 
-
-class ParserDied(TaskFailed):
-    """A process that parses died, as when the profile's own code ended it; what was stored before stays."""
+_mine, _home = orm.aliased(Parse), orm.aliased(Parse)
+_is_new = sa.or_(_mine.version.is_(None), _mine.version != sa.bindparam("version"))
+_responses = (
+    sa.select(
+        *(Turn.id, Turn.session_id, _is_new.label("is_new"), _mine.verdict),
+        sa.type_coerce(sa.case((_is_new, Turn.raw), else_=sa.null()), PackedText).label("raw"),
+        sa.or_(_home.verdict == "failed", Turn.recorded_failure.is_not(None)).label("failed"),
+    )
+    .join(Session, Session.id == Turn.session_id)
+    .outerjoin(_mine, sa.and_(_mine.turn_id == Turn.id, _mine.profile == sa.bindparam("profile")))
+    .outerjoin(_home, sa.and_(_home.turn_id == Turn.id, _home.profile == Session.home_profile))
+    .where(Turn.session_id.in_(sa.bindparam("sessions", expanding=True)), Turn.id > sa.bindparam("after"), is_response)
+    .order_by(Turn.id)
+).execution_options(yield_per=_ROWS)
 
 
 @dataclass(slots=True)
@@ -64,8 +77,8 @@ def queue(engine: sa.Engine, profile: str, filters: Filters | None = None) -> in
     refuse_absent(parsing.profile(profile))
     about = {"profile": profile, **_filters_scope(filters)}
     with writing(engine) as connection:
-        waiting = sa.select(Task.id, Task.about).where(Task.kind == REPLAY, Task.state == "queued")
-        same = [row.id for row in connection.execute(waiting) if row.about == about]
+        waiting = tasks.page(connection, REPLAY, live=True, limit=_LOOKED_AT)
+        same = [task.id for task in waiting if task.state == "queued" and task.about == about]
         return same[0] if same else tasks.insert(connection, REPLAY, about)
 
 
@@ -93,32 +106,27 @@ def replay(
     *,
     session: str | None = None,
     filters: Filters | None = None,
-    processes: int | None = None,
     again: bool = False,
     on_progress: OnProgress = lambda *_: None,
 ) -> Replay:
     """Parse every stored response (or one session's, or those under `filters`) with `profile` and keep the traces.
 
     A response that this version has parsed already is only counted, unless `again`: what was killed or cancelled goes
-    on where it was. It parses in as many `processes` as there are processors; `on_progress` hears how many of how many
-    responses are finished. Raises `UnknownProfile`, `NotInstalled`, `NoSuchSession`, `ParserDied`.
+    on where it was. `on_progress` hears how many of how many responses are finished. Raises `UnknownProfile`,
+    `NotInstalled`, `NoSuchSession`.
     """
     parser = parsing.profile(profile)
     refuse_absent(parser)
     scope = _session_scope(engine, session) | _filters_scope(filters)
-    with tasks.done_here(
-        engine, settings, REPLAY, {"profile": profile, **scope, **({"again": True} if again else {})}
-    ) as task:
+    about = {"profile": profile, **scope, **({"again": True} if again else {})}
+    with tasks.done_here(engine, settings, REPLAY, about) as task:
         run = Replay(task.id, profile, parser.version, scope)
         try:
-            _go_through(engine, task, run, processes or processors(), lambda: None, on_progress)
+            _go_through(engine, task, run, lambda: None, on_progress)
             run.state = "done"
             tasks.end(engine, task.id, "done", {"counts": run.counts})
         except Stopped:
             run.state = "cancelled"
-        except ParserDied as died:
-            tasks.end(engine, task.id, "failed", {"error": died.error})
-            raise
     return run
 
 
@@ -129,20 +137,17 @@ def forget(engine: sa.Engine, profile: str) -> None:
         session_ids = sorted({turn_id // TURNS_A_SESSION for turn_id in turn_ids})
     for session_id in session_ids:
         with writing_long(engine) as connection:
-            for table in (Parse, ParseRepair):
-                mine = turns_of(table.turn_id, session_id)
-                connection.execute(sa.delete(table).where(mine, table.profile == profile))
+            mine = turns_of(Parse.turn_id, session_id)
+            connection.execute(sa.delete(Parse).where(mine, Parse.profile == profile))
             derive.derive(connection, [session_id])
 
 
-def work(
-    engine: sa.Engine, task: TaskLine, *, between: Callable[[], None], processes: int | None = None
-) -> dict[str, Any]:
+def work(engine: sa.Engine, task: TaskLine, *, between: Callable[[], None]) -> dict[str, Any]:
     """Do what a replay lacks; its result. `between` is called between two pieces, and may raise."""
     parser = parsing.profile(task.about["profile"])
     refuse_absent(parser)
     run = Replay(task.id, parser.name, parser.version, {})
-    _go_through(engine, task, run, processes or processors(), between, lambda *_: None)
+    _go_through(engine, task, run, between, lambda *_: None)
     return {"counts": run.counts}
 
 
@@ -153,88 +158,103 @@ def _session_scope(engine: sa.Engine, session: str | None) -> dict[str, Any]:
         return {"session_id": sessions.find(db, session).id}
 
 
-def _session_ids(engine: sa.Engine, about: dict[str, Any]) -> set[int] | None:
-    """The sessions that it is for, as they are now; None for all."""
-    if "session_id" in about:
-        return {about["session_id"]}
-    if (active := about.get("filters")) is None:
-        return None
-    filters = of_parameters({name: str(value) for name, value in active.items()})
+def _sessions(engine: sa.Engine, about: dict[str, Any]) -> list[tuple[int, int]]:
+    """The sessions that it is for, as they are now, and how many responses each has, in the order of their numbers."""
+    query = sa.select(Session.id, Session.response_count).order_by(Session.id)
     with orm.Session(engine) as db:
-        return set(db.scalars(sessions.view(db, filters).ids()))
+        if "session_id" in about:
+            query = query.where(Session.id == about["session_id"])
+        elif (active := about.get("filters")) is not None:
+            filters = of_parameters({name: str(value) for name, value in active.items()})
+            query = query.where(Session.id.in_(sessions.view(db, filters).ids()))
+        return [(row.id, row.response_count) for row in db.execute(query)]
+
+
+def _together(counted: list[tuple[int, int]]) -> Iterator[list[int]]:
+    """Sessions with about `AT_ONCE` responses, or a longer one by itself."""
+    group, size = list[int](), 0
+    for number, responses in counted:
+        if group and size + responses > AT_ONCE:
+            yield group
+            group, size = [], 0
+        group.append(number)
+        size += responses
+    if group:
+        yield group
 
 
 def _go_through(
-    engine: sa.Engine,
-    task: TaskLine,
-    run: Replay,
-    processes: int,
-    between: Callable[[], None],
-    on_progress: OnProgress,
+    engine: sa.Engine, task: TaskLine, run: Replay, between: Callable[[], None], on_progress: OnProgress
 ) -> None:
     """Raises `Stopped` where the task was cancelled, and what `between` and `on_progress` raise."""
-    parser = parsing.profile(run.profile)
-    ids = _session_ids(engine, task.about)
-    with engine.connect() as connection:
-        run.total, pieces = replay_pieces.plan(connection, ids)
-    if task.about.get("again"):
-        pieces = [replace(piece, again=True) for piece in pieces]
-    processes = processes if run.total > processes * replay_pieces.AT_ONCE else 1
-    stale = set[int]()
-    try:
-        with closing(replay_pieces.parsed(engine, parser, pieces, processes)) as parsed_pieces:
-            for parsed in parsed_pieces:
-                stale |= _store(engine, task.id, run, parsed)
-                if not parsed.piece.goes_on:
-                    _settle(engine, stale)
+    counted = _sessions(engine, task.about)
+    run.total = sum(responses for _, responses in counted)
+    again = bool(task.about.get("again"))
+    for group in _together(counted):
+        after: int | None = -1
+        stale = set[int]()
+        try:
+            while after is not None:
+                piece = _parsed(engine, run.profile, group, after, again=again)
+                is_whole = after == -1 and piece.after is None
+                changed = _store(engine, task.id, run, piece, is_whole=is_whole)
+                after, stale = piece.after, stale if is_whole else stale | changed
                 on_progress(run.counts["responses"], run.total)
                 between()
-    except replay_pieces.ProcessDied:
-        raise ParserDied("parser_died", f"a process that ran {run.profile} died") from None
-    finally:
-        _settle(engine, stale)
+        finally:
+            for session_id in stale:
+                derive.settle(engine, session_id)
 
 
-def _settle(engine: sa.Engine, stale: set[int]) -> None:
-    while stale:
-        derive.settle(engine, stale.pop())
+@dataclass(slots=True)
+class _Piece:
+    """What came of responses: their `counts`, rows of those that were parsed now, and the turn to go on behind."""
+
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+    parses: list[row_values.Row] = field(default_factory=list)
+    after: int | None = None
 
 
-def _store(engine: sa.Engine, number: int, run: Replay, parsed: ParsedPiece) -> set[int]:
-    """Keep a piece's traces, derive its sessions and note how far the replay is, in one transaction.
+def _parsed(engine: sa.Engine, profile: str, group: list[int], after: int, *, again: bool) -> _Piece:
+    """Parse what this version of the profile has not parsed of the next responses of these sessions."""
+    piece, parser = _Piece(), parsing.profile(profile)
+    about = {"profile": profile, "version": "" if again else parser.version, "sessions": group, "after": after}
+    with engine.connect() as connection:
+        for row in connection.execute(_responses.limit(AT_ONCE), about):
+            verdict = row.verdict
+            if row.is_new:
+                trace = parsing.parse(row.raw, parser)
+                verdict = trace.verdict
+                piece.parses.append(row_values.parse_row(row.id, trace))
+            piece.counts["responses"] += 1
+            piece.counts[verdict] += 1
+            piece.counts["rescued"] += bool(row.failed) and verdict in READABLE
+            after = row.id
+    piece.after = after if piece.counts["responses"] == AT_ONCE else None
+    return piece
 
-    Gives the session that is left stale, where the piece is a part of one.
-    """
+
+def _store(engine: sa.Engine, number: int, run: Replay, piece: _Piece, *, is_whole: bool) -> set[int]:
+    """Keep traces, have their sessions derived, now or later, and note how far the replay is, in one transaction."""
     with writing_long(engine) as connection:
-        changed = _keep(connection, run.profile, parsed)
-        is_part = parsed.piece.is_part
-        (derive.mark_stale if is_part else derive.derive)(connection, changed)
-        counts = {name: count + parsed.counts[name] for name, count in run.counts.items()}
+        changed = _keep(connection, run.profile, piece.parses)
+        (derive.derive if is_whole else derive.mark_stale)(connection, changed)
+        counts = {name: count + piece.counts[name] for name, count in run.counts.items()}
         progress = {"finished": counts["responses"], "total": run.total, "counts": counts}
         if not tasks.note(connection, number, progress):
             raise Stopped(True)
     run.counts = counts
-    run.new += len(parsed.parses)
-    return changed if is_part else set()
+    run.new += len(piece.parses)
+    return changed
 
 
-def _keep(connection: sa.Connection, profile: str, parsed: ParsedPiece) -> set[int]:
-    """Store what was parsed anew, of sessions that are still there; the numbers of those."""
-    ids = {row["turn_id"] // TURNS_A_SESSION for row in parsed.parses}
+def _keep(connection: sa.Connection, profile: str, parses: list[row_values.Row]) -> set[int]:
+    """Store what was parsed now, of sessions that are still there; the numbers of those."""
+    ids = {row["turn_id"] // TURNS_A_SESSION for row in parses}
     query = sa.select(Session.id).where(Session.id.in_(ids)).order_by(Session.id)
     there = set(connection.scalars(query.with_for_update(key_share=True))) if ids else set()
-    kept_parses, kept_repairs = (
-        [row for row in batch if row["turn_id"] // TURNS_A_SESSION in there]
-        for batch in (parsed.parses, parsed.repairs)
-    )
+    kept_parses = [row for row in parses if row["turn_id"] // TURNS_A_SESSION in there]
     turn_ids = [row["turn_id"] for row in kept_parses]
-    for table in (Parse, ParseRepair):
-        connection.execute(sa.delete(table).where(table.turn_id.in_(turn_ids), table.profile == profile))
+    connection.execute(sa.delete(Parse).where(Parse.turn_id.in_(turn_ids), Parse.profile == profile))
     rows.insert(connection, rows.parses, kept_parses)
-    rows.insert(connection, rows.repairs, kept_repairs)
     return there
-
-
-def processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

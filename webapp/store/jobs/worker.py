@@ -61,24 +61,22 @@ def work_on(engine: sa.Engine, settings: Settings, ends: Ends, wait: Callable[[f
         wait(LOOKS)
 
 
-def work_once(engine: sa.Engine, settings: Settings, ends: Ends, processes: int | None = None) -> None:
-    """Tasks first, a replay in so many processes, then trials."""
+def work_once(engine: sa.Engine, settings: Settings, ends: Ends) -> None:
+    """Tasks first, then trials."""
     with locks.hold(engine, settings.data, "tidy") as mine:
         if mine:
             imports.tidy(engine, settings)
             imports.take_up(engine, settings)
-    while _do_next(engine, settings, ends, processes):
+    while _do_next(engine, settings, ends):
         pass
     with locks.hold(engine, settings.data, "trials") as mine:
         if mine:
             trials.count_all(engine, lambda: ends() or _is_asked(engine, settings))
 
 
-def _do_next(engine: sa.Engine, settings: Settings, ends: Ends, processes: int | None, *kinds: str) -> bool:
+def _do_next(engine: sa.Engine, settings: Settings, ends: Ends, *kinds: str) -> bool:
     """Do the next task (of these kinds) that nobody is at; False where there is none, or it `ends`."""
-    return any(
-        do(engine, settings, number, ends, processes) for number in tasks.free(engine, settings, *kinds) if not ends()
-    )
+    return any(do(engine, settings, number, ends) for number in tasks.free(engine, settings, *kinds) if not ends())
 
 
 def _is_asked(engine: sa.Engine, settings: Settings) -> bool:
@@ -99,24 +97,19 @@ def is_work_left(connection: sa.Connection) -> bool:
     return tasks.are_live(connection) or trials.are_lacking(connection)
 
 
-def do(
-    engine: sa.Engine, settings: Settings, number: int, ends: Ends = lambda: False, processes: int | None = None
-) -> bool:
-    """A task to its end, whatever that is, or put back where it `ends`; False where another worker is at it.
-
-    A replay parses in so many `processes`, or in as many as there are processors.
-    """
+def do(engine: sa.Engine, settings: Settings, number: int, ends: Ends = lambda: False) -> bool:
+    """A task to its end, whatever that is, or put back where it `ends`; False where another worker is at it."""
     with tasks.hold(engine, settings, number) as mine:
         if mine and (task := tasks.begin(engine, number)) is not None:
-            _do(engine, settings, task, ends, processes)
+            _do(engine, settings, task, ends)
             memory.give_back()
         return mine
 
 
-def _do(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends, processes: int | None) -> None:
+def _do(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends) -> None:
     state, result = "done", None
     try:
-        result = _result(engine, settings, task, ends, processes)
+        result = _result(engine, settings, task, ends)
     except Stopped as stopped:
         if not stopped.cancelled:
             tasks.put_back(engine, task.id)
@@ -127,11 +120,6 @@ def _do(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends, proce
         tasks.put_back(engine, task.id)
         time.sleep(1)
         return
-    except replays.ParserDied as died:
-        if task.tries < tasks.MOST_TRIES:  # it is begun again, as if this process had died too
-            _log.warning("%s %s: %s", task.kind, task.id, died)
-            return
-        state, result = "failed", {"error": died.error}
     except TaskFailed as failed:
         _log.error("%s %s: %s", task.kind, task.id, failed)
         state, result = "failed", {"error": failed.error}
@@ -156,9 +144,7 @@ def _end(engine: sa.Engine, settings: Settings, task: TaskLine, state: str, resu
         imports.forget(settings, task)
 
 
-def _result(
-    engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends, processes: int | None
-) -> dict[str, Any] | None:
+def _result(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends) -> dict[str, Any] | None:
     """What came of it. Raises `TaskFailed`, and `Stopped` where it was cancelled or the worker is to end."""
     if task.tries > tasks.MOST_TRIES and not (task.kind == IMPORT and imports.is_stored(engine, task)):
         stored = imports.give_up(engine, task) if task.kind == IMPORT else ""
@@ -166,12 +152,12 @@ def _result(
         raise TaskFailed("gave_up", words.strip())
     if task.kind == IMPORT:
         return imports.work(engine, settings, task, ends)
-    give_way = _imports_first(engine, settings, ends, processes)
+    give_way = _imports_first(engine, settings, ends)
     if task.kind == EXPORT:
         return export_jobs.write(engine, settings, task, give_way)
     try:
         if task.kind == REPLAY:
-            return replays.work(engine, task, between=give_way, processes=processes)
+            return replays.work(engine, task, between=give_way)
         if task.kind == HOMES:
             changes.work(engine, task.id, between=give_way)
             return None
@@ -180,7 +166,7 @@ def _result(
     return pruning.work(engine, settings, task, between=give_way)
 
 
-def _imports_first(engine: sa.Engine, settings: Settings, ends: Ends, processes: int | None) -> Callable[[], None]:
+def _imports_first(engine: sa.Engine, settings: Settings, ends: Ends) -> Callable[[], None]:
     """For a longer task, between two of its steps: it waits while imports are done that nobody else does."""
     looked_at = time.monotonic()
 
@@ -190,7 +176,7 @@ def _imports_first(engine: sa.Engine, settings: Settings, ends: Ends, processes:
             raise Stopped(False)
         if time.monotonic() - looked_at < LOOKS:
             return
-        while _do_next(engine, settings, ends, processes, IMPORT):
+        while _do_next(engine, settings, ends, IMPORT):
             pass
         looked_at = time.monotonic()
 

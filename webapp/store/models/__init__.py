@@ -7,7 +7,6 @@ from webapp.store.models.dumps import Dump, DumpSession, LiveLog, LiveSpan, Mapp
 from webapp.store.models.parses import (
     Declaration,
     Parse,
-    ParseRepair,
     TurnContract,
     contract_state,
     has_failed,

@@ -25,6 +25,8 @@ class Parse(Numbered):
     version: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     verdict: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     strategy: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    repairs: orm.Mapped[str | None] = orm.mapped_column(sa.Text)
+    """the names of those that it needed, each between commas"""
     truncated: orm.Mapped[bool] = orm.mapped_column(default=False)
     ambiguous: orm.Mapped[bool] = orm.mapped_column(default=False)
     exhausted: orm.Mapped[bool] = orm.mapped_column(default=False)
@@ -34,15 +36,6 @@ class Parse(Numbered):
     where two profiles read the same JSON (1 is 1.0, keys have no order). NULL where nothing was read, and where a value
     is nested too deeply to be compared, though the verdict says that one was read: such are never the same"""
     trace: orm.Mapped[dict[str, Any]] = orm.mapped_column(PackedJson)
-
-
-class ParseRepair(Base):
-    """How often a parse needed a repair; a row only where it did."""
-
-    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
-    profile: orm.Mapped[str] = orm.mapped_column(ProfileName, primary_key=True)
-    repair: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
-    count: orm.Mapped[int]
 
 
 def has_failed(turn: Any) -> sa.ColumnElement[bool]:

@@ -17,7 +17,6 @@ from webapp.store.models import (
     Finding,
     Label,
     Parse,
-    ParseRepair,
     Session,
     Turn,
     TurnContract,
@@ -94,8 +93,7 @@ def conditions(filters: Filters) -> Iterable[sa.ColumnElement[bool]]:
     equal |= {Turn.host: filters.host, Turn.model: filters.model, Turn.agent: filters.agent, Turn.phase: filters.phase}
     yield from (column == value for column, value in equal.items() if value is not None)
     if filters.repair is not None:
-        needed = sa.and_(ParseRepair.turn_id == Turn.id, ParseRepair.profile == under.profile)
-        yield sa.exists().where(needed, ParseRepair.repair == filters.repair)
+        yield under.repairs.contains(f",{filters.repair},", autoescape=True)
     if filters.contract is not None:
         yield _has_contract(filters.contract)
     if filters.stop is not None:

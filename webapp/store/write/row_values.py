@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -128,6 +128,7 @@ def parse_row(turn_id: int, trace: Trace) -> Row:
         "version": trace.version,
         "verdict": trace.verdict,
         "strategy": short(chosen.strategy, 64) if chosen else None,
+        "repairs": _repairs(trace),
         "truncated": trace.truncated,
         "ambiguous": trace.ambiguous,
         "exhausted": trace.exhausted,
@@ -137,14 +138,10 @@ def parse_row(turn_id: int, trace: Trace) -> Row:
     }
 
 
-def repair_rows(turn_id: int, trace: Trace) -> Iterator[Row]:
-    """How often the chosen attempts of `trace` needed each repair."""
-    counts: dict[str, int] = {}
-    for index in trace.chosen:
-        for edit in trace.attempts[index].edits:
-            counts[edit.repair] = counts.get(edit.repair, 0) + 1
-    for repair, count in counts.items():
-        yield {"turn_id": turn_id, "profile": trace.profile, "repair": repair, "count": count}
+def _repairs(trace: Trace) -> str | None:
+    """The repairs that the chosen attempts of `trace` needed, each between commas; None where they needed none."""
+    names = {edit.repair for index in trace.chosen for edit in trace.attempts[index].edits}
+    return f",{','.join(sorted(names))}," if names else None
 
 
 def utc(when: datetime | None) -> datetime | None:

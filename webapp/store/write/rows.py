@@ -31,7 +31,6 @@ def plain(model: type[models.Base]) -> sa.TableClause:
 
 turns = plain(models.Turn)
 parses = plain(models.Parse)
-repairs = plain(models.ParseRepair)
 
 
 def insert(connection: sa.Connection, table: sa.TableClause, batch: Sequence[Row]) -> None:
