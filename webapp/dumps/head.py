@@ -114,7 +114,7 @@ def look(source: Source) -> DumpHead:
         head.lines = list(_first_values(text)) or list(islice(_later_lines(head, source), 1))
     elif shape in ("object", "array"):
         _gather(head, iter([text]))
-        if not head.keys and not head.whole:
+        if not head.items and not head.whole:  # nothing is behind a list but its items
             _gather(head, source.text(), source.budget.characters())
         if shape == "array" and not head.whole and not head.items[""]:
             head.items[""] = list(islice(_later_items(head, source), 1))

@@ -66,7 +66,8 @@ class AgentsSdk(Format):
             yield from problems
 
     def read_entry(self, entry: dict[str, Any], conversation: _Trace) -> list[PlacedTurn]:
-        data, error = as_object(entry.get("span_data")), entry.get("error")
+        beside = {key: entry[key] for key in ("input", "response") if entry.get(key)}  # by a processor of one's own
+        data, error = {**beside, **as_object(entry.get("span_data"))}, entry.get("error")
         conversation.ran = data.get("type") == "function"
         turns = _span(data, error, conversation)
         if error:

@@ -15,6 +15,7 @@ from webapp.dumps.sessions import by_time, page_entries
 from webapp.dumps.values import as_list, as_object, first_id, first_moment, first_text, text
 
 _MODEL_SPANS = ("llm", "completion")
+_PAGES = ("data", "events")
 
 
 class Braintrust(Format):
@@ -22,12 +23,12 @@ class Braintrust(Format):
     id_key, id_name = "span_id", "span id"
 
     def sniff(self, head: DumpHead) -> int:
-        paged = [item for item in head.items.get("data", []) if isinstance(item, dict)]
+        paged = [item for key in _PAGES for item in head.items.get(key, []) if isinstance(item, dict)]
         spans = (paged if head.shape == "object" else []) or head.objects
         return 93 if spans and all({"span_attributes", "root_span_id"} <= span.keys() for span in spans) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        entries = page_entries(source, head, "data")
+        entries = page_entries(source, head, *_PAGES)
         yield from by_time(entries, lambda span: first_id(span, "root_span_id") or source.stem, _started)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:

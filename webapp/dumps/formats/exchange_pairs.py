@@ -9,6 +9,7 @@ from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTu
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import is_answer, unanswered
 from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed_body
+from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import is_served
 from webapp.dumps.messages.turns import each_filled, error_turns, filled, spent, with_once
 from webapp.dumps.values import as_list, as_object, first_moment, first_text
@@ -81,6 +82,7 @@ def _sides(value: dict[str, Any]) -> Sides | None:
     for within, holder in [((), value), *wrapped]:
         request = next((key for key in _REQUESTS if holder.get(key)), None)
         response = next((key for key in _RESPONSES if key in holder and key != request), None)
+        response = response or ("message" if isinstance(holder.get("message"), dict) else None)
         if request is not None and (response is not None or holder.get("error")):
             return Sides(within, request, response or _RESPONSES[0])
     return None
@@ -115,7 +117,7 @@ def _is_usual(sides: Sides, request: Any) -> bool:
 def _is_strong(response: Any) -> bool:
     """Whether this is what a provider answered, as it came, as text, or in a stream's pieces."""
     messages = [as_object(item).get("message") for item in as_list(response)]
-    if is_body(response) or _are_messages(messages):
+    if is_body(response) or is_message(response) or _are_messages(messages):
         return True
     body = parsed_body(response) if isinstance(response, dict | list) else None
     return isinstance(body, dict) and bool(body.keys() & _BODY_KEYS) and is_answer(body)

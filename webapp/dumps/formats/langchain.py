@@ -20,9 +20,8 @@ from webapp.dumps.base import (
 )
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import entry_or_problem, joined_runs, whole_document
-from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.item_streams import add, settled
-from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
+from webapp.dumps.messages.langchain import is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined
 from webapp.dumps.messages.turns import message_turns, spent
 from webapp.dumps.msgpack_values import BadMsgpack, decoded
@@ -42,8 +41,6 @@ class LangChain(Format):
     shapes = 'LangChain\'s messages [{"type": "ai", "data": {…}}] or [{"lc": 1, "type": "constructor", …}]'
 
     def sniff(self, head: DumpHead) -> int:
-        if head.shape == "object" and "generations" in head.items and "llm_output" in head.keys:
-            return 60
         if head.shape == "sqlite":
             return 90 if _TABLE in head.names else 0
         if head.objects and all(_is_conversation(item) for item in head.objects) and head.shape != "object":
@@ -56,7 +53,7 @@ class LangChain(Format):
         return 75 if all("data" in message or "lc" in message for message in messages) else 15
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.shape == "object" and ("generations" in head.items or not _has_messages(head)):
+        if head.shape == "object" and not _has_messages(head):
             yield SessionEntries(source.stem, whole_document(source))
         elif head.shape == "sqlite":
             yield from _stored(source)
@@ -72,8 +69,6 @@ class LangChain(Format):
             yield SessionEntries(source.stem, runs)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        if isinstance(entry.get("generations"), list):
-            return exchange({}, generations_body(entry), (), (), conversation)
         if isinstance(entry.get("chunks"), list):
             entry = _of_chunks(entry["chunks"])
         message, at = unwrapped(entry)

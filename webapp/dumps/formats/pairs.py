@@ -66,7 +66,7 @@ class Pairs(Format):
         turns += _steps(as_list(entry.get("intermediate_steps")), conversation)
         if answers_key := next((name for name in ANSWERS if _are_messages(entry.get(name))), None):
             turns += _messages(entry[answers_key], answers_key, conversation)
-        key, model = _key(entry, ANSWERS), first_text(entry, "model", "model_name")
+        key, model = None if answers_key else _key(entry, ANSWERS), first_text(entry, "model", "model_name")
         if key in _WEAK[1] and _key(entry, PROMPTS) in _WEAK[0] and not any(map(_OF_MODEL.search, entry)):
             conversation.answers[str(key)] += 1
         if key is not None:

@@ -19,7 +19,7 @@ from webapp.dumps.base import (
 )
 from webapp.dumps.budget import current
 from webapp.dumps.formats.transcript import templated
-from webapp.dumps.messages.bodies import said_turns
+from webapp.dumps.messages.bodies import body_in, said_turns
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.turns import each_filled, event_turns, text_turns, turns_of
@@ -66,7 +66,7 @@ class Responses(Format):
         if parts := templated(raw):
             return [turn for role, said in parts for turn in text_turns(said, None, role, conversation, model=model)]
         said: list[PlacedTurn] = [(answer, ("text",))]
-        if is_printed(raw):
+        if is_printed(raw) or body_in(raw):
             said = each_filled(said_turns(raw, ("text",), conversation), model=model, parent=ident, sent_at=when)
         return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), *said]
 

@@ -50,7 +50,9 @@ class SseText(Format):
             return 85
         if head.shape in ("array", "lines") and head.objects and are_parts(head.objects):
             return 85
-        if head.shape in ("array", "lines") and head.objects and all(map(wrapped_event, head.objects)):
+        if head.shape in ("array", "lines") and 3 * sum(map(bool, map(wrapped_event, head.objects))) > len(
+            head.objects
+        ):
             return 82
         if head.shape == "array":
             return 85 if head.objects and all(map(_is_ollama, head.objects)) else 0

@@ -72,19 +72,21 @@ def is_bedrock(event: dict[str, Any]) -> bool:
 def bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:
     blocks: dict[Any, dict[str, Any]] = {}
     inputs: dict[Any, list[str]] = {}
-    usage, why = None, None
+    usage, why, begun = None, None, 0
     for event in events:
         usage, why = event.get("usage", usage), event.get("stopReason", why)
-        if "contentBlockIndex" not in event:
+        begun += event.get("event") == "contentBlockStart"  # Strands' events are without indexes
+        if not event.keys() & {"contentBlockIndex", "start", "delta"}:
             continue
-        block = blocks.setdefault(number(event, "contentBlockIndex"), {})
+        place = number(event, "contentBlockIndex") if "contentBlockIndex" in event else begun
+        block = blocks.setdefault(place, {})
         start, delta = event.get("start"), event.get("delta")
         if isinstance(start, dict):
             block.update({key: dict(value) for key, value in start.items() if isinstance(value, dict)})
         if isinstance(delta, dict):
             _grow_bedrock(block, delta)
             if isinstance(use := delta.get("toolUse"), dict):
-                inputs.setdefault(number(event, "contentBlockIndex"), []).append(or_empty(use.get("input")))
+                inputs.setdefault(place, []).append(or_empty(use.get("input")))
     for index, pieces in inputs.items():
         blocks[index].setdefault("toolUse", {})["input"] = joined(pieces)
     message = {"role": "assistant", "content": list(blocks.values())}

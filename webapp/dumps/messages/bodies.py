@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.json_path import long_texts
 from webapp.dumps.messages.beside import hosts_of, stop_of
 from webapp.dumps.messages.declarations import declared_in
@@ -42,6 +43,11 @@ _SAYING = {"content", "choices", "candidates", "message", "generations"}
 """what a body has that is one itself, though it has a response beside it: the Vercel SDK's"""
 _TELLING = ("response", "tool_call", "error")
 _TIMES = ("created", "created_at", "createTime")
+_LOOKED_AT = 4096
+_ENVELOPE = re.compile(
+    r'\s*\{[\s\S]*?(?:"object"\s*:\s*"(?:chat\.completion|text_completion|response)"|"type"\s*:\s*"message"|"candidates"\s*:'
+    r"\s*\[\s*\{)"
+)
 
 
 def exchange(
@@ -116,6 +122,8 @@ def answer(body: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
         return [placed for index, inner in enumerate(body) for placed in _one_of(inner, (*at, index), conversation)]
     if not isinstance(body, dict):
         return []
+    if is_message(body):
+        return unplaced(answer({"role": "assistant", **unwrapped(body)[0]}, (), conversation))
     if _has_generations(body):
         return unplaced(answer(generations_body(body), (), conversation))
     messages, when = _messages(body, at), first_moment(body, *_TIMES)
@@ -145,10 +153,21 @@ def _has_generations(body: dict[str, Any]) -> bool:
     return any(isinstance(item, list) or "message" in as_object(item) for item in listed)
 
 
+def body_in(raw: str) -> dict[str, Any] | None:
+    """The body that a text holds as it came from a provider, in its envelope; a model's own JSON has none."""
+    body = json_or_none(raw) if _ENVELOPE.match(raw[:_LOOKED_AT]) else None
+    return body if is_answer(body) else None
+
+
 def said_turns(
     raw: str, at: Path | None, conversation: Conversation, role: str | None = "assistant"
 ) -> list[PlacedTurn]:
-    """A text as the turn of `role`; of what Python prints of an SDK's object what it says, else that with a note."""
+    """A text as the turn of `role`; of a body, or of what Python prints of an SDK's object, what it says.
+
+    Where that cannot be read it is the text, with a note.
+    """
+    if role == "assistant" and (body := body_in(raw)) is not None:
+        return unplaced(answer(body, (), conversation))
     if role == "assistant" and is_printed(raw):
         body = unprinted(raw)
         if body is not None and role_of(body) not in (None, "assistant"):

@@ -24,6 +24,8 @@ _SURE_PIECES, _SURE_LENGTH, _SURE_LETTERS = 3, 8, 5
 fewer"""
 _GROWS = 10
 """levels down in a body at which texts may grow"""
+_LONGEST_NAME = 1000
+"""characters of a tool's name from which on it grows no more: each piece is put behind a copy of those before it"""
 _COHERE = ("message-start", "content-delta", "tool-plan-delta", "tool-call-start", "tool-call-delta")
 
 
@@ -118,7 +120,7 @@ def grow_call(call: dict[str, Any], delta: dict[str, Any]) -> None:
     """Add a delta to its call: the first id stays, and the first name, which goes on as long as no arguments came."""
     function, pieces = as_object(delta.get("function")), call.setdefault("pieces", [])
     name, before = or_empty(function.get("name")), or_empty(call["function"].get("name"))
-    if name and not pieces:
+    if name and not pieces and len(before) < _LONGEST_NAME:
         call["function"]["name"] = name if name.startswith(before) else before + name
     call["id"] = call.get("id") or delta.get("id")
     if written := or_empty(function.get("arguments")):

@@ -23,6 +23,8 @@ _WEAK = {"result", "results", "solution", "patch", "return"}
 """of these, which a verdict or a reference may stand under: they count where nothing else at their level answers"""
 _JUDGED = {"passed", "correct", "is_correct", "verdict", "score", "grade"}
 """keys beside which such a name holds what was judged of an answer"""
+_REFERENCES = {"expected", "gold", "reference", "references", "target", "targets", "truth", "ideal"}
+"""in keys below which nothing is what a model answered"""
 _PROMPTS = {
     *("prompt", "prompts", "question", "query", "input", "inputs", "instruction", "user", "request", "message"),
     *("messages", "msg", "frage", "pregunta", "task", "ask"),
@@ -32,7 +34,19 @@ _ELSE = {
     *("timestamp", "id", "ids", "usage", "type", "status", "code", "length", "count", "cost", "reason", "file"),
     *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms"),
     *("canonical", "truth", "ideal", "label", "labels", "verdict", "grade", "test", "tests", "passed"),
-    *("latency", "hash", "created", "version", "parsed", "logprobs", "headers", "template", "description", "hint"),
+    *(
+        "latency",
+        "hash",
+        "strategy",
+        "created",
+        "version",
+        "parsed",
+        "logprobs",
+        "headers",
+        "template",
+        "description",
+        "hint",
+    ),
 }
 _SERVED = re.compile(
     r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+|(?:HTTP/[\d.]+ )?[1-5]\d\d(?: [\w /;=-]{0,60})?\Z"
@@ -68,7 +82,7 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None) -> Iterator
     elif isinstance(value, dict) and is_answer(value) and (side == "assistant" or "choices" in value):
         yield NamedText("assistant", value, at)
     elif isinstance(value, dict):
-        sides = [(_side(str(key), side, value), key) for key in value]
+        sides = [(_side(str(key), side, value), key) for key in value if not _REFERENCES & set(_words(str(key)))]
         if value.keys() & _JUDGED or any(found == "assistant" and not _is_weak(key) for found, key in sides):
             sides = [(None if found == "assistant" and _is_weak(key) else found, key) for found, key in sides]
         for key_side, key in sorted(sides, key=lambda pair: _ORDER.get(pair[0] or "assistant", 3)):
@@ -80,14 +94,18 @@ def is_served(request: Any, response: Any) -> bool:
     return any(isinstance(side, str) and _SERVED.match(side) for side in (request, response))
 
 
+def _words(key: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(key)]
+
+
 def _is_weak(key: Any) -> bool:
-    words = {word.lower() for word in _WORD.findall(str(key))}
+    words = set(_words(str(key)))
     return bool(words & _WEAK) and not words & (_ANSWERS - _WEAK)
 
 
 def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     """Who speaks under a key, by its name, and by what stands around it where the name alone says little."""
-    words = [word.lower() for word in _WORD.findall(key)]
+    words = _words(key)
     if _ELSE.intersection(words):
         return None
     if "system" in words:
@@ -101,7 +119,7 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     return _PAIR[key] if key in _PAIR and _PAIR.keys() <= holder.keys() else None
 
 
-_MESSAGE_OF = re.compile(r"(user|human|assistant|ai|agent|bot|system)[_.-]?message", re.I)
+_MESSAGE_OF = re.compile(r"(user|human|assistant|ai|api|agent|bot|system)[_.-]?message", re.I)
 _BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "isHuman")
 _WHO = ("role", "sender", "from", "author", "speaker", "who", "sender_type", "senderType", "type")
 _NAMES = ("role", "type", "name")
@@ -126,7 +144,9 @@ _ROLES = (
     ("user", re.compile(r"user|human|prompt|prompter|you|me|customer|request|question|client|visitor")),
     (
         "assistant",
-        re.compile(rf"assistant|ai|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|{_MODEL_NAMES}"),
+        re.compile(
+            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|{_MODEL_NAMES}"
+        ),
     ),
     ("system", re.compile(r"system|developer|context")),
     ("tool", re.compile(r"tool|function|observation|tool_result")),
@@ -175,8 +195,10 @@ def speaker(holder: dict[str, Any]) -> str | None:
 def _said_under(holder: dict[str, Any]) -> str | None:
     """The key of what was said; an empty text where there is nothing else."""
     for key in SAID:
-        if (value := holder.get(key)) and (isinstance(value, str | list) or "parts" in as_object(value)):
+        if (value := holder.get(key)) and (isinstance(value, str) or "parts" in as_object(value)):
             return key
+        if isinstance(value, list) and any(isinstance(part, dict) or " " in str(part) for part in value):
+            return key  # not the ids of blocks that stand elsewhere
     return next((key for key in SAID if holder.get(key) == ""), None)
 
 

@@ -22,7 +22,7 @@ from webapp.dumps.records import Kind, Turn, changed
 from webapp.dumps.values import as_object, first_text, text
 
 _ROLES = {
-    **dict.fromkeys(("model", "ai", "bot", "chatbot", "gpt"), "assistant"),
+    **dict.fromkeys(("model", "ai", "bot", "chatbot", "gpt", "llm", "agent"), "assistant"),
     **dict.fromkeys(("human", "prompter"), "user"),
     "toolResult": "tool",
     "tool-response": "tool",
