@@ -210,20 +210,29 @@ def _changed(raw: str, start: int, text: str, failed: int) -> Mended | None:
     """Replace one character, or put one in, where that explains the failure; only a text sound to its end counts."""
     replaced = ((at, 1, char) for at, char in suspects.mistaken(text, failed))
     inserted = ((at, 0, char) for at, char in suspects.lost(text, failed))
-    for at, width, char in dict.fromkeys(chain(replaced, inserted)):
+    removed = ((at, 1, "") for at in suspects.stray(text, failed))
+    for at, width, char in dict.fromkeys(chain(replaced, inserted, removed)):
         if char == '"' and not width and (text[at - 1] in "”’'`»" or text[at - 1 : at + 1] == "::"):
             continue
         other = text[:at] + char + text[at + width :]
         stop, value, failure = decoded(other)
         if failure < 0 and stop > failed and not _goes_on.match(other, stop) and not first_keys(other[:stop])[1]:
             old = text[at : at + width]
-            name = "semicolon" if old == ";" and char == "," else (_MISTAKEN if width else _MISSING)[char]
+            name = _name(old, char)
             edit = Edit(name, Span(start + at, start + at + width), old, char)
             return Mended(start + stop + width - len(char), value, (edit,))
     return None
 
 
 _goes_on = later(r"""\s*+[}\],:"']""")
+
+
+def _name(old: str, new: str) -> str:
+    if old == ";" and new == ",":
+        return "semicolon"
+    if old and not new and old != '"':
+        return "doubled_comma" if old == "," else "stray_mark"
+    return (_MISTAKEN if old else _MISSING)[new]
 
 
 def _quotes_everywhere(raw: str, start: int, text: str) -> Mended | None:

@@ -12,8 +12,8 @@ from webapp.parsing.repairs.unquoted import LITERALS
 from webapp.parsing.span import Span
 
 _token = later(
-    r"""\\.|"(?:[^"\\\n]|\\.)*+"|(?P<string>(?<![\w'])'(?:[^'\\\n]|\\.)*+'(?=\s{0,60}+[,:}\]]))"""
-    r"""|(?P<quote>(?<!\w)'|'(?!\w))|(?P<word>\b(?:True|False|None)\b)"""
+    r"""\\.|"(?:[^"\\\n]|\\.)*+"|(?P<string>(?<![^\W_])(?<!')'(?:[^'\\\n]|\\.)*+'(?=\s{0,60}+[,:}\]]))"""
+    r"""|(?P<quote>(?<![^\W_])'|'(?![^\W_]))|(?P<word>\b(?:True|False|None)(?!_?[^\W_]))"""
 )
 """A string in either quotes, a single quote by itself that is no apostrophe within a word, or a literal."""
 _special = later(r'\\.|"')

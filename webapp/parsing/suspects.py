@@ -30,6 +30,15 @@ def mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield from ((match.start(), '"') for match in list(_other_quote.finditer(text, before or low, opening))[-4:])
 
 
+def stray(text: str, failed: int) -> Iterator[int]:
+    """Where a mark may stand that belongs to no token."""
+    if _mark.match(text, failed):
+        yield failed
+
+
+_mark = later(r"[*`_~^.;|:,-](?!\w)")
+
+
 def _open_bracket(text: str, failed: int) -> int:
     """The innermost bracket that is open at `failed`, or -1."""
     opened: list[int] = []
