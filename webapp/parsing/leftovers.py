@@ -18,8 +18,13 @@ _call_tag = (
     r"|[|｜](?=[^<>|｜\n{}\[\]]{0,40}(?:tool|python))[^<>|｜\n{}\[\]]{1,60}[|｜]>"
 )
 _key = r'"[^"\n]{1,100}+"\s{0,20}+:'
+_single_key = r"(?<!\w)'\w[\w -]{0,60}+'\s{0,20}+:"
 _tag = r"\[/?[A-Z][A-Z_]{2,30}\]"
-_begun_by = (Target("<", re.compile(f"<(?:{_call_tag})")), Target('"', re.compile(_key), re.compile(KEY_END)))
+_begun_by = (
+    Target("<", re.compile(f"<(?:{_call_tag})")),
+    Target('"', re.compile(_key), re.compile(KEY_END)),
+    Target("'", re.compile(_single_key), re.compile(r"'\s{0,20}+:")),
+)
 _key_end = later(KEY_END)
 _any_tag = later(r"<[^<>\n]{1,100}>|```\w*")
 _hanging = later(r'"\s*(?:,\s*(?:"[^"\n]{0,200}"?\s*)?)?\Z|,\s*"[^"\n]{0,200}"?\s*\Z')
@@ -97,7 +102,7 @@ def _may_remain(raw: str, covered: list[Span], values: list[Span]) -> bool:
         return True
     if ("}" in behind or "]" in behind) and not _all_closed(raw, values):
         return True
-    if '"' not in outside and "<" not in outside:
+    if '"' not in outside and "<" not in outside and "':" not in outside:
         return False
     begun = MultiSearch(raw, 0, len(raw), _begun_by)
     return any((place := begun.next(begin)) and place[0] < end for begin, end in zip(begins, ends, strict=True))
@@ -176,7 +181,7 @@ def _kind(raw: str, start: int, end: int) -> str:
     char = raw[start]
     if char == "<":
         return "call"
-    if char == '"':
+    if char in "\"'":
         return "key"
     if end - start > 1:
         return "tag"

@@ -195,7 +195,7 @@ _rest_of_line = later(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{#]|//|/\*)")
 def _alone(raw: str, end: int, before: str) -> bool:
     """Whether brackets that end at `end` have their line to themselves, but for a label before and marks behind."""
     line = before.strip()
-    return (not line or line[-1] in ":>=*-`|}](/,") and _rest_of_line.match(raw, end) is not None
+    return (not line or line[-1] in ":>=*-`|}](/") and _rest_of_line.match(raw, end) is not None
 
 
 _numbers = later(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,|\])")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from webapp.parsing.edit import Edit, apply, as_edit, as_span, to_raw
-from webapp.parsing.machine.tokens import STRING
+from webapp.parsing.machine.tokens import LITERALS, STRING
 from webapp.parsing.one_character import Mended, decoded, one_character
 from webapp.parsing.patterns import later
-from webapp.parsing.repairs.unquoted import LITERALS
 from webapp.parsing.span import Span
 
 _token = later(

@@ -7,6 +7,7 @@ import re
 from webapp.parsing.calls.pythonic import as_json_string
 from webapp.parsing.calls.xml import REPAIR, Call, escaped
 from webapp.parsing.edit import Edit
+from webapp.parsing.machine.tokens import LITERALS
 from webapp.parsing.patterns import later
 from webapp.parsing.span import Span
 
@@ -18,7 +19,6 @@ _value = later(
     _TEXT + r"""|(?P<scalar>true|false|null|-?\d[\d.eE+-]*+)(?=\s*[,}\]])|(?P<word>True|False|None)(?=\s*[,}\]])"""
     r"""|(?P<bare>[^\s,{}\[\]<\n"][^,{}\[\]<\n"]{0,500}+)(?=[,}\]]))"""
 )
-_WORDS = {"True": "true", "False": "false", "None": "null"}
 _before = later(r"(?<![\w.])" + OPENING[:-2] + r"\Z")
 WIDTH = 180
 """So many characters before a brace may hold the name of its call."""
@@ -59,7 +59,7 @@ def _rewritten(raw: str, token: re.Match[str]) -> list[Edit]:
     kind = token.lastgroup
     if kind in ("single", "word"):
         text = token[kind]
-        new = as_json_string(text) if kind == "single" else _WORDS[text]
+        new = as_json_string(text) if kind == "single" else LITERALS[text]
         return [Edit(REPAIR, Span(*token.span(kind)), text, new)]
     if kind == "closing":
         text, before, after = (Span(*token.span(group)) for group in ("text", "quote", "closing"))

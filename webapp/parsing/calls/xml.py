@@ -46,6 +46,8 @@ _next_tag = later(rf"</|<[|｜]|<{_PREFIX}(?:function|invoke|tool|tool_call)\b")
 _calls_end = later(rf"</{_PREFIX}(?:function|invoke|tool|tool_call|function_calls)>")
 _end_of_call = later(r"function>|invoke>|tool>|tool_call>")
 _special = later(r'["\\\x00-\x1f]')
+_wrong_closer = later(r"</(?P<name>[A-Za-z][\w.-]{0,80}+)>\s*\Z")
+"""A closing tag at a value's end that is not its own: the value's, where no tag of that name was opened in it."""
 
 
 class Call(NamedTuple):
@@ -122,6 +124,8 @@ def _value(raw: str, argument: re.Match[str], end: int) -> tuple[Span, int, bool
     is_own = closing and raw.startswith("</", stop) and not _end_of_call.search(closing[0])
     after = closing.end() if closing and is_own else stop
     begin = start + (raw[start : start + 1] == "\n" and start < stop)
+    if closing and not is_own and (wrong := _wrong_closer.search(raw, max(begin, stop - 100), stop)):
+        stop = stop if raw.find(f"<{wrong['name']}", begin, stop) >= 0 else wrong.start()
     last = stop - (stop > begin and raw[stop - 1] == "\n")
     return Span(begin, last), after, closing is None
 

@@ -16,7 +16,7 @@ single_key = later(r"""(?:['’`]\s{0,20}+(?:[}\]]\s{0,60}+){0,4})?,\s{0,60}+'[^
 _next_line_key = later(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
 _next_line_item = later(r"""\n\s{0,200}+(["'])[^"'\n]{0,300}+\1\s{0,50}+[,\]\n]""")
 _last_fence = later(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
-_tag_name = later(r"</([\w|]{1,40})>")
+_closing_mark = later(r"\s{0,50}(?:```|</(?P<name>[\w|]{1,40})>)")
 _other_closer = later(r"""['’`]\s{0,20}+(?:[}\]]\s{0,60}+){1,4},\s{0,60}\Z""")
 _other_quotes = later(r"(?<!\w)['’`]|['’`](?!\w)")
 _spaced_comma = later(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
@@ -120,9 +120,11 @@ def end_of_unclosed(machine: Machine, reading: Reading) -> int:
     raw, end = machine.raw, machine.end
     tail = _last_fence.search(raw, max(reading.open_end, end - 300), end)
     first = machine.frames[0].start if machine.frames else reading.start
-    if tail and not all(raw.rfind(f"<{name}", 0, first) >= 0 for name in _tag_name.findall(tail[0])):
-        tail = None
-    at = stop = tail.start() if tail else end
+    at = stop = end
+    for mark in reversed([*_closing_mark.finditer(raw, tail.start(), end)] if tail else []):
+        if mark["name"] and raw.rfind(f"<{mark['name']}", 0, first) < 0:
+            break  # no tag of that name was opened before the value, so this one is of the string
+        at = stop = mark.start()
     while at > reading.open_end and (raw[at - 1] in "}]" or raw[at - 1].isspace()) and stop - at < 300:
         at -= 1
     closers = [char for char in raw[at:stop] if char in "}]"]

@@ -33,6 +33,8 @@ ARROW = "(?:=>|->|→)"
 COLON_LIKE = rf"(?:{ARROW}|:=|==?|[|;]|(?:is|equals)\b)"
 """What other notations have between a key and its value."""
 LITERAL = r"(?:true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b)"
+LITERALS = {"True": "true", "False": "false", "None": "null"}
+"""Python's, each with JSON's."""
 MARK = r"[*`_~\\^.;|-]{1,3}+"
 """Marks that belong to no token of JSON."""
 NOTE = r"//|/\*|\#"

@@ -6,7 +6,7 @@ import re
 
 from webapp.parsing.machine.repair import Repair, mends, replacing
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import LETTERS, MARK, NUMBER, QUOTED, SCALAR, SPACE
+from webapp.parsing.machine.tokens import LETTERS, LITERALS, MARK, NUMBER, QUOTED, SCALAR, SPACE
 from webapp.parsing.patterns import later
 
 _SPACES = "\x0b\x0c\x1c-\x1f\x85\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
@@ -96,14 +96,15 @@ def fence_inside(machine: Machine, match: re.Match[str]) -> bool:
 _closer_fence_inside = later(r"\s*+[\]},]")
 
 
-_SCALAR = rf"(?:{NUMBER}|true|false|null)"
+_WORD = f"true|false|null|{'|'.join(LITERALS)}"
+_SCALAR = rf"(?:{NUMBER}|{_WORD})"
 _END = rf"(?=(?:{MARK})?+{SPACE}[,}}\]])"
 _behind = {
     "k": later(rf"{SPACE}{QUOTED}(?:{MARK})?+{SPACE}:"),
     "c": later(rf"{SPACE}:"),
     "v": later(
         rf"""{SPACE}["'\[{{]|(?:(?<![.~-])[ \t]*+|(?<=\.\.|~~|--)|[ \t\n]++|(?=-)){_SCALAR}{_END}"""
-        rf"|[ \t]*+(?:true|false|null){_END}"
+        rf"|[ \t]*+(?:{_WORD}){_END}"
     ),
     "a": later(rf"{SPACE}(?:[,}}\]]|\Z)"),
 }
@@ -111,9 +112,9 @@ _behind = {
 
 @mends(
     "stray_mark",
-    rf"(?P<scalar>(?:{_SCALAR}(?!\.)|-?\d++\.\d++|true|false|null)){MARK}{_END}|[*`_\\^;|~.]{{1,3}}+(?=-\d)|-(?=-\d)|{MARK}",
+    rf"(?P<scalar>{_SCALAR}(?!\.)|-?\d++\.\d++|{_WORD}){MARK}{_END}|[*`_\\^;|~.]{{1,3}}+(?=-\d)|-(?=-\d)|{MARK}",
     "kcva",
-    "*`_~\\^.;|-0123456789tfn",
+    "*`_~\\^.;|-0123456789tfnTFN",
     order=18,
     opens=rf"(?:{MARK}{SPACE}\{{?|\{{{SPACE}{MARK}){SPACE}{QUOTED}(?:{MARK})?+\s*+:"
     rf"|{MARK}[ ]?\n{SPACE}{SCALAR}{SPACE}[,\]]",
@@ -135,6 +136,8 @@ def stray_mark(machine: Machine, match: re.Match[str]) -> bool:
     if not machine.frames or not (scalar or _behind[machine.state].match(machine.raw, match.end(), machine.end)):
         return False
     start = match.start() + len(scalar or "")
+    if scalar in LITERALS:
+        machine.patch("literal", match.start(), start, LITERALS[scalar])
     machine.patch("stray_mark", start, match.end())
     machine.at = match.end()
     if scalar:

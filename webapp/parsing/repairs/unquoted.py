@@ -8,7 +8,7 @@ from webapp.parsing.edit import NotJson
 from webapp.parsing.machine import escapes
 from webapp.parsing.machine.repair import mends
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA
+from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA, LITERALS
 from webapp.parsing.patterns import later
 
 _STARTS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ",:{}[]\"'`()") + "\x80"
@@ -36,7 +36,6 @@ def unquoted_key(machine: Machine, match: re.Match[str]) -> bool:
     return machine.key_done(start, end)
 
 
-LITERALS = {"True": "true", "False": "false", "None": "null"}
 LONGEST, SHORT = 2_000, 100
 """A longer bare value is cut there, which nothing that means to be JSON has; the shorter one once looking cost much."""
 _CODE = later(r"[;{(]|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
