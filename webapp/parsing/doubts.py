@@ -19,7 +19,6 @@ _LONG, _COMMAS = 20_000, 40
 _MOVED = {"mismatched_opener", "missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
 _DOUBTFUL = _MOVED | {"stray_text", "stray_mark"}
 _QUOTES = {"unescaped_quote", "missing_quote"}
-_REQUOTED = _QUOTES | {"single_quotes"}
 _BETWEEN_KEYS = _MOVED | _QUOTES
 _NEXT = r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:'|\\")?\s{0,9}+:|'[^'"\\]|\\"\w|[{\[]\s{0,9}+(?:'|\\"))"""
 _key_in_string = later(
@@ -61,7 +60,7 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
         yield from _beside_commas(attempt)
     if names & _QUOTES:
         yield from _quotes(raw, attempt, names)
-    if names & _REQUOTED and (at := _swallowed(apply(raw, attempt.span, attempt.edits))) >= 0:
+    if _may_have_swallowed(raw, attempt, names) and (at := _swallowed(apply(raw, attempt.span, attempt.edits))) >= 0:
         place = to_raw(attempt.span, attempt.edits, at)
         yield Flag("swallowed_keys", Span(place, place))
     if names & _DOUBTFUL:
@@ -72,15 +71,15 @@ def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
     """Whether a bracket or a quote that was mended between two equal keys puts them into one object."""
     if not any(edit.repair in _BETWEEN_KEYS for edit in attempt.edits):
         return False
+    text = apply(raw, attempt.span, attempt.edits)
+    if not (repeated := first_keys(text)[1]):
+        return False
     made, shift = list[int](), -attempt.span.start
     core = _core(raw, attempt)
     for edit in attempt.edits:  # where each is in the mended text
         if edit.span.start < core and edit.repair in _BETWEEN_KEYS:
             made.append(edit.span.start + shift)
         shift += len(edit.new) - len(edit.old)
-    text = apply(raw, attempt.span, attempt.edits) if made else ""
-    if not (repeated := first_keys(text)[1] if made else set()):
-        return False
     places: dict[str, list[int]] = {}
     for match in _string_or_key.finditer(text):
         if match[2] and (key := json.loads(match[1])) in repeated:
@@ -116,6 +115,14 @@ def _beside_commas(attempt: Attempt) -> Iterator[Flag]:
             yield Flag("left_over", edit.span)
         elif edit.repair == "missing_comma" and following.repair == "unquoted_key" and bare == 2:
             yield Flag("left_over", following.span)
+
+
+def _may_have_swallowed(raw: str, attempt: Attempt, names: set[str]) -> bool:
+    """Whether a quote was mended, and one is left that neither opens nor closes a string: counting costs least."""
+    if names & _QUOTES:
+        return True
+    mended = sum(edit.repair == "single_quotes" for edit in attempt.edits)
+    return mended > 0 and (raw.count("'", *attempt.span) > mended or raw.find('\\"', *attempt.span) >= 0)
 
 
 def _swallowed(text: str) -> int:

@@ -36,11 +36,10 @@ def apply(raw: str, span: Span, edits: Sequence[Edit]) -> str:
         return raw[span.start : span.end]
     pieces: list[str] = []
     at = span.start
-    for edit in edits:
-        start, end = edit.span
-        if start < at or end < start or end > span.end or raw[start:end] != edit.old:
-            raise ValueError(f"{edit.repair} at {start}–{end} does not fit the text")
-        pieces += (raw[at:start], edit.new)
+    for repair, (start, end), old, new in edits:
+        if start < at or end < start or end > span.end or raw[start:end] != old:
+            raise ValueError(f"{repair} at {start}–{end} does not fit the text")
+        pieces += (raw[at:start], new)
         at = end
     pieces.append(raw[at : span.end])
     return "".join(pieces)
@@ -49,13 +48,12 @@ def apply(raw: str, span: Span, edits: Sequence[Edit]) -> str:
 def to_raw(span: Span, edits: Sequence[Edit], at: int) -> int:
     """The offset in the raw text of offset `at` in the decoded text; inside an edit's new text, the edit's start."""
     shift = span.start
-    for edit in edits:
-        new_start = edit.span.start - shift
-        if at < new_start:
+    for _, (start, end), _, new in edits:
+        if at < start - shift:
             break
-        if at < new_start + len(edit.new):
-            return edit.span.start
-        shift += (edit.span.end - edit.span.start) - len(edit.new)
+        if at < start - shift + len(new):
+            return start
+        shift += end - start - len(new)
     return min(at + shift, span.end)
 
 

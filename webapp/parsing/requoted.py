@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from webapp.parsing.edit import Edit, apply, as_edit, as_span, to_raw
 from webapp.parsing.machine.tokens import LITERALS, STRING
@@ -10,11 +10,13 @@ from webapp.parsing.one_character import Mended, decoded, one_character
 from webapp.parsing.patterns import later
 from webapp.parsing.span import Span
 
+_ENDS = r"(?=\s{0,60}+[,:}\]])"
 _token = later(
-    r"""\\.|"(?:[^"\\\n]|\\.)*+"|(?P<string>(?<![^\W_])(?<!')'(?:[^'\\\n]|\\.)*+'(?=\s{0,60}+[,:}\]]))"""
-    r"""|(?P<quote>(?<![^\W_])'|'(?![^\W_]))|(?P<word>\b(?:True|False|None)(?!_?[^\W_]))"""
+    r"""(?:[^'"\\TFN]++|\\.|"(?:[^"\\\n]|\\.)*+"|(?!True|False|None)[TFN])*+(?:"""
+    rf"""(?<![^\W_])(?<!')(?:(?P<plain>'[^'"\\\n]*+'{_ENDS})|(?P<string>'(?:[^'\\\n]|\\.)*+'{_ENDS}))"""
+    r"""|(?P<quote>(?<![^\W_])'|'(?![^\W_]))|(?P<word>\b(?:True|False|None)(?!_?[^\W_]))|.)"""
 )
-"""A string in either quotes, a single quote by itself that is no apostrophe within a word, or a literal."""
+"""What is passed over, then a string in single quotes, such a quote by itself that is no apostrophe, or a literal."""
 _special = later(r'\\.|"')
 _json_literal = later(rf"{STRING}|(?P<literal>\b(?:true|false|null)\b)")
 _closes_more = later(r"\s*+[}\]]")
@@ -33,38 +35,49 @@ def requoted(raw: str, start: int, end: int) -> Mended | None:
         stop, value, slips = mended
     if _closes_more.match(twin, stop) or ((slips or alone) and _spoils(twin, stop, edits, slips, start)):
         return None
-    last = to_raw(span, edits, stop)
+    last = end - (len(twin) - stop)
+    while edits and edits[-1].span.start >= last:  # what stands behind the value
+        last += len(edits[-1].new) - len(edits.pop().old)
+    if not slips:
+        return Mended(last, value, tuple(edits))
     places = [to_raw(span, edits, slip.span.start) for slip in slips]
     made = [
         Edit(slip.repair, Span(at, at + len(slip.old)), raw[at : at + len(slip.old)], slip.new)
         for at, slip in zip(places, slips, strict=True)
     ]
     gone = {edit.span for edit in made if edit.old}
-    made += [edit for edit in edits if edit.span.start < last and edit.span not in gone]
-    return Mended(last, value, tuple(sorted(made, key=lambda edit: edit.span) if slips else made))
+    made += [edit for edit in edits if edit.span not in gone]
+    return Mended(last, value, tuple(sorted(made, key=lambda edit: edit.span)))
 
 
 def _edits(raw: str, start: int, end: int) -> tuple[list[Edit], bool]:
     """JSON's quotes and literals in the places of Python's, and whether a quote stands alone."""
     edits, alone = list[Edit](), False
     for match in _token.finditer(raw, start, end):
-        at, stop = match.span()
-        kind = match.lastgroup
+        if not (kind := match.lastgroup):
+            continue
+        at, stop = match.span(kind)
         if kind == "word":
-            edits.append(as_edit(("literal", as_span((at, stop)), match[0], LITERALS[match[0]])))
-        elif kind:
-            edits.append(as_edit(("single_quotes", as_span((at, at + 1)), "'", '"')))
-            if raw.find('"', at, stop) >= 0 or raw.find("\\'", at, stop - 1) >= 0:
-                for inner in _special.finditer(raw, at + 1, stop - 1):
-                    place = inner.start()
-                    if inner[0] == '"':
-                        edits.append(Edit("unescaped_quote", Span(place, place), "", "\\"))
-                    elif inner[0] == "\\'":
-                        edits.append(Edit("bad_escape", Span(place, place + 1), "\\", ""))
-            if kind == "string":
-                edits.append(as_edit(("single_quotes", as_span((stop - 1, stop)), "'", '"')))
-            alone = alone or kind == "quote"
+            edits.append(as_edit(("literal", as_span((at, stop)), match[kind], LITERALS[match[kind]])))
+            continue
+        edits.append(as_edit(("single_quotes", as_span((at, at + 1)), "'", '"')))
+        if kind == "quote":
+            alone = True
+            continue
+        if kind == "string":
+            edits += _inside(raw, at + 1, stop - 1)
+        edits.append(as_edit(("single_quotes", as_span((stop - 1, stop)), "'", '"')))
     return edits, alone
+
+
+def _inside(raw: str, start: int, end: int) -> Iterator[Edit]:
+    """What stands otherwise in JSON's strings: quotes get a backslash, apostrophes lose theirs."""
+    for match in _special.finditer(raw, start, end):
+        at = match.start()
+        if match[0] == '"':
+            yield as_edit(("unescaped_quote", as_span((at, at)), "", "\\"))
+        elif match[0] == "\\'":
+            yield as_edit(("bad_escape", as_span((at, at + 1)), "\\", ""))
 
 
 def _spoils(twin: str, stop: int, edits: Sequence[Edit], slips: Sequence[Edit], start: int) -> bool:
