@@ -232,10 +232,11 @@ def first_keys(text: str) -> tuple[Any, set[str]]:
     repeated: set[str] = set()
 
     def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        members_once = dict(reversed(members))
-        if len(members_once) < len(members):
+        value = dict(members)
+        if len(value) < len(members):
             repeated.update(key for key, count in Counter(key for key, _ in members).items() if count > 1)
-        return {key: members_once[key] for key, _ in members}
+            value.update(reversed(members))
+        return value
 
     try:
         value = json.loads(text, object_pairs_hook=pairs)
