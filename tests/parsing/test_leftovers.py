@@ -85,6 +85,9 @@ def test_what_lies_beside_a_value_is_named(raw: str, reason: str) -> None:
         '{"a": "41, "b": 1}',
         '{"a": - 2, "b": 1}',
         '{"a": 1 and "b": 2}',
+        "[{id': 1, 'ok': True}, {'id': 2, 'ok': False}]",
+        "('a': 'x', 'b': {'c': [1]}}",
+        """[{'id': 1, "ok': True, 'note': "it's fine"}]""",
         '{\n  "a": {\n    "b": 1\n  \n  "c": true\n}',
     ],
 )

@@ -112,7 +112,7 @@ _behind = {
 
 @mends(
     "stray_mark",
-    rf"(?P<scalar>{_SCALAR}(?!\.)|-?\d++\.\d++|{_WORD}){MARK}{_END}|[*`_\\^;|~.]{{1,3}}+(?=-\d)|-(?=-\d)|{MARK}",
+    rf"(?P<scalar>{_SCALAR}(?!\.)|-?\d++\.\d++|{_WORD})(?:{MARK}|:){_END}|[*`_\\^;|~.]{{1,3}}+(?=-\d)|-(?=-\d)|{MARK}",
     "kcva",
     "*`_~\\^.;|-0123456789tfnTFN",
     order=18,
