@@ -143,9 +143,12 @@ def _wrapped(console: Console, first: str, indent: str, text: Text) -> Iterator[
 
 def _attempts(raw: str, trace: Trace) -> Iterator[Text]:
     yield Text("Attempts" if trace.attempts else "No attempts", style="bold")
-    for index, attempt in enumerate(trace.attempts[:MOST_ATTEMPTS]):
-        yield from _attempt(raw, attempt, index, trace)
-    yield from _more(len(trace.attempts) - MOST_ATTEMPTS, "attempt")
+    tried = [index for index in range(len(trace.attempts)) if not words.is_look(trace, index)]
+    for index in (tried or range(len(trace.attempts)))[:MOST_ATTEMPTS]:
+        yield from _attempt(raw, trace.attempts[index], index, trace)
+    yield from _more(len(tried or trace.attempts) - MOST_ATTEMPTS, "attempt")
+    if tried and (looks := len(trace.attempts) - len(tried)):
+        yield Text(f"     {words.counted(looks, 'place')} only looked at: --json prints all", style="dim")
 
 
 def _attempt(raw: str, attempt: Attempt, index: int, trace: Trace) -> Iterator[Text]:

@@ -137,6 +137,11 @@ def attempt_sentence(attempt: Attempt, chosen: bool) -> str:
     return f"Failed{after}: {attempt.reason}."
 
 
+def is_look(trace: Trace, index: int) -> bool:
+    """Whether pages and terminal fold an attempt of this trace: one at a place that was only looked at."""
+    return len(trace.attempts) > 1 and index not in trace.chosen and only_looked_at(trace.attempts[index])
+
+
 def only_looked_at(attempt: Attempt) -> bool:
     """Whether nothing was tried: text that does not begin as JSON, or what is none at the first look."""
     if attempt.outcome == "rejected":

@@ -232,9 +232,8 @@ def _lines(trace: Trace, current: int | None) -> list[AttemptLine]:
     lines = []
     for index in sorted(listed.intersection(range(len(trace.attempts)))):
         attempt, chosen = trace.attempts[index], index in trace.chosen
-        is_look = len(trace.attempts) > 1 and words.only_looked_at(attempt) and not chosen
         sentence = words.attempt_sentence(attempt, chosen)
-        lines.append(AttemptLine(index, attempt, chosen, index == current, sentence, is_look))
+        lines.append(AttemptLine(index, attempt, chosen, index == current, sentence, words.is_look(trace, index)))
     return lines
 
 
