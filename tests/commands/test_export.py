@@ -55,7 +55,7 @@ def test_labels_without_a_known_value_are_counted_where_they_are_left_out() -> N
 @pytest.mark.usefixtures("stored")
 def test_a_session_is_printed_as_a_report() -> None:
     done = run("dump", "--format", "report", "s")
-    assert done.exit_code == 0 and 'extra_closer removes "}}"' in done.stdout
+    assert done.exit_code == 0 and "[-}}-]" in done.stdout
     assert "secret" not in run("dump", "--format", "html", "--redact", "secret", "s").stdout
 
 

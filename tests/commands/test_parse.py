@@ -117,7 +117,7 @@ def test_the_caret_stands_under_the_error():
 
 def test_the_caret_minds_wide_characters():
     lines = run("--profile", "direct", text='{"名前": nope}').stdout.split("\n")
-    at = next(index for index, line in enumerate(lines) if "▲" in line)
+    at = next(index for index, line in enumerate(lines) if "▲ " in line)
     before = lines[at - 1][: lines[at - 1].index("nope")]
     assert lines[at].index("▲") == len(before) + 2
 

@@ -18,15 +18,16 @@ def written(name: str, *turns) -> str:
     return b"".join(base.find(name, "sessions").pieces(made.session(*turns), made.ABOUT)).decode()
 
 
-def test_marks_stand_under_their_characters() -> None:
+def test_marks_stand_in_the_text() -> None:
     drawn = textmarks.marked_text(made.BROKEN, parse(made.BROKEN)).split("\n")
-    assert drawn[4] == '   4 │ y"}}}}' and drawn[5] == '     │ ~~~~--   extra_closer removes "}}"'
+    assert drawn[3] == '4 │ y"}}[-}}-]⟧'
+    assert textmarks.marked_text('{"a": [1,],}', parse('{"a": [1,],}', "direct")) == '1 │ {"a": [1,▲],}'
 
 
 def test_of_a_long_response_what_is_left_out_is_counted() -> None:
     raw = "line\n" * 500 + '{"a": 1,}'
     drawn = textmarks.marked_text(raw, parse(raw))
-    assert "rows left out" in drawn and 'trailing_comma removes ","' in drawn and drawn.count("\n") < 140
+    assert "498 lines left out" in drawn and '501 │ ⟦{"a": 1[-,-]}⟧' in drawn and drawn.count("\n") < 140
 
 
 def test_the_report_says_what_went_wrong_and_draws_it() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.exports import made
 from webapp.commands import _render
-from webapp.exports import base, textmarks
+from webapp.exports import base
 from webapp.parsing import parse
 from webapp.parsing.drawing import Drawing, Stretch, telling
 from webapp.parsing.edit import Edit, apply
@@ -178,13 +177,3 @@ def agree(raw: str, trace: Trace) -> None:
     assert in_html(raw, trace) == in_terminal(raw, trace) == in_trace(attempts)
     if attempts:
         assert in_page(raw, trace) == in_trace(attempts[:1])
-
-
-@pytest.mark.parametrize("raw", [CALL, made.BROKEN])
-def test_markdown_marks_as_many_characters_as_were_removed_and_notes_every_edit(raw: str) -> None:
-    trace = parse(raw)
-    edits = [edit for attempt in telling(trace) for edit in attempt.edits]
-    rows = textmarks.marked_text(raw, trace).split("\n")
-    marks = [row[7:] for row in rows if re.match(r" {5}│ [ ~^-]", row)]
-    assert sum(re.split(r" {3}", mark)[0].count("-") for mark in marks) == sum(len(edit.old) for edit in edits)
-    assert sum(row.count(edit.repair) for row in rows for edit in {e.repair: e for e in edits}.values()) == len(edits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, groupby, islice, zip_longest
+from itertools import accumulate
 from typing import Any
 
 from rich.cells import cell_len, chop_cells
@@ -12,21 +12,14 @@ from rich.console import Console
 from rich.text import Text
 
 from webapp.commands._verdict import COLOURS
+from webapp.exports import textmarks
 from webapp.parsing import words
-from webapp.parsing.drawing import Drawing, DrawnLine, Stretch, telling
-from webapp.parsing.span import Span
+from webapp.parsing.drawing import DrawnLine, telling
 from webapp.parsing.trace import Attempt, Fault, Trace
 from webapp.visible import clipped, visible
 
-WRITTEN = {"removed": ("[-", "-]", "red strike"), "inserted": ("{+", "+}", "green underline")}
-WHOLE_BELOW = 60
-"""Lines: shorter texts are shown whole."""
-CONTEXT = 2
-"""Lines around a mark in longer ones."""
-MOST_MARKED_LINES = 200
-MOST_PIECES = 150
-"""of one line"""
-LONGEST_PIECE, LONGEST_VALUE_LINE = 600, 2000
+STYLES = {"removed": "red strike", "inserted": "green underline", "bracket": "cyan", "fault": "red", "read": ""}
+LONGEST_VALUE_LINE = 2000
 """characters"""
 MOST_ATTEMPTS, MOST_EDITS, MOST_VALUES, MOST_LINES = 40, 12, 10, 60
 
@@ -72,61 +65,18 @@ def render(console: Console, raw: str, trace: Trace) -> None:
 def _raw_part(console: Console, raw: str, trace: Trace) -> Iterator[Text]:
     count = raw.count("\n") + 1
     yield Text(f"Response, {words.counted(count, 'line')}, {words.counted(len(raw), 'character')}", style="bold")
-    drawing = Drawing(raw, telling(trace))
-    short = count <= WHOLE_BELOW
-    lines = drawing.lines(Span(0, len(raw)), 1) if short else drawing.marked_lines(CONTEXT, MOST_MARKED_LINES)
-    width, last = len(str(count)), 0
-    for line in lines:
-        yield from _skipped(line.number - last - 1, width)
-        bar = "┃" if any(_is_read(stretch) for stretch in line.stretches) else "│"
+    width = len(str(count))
+    for line in textmarks.numbered(raw, telling(trace)):
+        if isinstance(line, int):
+            yield Text(f"{'⋮':>{width}}   {words.counted(line, 'line')} not shown", style="dim")
+            continue
+        bar = "┃" if any(map(textmarks.is_read, line.stretches)) else "│"
         yield from _wrapped(console, f"{line.number:>{width}} {bar} ", f"{'':>{width}} {bar} ", drawn_line(line))
-        last = line.number
-    yield from _skipped(count - last, width)
-
-
-def _skipped(count: int, width: int) -> Iterator[Text]:
-    if count:
-        yield Text(f"{'⋮':>{width}}   {words.counted(count, 'line')} not shown", style="dim")
 
 
 def drawn_line(line: DrawnLine) -> Text:
-    """A line with what was read in ⟦⟧, what was removed in [--] and what was inserted in {++}."""
-    text = Text(no_wrap=False)
-    stretches = (stretch for stretch in line.stretches if not stretch.feed)
-    pieces = [list(group) for _, group in islice(groupby(stretches, key=_look), MOST_PIECES + 1)]
-    owner = None
-    for piece, following in zip_longest(pieces[:MOST_PIECES], pieces[1:]):
-        if piece is not None:
-            _append(text, piece, owner, following[0].attempt if following else None)
-            owner = piece[0].attempt
-    if len(pieces) > MOST_PIECES:
-        text.append(" … more of this line is not shown", style="dim")
-    return text
-
-
-def _look(stretch: Stretch) -> tuple[Any, ...]:
-    return stretch.kind, stretch.edit, stretch.attempt and stretch.attempt.span
-
-
-def _append(text: Text, piece: list[Stretch], before: Attempt | None, after: Attempt | None) -> None:
-    """One piece, with a bracket where the span of an attempt that was read begins or ends."""
-    first, last, owner = piece[0], piece[-1], piece[0].attempt
-    accepted = owner if _is_read(first) else None
-    opener, closer, style = WRITTEN.get(first.kind, ("", "", "" if accepted else "dim"))
-    if accepted and first.start == accepted.span.start and before is not owner:
-        text.append("⟦", style="cyan")
-    text.append(f"{opener}{clipped(''.join(stretch.text for stretch in piece), LONGEST_PIECE)}{closer}", style=style)
-    if accepted and last.end == accepted.span.end and after is not owner and not _goes_on(accepted, last):
-        text.append("⟧", style="cyan")
-
-
-def _is_read(stretch: Stretch) -> bool:
-    return stretch.attempt is not None and stretch.attempt.outcome == "accepted"
-
-
-def _goes_on(attempt: Attempt, stretch: Stretch) -> bool:
-    """Whether something is inserted at the span's end, on the line after this one."""
-    return stretch.kind != "inserted" and bool(attempt.edits) and attempt.edits[-1].span == (stretch.end, stretch.end)
+    pieces = textmarks.pieces(line)
+    return Text.assemble(*((piece.text, STYLES.get(piece.look, "dim")) for piece in pieces), no_wrap=False)
 
 
 def _wrapped(console: Console, first: str, indent: str, text: Text) -> Iterator[Text]:

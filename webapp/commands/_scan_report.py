@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from webapp.exports import textmarks
 from webapp.parsing import parse
 from webapp.parsing.drawing import Drawing, telling
 from webapp.scan.checks import CHECKS
@@ -64,11 +65,9 @@ def locate_fault(session: ScannedSession) -> str:
 
 def excerpt(raw: str) -> list[str]:
     """The marked lines of a response, as `fencepost parse` draws them: [-removed-], {+inserted+}, ⟦read⟧."""
-    from webapp.commands import _render
-
     drawing = Drawing(raw, telling(parse(raw)))
     lines = drawing.marked_lines(0, MOST_LINES)
-    return [clipped(_render.drawn_line(line).plain, LONGEST_LINE) for line in lines]
+    return [clipped("".join(piece.text for piece in textmarks.pieces(line)), LONGEST_LINE) for line in lines]
 
 
 def excerpts(scan: Scan, hide: Hide) -> dict[str, str]:

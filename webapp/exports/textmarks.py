@@ -1,100 +1,96 @@
-"""A response drawn in plain text: its lines, and under them what was read (~), removed (-), and the fault (^)."""
+"""A response drawn in plain text: ⟦what was read⟧, [-removed-], {+inserted+}, and ▲ where an attempt stopped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice, zip_longest
+from typing import Any, NamedTuple
 
-from webapp.parsing import words
-from webapp.parsing.drawing import Drawing, Stretch, telling
-from webapp.parsing.trace import Trace
-from webapp.visible import runs, sign, visible
+from webapp.parsing.drawing import Drawing, DrawnLine, Stretch, telling
+from webapp.parsing.span import Span
+from webapp.parsing.trace import Attempt, Trace
+from webapp.visible import clipped
 
-WIDTH = 110
+WRITTEN = {"removed": ("[-", "-]"), "inserted": ("{+", "+}")}
+WHOLE_BELOW = 60
+"""Lines: shorter texts are shown whole."""
 CONTEXT = 2
-MOST_ROWS = 120
+"""Lines around a mark in longer ones."""
+MOST_MARKED_LINES = 200
+MOST_PIECES = 150
+"""of one line"""
+LONGEST_PIECE = 600
+"""characters"""
 
 
-@dataclass(slots=True)
-class TextRow:
-    """Up to `WIDTH` characters of one line of the raw text; `number` counts lines from 1, 0 where a line goes on."""
+class TextPiece(NamedTuple):
+    """A stretch of a line as it is written; its `look` is text, read, bracket, removed, inserted, fault or more."""
 
-    number: int
-    text: list[str] = field(default_factory=list)
-    marks: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def is_marked(self) -> bool:
-        """Whether something happened on it that a reader wants to see."""
-        return bool(self.notes) or not {"-", "^"}.isdisjoint("".join(self.marks))
+    text: str
+    look: str
 
 
 def marked_text(raw: str, trace: Trace | None) -> str:
-    """The response's rows with their marks; of a long one, those near a mark, with a count of what is left out."""
-    rows = list(_rows(raw, trace))
-    lines: list[str] = []
-    at = 0
-    for index in _near_marks(rows):
-        if index > at:
-            lines.append(f"     ⋮ {index - at} rows left out")
-        lines.extend(_lines(rows[index]))
-        at = index + 1
-    if at < len(rows):
-        lines.append(f"     ⋮ {len(rows) - at} rows left out")
-    return "\n".join(lines)
+    """The response's lines with their numbers; of a long one those near a mark, with a count of what is left out."""
+    lines = numbered(raw, telling(trace) if trace else [])
+    width = len(str(raw.count("\n") + 1))
+    texts = (
+        f"{'⋮':>{width}}   {line} lines left out"
+        if isinstance(line, int)
+        else f"{line.number:>{width}} │ {''.join(piece.text for piece in pieces(line))}"
+        for line in lines
+    )
+    return "\n".join(text.rstrip() for text in texts)
 
 
-def _near_marks(rows: list[TextRow]) -> list[int]:
-    if len(rows) <= MOST_ROWS:
-        return list(range(len(rows)))
-    near = {0, len(rows) - 1}
-    for index, row in enumerate(rows):
-        if row.is_marked:
-            near.update(range(max(0, index - CONTEXT), min(len(rows), index + CONTEXT + 1)))
-    return sorted(near)[:MOST_ROWS]
+def numbered(raw: str, attempts: Sequence[Attempt]) -> Iterator[DrawnLine | int]:
+    """The lines to show, in order; a number stands for so many that are left out."""
+    drawing, count, last = Drawing(raw, attempts), raw.count("\n") + 1, 0
+    is_short = count <= WHOLE_BELOW
+    for line in drawing.lines(Span(0, len(raw)), 1) if is_short else drawing.marked_lines(CONTEXT, MOST_MARKED_LINES):
+        if line.number > last + 1:
+            yield line.number - last - 1
+        yield line
+        last = line.number
+    if count > last:
+        yield count - last
 
 
-def _rows(raw: str, trace: Trace | None) -> Iterator[TextRow]:
-    drawing = Drawing(raw, telling(trace) if trace else [])
-    number, row, noted = 1, TextRow(1), None
-    for stretch in drawing.stretches():
-        if stretch.edit and stretch.edit != noted:
-            noted, edit = stretch.edit, drawing.edits[stretch.edit - 1]
-            row.notes.append(f"{edit.repair} {words.change_sentence(edit)}")
-        if stretch.fault:
-            row.notes.append("it failed here" if stretch.text else "it failed at the end of this")
-        for cell in _signs(stretch):
-            row.text.append(cell.removesuffix("\n"))
-            row.marks.append(_mark(stretch) * len(row.text[-1]))
-            feed = cell.endswith("\n")
-            if feed or len(row.text) >= WIDTH:
-                yield row
-                number += feed
-                row = TextRow(number if feed else 0)
-    yield row
+def is_read(stretch: Stretch) -> bool:
+    return stretch.attempt is not None and stretch.attempt.outcome == "accepted"
 
 
-def _signs(stretch: Stretch) -> Iterator[str]:
-    """The stretch's characters as they are drawn; a line ends behind the one that ends with a line feed."""
-    if stretch.kind == "inserted":
-        return
-    feed = "\n" if stretch.kind == "text" and not stretch.fault and stretch.attempt is None else "↵\n"
-    for run in runs(stretch.text):
-        if run.code is not None:
-            yield sign(chr(run.code))
-        for character in run.text:
-            yield feed if character == "\n" else visible(character) if character == "\t" else character
+def pieces(line: DrawnLine) -> Iterator[TextPiece]:
+    """The line's pieces from left to right, with brackets where what was read begins and ends."""
+    stretches = (stretch for stretch in line.stretches if not stretch.feed)
+    runs = [list(group) for _, group in islice(groupby(stretches, key=_look), MOST_PIECES + 1)]
+    owner = None
+    for run, following in zip_longest(runs[:MOST_PIECES], runs[1:]):
+        if run is not None:
+            yield from _run(run, owner, following[0].attempt if following else None)
+            owner = run[0].attempt
+    if len(runs) > MOST_PIECES:
+        yield TextPiece(" … more of this line is not shown", "more")
 
 
-def _mark(stretch: Stretch) -> str:
-    if stretch.fault or stretch.kind == "removed":
-        return "^" if stretch.fault else "-"
-    return "~" if stretch.attempt and stretch.attempt.ok else " "
+def _look(stretch: Stretch) -> tuple[Any, ...]:
+    return stretch.kind, stretch.edit, stretch.attempt and stretch.attempt.span, stretch.fault
 
 
-def _lines(row: TextRow) -> Iterator[str]:
-    yield f"{row.number or '':>4} │ {''.join(row.text)}".rstrip()
-    marks = "".join(row.marks).rstrip()
-    if marks or row.notes:
-        yield f"     │ {marks}{'   ' if row.notes else ''}{'; '.join(row.notes)}".rstrip()
+def _run(run: list[Stretch], before: Attempt | None, after: Attempt | None) -> Iterator[TextPiece]:
+    first, last, owner = run[0], run[-1], run[0].attempt
+    accepted = owner if is_read(first) else None
+    if accepted and first.start == accepted.span.start and before is not owner:
+        yield TextPiece("⟦", "bracket")
+    if first.fault:
+        yield TextPiece("▲", "fault")
+    opener, closer = WRITTEN.get(first.kind, ("", ""))
+    look = first.kind if opener else "read" if accepted else "text"
+    yield TextPiece(f"{opener}{clipped(''.join(stretch.text for stretch in run), LONGEST_PIECE)}{closer}", look)
+    if accepted and last.end == accepted.span.end and after is not owner and not _goes_on(accepted, last):
+        yield TextPiece("⟧", "bracket")
+
+
+def _goes_on(attempt: Attempt, stretch: Stretch) -> bool:
+    """Whether something is inserted at the span's end, on the line after this one."""
+    return stretch.kind != "inserted" and bool(attempt.edits) and attempt.edits[-1].span == (stretch.end, stretch.end)
