@@ -1,4 +1,8 @@
-"""The small path language of mappings: $ for the entry, .key or ["key"] for a member, [n] for an item."""
+"""The small path language of mappings and declared formats: .key or ["key"] for a member, [n] for an item.
+
+`[*]` is any member or item, of which the first counts that the rest of the path leads on from. A path also leads into
+what a text holds as JSON.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,17 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from webapp.dumps.decoding import json_or_none
+
 JsonPath = tuple[str | int, ...]
+Steps = tuple[str | int | None, ...]
+"""A path as it was written: None is any item of a list, or member of an object."""
 EACH = "[*]"
 """Stands in the path of `each` for every item of a list, or member of an object."""
 
 _STEP = re.compile(
     r"""\.(?P<name>[^.\[\]"'\s]+)            # .key
+    |\[(?P<any>\*)\]                        # [*]
     |\[(?P<index>-?\d{1,9})\]                # [0], [-1] is the last
     |\[(?P<quoted>"(?:[^"\\]|\\.)*")\]       # ["any key"], as JSON writes it
     |\['(?P<single>[^']*)'\]                 # ['any key']""",
@@ -26,7 +35,7 @@ class BadPath(ValueError):
     """A path that cannot be read; the message says where."""
 
 
-def parse_path(path: Any) -> JsonPath:
+def parse_path(path: Any) -> Steps:
     """The steps of a path as `$.output.text`, `$.choices[0]["odd key"]` or `$`; without `$.` it is taken as after it.
 
     Raises `BadPath`.
@@ -34,7 +43,7 @@ def parse_path(path: Any) -> JsonPath:
     if not isinstance(path, str) or not path:
         raise BadPath(f"a path is a text as $.output.text, not {path!r}")
     rest = path if path.startswith("$") else f"${'' if path.startswith('[') else '.'}{path}"
-    at, steps = 1, []
+    at, steps = 1, list[str | int | None]()
     while at < len(rest):
         match = _STEP.match(rest, at)
         if match is None:
@@ -44,7 +53,9 @@ def parse_path(path: Any) -> JsonPath:
     return tuple(steps)
 
 
-def _step(match: re.Match[str], path: str) -> str | int:
+def _step(match: re.Match[str], path: str) -> str | int | None:
+    if match["any"] is not None:
+        return None
     if match["index"] is not None:
         return int(match["index"])
     if match["quoted"] is not None:
@@ -55,21 +66,38 @@ def _step(match: re.Match[str], path: str) -> str | int:
     return match["name"] or match["single"] or ""
 
 
-def value_at(value: Any, steps: JsonPath) -> tuple[Any, JsonPath | None]:
+def value_at(value: Any, steps: Steps) -> tuple[Any, JsonPath | None]:
     """What stands at `steps`, with its place counted from the start; (None, None) where the path leads nowhere."""
-    place: list[str | int] = []
-    for step in steps:
-        if isinstance(step, str) and isinstance(value, dict) and step in value:
-            place.append(step)
-        elif isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value):
-            place.append(step % len(value))
-        else:
-            return None, None
-        value = value[place[-1]]
-    return value, tuple(place)
+    if None in steps:
+        each = (found for found in values_at(value, steps) if found[0] is not None)
+        return next(each, (None, None))
+    return next(values_at(value, steps), (None, None))
 
 
-def parse_each(path: Any) -> tuple[JsonPath, ...]:
+def values_at(value: Any, steps: Steps, place: JsonPath = ()) -> Iterator[tuple[Any, JsonPath]]:
+    """All that `steps` lead to; several things only where one of them is any."""
+    for number, step in enumerate(steps):
+        value = opened(value)
+        if step is None:
+            items = value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
+            for key, inner in items:
+                yield from values_at(inner, steps[number + 1 :], (*place, key))
+            return
+        if isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value):
+            step %= len(value)
+        elif not (isinstance(step, str) and isinstance(value, dict) and step in value):
+            return
+        place, value = (*place, step), value[step]
+    yield value, place
+
+
+def opened(value: Any) -> Any:
+    """The object or list that a text holds as JSON; else the value."""
+    is_json = isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
+    return value if not is_json or (inner := json_or_none(value)) is None else inner
+
+
+def parse_each(path: Any) -> tuple[Steps, ...]:
     """The steps up to each `[*]` of a path as `$.conversations[*].turns[*]`, which ends with one. Raises `BadPath`."""
     if not isinstance(path, str) or not path.strip().endswith(EACH):
         raise BadPath(f"the path of each ends with [*], as $.items[*], not {path!r}")
@@ -77,7 +105,7 @@ def parse_each(path: Any) -> tuple[JsonPath, ...]:
     return tuple(parse_path(part if number == 0 else f"${part}") for number, part in enumerate([first or "$", *later]))
 
 
-def each_at(value: Any, parts: tuple[JsonPath, ...]) -> Iterator[tuple[str, Any, list[Any]]]:
+def each_at(value: Any, parts: tuple[Steps, ...]) -> Iterator[tuple[str, Any, list[Any]]]:
     """Everything that the parts of an `each` lead to: its place, the value, and the objects around it, outermost first.
 
     What is around comes without the list or object that was gone through.

@@ -17,8 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from webapp.dumps import json_path
 from webapp.dumps.budget import PIECE, Budget
-from webapp.dumps.decoding import json_or_none
 from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.source import Source
 
@@ -193,9 +193,4 @@ def plain(row: dict[str, Any]) -> dict[str, Any]:
 
 def opened(row: dict[str, Any]) -> dict[str, Any]:
     """As `plain`, with what columns hold as JSON text."""
-    return {key: _opened(value) for key, value in plain(row).items()}
-
-
-def _opened(value: Any) -> Any:
-    is_json = isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
-    return value if not is_json or (inner := json_or_none(value)) is None else inner
+    return {key: json_path.opened(value) for key, value in plain(row).items()}

@@ -31,5 +31,5 @@ def test_messages_are_read_by_session_in_order(tmp_path):
         ("tool_call", '{"a":1}'),
         ("response", "cut ["),
     ]
-    assert [problem.at for problem in found.problems] == ["message 3"]
+    assert [problem.at for problem in found.problems] == ["messages, row 3"]
     assert found.only[1].sent_at is not None

@@ -1,29 +1,22 @@
-"""What the CLIs of Claude Code and Gemini print as stream-json: messages, whole or in pieces, then the result."""
+"""What Claude Code's CLI, and Cursor's, print as stream-json: messages, whole or in pieces, then the result."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import NATIVE, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.documents import joined_runs, whole_document
+from webapp.dumps.base import NATIVE, Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
 from webapp.dumps.messages.turns import (
-    each_filled,
     each_with,
-    error_turns,
     event_turns,
     message_turns,
-    note_unknown_kind,
-    result_turns,
     spent,
     text_turns,
     turns_of,
-    with_usage,
 )
-from webapp.dumps.records import Kind, Problem, Turn
-from webapp.dumps.sessions import grouped
-from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, number, text
+from webapp.dumps.records import Kind, Turn
+from webapp.dumps.values import as_list, as_object, first_text, id_text, number, text
 
 _MESSAGES = ("assistant", "user")
 
@@ -157,92 +150,4 @@ def _failure(entry: dict[str, Any]) -> str | None:
     return text(as_object(entry.get("error")).get("message")) or "\n".join(errors) or text(entry.get("subtype"))
 
 
-_BAD_CALL = "invalid_tool_params"
-
-
-@dataclass(slots=True)
-class _GeminiStream(Conversation):
-    has_pieces: bool = False
-    """whether an answer came in pieces: others may be expected to"""
-    spoke: bool = False
-    """whether the line before was a message of the assistant's"""
-
-
-class GeminiStream(Format):
-    called = "gemini_stream"
-    shapes = (
-        'Gemini CLI\'s stream-json {"type": "init", "session_id"}, {"type": "message", "role", "content"} one a line'
-    )
-
-    conversation_type = _GeminiStream
-
-    def sniff(self, head: DumpHead) -> int:
-        if head.shape == "object" and _is_output(head.document):
-            return 88
-        return 90 if head.shape == "lines" and any(map(_is_gemini_line, head.objects)) else 0
-
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.shape == "object":
-            yield SessionEntries(first_text(head.document, "session_id") or source.stem, whole_document(source))
-            return
-        for session in grouped(source, head, self.session_of):
-            if isinstance(session, Problem):
-                yield session
-            else:
-                yield replace(session, entries=joined_runs(session.entries, _is_delta, "deltas"))
-
-    def read_entry(self, entry: dict[str, Any], conversation: _GeminiStream) -> list[PlacedTurn]:
-        deltas = [delta for delta in as_list(entry.get("deltas")) if isinstance(delta, dict)]
-        line = deltas[0] if deltas else entry
-        return each_filled(_gemini_line(line, deltas, conversation), sent_at=moment(line.get("timestamp")))
-
-
-def _is_gemini_line(value: dict[str, Any]) -> bool:
-    kind = value.get("type")
-    if kind == "init":
-        return "session_id" in value and "model" in value
-    return "timestamp" in value and (
-        (kind == "tool_use" and "tool_name" in value) or (kind == "message" and "delta" in value)
-    )
-
-
-def _is_output(value: dict[str, Any]) -> bool:
-    """What `gemini --output-format json` prints: the answer and what the run came to."""
-    return isinstance(value.get("response"), str) and isinstance(value.get("stats"), dict)
-
-
-def _is_delta(value: dict[str, Any]) -> bool:
-    return value.get("type") == "message" and value.get("role") == "assistant" and value.get("delta") is True
-
-
-def _gemini_line(line: dict[str, Any], deltas: list[dict[str, Any]], conversation: _GeminiStream) -> list[PlacedTurn]:
-    kind, ident = line.get("type"), text(line.get("tool_id"))
-    spoke, conversation.spoke = conversation.spoke, kind == "message" and line.get("role") == "assistant"
-    if kind is None and _is_output(line):
-        return text_turns(line["response"], ("response",), "assistant", conversation)
-    if kind == "message":
-        if not all(isinstance(part.get("content"), str) for part in deltas or [line]):
-            conversation.notes.append("a piece of a message without a text as its content; it was left out")
-        conversation.has_pieces = conversation.has_pieces or bool(deltas)
-        may_be_piece = spoke or conversation.has_pieces or "delta" in line
-        if may_be_piece and line.get("role") == "assistant" and not isinstance(line.get("delta"), bool):
-            conversation.notes.append("a message of the assistant's that does not say whether it is a piece of one")
-        raw = "".join(text(part.get("content")) or "" for part in deltas or [line])
-        return text_turns(raw, None if deltas else ("content",), text(line.get("role")), conversation)
-    if kind == "tool_use":
-        piece = Piece.of_call(line.get("parameters"), (), text(line.get("tool_name")), ident, line)
-        return turns_of([piece], "assistant", conversation)
-    if kind == "tool_result":
-        error = as_object(line.get("error"))
-        failure = first_text(error, "message", "type") if error.get("type") == _BAD_CALL else None
-        turns = result_turns(line.get("output", error.get("message")), ("output",), conversation, None, ident)
-        return each_with(turns, failure=failure)
-    if kind == "error" or (kind == "result" and line.get("status") == "error"):
-        return error_turns(first_text(line, "message") or first_text(line.get("error"), "message"), text(kind))
-    if kind not in ("init", "result"):
-        note_unknown_kind(kind, conversation)
-    conversation.model = text(line.get("model")) or conversation.model
-    return with_usage(event_turns(text(kind)), line.get("stats"))
-
-
-plugins = (ClaudeStream(), GeminiStream())
+plugin = ClaudeStream()

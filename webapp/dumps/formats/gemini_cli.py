@@ -1,4 +1,4 @@
-"""Gemini: sessions of its CLI, histories and answers of Google's API, chats of Google Takeout, whose text is HTML."""
+"""Gemini: sessions of its CLI, and answers of Google's API."""
 
 from __future__ import annotations
 
@@ -19,21 +19,18 @@ from webapp.dumps.base import (
 )
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.calls import listed_calls
-from webapp.dumps.messages.http import is_body, parsed_body
+from webapp.dumps.messages.http import parsed_body
 from webapp.dumps.messages.pieces import Piece, content
 from webapp.dumps.messages.turns import (
     each_with,
     error_turns,
-    event_turns,
-    message_turns,
     note_unknown_kind,
-    text_turns,
     turns_of,
     unplaced,
     with_usage,
 )
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import by_time, document_session, entries_of
+from webapp.dumps.sessions import document_session, entries_of
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _HEAD = {"sessionId", "projectHash"}
@@ -146,42 +143,6 @@ def _call(call: dict[str, Any]) -> list[Piece]:
     return pieces
 
 
-_ROLES = ("user", "model", "function", "system", "tool")
-_IDS = ("session_id", "sessionId", "id")
-_LISTS = ("contents", "history")
-
-
-class GoogleContents(Format):
-    called = "google_contents"
-    shapes = 'Google\'s histories [{"role": "model", "parts": [{"text"}]}] or {"contents": […]}'
-
-    def sniff(self, head: DumpHead) -> int:
-        if head.shape == "object" and is_body(head.document.get("response")):
-            return 0  # a request with its answer
-        messages = head.items.get(_list(head), []) if head.shape == "object" else head.objects
-        return 71 if messages and all(map(_is_content, messages)) else 0
-
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.shape == "object":
-            yield document_session(source, head, _list(head), needed="session_id", ids=_IDS)
-        else:
-            yield SessionEntries(source.stem, entries_of(source, head))
-
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        return message_turns(entry, conversation)
-
-
-def _list(head: DumpHead) -> str:
-    return next((key for key in _LISTS if key in head.keys), _LISTS[0])
-
-
-def _is_content(value: Any) -> bool:
-    if not isinstance(value, dict) or value.get("role") not in _ROLES:
-        return False
-    parts = value.get("parts")
-    return isinstance(parts, list) and all(isinstance(part, dict) and "type" not in part for part in parts)
-
-
 class GeminiResponses(Format):
     called = "gemini_responses"
     shapes = 'Google\'s answers {"candidates": […]} or {"method", "response"}, alone, one a line or a list'
@@ -230,40 +191,4 @@ def _joined(chunks: list[Entry]) -> Entry:
     return (at, value) if len(chunks) == 1 else (at, {"response": [chunk for _, chunk in chunks]})
 
 
-_APPS = ("Gemini", "Bard")
-_PROMPTED = ("Prompted ", "Said ", "Asked ")
-"""what stands before a prompt; in other languages the title is taken as it is"""
-
-
-class GeminiTakeout(Format):
-    called = "gemini_takeout"
-    shapes = 'Gemini\'s chats of Google Takeout [{"header": "Gemini Apps", "title", "time", "safeHtmlItem"}]'
-    times = ("time",)
-
-    def sniff(self, head: DumpHead) -> int:
-        chats = [item for item in head.objects if str(item.get("header")).startswith(_APPS)]
-        return 95 if head.shape in ("array", "lines") and any({"title", "time"} <= item.keys() for item in chats) else 0
-
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        """One session by time, since Takeout does not say which prompts belong together; its newest comes first."""
-        yield from by_time(entries_of(source, head), lambda _: source.stem, lambda entry: entry.get("time"))
-
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        title, items = text(entry.get("title")) or "", as_list(entry.get("safeHtmlItem"))
-        begin = next((begin for begin in _PROMPTED if title.startswith(begin)), "")
-        answers = [(index, raw) for index, item in enumerate(items) if (raw := text(as_object(item).get("html")))]
-        if not answers and not begin:  # what was done without a model: feedback, an opened chat
-            turns = event_turns(raw=title or None, path=("title",))
-        else:
-            turns = text_turns(title.removeprefix(begin), None if begin else ("title",), "user", conversation)
-        for index, raw in answers:
-            turns += text_turns(raw, ("safeHtmlItem", index, "html"), "assistant", conversation)
-        if len(answers) < len(items):
-            conversation.notes.append("an answer without its HTML")
-        if answers and not conversation.answered:
-            conversation.answered.add(0)
-            conversation.notes.append("Takeout gives answers as HTML: these are not the model's own characters")
-        return turns
-
-
-plugins = (GeminiCli(), GoogleContents(), GeminiResponses(), GeminiTakeout())
+plugins = (GeminiCli(), GeminiResponses())

@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 
 from webapp.dumps.base import BadEntry, Context, Conversation, DumpHead, Format, PlacedTurn, Source
 from webapp.dumps.documents import Entries, Entry, objects, with_list
-from webapp.dumps.json_path import BadPath, JsonPath, each_at, parse_each, parse_path, value_at
+from webapp.dumps.json_path import BadPath, JsonPath, Steps, each_at, parse_each, parse_path, value_at
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.repetition import noted_answers
@@ -148,7 +148,7 @@ class Mapped(Format):
 plugin = Mapped()
 
 
-def _paths(mapping: Mapping[str, Any]) -> dict[str, JsonPath]:
+def _paths(mapping: Mapping[str, Any]) -> dict[str, Steps]:
     if unknown := sorted(set(mapping) - set(FIELDS)):
         raise BadMapping(f"there is no field {unknown[0]!r} to map; there are: {', '.join(FIELDS)}")
     if "raw" not in mapping:
@@ -163,7 +163,7 @@ def _paths(mapping: Mapping[str, Any]) -> dict[str, JsonPath]:
         raise BadMapping(str(bad)) from bad
 
 
-def _condition(where: Any) -> tuple[JsonPath, bool, str | None]:
+def _condition(where: Any) -> tuple[Steps, bool, str | None]:
     """Path, whether it must be so, and the text that must stand there, None where anything may: `$.kind=llm`,
     `$.level!=debug`, `$.reply`. Raises `BadPath`."""
     match = _WHERE.fullmatch(where) if isinstance(where, str) else None
@@ -185,7 +185,7 @@ def _events(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
     yield from (Turn(count, "event", source=value) for count, value in enumerate(values))
 
 
-def _records(source: Source, head: DumpHead, parts: tuple[JsonPath, ...]) -> Entries:
+def _records(source: Source, head: DumpHead, parts: tuple[Steps, ...]) -> Entries:
     """What `each` is looked for in: lines, a list's items, or the document, whose list is read item by item."""
     if head.shape != "object" or len(parts) != 1 or len(parts[0]) != 1:
         return entries_of(source, head)
@@ -196,7 +196,7 @@ def _records(source: Source, head: DumpHead, parts: tuple[JsonPath, ...]) -> Ent
     return (entry if isinstance(entry, Problem) else (entry[0], {**beside, key: [entry[1]]}) for entry in entries)
 
 
-def _found(entry: dict[str, Any], path: JsonPath) -> tuple[Any, JsonPath | None]:
+def _found(entry: dict[str, Any], path: Steps) -> tuple[Any, JsonPath | None]:
     """What stands at a path of an entry; of an `each`, in its value, else around it, from within outwards."""
     if entry.keys() != {"each", "around"}:
         return value_at(entry, path)
@@ -210,11 +210,11 @@ def _found(entry: dict[str, Any], path: JsonPath) -> tuple[Any, JsonPath | None]
     return None, None
 
 
-def _value(value: dict[str, Any], paths: dict[str, JsonPath], key: str) -> Any:
+def _value(value: dict[str, Any], paths: dict[str, Steps], key: str) -> Any:
     return _found(value, paths[key])[0] if key in paths else None
 
 
-def _kind(value: dict[str, Any], paths: dict[str, JsonPath], role: str | None, raw: str | None) -> Kind:
+def _kind(value: dict[str, Any], paths: dict[str, Steps], role: str | None, raw: str | None) -> Kind:
     """The kind the mapping finds, else the one that the role means, else a response."""
     kind = _value(value, paths, "kind")
     if kind in _KINDS:
@@ -224,7 +224,7 @@ def _kind(value: dict[str, Any], paths: dict[str, JsonPath], role: str | None, r
     return _BY_ROLE.get(role or "", "response")
 
 
-def _about(value: dict[str, Any], paths: dict[str, JsonPath]) -> dict[str, Any]:
+def _about(value: dict[str, Any], paths: dict[str, Steps]) -> dict[str, Any]:
     about: dict[str, Any] = {key: text(_value(value, paths, key)) for key in _TEXTS}
     about |= {key: whole(_value(value, paths, key)) for key in _NUMBERS}
     about["parent"] = id_text(_value(value, paths, "parent"))

@@ -138,9 +138,16 @@ def invocation_of(block: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def invoked(invocation: dict[str, Any]) -> Iterator[Piece]:
+    """A call with what became of it; `rawInput` is what the model wrote where that could not be read."""
+    error, written = text(invocation.get("errorText")), invocation.get("rawInput")
+    failed = written is not None and all(invocation.get(key) is None for key in ARGUMENTS)
     piece = replace(call(invocation, ()), path=None)
+    if failed:
+        piece = Piece.of_call(written, (), piece.name, piece.id, piece.call, error)
+        piece = replace(piece, path=None)
     yield piece
     answer = next((invocation[key] for key in ("result", "output") if invocation.get(key) is not None), None)
+    answer = error if answer is None and not failed else answer
     if answer is not None:
         yield Piece("result", text_or_json(answer, ())[0], None, piece.name, piece.id)
 

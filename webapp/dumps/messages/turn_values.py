@@ -10,11 +10,11 @@ from webapp.dumps.values import number, whole
 
 _IN = (
     *("input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "promptTokenCount", "prompt_token_count"),
-    "input",
+    *("request_tokens", "input"),
 )
 _OUT = (
     *("output_tokens", "completion_tokens", "outputTokens", "completionTokens"),
-    *("candidatesTokenCount", "candidates_token_count", "output"),
+    *("candidatesTokenCount", "candidates_token_count", "response_tokens", "output"),
 )
 
 _THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count", "thoughts")

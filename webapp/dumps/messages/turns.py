@@ -101,7 +101,7 @@ def role_of(message: dict[str, Any]) -> str | None:
     return _ROLES.get(role) or (role.lower() if role.lower() in _KINDS else _ROLES.get(role.lower(), role))
 
 
-def _note_once(note: str, conversation: Conversation) -> None:
+def note_once(note: str, conversation: Conversation) -> None:
     if note not in conversation.strangers:
         conversation.strangers.add(note)
         conversation.notes.append(note)
@@ -109,7 +109,7 @@ def _note_once(note: str, conversation: Conversation) -> None:
 
 def note_unknown_kind(kind: Any, conversation: Conversation) -> None:
     """Note that an entry is of a kind that is not known, the first time that it comes."""
-    _note_once(f"the kind {str(kind)[:80]!r} is not known; what is of it is kept as an event", conversation)
+    note_once(f"the kind {str(kind)[:80]!r} is not known; what is of it is kept as an event", conversation)
 
 
 def message_turns(
@@ -145,7 +145,7 @@ def turns_of(
     parts = [piece for piece in parts if piece.kind != "unread"]
     if kind == "event" and role != "thinking" and any(piece.kind == "text" and piece.text for piece in parts):
         who = "the role is missing" if role is None else f"the role {role[:80]!r} is not known"
-        _note_once(f"{who}; what it says is kept as an event", conversation)
+        note_once(f"{who}; what it says is kept as an event", conversation)
     turns = [_turn(group, kind, role, conversation, model, about) for group in _grouped(parts)]
     if not turns:
         turns = [(Turn(0, kind, role=role, model=model if kind == "response" else None, **about), None)]

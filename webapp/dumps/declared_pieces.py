@@ -1,0 +1,121 @@
+"""What an entry of a declared format says within one turn or several: the parts of a rule's `say`, as pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from webapp.dumps.declared_tests import at, holds
+from webapp.dumps.json_path import JsonPath, opened
+from webapp.dumps.messages.calls import call as provider_call
+from webapp.dumps.messages.calls import listed_calls
+from webapp.dumps.messages.pieces import Path, Piece, as_json, block, content, joined, text_or_json
+from webapp.dumps.values import as_list, as_object, id_text, text
+
+Part = dict[str, Any]
+_SAYING = ("each", "thinking", "text", "join", "content", "block", "json", "calls", "call", "result", "unread")
+
+
+def items_at(entry: dict[str, Any], path: str) -> Iterator[tuple[dict[str, Any], JsonPath, int]]:
+    """The items of a list, or of its JSON text, each with its place; one that is no object is the `item` of one.
+
+    The last number is how many steps of a place within it are not in the dump.
+    """
+    listed, steps = at(entry, path)
+    for index, item in enumerate(as_list(opened(listed))):
+        place = (*(steps or ()), index)
+        yield (item, place, 0) if isinstance(item, dict) else ({"item": item}, place, 1)
+
+
+def said_pieces(say: list[Part], entry: dict[str, Any], notes: list[str], called: set[str]) -> list[Piece]:
+    """What an entry says, part by part: those with `unless_said` only where none, or none of a kind, came before."""
+    pieces: list[Piece] = []
+    for part in say:
+        kind = part.get("unless_said")
+        is_said = any(piece.text and kind in ("", piece.kind) for piece in pieces) or (kind == "" and bool(pieces))
+        if (kind is not None and is_said) or not holds(entry, part.get("when")):
+            continue
+        pieces += _pieces(next(key for key in part if key in _SAYING), part, entry, notes, called)
+    return pieces
+
+
+def _pieces(kind: str, part: Part, entry: dict[str, Any], notes: list[str], called: set[str]) -> list[Piece]:
+    if kind == "each":
+        return _of_each(part, entry, notes, called)
+    if kind == "unread":
+        return [Piece("unread", part[kind])]
+    if kind == "calls":
+        holder, _, key = part[kind].rpartition(".")
+        listed = listed_calls(as_object(at(entry, holder)[0]) if holder else entry, key, notes)
+        return [provider_call(one, ()) if "provider" in part else _call(one, (), part, called) for one in listed]
+    if kind == "join":
+        return [Piece("text", "\n".join(own for key in part[kind].split("+") if (own := text(at(entry, key)[0]))))]
+    value, steps = at(entry, part[kind])
+    if kind == "content":
+        return content(value, steps or ())
+    if kind == "block":
+        return list(block({part["wrapped"]: value}, ()) if "wrapped" in part else block(value, steps or ()))
+    if kind == "call" and value is not None:
+        before = set(called) if "unless_called" in part else set()
+        call = _call(as_object(value), steps or (), part, called)
+        return [] if call.id in before else [call]
+    if kind == "result" and value is not None:
+        return [result_piece(part, entry)]
+    if kind == "json" and value is not None:
+        return [Piece("text", value if isinstance(value, str) else as_json(value))]
+    if kind in ("text", "thinking") and isinstance(value, str) and (value or "empty" in part):
+        begin = next((begin for begin in part.get("without", ()) if value.startswith(begin)), "")
+        return [Piece("text" if kind == "text" else "thinking", value[len(begin) :], None if begin else steps)]
+    return []
+
+
+def _of_each(part: Part, entry: dict[str, Any], notes: list[str], called: set[str]) -> list[Piece]:
+    """What the items of a list say; with `as` it is one text of that kind."""
+    pieces = [
+        piece if piece.path is None else replace(piece, path=(*place, *piece.path[wrapped:]))
+        for item, place, wrapped in items_at(entry, part["each"])
+        for piece in said_pieces(part["say"], item, notes, called)
+    ]
+    raw, path = joined(pieces) if "as" in part else (None, None)
+    if raw is None:
+        return pieces
+    name, ident = _named(part, entry)
+    call = {"name": name, "arguments": raw} if part["as"] == "call" else None
+    return [Piece(part["as"], raw, path, name, ident, call)]
+
+
+def _named(part: Part, holder: dict[str, Any]) -> tuple[str | None, str | None]:
+    """The name and the id of a call, or of what it came to; several parts of a name are put together."""
+    names = (text(at(holder, path)[0]) for path in part.get("name", "").split("+") if path)
+    name, ident = ".".join(filter(None, names)), id_text(at(holder, part.get("id"))[0])
+    return name or part.get("called"), ident or None
+
+
+def result_piece(part: Part, entry: dict[str, Any]) -> Piece:
+    """What a tool answered; with `blocks` a list of them is the text that they hold."""
+    value, steps = at(entry, part["result"])
+    name, ident = _named(part, entry)
+    failure = text_or_json(at(entry, part.get("failed"))[0], ())[0]
+    if "blocks" in part and isinstance(value, list):
+        raw, path = joined(content(value, steps or ()))
+        return Piece("result", raw, path, name, ident, failure=failure)
+    return replace(Piece.of_result(value, steps or (), name, ident), failure=failure)
+
+
+def _call(call: dict[str, Any], steps: Path, part: Part, called: set[str]) -> Piece:
+    """A call; `made` makes one as providers write it of what has other names."""
+    name, ident = _named(part, call)
+    arguments, place = at(call, part.get("args", "arguments|args|input"))
+    where = () if "unplaced" in part else (*steps, *(place or ()))
+    failure = part.get("cut") or text_or_json(at(call, part.get("failed"))[0], ())[0]
+    if "made" in part:
+        made = {"id": ident, "type": part["made"] or None, "name": name, "arguments": arguments}
+        call = {key: value for key, value in made.items() if value is not None}
+    else:
+        call = {**call, "name": name} if "named" in part else dict(call)
+    if "bare" in part and not arguments:  # it writes an empty text where none came
+        arguments, call = arguments or "", {**call, "without_arguments": True}
+    if ident:
+        called.add(ident)
+    return Piece.of_call(arguments, where, name, ident, call, failure)

@@ -1,0 +1,185 @@
+"""The turns of an entry of a declared format: of its rules the first that fits, and those that let others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps.branches import BranchedConversation
+from webapp.dumps.declared_pieces import items_at, result_piece, said_pieces
+from webapp.dumps.declared_tests import at, holds
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.formats.openai import entry_turns
+from webapp.dumps.messages.beside import stop
+from webapp.dumps.messages.bodies import exchange, said_turns, unanswered
+from webapp.dumps.messages.http import is_body
+from webapp.dumps.messages.printed import from_repr, is_printed
+from webapp.dumps.messages.turns import (
+    PlacedTurn,
+    each_filled,
+    each_with,
+    error_turns,
+    event_turns,
+    filled,
+    message_turns,
+    turns_of,
+    unplaced,
+    with_usage,
+)
+from webapp.dumps.values import as_list, as_object, id_text, moment, text, whole
+
+Rule = dict[str, Any]
+Spec = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Declaring(BranchedConversation):
+    """What later entries of a declared session need: what was said and called, for rules that say a thing `once`."""
+
+    said: set[str] = field(default_factory=set)
+    called: set[str] = field(default_factory=set)
+
+
+def ruled(rules: list[Rule], entry: dict[str, Any], spec: Spec, conversation: Declaring) -> list[PlacedTurn]:
+    """What the first rule says that fits, and those before it that let others go on."""
+    turns: list[PlacedTurn] = []
+    for rule in rules:
+        if not holds(entry, rule.get("when")) or ("first" in rule and conversation.entry):
+            continue
+        if "note" in rule:
+            conversation.notes.append(rule["note"])
+        role = rule.get("role") or text(at(entry, spec.get("role", "role"))[0])
+        role = spec.get("roles", {}).get(role, role)
+        said = (
+            _each(rule, entry, spec, conversation) if "for" in rule else _turns(rule, entry, spec, role, conversation)
+        )
+        turns += _with(said, rule, entry, role, conversation)
+        if not rule.get("go_on"):
+            break
+    return turns
+
+
+def _each(rule: Rule, entry: dict[str, Any], spec: Spec, conversation: Declaring) -> list[PlacedTurn]:
+    """What each item of a list says, by rules of its own, in which it is the entry.
+
+    `numbered` items are branches; of `versions` the one that stands first is the one whose number is there.
+    """
+    items = list(enumerate(items_at(entry, rule["for"])))
+    if "versions" in rule:
+        chosen = at(entry, rule["versions"])[0]
+        items = list(enumerate(item for _, item in sorted(items, key=lambda pair: pair[0] != chosen)))
+    turns: list[PlacedTurn] = []
+    for index, (item, place, wrapped) in items:
+        said = ruled(rule["rules"], item, spec, conversation)
+        said = each_filled(said, **_filling(rule.get("fill_each", {}), item))
+        number = index if rule.get("numbered") else (index or None) if "versions" in rule else None
+        turns += [
+            (turn, None if path is None else (*place, *path[wrapped:]))
+            for turn, path in each_with(said, sounding=number)
+        ]
+    return turns
+
+
+def _with(
+    turns: list[PlacedTurn], rule: Rule, entry: dict[str, Any], role: str | None, conversation: Declaring
+) -> list[PlacedTurn]:
+    """The turns of a rule with what it says of all of them, or of one."""
+    if "once" in rule and turns and all(turn.raw in conversation.said for turn, _ in turns):
+        again, path = turns[0]
+        turns = event_turns(text(at(entry, rule["once"])[0]), again.raw, path) if rule["once"] else []
+    turns = unplaced(turns) if rule.get("unplaced") else turns
+    if "stop" in rule and (why := stop(at(entry, rule["stop"])[0])):
+        turns = [(filled(turn, stop=why) if turn.written_by_model else turn, path) for turn, path in turns]
+    turns = each_with(turns, sounding=rule.get("sounding"), failure=text(at(entry, rule.get("failure"))[0]))
+    turns = each_filled(turns, **_filling(rule.get("fill_of", {}).get(role, rule.get("fill", {})), entry))
+    return with_spent(turns, rule, entry)
+
+
+def with_spent(turns: list[PlacedTurn], rule: Rule, entry: dict[str, Any]) -> list[PlacedTurn]:
+    """The turns with what was spent on them, as the `usage` and the `cost` of a rule, or of the format, say."""
+    usage = rule.get("usage")
+    if isinstance(usage, dict):
+        usage = {key: at(entry, path)[0] for key, path in usage.items()}
+    elif usage is not None:
+        usage = at(entry, usage)[0]
+    return with_usage(turns, usage, at(entry, rule.get("cost"))[0])
+
+
+_FITTING: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("tokens_in", "tokens_out", "round", "attempt", "sounding"), whole),
+    "parent": id_text,
+    "sent_at": moment,
+}
+
+
+def _filling(paths: dict[str, str], entry: dict[str, Any]) -> dict[str, Any]:
+    values = {key: at(entry, path)[0] for key, path in paths.items()}
+    return {key: _FITTING[key](value) if key in _FITTING else text(value) for key, value in values.items()}
+
+
+def _turns(
+    rule: Rule, entry: dict[str, Any], spec: Spec, role: str | None, conversation: Declaring
+) -> list[PlacedTurn]:
+    about: dict[str, Any] = {"model": text(at(entry, rule["model"])[0])} if "model" in rule else {}
+    if "say" in rule:
+        pieces = said_pieces(rule["say"], entry, conversation.notes, conversation.called)
+        if not pieces and (rule.get("optional") or "or_event" in rule):
+            return [] if "or_event" not in rule else event_turns(text(at(entry, rule["or_event"])[0]))
+        return turns_of(pieces, role, conversation, **about)
+    if "message" in rule:
+        inner, steps = at(entry, rule["message"])
+        message = {key: value for key, value in as_object(inner).items() if key not in rule.get("without", ())}
+        own = text(message.get("role"))
+        message["role"] = role if rule.get("outer_role") else spec.get("roles", {}).get(own, own) or role
+        return message_turns(message, conversation, steps or (), **about)
+    if "printed" in rule:
+        return _printed(at(entry, rule["printed"])[0], conversation)
+    if "known" in rule:
+        return entry_turns(as_object(at(entry, rule["known"])[0]), conversation)
+    if "request" in rule or "response" in rule:
+        return _exchanged(rule, entry, conversation)
+    if "result" in rule:
+        return turns_of([result_piece(rule, entry)], "tool", conversation)
+    if "error" in rule:
+        error, steps = at(entry, rule["error"])
+        reason = text(at(entry, rule.get("reason"))[0]) or rule.get("called")
+        return error_turns(error, reason, steps if isinstance(error, str) else None)
+    value, steps = at(entry, rule.get("text"))
+    placed = (value, steps) if isinstance(value, str) else (None, None)
+    return event_turns(text(at(entry, rule.get("event"))[0]) or rule.get("called"), *placed)
+
+
+def _exchanged(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:
+    request, request_at = at(entry, rule.get("request"))
+    response, response_at = at(entry, rule.get("response"))
+    asked = {"messages": request} if isinstance(request, list) else request
+    asked = {"prompt": asked} if isinstance(asked, str) else asked
+    turns = exchange(asked, response, request_at or (), response_at or (), conversation)
+    if not any(turn.written_by_model for turn, _ in turns):
+        unanswered(entry, turns, conversation)
+    return turns if asked is request else unplaced(turns)
+
+
+def _printed(value: Any, conversation: Declaring) -> list[PlacedTurn]:
+    """What a program printed: an answer where it is a provider's body, or an SDK's object; else an event."""
+    raw = value if isinstance(value, str) else "".join(part for part in as_list(value) if isinstance(part, str))
+    body = (json_or_none(raw) or from_repr(raw)) if raw.lstrip()[:1] == "{" else None
+    if isinstance(body, dict) and is_body(body):
+        return unplaced(exchange(None, body, (), (), conversation))
+    return said_turns(raw, None, conversation) if is_printed(raw) else event_turns("printed", raw)
+
+
+def without_empty(turns: list[PlacedTurn]) -> list[PlacedTurn]:
+    """An error stands in the place of an answer, and of an event, that has no text."""
+    if not any(turn.kind == "error" for turn, _ in turns):
+        return turns
+    return [placed for placed in turns if placed[0].raw is not None or placed[0].kind not in ("response", "event")]
+
+
+def branched(
+    turns: list[PlacedTurn], entry: dict[str, Any], paths: list[str], conversation: Declaring
+) -> list[PlacedTurn]:
+    """The turns on the branch that a message of a tree is on, by its own id and the one that it follows."""
+    ident, parent = (id_text(at(entry, path)[0]) for path in paths)
+    return each_filled(turns, sounding=conversation.branch(ident, parent), parent=parent)
