@@ -26,10 +26,7 @@ _order = (Label.made_at, Label.id)
 
 @dataclass(frozen=True, slots=True)
 class LabelLine:
-    """One label as the list shows it; `after` leads to the labels behind it.
-
-    `blind` says that the viewer has not labelled this response yet, so that a page does not tell what others said.
-    """
+    """One label as the list shows it; `after` leads to the labels behind it."""
 
     id: int
     turn_id: int
@@ -48,7 +45,6 @@ class LabelLine:
     seconds: float | None
     made_at: datetime
     preview: str | None
-    blind: bool
     after: str
 
 
@@ -59,13 +55,9 @@ def page(
     limit: int = 50,
     author: str | None = None,
     judgement: str | None = None,
-    viewer: str | None = None,
 ) -> list[LabelLine]:
-    """Labels, the newest first, behind `after`; raises `BadCursor`. Fewer than `limit` are the last ones.
-
-    `author` and `judgement` narrow them; `viewer` is who must not be told what they have not labelled themselves.
-    """
-    query = _lines(viewer).order_by(*(column.desc() for column in _order)).limit(limit)
+    """Labels, the newest first, behind `after`; raises `BadCursor`. Fewer than `limit` are the last ones."""
+    query = _lines().order_by(*(column.desc() for column in _order)).limit(limit)
     for column, value in ((Label.author, author), (Label.judgement, judgement)):
         if value:
             query = query.where(column == value)
@@ -80,14 +72,11 @@ def authors(db: orm.Session) -> dict[str, int]:
     return {row[0]: row[1] for row in sorted(rows, key=lambda row: (-row[1], row[0]))}
 
 
-def _lines(viewer: str | None) -> sa.Select[*tuple[Any, ...]]:
-    mine = orm.aliased(Label)
-    own_label = sa.exists().where(mine.turn_id == Label.turn_id, mine.author == viewer)
+def _lines() -> sa.Select[*tuple[Any, ...]]:
     query: sa.Select[*tuple[Any, ...]] = sa.select(
         *(getattr(Label, name) for name in _OF_LABEL),
         *(Session.key, Session.external_id, Session.revision, Session.newest, Turn.position),
         types.head(Turn.raw, 4 * PREVIEW).label("head"),
-        (~own_label if viewer else sa.false()).label("blind"),
     )
     query = query.join(Turn, Turn.id == Label.turn_id).join(Session, Session.id == Turn.session_id)
     return query.where(Session.deleted_at.is_(None))

@@ -119,35 +119,16 @@ def of_turns(db: orm.Session, turn_ids: Sequence[int], *, with_history: bool = F
     ]
 
 
-def disagreements(
-    db: orm.Session, *, after: int = -1, limit: int = 50, viewer: str | None = None, settled: bool = False
-) -> list[Labelled]:
-    """Responses that people judged differently, not settled yet (or `settled`), behind the turn `after`.
-
-    Only those that `viewer` has labelled, where one is named: others' labels are not told before.
-    """
+def disagreements(db: orm.Session, *, after: int = -1, limit: int = 50, settled: bool = False) -> list[Labelled]:
+    """Responses that people judged differently, not settled yet (or `settled`), behind the turn `after`."""
     query = sa.select(Label.turn_id).group_by(Label.turn_id).having(sa.func.count() > 1)
     query = query.order_by(Label.turn_id).limit(_AT_ONCE)
-    if viewer is not None:
-        query = query.having(sa.func.sum(sa.case((Label.author == viewer, 1), else_=0)) > 0)
     responses: list[Labelled] = []
     while len(responses) < limit and (ids := db.scalars(query.where(Label.turn_id > after)).all()):
         after = ids[-1]
         of_some = [response for response in of_turns(db, ids) if disagree(response.labels)]
         responses += [response for response in of_some if (response.settled is not None) is settled]
     return responses[:limit]
-
-
-def hidden(db: orm.Session, viewer: str) -> int:
-    """How many open disagreements there are of responses that `viewer` has not labelled."""
-    theirs = sa.select(Label.turn_id).where(Label.author == viewer)
-    several = sa.select(Label.turn_id).where(Label.turn_id.not_in(theirs)).group_by(Label.turn_id)
-    several = several.having(sa.func.count() > 1)
-    query = sa.select(Label).where(Label.turn_id.in_(several), Label.turn_id.not_in(sa.select(FinalLabel.turn_id)))
-    positions: dict[int, set[tuple[str, str]]] = {}
-    for label in db.scalars(query):
-        positions.setdefault(label.turn_id, set()).add(position(label))
-    return sum(len(different) > 1 for different in positions.values())
 
 
 def disagree(labels_given: Sequence[Label]) -> bool:

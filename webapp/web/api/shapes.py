@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from webapp.dumps.facts import WORDS as NOT_IN_LOG
@@ -49,6 +50,15 @@ def joined(schema: Schema, **fields: Schema) -> Schema:
     """A record with more fields, all of them always there."""
     optional = {name: each for name, each in schema["properties"].items() if name not in schema["required"]}
     return record(optional, **{name: schema["properties"][name] for name in schema["required"]}, **fields)
+
+
+def filled(schema: Schema, source: object, **values: Any) -> dict[str, Any]:
+    """The members that a record always has: of `values`, else what `source` has by that name; times as ISO 8601."""
+    return {name: _plain(values[name] if name in values else getattr(source, name)) for name in schema["required"]}
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def many(schema: Schema) -> Schema:
@@ -175,9 +185,8 @@ LABEL = record(
     **_TOLD,
     made_at=TIME,
 )
-BLIND = record(session=TEXT, position=COUNT, author=TEXT, made_at=TIME, blind={"const": True})
 NEW_LABEL = record({**_TOLD, **_VALUES, "author": maybe(TEXT), "seen": maybe(TEXT)}, judgement=one_of(JUDGEMENTS))
-LABEL_PAGE = record(labels=many({"anyOf": [ref("Label"), BLIND]}), next=maybe(TEXT))
+LABEL_PAGE = record(labels=many(ref("Label")), next=maybe(TEXT))
 
 SCHEMAS: dict[str, Schema] = {
     "Error": ERROR,

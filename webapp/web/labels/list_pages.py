@@ -26,7 +26,7 @@ FILTERS = ("by", "judgement")
 
 @blueprint.get("/list")
 def index() -> Response:
-    """All labels, the newest first; what others said of responses that one has not labelled is not told."""
+    """All labels, the newest first."""
     chosen_filters = {name: request.args[name] for name in FILTERS if request.args.get(name)}
     lines = label_list.page(
         db.session,
@@ -34,13 +34,12 @@ def index() -> Response:
         limit=100,
         author=chosen_filters.get("by"),
         judgement=chosen_filters.get("judgement"),
-        viewer=author(),
     )
     return page(
         "labels/list.html",
         "labels/_rows.html",
         labels=lines,
-        events=history.of_turns(db.session, {line.turn_id for line in lines if not line.blind}),
+        events=history.of_turns(db.session, {line.turn_id for line in lines}),
         given=chosen_filters,
         authors=label_list.authors(db.session),
         judgements=label_content.JUDGEMENTS,
@@ -51,14 +50,11 @@ def index() -> Response:
 @blueprint.get("/disagreements")
 def disagreements(message: str | None = None) -> str:
     settled = request.args.get("settled") == "1"
-    responses = settling.disagreements(
-        db.session, after=request.args.get("after", -1, int), viewer=author(), settled=settled
-    )
+    responses = settling.disagreements(db.session, after=request.args.get("after", -1, int), settled=settled)
     return render_template(
         "labels/disagreements.html",
         found=responses,
         settled=settled,
-        hidden=0 if settled else settling.hidden(db.session, author()),
         agreement=agreement.measured(db.session),
         install=install_extra("agreement"),
         judgements=label_content.JUDGEMENTS,

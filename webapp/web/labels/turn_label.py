@@ -1,4 +1,4 @@
-"""The label of one turn: the form on the turn's page, what is told of other people's labels, and the API."""
+"""The label of one turn: the form on the turn's page, what other people said, and the API."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from webapp.store.labels import labels as store
 from webapp.store.sessions import turns as turn_store
 from webapp.web import people
 from webapp.web.answers import wants_partial
-from webapp.web.api.operation import AFTER, Parameter, json, json_object, operation, refused
-from webapp.web.api.shapes import LABEL_PAGE, NEW_LABEL, TEXT, record, ref
+from webapp.web.api.operation import AFTER, json, json_object, operation, refused
+from webapp.web.api.shapes import LABEL, LABEL_PAGE, NEW_LABEL, filled, record, ref
 from webapp.web.links import turn_url
 from webapp.web.people import author
 
@@ -25,21 +25,15 @@ LABEL_TEXTS = ("cause", "note", "expects", "seen")
 
 
 def panel(session: Any, turn: Any) -> dict[str, Any]:
-    """What is told of a response's labels: one's own; others' and the history only once one has labelled it.
-
-    `blind` counts the labels that are not shown; `carried` are labels of the same text in other revisions.
-    """
+    """A response's labels, one's own apart, and their history; `carried` is one's label of the same text in another
+    revision."""
     labels = store.of_turn(db.session, turn)
     mine = next((label for label in labels if label.author == author()), None)
-    other_labels = [label for label in labels if label.author != author()]
-    events = history.of_turn(db.session, turn.id)
-    is_labelled = mine is not None
     return {
         "mine": mine,
-        "others": other_labels if is_labelled else [],
-        "blind": 0 if is_labelled else len(other_labels),
-        "events": [event for event in events if is_labelled or event.author == author()],
-        "carried": None if is_labelled else store.of_same_text(db.session, session, turn, author()),
+        "others": [label for label in labels if label is not mine],
+        "events": history.of_turn(db.session, turn.id),
+        "carried": store.of_same_text(db.session, session, turn, author()) if mine is None else None,
     }
 
 
@@ -96,21 +90,13 @@ def put(turn: Any, form: Any, *, seen: str | None) -> None:
 @operation(
     "Labels",
     "List labels",
-    json(LABEL_PAGE, "At most 500 a page; if the viewer is known, labels that could influence them are blind"),
-    query=(AFTER, Parameter("viewer", TEXT, "who asks")),
+    json(LABEL_PAGE, "At most 500 a page"),
+    query=(AFTER,),
 )
 def list_api() -> Response:
-    viewer = request.args.get("viewer") or (author() if people.is_named() else None)
-    lines = label_list.page(db.session, after=request.args.get("after"), limit=500, viewer=viewer)
+    lines = label_list.page(db.session, after=request.args.get("after"), limit=500)
     following = lines[-1].after if len(lines) == 500 else None
-    return jsonify(labels=[listed(line) for line in lines], next=following)
-
-
-def listed(line: label_list.LabelLine) -> dict[str, Any]:
-    answer = label_dict(line, line.external_id, line.position)
-    if not line.blind:
-        return answer
-    return {name: answer[name] for name in ("session", "position", "author", "made_at")} | {"blind": True}
+    return jsonify(labels=[label_dict(line, line.external_id, line.position) for line in lines], next=following)
 
 
 @blueprint.put("/api/session/<session_id:ident>/turns/<int:position>/label")
@@ -152,12 +138,7 @@ def asked_for(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def label_dict(label: Any, external_id: str, position: int) -> dict[str, Any]:
-    answer = {
-        "session": external_id,
-        "position": position,
-        **{name: getattr(label, name) for name in ("author", "judgement", "cause", "note", "expects")},
-        "made_at": label.made_at.isoformat(),
-    }
+    answer = filled(LABEL, label, session=external_id, position=position)
     if label.expects == "several":
         return answer | {"expected_values": label.expected}
     return answer | ({"expected": label.expected} if label.has_expected else {})
