@@ -104,7 +104,7 @@ def test_each_refusal(stored: Run) -> None:
         (("set", "direct", "--filter", "q"), 2, "NAME=VALUE"),
         (("set", "direct", "no-such-session"), 1, "no-such-session"),
         (("set", "direct", "--service", "no-such"), 1, "no such session"),
-        (("set", "direct", "--all", "--remember"), 2, "--remember is for"),
+        (("set", "direct", "--all", "--remember"), 2, "a rule is for a service or a format"),
         (("undo", str(NO_SUCH)), 1, str(NO_SUCH)),
         (("which", "--dump", str(NO_SUCH)), 1, str(NO_SUCH)),
     ]:

@@ -255,4 +255,4 @@ def test_asking_for_an_export_is_audited(known: FlaskClient) -> None:
         ("export_jobs.make_api", "POST /api/exports?model=m"),
         ("export_jobs.cancel_api", "DELETE /api/exports/1"),
     ]
-    assert rows[0].detail == {"export": 1, "sessions": "Sessions with model m"}
+    assert rows[0].detail == {"export": 1, "sessions": "sessions with model m"}

@@ -210,7 +210,6 @@ def test_each_refusal(client: FlaskClient, app: Flask, brought: dict[str, Any]) 
         ("/homes", {"scope": "filters", "verdict": "odd", "profile": "direct"}, 400),
         ("/homes", {"scope": "filters", "profile": "direct", "remember": "1"}, 400),
         ("/homes/changes/9/undo", {}, 404),
-        ("/homes/changes/9/cancel", {}, 404),
         ("/homes/rules/9/delete", {}, 404),
         ("/homes/rules", {"kind": "odd", "value": "x", "profile": "direct"}, 400),
         ("/homes/rules", {"kind": "format", "value": "x", "profile": "unknown"}, 400),

@@ -18,9 +18,10 @@ from webapp.parsing.words import counted
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules, scopes, trials
 from webapp.store.homes.scopes import HomeScope
-from webapp.store.sessions import sessions
+from webapp.store.sessions import dumps, sessions
 from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.sessions.filters import of_parameters
+from webapp.store.sessions.selection import words_of
 from webapp.store.tasks import NoSuchTask
 from webapp.visible import visible
 from webapp.web.people import system_user
@@ -86,21 +87,22 @@ def _scope(
     """Raises `BadFilter`, `NoSuchSession`; a usage error where not just one scope is given."""
     if sum(map(bool, (idents, dump, format_name, service, filters, everything))) != 1:
         raise click.UsageError("Give sessions, or one of --dump, --format, --service, --filter and --all.")
-    if filters or everything:
-        pairs = [option.partition("=") for option in filters]
-        if wrong := [option for option, (_, sign, _) in zip(filters, pairs, strict=True) if not sign]:
-            raise click.UsageError(f"--filter takes NAME=VALUE, not {wrong[0]!r}.")
-        return HomeScope(filters=of_parameters({name: value for name, _, value in pairs}), unknown_only=unknown_only)
-    keys = tuple(sessions.find(db, ident).key for ident in idents)
-    return HomeScope(keys, dump, format_name, service, unknown_only=unknown_only)
+    if idents:
+        return HomeScope(tuple(sessions.find(db, ident).key for ident in idents), unknown_only=unknown_only)
+    if wrong := [option for option in filters if "=" not in option]:
+        raise click.UsageError(f"--filter takes NAME=VALUE, not {wrong[0]!r}.")
+    parameters = {name: value for name, _, value in (option.partition("=") for option in filters)}
+    number = None if dump is None else str(dumps.find_id(db, dump))
+    alone = {"dump": number, "format": format_name, "service": service}
+    parameters |= {name: value for name, value in alone.items() if value}
+    return HomeScope(filters=of_parameters(parameters), unknown_only=unknown_only)
 
 
 def _remember(engine: sa.Engine, scope: HomeScope, profile: str) -> None:
-    kind, value = ("service", scope.service) if scope.service else ("format", scope.format)
-    if not value:
-        raise click.UsageError("--remember is for --format and --service.")
+    filters = list(scope.filters.active().items())
+    kind, value = filters[0] if len(filters) == 1 else ("", "")
     with writing(engine) as connection:
-        rules.remember(connection, kind, value, profile, system_user())
+        rules.remember(connection, kind, str(value), profile, system_user())
 
 
 def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
@@ -145,7 +147,7 @@ def list_changes(as_json: bool) -> None:
         return
     for line in lines:
         undone = ", undone" if line.undone else f", undoes {line.undoes}" if line.undoes else ""
-        description = f"{line.profile} for {scopes.scope_words(line.scope)}"
+        description = f"{line.profile} for {words_of(line.scope)}"
         click.echo(visible(f"{line.id:>5}  {line.state:<9} {line.finished:,} of {line.total:,}  {description}{undone}"))
 
 

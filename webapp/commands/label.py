@@ -21,7 +21,7 @@ from webapp.store.labels import importing, label_content, label_list, labels
 from webapp.store.labels.queues.queue_spec import spec_of
 from webapp.store.models import Label
 from webapp.store.sessions import filters as filtering
-from webapp.store.sessions import sessions, turns
+from webapp.store.sessions import turns
 from webapp.visible import clipped, visible
 
 
@@ -77,26 +77,13 @@ def export(
         raise click.UsageError("give only one of --session, --queue and --filter")
     redactor = _export.asked(keys, patterns, secrets)
     with _store.session() as db:
-        scope, only = _scope(db, idents, queue, filter_)
+        spec = spec_of(dict(parse_qsl(f"queue={queue}"))) if queue else None
+        filters = filtering.of_parameters(dict(parse_qsl(filter_))) if filter_ else None
+        scope, only = exporting.chosen(db, spec, idents, filters)
         left_out: Counter[str] = Counter()
         _export.write(exporting.labels(db, name, scope=scope, redactor=redactor, left_out=left_out, **only))
     if left_out:
         click.echo(left_out_sentence(left_out), err=True)
-
-
-def _scope(
-    db: orm.Session, idents: tuple[str, ...], queue: str | None, filter_: str | None
-) -> tuple[str, dict[str, Any]]:
-    """What goes out, in words and as `exporting.labels` takes it; raises `BadFilter` and `NoSuchSession`."""
-    if queue:
-        spec = spec_of(dict(parse_qsl(f"queue={queue}")))
-        return f"labels of the queue: {spec.words}", {"turn_ids": exporting.of_queue(db, spec)}
-    if filter_:
-        filters = filtering.of_parameters(dict(parse_qsl(filter_)))
-        return f"labels of sessions with {filter_}", {"sessions": exporting.of_filters(db, filters)}
-    if idents:
-        return f"labels of {', '.join(idents)}", {"sessions": [sessions.find(db, ident).id for ident in idents]}
-    return "all labels", {}
 
 
 @command.command("put")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from flask import Blueprint, Response, abort, current_app, jsonify, redirect, render_template, request, url_for
@@ -16,39 +17,29 @@ from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import selection as selected
 from webapp.store.sessions import sessions as session_store
 from webapp.store.tasks import EXPORT, TaskLine
-from webapp.web import exports
+from webapp.web import task_rows
 from webapp.web.accounts import audit_trail
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import AFTER, FILTERS, IDS, LIMIT, json, limit_of_request, operation
-from webapp.web.api.shapes import BINARY, TEXT, Content, many, maybe, record, ref
-from webapp.web.dumps import worker_process
+from webapp.web.api.shapes import BINARY, TEXT, Content, filled, many, maybe, record, ref
+from webapp.web.api.shapes import EXPORT as EXPORT_SHAPE
 from webapp.web.sessions import list_filters
-from webapp.web.task_rows import ROWS_A_PAGE
-from webapp.web.task_rows import page as task_page
 
 blueprint = Blueprint("export_jobs", __name__)
 
 _ZIP = {"application/zip": BINARY}
 _EXPORT = record(export=ref("Export"))
+_NOTHING: dict[str, Any] = {"count": 0, "sessions": []}
 _AUDITED = 200
 """characters of a selection that the audit log keeps"""
-
-
-def _find(number: int) -> TaskLine:
-    """The export; whoever asks after one that is live sees to it that there is a worker."""
-    job = tasks.find(db.session.connection(), number, EXPORT)
-    if job.live:
-        worker_process.wake()
-    return job
 
 
 def _made(selection: dict[str, Any]) -> TaskLine:
     """A new export, which the worker begins now, or once what waits before it is done."""
     db.session.rollback()
     number = tasks.make(db.engine, EXPORT, selection)
-    audit_trail.about(export=number, sessions=exports.words_of(selection)[:_AUDITED])
-    worker_process.wake()
-    return _find(number)
+    audit_trail.about(export=number, sessions=selected.words_of(selection)[:_AUDITED])
+    return task_rows.find(number, EXPORT)
 
 
 @blueprint.get("/exports")
@@ -63,7 +54,7 @@ def ask() -> str:
     return render_template(
         "export_jobs/ask.html",
         active=filters.active(),
-        words=exports.words_of({"filters": filters.active()}),
+        words=selected.words_of({"filters": filters.active()}).capitalize(),
         page=session_store.page(db.session, filters, limit=1),
         most=selected.MOST,
         days=current_app.config["SETTINGS"].export_days,
@@ -86,54 +77,86 @@ def show(number: int) -> str:
     """The export's page; for htmx what it shows of it."""
     template = "export_jobs/_export.html" if wants_partial() else "export_jobs/show.html"
     days = current_app.config["SETTINGS"].export_days
-    return render_template(template, export=exports.view(_find(number)), days=days)
+    return render_template(template, export=_shown(task_rows.find(number, EXPORT)), days=days)
+
+
+def _shown(job: TaskLine) -> dict[str, Any]:
+    """An export as its page shows it: its row among the tasks, and what is in it."""
+    row, export, expires_at = task_rows.of_task(job), as_dict(job), (job.result or {}).get("expires_at")
+    return {
+        **{name: getattr(row, name) for name in ("state", "tag", "words", "live", "phase", "error")},
+        **{name: export[name] for name in ("sha256", "deleted", "changed")},
+        "number": job.id,
+        "ident": f"export-{job.id}",
+        "name": _name(job),
+        "written": export["sessions"],
+        "chosen": export["of"],
+        "size": export["bytes"],
+        "asked_at": job.made_at,
+        "removes_at": datetime.fromisoformat(expires_at) if expires_at else None,
+    }
 
 
 @blueprint.post("/exports/<int:number>/cancel")
 def cancel(number: int) -> AnyResponse:
-    _cancelled(number)
+    task_rows.cancelled(number, EXPORT)
     return redirect(url_for("export_jobs.show", number=number), 303)
 
 
-def _cancelled(number: int) -> TaskLine:
-    """Ask the export to stop where it still can."""
-    job = _find(number)
-    db.session.rollback()
-    if job.live:
-        store.cancel(db.engine, number)
-    return _find(number)
+def _name(job: TaskLine) -> str:
+    return f"sessions-{job.id}.zip"
+
+
+def as_dict(job: TaskLine) -> dict[str, Any]:
+    """An export as the API shows it: `sessions` of `of` are in it, which is None before it began; `deleted` and
+    `changed` are sessions to which that happened before they were written: how many, and the first."""
+    result, progress = job.result or {}, job.progress
+    return filled(
+        EXPORT_SHAPE,
+        job,
+        **{name: result.get(name) for name in ("sha256", "error", "expires_at")},
+        **{name: result.get(name, _NOTHING) for name in ("deleted", "changed")},
+        cancelled=job.state == "cancelled",
+        ids=job.about.get("keys"),
+        filters=job.about.get("filters"),
+        sessions=result.get("sessions", progress.get("sessions", 0)),
+        of=progress.get("chosen"),
+        bytes=result.get("bytes", progress.get("read", 0)),
+        url=url_for("export_jobs.show_api", number=job.id),
+        file=url_for("export_jobs.file_api", number=job.id) if job.state == "done" else None,
+    )
 
 
 @blueprint.post("/exports/<int:number>/remove")
 def remove(number: int) -> AnyResponse:
-    _removed(_find(number))
+    _removed(task_rows.find(number, EXPORT))
     return redirect(url_for("export_jobs.show", number=number), 303)
 
 
 def _removed(job: TaskLine) -> TaskLine:
     """Remove the file of an export that is done."""
     db.session.rollback()
-    audit_trail.about(export=job.id, sessions=exports.words_of(job.about)[:_AUDITED])
+    audit_trail.about(export=job.id, sessions=selected.words_of(job.about)[:_AUDITED])
     store.remove(db.engine, current_app.config["SETTINGS"], job)
-    return _find(job.id)
+    return task_rows.find(job.id, EXPORT)
 
 
 @blueprint.get("/exports/<int:number>/file")
 def file(number: int) -> AnyResponse:
-    return _file(_find(number))
+    return _file(task_rows.find(number, EXPORT))
 
 
 def _file(job: TaskLine) -> AnyResponse:
     """The zip, or the part of it that `Range` asks for. Raises `NotReady` and `ExportRemoved`."""
     stream = store.opened(current_app.config["SETTINGS"], job)
-    export = exports.view(job)
+    export = as_dict(job)
     response = Response(wrap_file(request.environ, stream), mimetype="application/zip", direct_passthrough=True)
-    response.content_length = export.size
-    response.headers.set("Content-Disposition", "attachment", filename=export.name)
+    response.content_length = export["bytes"]
+    response.headers.set("Content-Disposition", "attachment", filename=_name(job))
     response.headers["Cache-Control"] = "no-cache"
-    response.set_etag(export.sha256 or "")
+    response.set_etag(export["sha256"] or "")
     try:
-        response.make_conditional(request.environ, accept_ranges=True, complete_length=export.size)
+        response.make_conditional(request.environ, accept_ranges=True, complete_length=export["bytes"])
         if response.status_code == 412:
             abort(412, "The file is not the one that If-Match names.")
     except HTTPException:  # that, or a range that it has not
@@ -158,7 +181,7 @@ def make_api() -> tuple[Response, int]:
         selection = {"keys": [session.key for session in found_sessions]}
     else:
         selection = {"filters": list_filters.of_request().active()}
-    export = exports.as_dict(_made(selection))
+    export = as_dict(_made(selection))
     response = jsonify(export=export)
     response.headers["Location"] = export["url"]
     return response, 202
@@ -172,14 +195,14 @@ def make_api() -> tuple[Response, int]:
     query=(AFTER, LIMIT),
 )
 def list_api() -> Response:
-    page, older = task_page(request.args.get("after"), limit_of_request(ROWS_A_PAGE), EXPORT)
-    return jsonify(exports=[exports.as_dict(job) for job in page], next=older)
+    page, older = task_rows.page(request.args.get("after"), limit_of_request(task_rows.ROWS_A_PAGE), EXPORT)
+    return jsonify(exports=[as_dict(job) for job in page], next=older)
 
 
 @blueprint.get("/api/exports/<int:number>")
 @operation("Exports", "Read how far an export is", json(_EXPORT, "The export"))
 def show_api(number: int) -> Response:
-    return jsonify(export=exports.as_dict(_find(number)))
+    return jsonify(export=as_dict(task_rows.find(number, EXPORT)))
 
 
 @blueprint.delete("/api/exports/<int:number>")
@@ -189,8 +212,8 @@ def show_api(number: int) -> Response:
     {202: json(_EXPORT, "The export: cancelled when its worker next looks, or removed if it was done")},
 )
 def cancel_api(number: int) -> tuple[Response, int]:
-    job = _cancelled(number)
-    return jsonify(export=exports.as_dict(_removed(job) if job.state == "done" else job)), 202
+    job = task_rows.cancelled(number, EXPORT)
+    return jsonify(export=as_dict(_removed(job) if job.state == "done" else job)), 202
 
 
 @blueprint.get("/api/exports/<int:number>/file")
@@ -207,4 +230,4 @@ def cancel_api(number: int) -> tuple[Response, int]:
 )
 def file_api(number: int) -> AnyResponse:
     """With `ETag` and `Range`, so that a download that broke off can go on."""
-    return _file(_find(number))
+    return _file(task_rows.find(number, EXPORT))

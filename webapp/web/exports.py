@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
 from itertools import chain
 from typing import Any
 
@@ -13,121 +11,17 @@ from flask import Blueprint, Response, render_template, request, url_for
 from webapp.exports import base
 from webapp.exports.redaction import Redactor, redactor
 from webapp.extensions import db
-from webapp.parsing.words import counted
 from webapp.store.exports import exporting
 from webapp.store.exports.filenames import safe_name
-from webapp.store.jobs.export_jobs import REMOVED
 from webapp.store.labels.queues import queue
 from webapp.store.labels.queues.queue_spec import spec_of
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.filters import BadFilter
-from webapp.store.tasks import TaskLine
 from webapp.web import links
 from webapp.web.answers import streamed
 from webapp.web.api.operation import FILTERS, IDS, QUEUE, REDACTION, Parameter, operation
 from webapp.web.api.shapes import BINARY, TEXT, Content, Schema, one_of
-
-STATES = {
-    "queued": ("waiting", ""),
-    "running": ("exporting", "edit"),
-    "done": ("done", "took"),
-    "failed": ("failed", "bad"),
-    "cancelled": ("cancelled", "drop"),
-    REMOVED: ("removed", "drop"),
-}
-_SWITCHES = {"failed": "failed responses", "rescued": "failed responses that Fencepost can read"}
-_NOTHING: dict[str, Any] = {"count": 0, "sessions": []}
-
-
-@dataclass(frozen=True, slots=True)
-class ExportView:
-    """One export. `written` of `chosen` sessions are in it, and `size` bytes; `chosen` is None before it began.
-
-    `deleted` and `changed` are sessions to which that happened before they were written: how many, and the first.
-    """
-
-    number: int
-    state: str
-    words: str
-    live: bool
-    written: int
-    chosen: int | None
-    size: int
-    asked_at: datetime
-    sha256: str | None
-    removes_at: datetime | None
-    error: str | None
-    deleted: dict[str, Any]
-    changed: dict[str, Any]
-
-    @property
-    def ident(self) -> str:
-        return f"export-{self.number}"
-
-    @property
-    def name(self) -> str:
-        return f"sessions-{self.number}.zip"
-
-    @property
-    def tag(self) -> tuple[str, str]:
-        return STATES[self.state]
-
-    @property
-    def phase(self) -> str:
-        if self.state == "queued":
-            return "waiting"
-        return "exporting" if self.chosen is not None else "choosing sessions"
-
-
-def words_of(selection: dict[str, Any]) -> str:
-    """`Sessions with failed responses, model m`."""
-    if "keys" in selection:
-        return counted(len(selection["keys"]), "selected session")
-    parts = [_SWITCHES.get(name, f"{name} {value}") for name, value in selection.get("filters", {}).items()]
-    return f"Sessions with {', '.join(parts)}" if parts else "All sessions"
-
-
-def view(task: TaskLine) -> ExportView:
-    result, progress = task.result or {}, task.progress
-    expires_at = result.get("expires_at")
-    return ExportView(
-        number=task.id,
-        state=task.state,
-        words=words_of(task.about),
-        live=task.live,
-        written=result.get("sessions", progress.get("sessions", 0)),
-        chosen=progress.get("chosen"),
-        size=result.get("bytes", progress.get("read", 0)),
-        asked_at=task.made_at,
-        sha256=result.get("sha256"),
-        removes_at=datetime.fromisoformat(expires_at) if expires_at else None,
-        error=(result.get("error") or {}).get("message"),
-        deleted=result.get("deleted", _NOTHING),
-        changed=result.get("changed", _NOTHING),
-    )
-
-
-def as_dict(task: TaskLine) -> dict[str, Any]:
-    export, result = view(task), task.result or {}
-    selection = task.about
-    return {
-        **{name: getattr(export, name) for name in ("state", "sha256", "deleted", "changed")},
-        "id": task.id,
-        "cancelled": task.state == "cancelled",
-        "ids": selection.get("keys"),
-        "filters": selection.get("filters"),
-        "sessions": export.written,
-        "of": export.chosen,
-        "bytes": export.size,
-        "error": result.get("error"),
-        "url": url_for("export_jobs.show_api", number=task.id),
-        "file": url_for("export_jobs.file_api", number=task.id) if task.state == "done" else None,
-        "made_at": task.made_at.isoformat(),
-        "ended_at": task.ended_at and task.ended_at.isoformat(),
-        "expires_at": result.get("expires_at"),
-    }
-
 
 blueprint = Blueprint("exports", __name__)
 
@@ -196,20 +90,13 @@ def download(pieces: Iterator[bytes], format_: Any, name: str) -> Response:
 
 def scope_of_request() -> tuple[str, dict[str, Any]]:
     """What is exported, in words and as `exporting.labels` takes it. Raises `BadFilter` and `NoSuchSession`."""
-    idents = request.args.getlist("ids")
+    idents, spec = request.args.getlist("ids"), None
     if request.args.get("queue"):
         spec = spec_of(request.args, idents)
         if spec.kind == "sample" and queue.stored(db.session, spec) is None:
             raise BadFilter("this sample is not drawn yet: open it under Labels and draw it")
-        return f"labels of the queue: {spec.words}", {"turn_ids": exporting.of_queue(db.session, spec)}
-    if idents:
-        sessions = [session_store.find(db.session, ident).id for ident in idents]
-        return f"labels of {counted(len(sessions), 'chosen session')}", {"sessions": sessions}
     filters = filtering.of_parameters(request.args.to_dict() | {"format": request.args.get("source", "")})
-    if active := filters.active():
-        words = ", ".join(f"{name} {value}" for name, value in active.items())
-        return f"labels of sessions with {words}", {"sessions": exporting.of_filters(db.session, filters)}
-    return "all labels", {}
+    return exporting.chosen(db.session, spec, idents, filters)
 
 
 def redactor_of_request() -> Redactor | None:

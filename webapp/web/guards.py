@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from flask import Flask, Response, abort, current_app, redirect, request, url_for
@@ -29,13 +30,13 @@ ROUTES = {
         failures.atom failures.index failures.old_index
         failures.show failures_api.detail_api failures_api.list_api failures_api.same_api
         growing.head guide.begin guide.end help.index help.picture help.show
-        homes.ask homes.index homes.question homes.show homes.show_api
+        homes.ask homes.index homes.question homes.show_api
         labels.causes.index labels.index labels.lists.disagreements labels.lists.index
         labels.name.ask labels.name.tell labels.turn.list_api labels.value
         machine_logs.index mapping_api.suggest mappings.index mappings.make metrics.show palette.found
         playground.case playground.index playground.markdown playground.raw playground.read
         profiles.index profiles.list_api profiles.responses profiles.show
-        responses.index responses.list_api runs.show runs.show_api tasks.index tasks.show
+        responses.index responses.list_api runs.show_api tasks.index tasks.show
         selection.ask selection.compare selection.download selection.dumps_api selection.export
         sessions.download_dump sessions.index sessions.list_api sessions.next_failure_api sessions.response
         sessions.show sessions.show_api
@@ -45,7 +46,7 @@ ROUTES = {
         export_jobs.cancel export_jobs.cancel_api export_jobs.make export_jobs.make_api export_jobs.remove
         failure_actions.change labels.causes.change labels.check labels.draw
         labels.lists.settle labels.progress labels.save labels.turn.put_api labels.turn.save
-        labels.undo runs.cancel runs.cancel_api runs.make runs.make_api selection.label
+        labels.undo runs.cancel_api runs.make runs.make_api selection.label
         sessions.write_dump sessions.write_dump_api tasks.cancel views.remove views.save
     """,
     INGEST: """
@@ -55,7 +56,7 @@ ROUTES = {
         traces.export traces.logs traces.metrics
     """,
     ADMIN: """
-        homes.cancel homes.change homes.dismiss homes.forget homes.put_api homes.remember homes.undo
+        homes.change homes.dismiss homes.forget homes.put_api homes.remember homes.undo
         selection.delete selection.undo
         accounts.index accounts.add accounts.change accounts.remove accounts.revoke audit.index
     """,
@@ -78,8 +79,13 @@ OF_ACCOUNTS = ("account.", "accounts.", "audit.", "oidc.")
 def lacking(endpoint: str, rights: frozenset[str]) -> str | None:
     """The first right that a route asks for and that is not among these; None where they suffice."""
     right = RIGHT_OF.get(endpoint, "")
-    needed = (right, READ) if right in (LABEL, INGEST) and endpoint not in WRITES_ALONE else (right,)
-    return next((one for one in needed if one not in rights), None)
+    return first_lacking(
+        (right, READ) if right in (LABEL, INGEST) and endpoint not in WRITES_ALONE else (right,), rights
+    )
+
+
+def first_lacking(needed: Iterable[str], rights: frozenset[str]) -> str | None:
+    return next((right for right in needed if right not in rights), None)
 
 
 def refusal(right: str, name: str | None) -> str:

@@ -15,7 +15,8 @@ from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.statistics import group_by
 from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import AFTER, FILTERS, LIMIT, json, limit_of_request, operation
-from webapp.web.api.sessions import RESPONSE_PAGE
+from webapp.web.api.sessions import RESPONSE, RESPONSE_PAGE
+from webapp.web.api.shapes import filled
 from webapp.web.links import turn_url
 from webapp.web.sessions import list_filters
 
@@ -99,20 +100,16 @@ def rows_context(result: store.ResponsePage, filters: Filters) -> dict[str, Any]
 
 def response_dict(line: store.ResponseLine, filters: Filters) -> dict[str, Any]:
     """A response as the API shows it; a verdict is null where that profile was not run over it."""
-    names = ("position", "kind", "role", "agent", "phase", "model", "recorded_failure", "contract", "failed", "rescued")
     verdicts = {"home": line.home, "fencepost": line.fencepost}
-    return {
-        "session": line.external_id,
-        "key": line.key,
-        "revision": line.revision,
-        **{name: getattr(line, name) for name in (*names, "preview")},
-        "bytes": line.length,
-        "flags": [flag.as_dict() for flag in line.flags],
-        "sent_at": line.sent_at and line.sent_at.isoformat(),
-        "home_profile": line.home_profile,
-        "verdicts": verdicts | ({} if filters.under == HOME else {filters.under: line.under}),
-        "url": turn_url(line, line.position),
-    }
+    return filled(
+        RESPONSE,
+        line,
+        session=line.external_id,
+        bytes=line.length,
+        flags=[flag.as_dict() for flag in line.flags],
+        verdicts=verdicts | ({} if filters.under == HOME else {filters.under: line.under}),
+        url=turn_url(line, line.position),
+    )
 
 
 def coverage_dict(covered: ProfileCoverage | None) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from webapp.store import tasks
 from webapp.store.jobs import replays as store
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import TaskLine
+from webapp.web import task_rows
 from webapp.web.api.operation import FILTERS, json, operation
-from webapp.web.api.shapes import record, ref
-from webapp.web.dumps import worker_process
+from webapp.web.api.shapes import RUN, filled, record, ref
 from webapp.web.links import own_path
 
 blueprint = Blueprint("runs", __name__)
@@ -23,17 +23,7 @@ blueprint = Blueprint("runs", __name__)
 def queued(name: str, filters: Filters) -> TaskLine:
     """A run that the worker begins now, or once those before it are finished."""
     db.session.rollback()
-    number = store.queue(db.engine, name, filters)
-    worker_process.wake()
-    return _find(number)
-
-
-def _find(number: int) -> TaskLine:
-    """The run; whoever asks after one that is live sees to it that there is a worker."""
-    run = tasks.find(db.session.connection(), number, tasks.REPLAY)
-    if run.live:
-        worker_process.wake()
-    return run
+    return task_rows.find(store.queue(db.engine, name, filters))
 
 
 @blueprint.post("/profiles/<path:name>/runs")
@@ -41,23 +31,6 @@ def make(name: str) -> AnyResponse:
     queued(name, of_parameters(request.form.to_dict()))
     back = request.form.get("back")
     return redirect(own_path(back) if back else url_for("profiles.show", name=name, _anchor="runs"), 303)
-
-
-@blueprint.get("/runs/<int:number>")
-def show(number: int) -> AnyResponse:
-    return redirect(url_for("tasks.index", kind=tasks.REPLAY, _anchor=f"task-{number}"), 302)
-
-
-@blueprint.post("/runs/<int:number>/cancel")
-def cancel(number: int) -> AnyResponse:
-    return redirect(url_for("profiles.show", name=_cancelled(number).about["profile"], _anchor="runs"), 303)
-
-
-def _cancelled(number: int) -> TaskLine:
-    _find(number)
-    db.session.rollback()
-    store.cancel(db.engine, number)
-    return _find(number)
 
 
 @blueprint.post("/api/profiles/<path:name>/runs")
@@ -76,27 +49,27 @@ def make_api(name: str) -> tuple[Response, int]:
 @blueprint.get("/api/runs/<int:number>")
 @operation("Profiles", "Read a run", json(record(run=ref("Run")), "The run"))
 def show_api(number: int) -> Response:
-    return jsonify(run=run_dict(_find(number)))
+    return jsonify(run=run_dict(task_rows.find(number, tasks.REPLAY)))
 
 
 @blueprint.delete("/api/runs/<int:number>")
 @operation("Profiles", "Cancel a run", {202: json(record(run=ref("Run")), "The run; what is already stored is kept")})
 def cancel_api(number: int) -> tuple[Response, int]:
-    return jsonify(run=run_dict(_cancelled(number))), 202
+    return jsonify(run=run_dict(task_rows.cancelled(number, tasks.REPLAY))), 202
 
 
 def run_dict(run: TaskLine) -> dict[str, Any]:
     """A replay as the API shows it; `progress` goes from 0 to 1, `counts` is null before the first piece."""
-    return {
-        "id": run.id,
-        "profile": run.about["profile"],
-        "filters": run.about.get("filters", {}),
-        "state": run.state,
-        "progress": share(run),
-        "counts": run.progress.get("counts"),
-        "started_at": run.began_at and run.began_at.isoformat(),
-        "finished_at": run.ended_at and run.ended_at.isoformat(),
-    }
+    return filled(
+        RUN,
+        run,
+        profile=run.about["profile"],
+        filters=run.about.get("filters", {}),
+        progress=share(run),
+        counts=run.progress.get("counts"),
+        started_at=run.began_at,
+        finished_at=run.ended_at,
+    )
 
 
 def share(run: TaskLine) -> float:

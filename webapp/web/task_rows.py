@@ -13,13 +13,14 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.extensions import db
 from webapp.parsing.words import called, counted
 from webapp.store import tasks as store
-from webapp.store.accounts.roles import ADMIN, INGEST, LABEL
-from webapp.store.homes import changes, scopes
+from webapp.store.accounts.roles import ADMIN, INGEST, LABEL, READ
+from webapp.store.homes import changes
 from webapp.store.jobs import export_jobs, imports, replays
 from webapp.store.jobs.imports import dump_of
+from webapp.store.sessions import selection
 from webapp.store.sessions.sessions import BadCursor
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, KINDS, PRUNE, REPLAY, TaskLine
-from webapp.web import exports, guards, identity
+from webapp.web import guards, identity
 from webapp.web.answers import wants_partial
 from webapp.web.dumps import worker_process
 from webapp.web.dumps.dump_rows import NEXT, PHASES
@@ -34,13 +35,8 @@ STATES = {
     "interrupted": ("interrupted", "drop"),
     "removed": ("removed", "drop"),
 }
-CANCELS = {
-    IMPORT: ("jobs.cancel", INGEST),
-    EXPORT: ("export_jobs.cancel", LABEL),
-    REPLAY: ("runs.cancel", LABEL),
-    HOMES: ("homes.cancel", ADMIN),
-}
-"""the route of each kind that cancels it, whose right is asked for, and that right; a prune is its command's"""
+CANCELS = {IMPORT: INGEST, EXPORT: LABEL, REPLAY: LABEL, HOMES: ADMIN}
+"""the right that is asked for of who cancels a task of each kind; a prune is its command's"""
 _UNITS = {IMPORT: "byte", EXPORT: "session", REPLAY: "response", HOMES: "session", PRUNE: "session"}
 _VERDICTS = ("clean", "extracted", "repaired", "failed", "none")
 
@@ -72,7 +68,7 @@ class TaskRow:
     @property
     def cancel_right(self) -> str | None:
         """The right that cancelling it asks for; None where nobody can here."""
-        return CANCELS[self.kind][1] if self.kind in CANCELS and (self.live or self.state == "held") else None
+        return CANCELS.get(self.kind) if self.live or self.state == "held" else None
 
     @property
     def unit(self) -> str:
@@ -107,14 +103,14 @@ def _words(task: TaskLine) -> str:
     if task.kind == IMPORT:
         return str(about["filename"])
     if task.kind == EXPORT:
-        return exports.words_of(about)
+        words = selection.words_of(about)
+        return f"{words[0].upper()}{words[1:]}"
     if task.kind == PRUNE:
         return f"Sessions without a new turn since {about['before'][:10]}"
     if task.kind == HOMES:
         undoes = "Undone: " if about["undoes"] else ""
-        return f"{undoes}{called(about['profile'])} for {scopes.scope_words(about['scope'])}"
-    filters = ", ".join(f"{name}: {value}" for name, value in about.get("filters", {}).items())
-    over = "one session" if "session_id" in about else filters or "everything"
+        return f"{undoes}{called(about['profile'])} for {selection.words_of(about['scope'])}"
+    over = "one session" if "session_id" in about else selection.words_of(about)
     return f"{called(about['profile'])} over {over}"
 
 
@@ -190,15 +186,27 @@ def index() -> str:
 
 @blueprint.get("/tasks/<int:number>")
 def show(number: int) -> str | AnyResponse:
-    """The task's row for htmx; everybody else goes to the page of what it makes."""
-    return _answer(_find(number))
+    """The task's row for htmx; everybody else goes to the page of all."""
+    return _answer(find(number))
 
 
-def _find(number: int) -> TaskLine:
-    task = store.find(db.session.connection(), number)
+def find(number: int, kind: str | None = None) -> TaskLine:
+    """The task; whoever asks after one that is live sees to it that there is a worker. Raises `NoSuchTask`."""
+    task = store.find(db.session.connection(), number, kind)
     if task.live:
         worker_process.wake()
     return task
+
+
+def cancelled(number: int, kind: str | None = None) -> TaskLine:
+    """The task, stopped where it still can be; what is stored stays. Raises `NoSuchTask`."""
+    task = find(number, kind)
+    db.session.rollback()
+    if task.kind == IMPORT:
+        imports.cancel(db.engine, current_app.config["SETTINGS"], task)
+    else:
+        {EXPORT: export_jobs.cancel, REPLAY: replays.cancel, HOMES: changes.cancel}[task.kind](db.engine, number)
+    return find(number)
 
 
 def _answer(task: TaskLine) -> str | AnyResponse:
@@ -209,16 +217,11 @@ def _answer(task: TaskLine) -> str | AnyResponse:
 
 @blueprint.post("/tasks/<int:number>/cancel")
 def cancel(number: int) -> str | AnyResponse:
-    """Stop a task where it still can be; what is stored stays."""
-    task = _find(number)
-    if task.kind not in CANCELS:
+    """For whoever has the right that the task's kind asks for."""
+    kind = find(number).kind
+    if kind not in CANCELS:
         abort(409, "A prune is stopped where its command runs.")
     who = identity.current()
-    if who is not None and (lacks := guards.lacking(CANCELS[task.kind][0], who.rights)) is not None:
+    if who is not None and (lacks := guards.first_lacking((CANCELS[kind], READ), who.rights)) is not None:
         abort(403, guards.refusal(lacks, None if who.is_program else who.name))
-    db.session.rollback()
-    if task.kind == IMPORT:
-        imports.cancel(db.engine, current_app.config["SETTINGS"], task)
-    else:
-        {EXPORT: export_jobs.cancel, REPLAY: replays.cancel, HOMES: changes.cancel}[task.kind](db.engine, number)
-    return _answer(_find(number))
+    return _answer(cancelled(number))

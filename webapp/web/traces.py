@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO, TypeVar, cast
@@ -12,13 +11,13 @@ from sqlalchemy.exc import OperationalError
 
 from webapp import jsontext
 from webapp.dumps import otlp_protobuf
-from webapp.dumps.budget import STRICT_VALUES, Allowance, check_json
-from webapp.dumps.decoding import MAX_DEPTH, depth
+from webapp.dumps.budget import STRICT_VALUES, Allowance
 from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.spool import in_memory
 from webapp.extensions import db
 from webapp.store.db import disk_full
 from webapp.store.live import Arrived, ArrivedLog, OtherLog, arrived, arrived_logs, take
+from webapp.web.api import operation
 from webapp.web.guards import SPANS_LIMIT
 
 blueprint = Blueprint("traces", __name__)
@@ -137,23 +136,13 @@ def _groups(body: bytes, name: str) -> _Groups:
     if request.mimetype == PROTOBUF:
         yield from otlp_protobuf.request_of(body, Allowance(STRICT_VALUES), name)
         return
-    value = _object(body)
+    value = operation.object_of(body, MOST_MARKS)
     listed = value.get(name, value.get(_SNAKE[name], []))
     if not isinstance(listed, list):
         raise ValueError(f"{name} is not a list")
     for index, group in enumerate(listed):
         at = f"{name}[{index}]"
         yield at, group if isinstance(group, dict) else Problem(at, "expected an object")
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    check_json(body, Allowance(MOST_MARKS))
-    value = json.loads(body)
-    if not isinstance(value, dict):
-        raise ValueError("expected a JSON object")
-    if depth(value) > MAX_DEPTH:
-        raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
-    return value
 
 
 def _reasons(refused: list[Problem]) -> str:

@@ -259,9 +259,9 @@ def test_a_failure_that_the_dump_records_counts_under_an_unknown_home(bring_unkn
 def test_scopes_name_sessions(bring_unknown: Bring, db: orm.Session) -> None:
     bring_unknown(logs(3), filename="log.jsonl")
     result = bring_unknown(windlass("w", [entry(CALL)]))
-    everything = scopes.session_ids(db, HomeScope(filters=Filters()))
+    everything = scopes.session_ids(db, HomeScope())
     assert len(everything) == 4
-    assert scopes.session_ids(db, HomeScope(filters=Filters(), unknown_only=True)) == everything[:3]
-    assert scopes.session_ids(db, HomeScope(format="windlass")) == everything[3:]
-    assert scopes.session_ids(db, HomeScope(dump=str(result.dump.id))) == everything[3:]
+    assert scopes.session_ids(db, HomeScope(unknown_only=True)) == everything[:3]
+    assert scopes.session_ids(db, HomeScope(filters=Filters(format="windlass"))) == everything[3:]
+    assert scopes.session_ids(db, HomeScope(filters=Filters(dump=str(result.dump.id)))) == everything[3:]
     assert scopes.session_ids(db, HomeScope(keys=tuple(result.keys))) == everything[3:]

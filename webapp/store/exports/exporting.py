@@ -85,6 +85,24 @@ def labels(
     return format_.pieces(responses, facts if left_out is None else replace(facts, left_out=left_out))
 
 
+def chosen(
+    db: orm.Session, spec: Spec | None, idents: Sequence[str], filters: Filters | None
+) -> tuple[str, dict[str, Any]]:
+    """The labels of a queue, else of sessions, else under filters, else all: in words, and as `labels` takes them.
+
+    Raises `NoSuchSession`.
+    """
+    if spec is not None:
+        return f"labels of the queue: {spec.words}", {"turn_ids": of_queue(db, spec)}
+    if idents:
+        ids = [session_store.find(db, ident).id for ident in idents]
+        return f"labels of {words.counted(len(ids), 'chosen session')}", {"sessions": ids}
+    if filters is not None and (active := filters.active()):
+        narrowed = ", ".join(f"{name} {value}" for name, value in active.items())
+        return f"labels of sessions with {narrowed}", {"sessions": of_filters(db, filters)}
+    return "all labels", {}
+
+
 def unknown_values(
     db: orm.Session, *, sessions: Collection[int] | None = None, turn_ids: Sequence[int] | None = None
 ) -> UnknownValues:

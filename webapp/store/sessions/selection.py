@@ -1,15 +1,17 @@
-"""Sessions that a person selected: found by key, deleted together, and where two of them part."""
+"""Sessions that a person selected: what they are in words, found by key, and where two of them part."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.parsing.words import counted
 from webapp.store.models import Session, Turn
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.filters import Filters
@@ -17,6 +19,7 @@ from webapp.store.sessions.sessions import NoSuchSession
 
 MOST = 1000
 """sessions that one selection takes"""
+_SWITCHES = {"failed": "failed responses", "rescued": "failed responses that Fencepost can read"}
 COMPARED = 20_000
 """turns of each session that are compared before the rest counts as unlooked at"""
 
@@ -32,6 +35,15 @@ class Parting:
     first: int | None
     second: int | None
     cut: bool
+
+
+def words_of(selection: Mapping[str, Any]) -> str:
+    """What a task is about, by its `keys` or `filters`: `sessions with failed responses, model m`."""
+    unknown = " whose parser was unknown" if selection.get("unknown_only") else ""
+    if "keys" in selection:
+        return f"{counted(len(selection['keys']), 'selected session')}{unknown}"
+    parts = [_SWITCHES.get(name, f"{name} {value}") for name, value in selection.get("filters", {}).items()]
+    return f"sessions with {', '.join(parts)}{unknown}" if parts else f"all sessions{unknown}"
 
 
 def find(db: orm.Session, keys: Iterable[str]) -> list[Session]:

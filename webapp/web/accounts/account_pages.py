@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -32,17 +34,14 @@ def show(**more: Any) -> str:
 
 
 @blueprint.post("/password")
-def set_password() -> Response | tuple[str, int]:
+def set_password() -> Response:
     """Another password, for who knows the present one; this browser stays signed in, every other signs in again."""
     line, form = _line(), request.form
     if form.get("password", "") != form.get("again", ""):
-        return show(message="The two new passwords differ."), 422
-    try:
-        account = _changed(line, form.get("present", ""), form.get("password", ""))
-    except BadPassword as error:
-        return show(message=f"{error}."), 422
+        raise BadPassword("The two new passwords differ")
+    account = _changed(line, form.get("present", ""), form.get("password", ""))
     if account is None:
-        return show(message="The current password is wrong."), 422
+        raise BadPassword("The current password is wrong")
     return login.signed_in(account, url_for("account.show", changed="password"))
 
 
@@ -56,14 +55,11 @@ def _changed(line: AccountLine, present: str, password: str) -> SignedIn | None:
 
 
 @blueprint.post("/tokens")
-def make_token() -> str | tuple[str, int]:
+def make_token() -> str:
     """Make an API token, and show it this once."""
-    try:
-        with db.engine.begin() as connection:
-            title, scopes = request.form.get("name", ""), request.form.getlist("scope")
-            new_token = api_tokens.make(connection, _line().id, title, scopes)
-    except (BadAccount, BadRole) as error:
-        return show(message=f"{error}."), 422
+    with db.engine.begin() as connection:
+        title, scopes = request.form.get("name", ""), request.form.getlist("scope")
+        new_token = api_tokens.make(connection, _line().id, title, scopes)
     return show(made=new_token)
 
 
@@ -102,44 +98,34 @@ def index(**more: Any) -> str:
 
 
 @admin_blueprint.post("")
-def add() -> Response | tuple[str, int]:
+def add() -> Response:
     form = request.form
-    try:
-        with db.engine.begin() as connection:
-            name, role = form.get("name", ""), form.get("role", "")
-            accounts.add(connection, name, role, password=form.get("password") or None)
-    except (BadAccount, BadPassword, BadRole) as error:
-        return index(message=f"{error}."), 422
+    with db.engine.begin() as connection:
+        accounts.add(connection, form.get("name", ""), form.get("role", ""), password=form.get("password") or None)
     return redirect(url_for("accounts.index"), 303)
 
 
 @admin_blueprint.post("/<int:number>")
-def change(number: int) -> Response | tuple[str, int]:
+def change(number: int) -> Response:
     """Give another role, and another password where one is typed."""
     role, password = request.form.get("role", ""), request.form.get("password")
-    try:
-        with db.engine.begin() as connection:
-            line = accounts.find(connection, number)
-            audit_trail.about(account=line.name)
-            if role not in ("", "admin"):
-                accounts.keep_an_admin(connection, number)
-            accounts.set_role(connection, number, role or line.role)
-            if password:
-                accounts.set_password(connection, number, password)
-    except (BadAccount, BadPassword, BadRole) as error:
-        return index(message=f"{error}."), 422
+    with db.engine.begin() as connection:
+        line = accounts.find(connection, number)
+        audit_trail.about(account=line.name)
+        if role not in ("", "admin"):
+            accounts.keep_an_admin(connection, number)
+        accounts.set_role(connection, number, role or line.role)
+        if password:
+            accounts.set_password(connection, number, password)
     return redirect(url_for("accounts.index"), 303)
 
 
 @admin_blueprint.post("/<int:number>/remove")
-def remove(number: int) -> Response | tuple[str, int]:
-    try:
-        with db.engine.begin() as connection:
-            audit_trail.about(account=accounts.find(connection, number).name)
-            accounts.keep_an_admin(connection, number)
-            accounts.remove(connection, number)
-    except BadAccount as error:
-        return index(message=f"{error}."), 422
+def remove(number: int) -> Response:
+    with db.engine.begin() as connection:
+        audit_trail.about(account=accounts.find(connection, number).name)
+        accounts.keep_an_admin(connection, number)
+        accounts.remove(connection, number)
     return redirect(url_for("accounts.index"), 303)
 
 
@@ -148,3 +134,13 @@ def revoke(number: int) -> Response:
     with db.engine.begin() as connection:
         api_tokens.revoke(connection, number)
     return redirect(url_for("accounts.index"), 303)
+
+
+def _refused(page: Callable[..., str], error: ValueError) -> tuple[str, int]:
+    """What cannot be done, in its words on the page of the form."""
+    return page(message=f"{error}."), 422
+
+
+for refusal in (BadAccount, BadPassword, BadRole):
+    blueprint.register_error_handler(refusal, partial(_refused, show))
+    admin_blueprint.register_error_handler(refusal, partial(_refused, index))

@@ -123,21 +123,28 @@ def json_object(example: str) -> dict[str, Any]:
 
     The `Content-Type` is not asked: what does not read as JSON is refused for that. Raises `BadBody`.
     """
-    value = _decoded(request.get_data(cache=False))
-    if not isinstance(value, dict):
-        raise BadBody(f"the body is not a JSON object like {example}")
-    if depth(value) > MAX_DEPTH:
-        raise BadBody(f"the body is nested deeper than {MAX_DEPTH} levels")
+    try:
+        value = object_of(request.get_data(cache=False), MOST_MARKS, f" like {example}")
+    except TooLarge as large:
+        abort(413, f"The body is too large: {large.reason}.")
     body: dict[str, Any] = jsontext.unmarked(value)
     return body
 
 
-def _decoded(data: bytes) -> Any:
+def object_of(data: bytes, most_marks: int, example: str = "") -> dict[str, Any]:
+    """The JSON object that a body is. Raises `BadBody`, and `TooLarge` for more marks than `most_marks`."""
+    value = _decoded(data, most_marks)
+    if not isinstance(value, dict):
+        raise BadBody(f"the body is not a JSON object{example}")
+    if depth(value) > MAX_DEPTH:
+        raise BadBody(f"the body is nested deeper than {MAX_DEPTH} levels")
+    return value
+
+
+def _decoded(data: bytes, most_marks: int) -> Any:
+    check_json(data, Allowance(most_marks))
     try:
-        check_json(data, Allowance(MOST_MARKS))
         return decode_json(data)
-    except TooLarge as large:
-        abort(413, f"The body is too large: {large.reason}.")
     except RecursionError:
         raise BadBody(f"the body is nested deeper than {MAX_DEPTH} levels") from None
     except JSONDecodeError as error:

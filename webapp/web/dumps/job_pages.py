@@ -14,31 +14,23 @@ from webapp.dumps.session_keys import OPTION
 from webapp.extensions import db
 from webapp.parsing.words import counted
 from webapp.scan.files import Found, on_this_machine
-from webapp.store import tasks
 from webapp.store.jobs import imports
 from webapp.store.sessions import dumps as dump_store
-from webapp.store.tasks import HELD, IMPORT, TaskLine
+from webapp.store.tasks import IMPORT, TaskLine
+from webapp.web import task_rows
 from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import json, operation
-from webapp.web.api.shapes import record, ref
-from webapp.web.dumps import dump_rows, worker_process
+from webapp.web.api.shapes import JOB, filled, record, ref
+from webapp.web.dumps import dump_rows
 from webapp.web.dumps.uploads import UploadOptions, queue_upload
 
 blueprint = Blueprint("jobs", __name__)
 
 
-def _find(number: int) -> TaskLine:
-    """The import; whoever asks after one that is live sees to it that there is a worker."""
-    job = tasks.find(db.session.connection(), number, IMPORT)
-    if job.live:
-        worker_process.wake()
-    return job
-
-
 @blueprint.get("/dumps/jobs/<int:number>")
 def show(number: int) -> str | AnyResponse:
     """The job's row: its dump's own, once that is there for good."""
-    job = _find(number)
+    job = task_rows.find(number, IMPORT)
     dump = job.dump_id
     return _answer(job, url_for("dumps.index") if dump is None or job.live else url_for("dumps.show", ident=dump))
 
@@ -57,49 +49,34 @@ def _answer(job: TaskLine, address: str) -> str | AnyResponse:
 @blueprint.post("/dumps/jobs/<int:number>/sessions")
 def choose_key(number: int) -> str | AnyResponse:
     """Let a held job be read with the session key that was chosen: `other`, typed, before `key`."""
-    _find(number)
+    task_rows.find(number, IMPORT)
     db.session.rollback()
     key = request.form.get("other", "").strip() or request.form.get("key", "").strip()
     imports.release(db.engine, number, {OPTION: key} if key else None)
-    return _answer(_find(number), url_for("dumps.index"))
+    return _answer(task_rows.find(number, IMPORT), url_for("dumps.index"))
 
 
 @blueprint.post("/dumps/jobs/<int:number>/cancel")
 def cancel(number: int) -> str | AnyResponse:
-    return _answer(_stopped(number), url_for("dumps.index"))
-
-
-def _stopped(number: int) -> TaskLine:
-    """Ask the job to stop where it still can; one that is held ends at once."""
-    job = _find(number)
-    db.session.rollback()
-    if job.live or job.state == HELD:
-        imports.cancel(db.engine, current_app.config["SETTINGS"], job)
-    return _find(number)
+    return _answer(task_rows.cancelled(number, IMPORT), url_for("dumps.index"))
 
 
 @blueprint.get("/api/jobs/<int:number>")
 @operation("Dumps", "Read how far a job is", json(record(job=ref("Job")), "The job"))
 def show_api(number: int) -> Response:
-    return jsonify(job=job_dict(_find(number)))
+    return jsonify(job=job_dict(task_rows.find(number, IMPORT)))
 
 
 @blueprint.delete("/api/jobs/<int:number>")
 @operation("Dumps", "Ask a job to stop", {202: json(record(job=ref("Job")), "The job; what is already stored is kept")})
 def cancel_api(number: int) -> tuple[Response, int]:
-    return jsonify(job=job_dict(_stopped(number))), 202
+    return jsonify(job=job_dict(task_rows.cancelled(number, IMPORT))), 202
 
 
 def job_dict(job: TaskLine) -> dict[str, Any]:
     """A job as the API shows it; `progress` counts bytes of its phase, and what was found so far."""
-    return {
-        **{name: getattr(job, name) for name in ("id", "state", "progress", "result")},
-        **{name: job.about[name] for name in ("filename", "bytes")},
-        "cancelled": job.state == "cancelled",
-        "dump": imports.dump_of(job),
-        "made_at": job.made_at.isoformat(),
-        "ended_at": job.ended_at and job.ended_at.isoformat(),
-    }
+    file = {name: job.about[name] for name in ("filename", "bytes")}
+    return filled(JOB, job, **file, cancelled=job.state == "cancelled", dump=imports.dump_of(job))
 
 
 machine_logs_blueprint = Blueprint("machine_logs", __name__, url_prefix="/machine-logs")

@@ -29,6 +29,7 @@ from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
 from webapp.store.sessions.dumps import DumpLine
 from webapp.web import links
+from webapp.web.api.shapes import DUMP, filled
 from webapp.web.dumps import worker_process
 
 AT_ONCE = 2 * 1024 * 1024
@@ -248,11 +249,4 @@ def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
 
 
 def dump_dict(line: store.DumpLine) -> dict[str, Any]:
-    names = ("id", "sha256", "filename", "format", "bytes", "state", "answers_missing", "not_in_log")
-    return {
-        **{name: getattr(line, name) for name in names},
-        "sessions": line.session_count,
-        "turns": line.turn_count,
-        "problems": line.problem_count,
-        "received_at": line.received_at.isoformat(),
-    }
+    return filled(DUMP, line, sessions=line.session_count, turns=line.turn_count, problems=line.problem_count)

@@ -124,12 +124,9 @@ def init_app(app: Flask) -> None:
     """Take up what the last server left."""
     with app.app_context():
         behind = WorkerSupervisor(app.config["SETTINGS"], db.engine)
-        with db.engine.connect() as connection:
-            unfinished = is_work_left(connection) or dumps.are_being_read(connection)
     app.extensions[_EXTENSION] = behind
     atexit.register(behind.close)
-    if unfinished:
-        behind.wake()
+    behind.take_up()
 
 
 def of(app: Flask) -> WorkerSupervisor:

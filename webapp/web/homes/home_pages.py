@@ -17,6 +17,7 @@ from webapp.store.homes import changes, rules, scopes
 from webapp.store.homes.scopes import HomeScope
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
+from webapp.store.sessions.selection import words_of
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
 from webapp.web import links, task_rows
 from webapp.web.api.operation import json, json_object, operation, refused
@@ -60,11 +61,6 @@ def question() -> str | Response:
     return render_template("homes/_question.html", question=open_question)
 
 
-@blueprint.get("/homes/changes/<int:number>")
-def show(number: int) -> AnyResponse:
-    return redirect(url_for("tasks.index", kind=tasks.HOMES, _anchor=f"task-{number}"), 302)
-
-
 @blueprint.post("/homes")
 def change() -> AnyResponse:
     """Give the sessions that the form names the parser that it names; `remember` keeps a rule for later ones."""
@@ -86,11 +82,10 @@ def change() -> AnyResponse:
 
 
 def _remember(scope: HomeScope, profile: str) -> None:
-    kind, value = ("service", scope.service) if scope.service else ("format", scope.format)
-    if not value:
-        abort(400, "A rule is for a format or a service.")
+    filters = list(scope.filters.active().items())
+    kind, value = filters[0] if len(filters) == 1 else ("", "")
     with writing(db.engine) as connection:
-        rules.remember(connection, kind, value, profile, author())
+        rules.remember(connection, kind, str(value), profile, author())
 
 
 def _work(number: int, count: int, words: str) -> None:
@@ -112,10 +107,10 @@ def ask() -> str:
     return render_template(
         "homes/ask.html",
         scope=scope,
-        scope_words=scopes.scope_words,
+        scope_words=words_of,
         fields=parameters,
         count=len(scopes.session_ids(db.session, scope)),
-        back=url_for("sessions.index", **(scope.filters.active() if scope.filters else {})),
+        back=url_for("sessions.index", **scope.filters.active()),
         profile_names=list(profiles()),
     )
 
@@ -138,12 +133,6 @@ def undo(number: int) -> AnyResponse:
     with db.engine.connect() as connection:
         count = changes.find(connection, undoing).total
     _work(undoing, count, "as before")
-    return redirect(back(), 303)
-
-
-@blueprint.post("/homes/changes/<int:number>/cancel")
-def cancel(number: int) -> AnyResponse:
-    changes.cancel(db.engine, number)
     return redirect(back(), 303)
 
 

@@ -39,7 +39,7 @@ from webapp.web import links, timeline
 from webapp.web.answers import page, streamed, wants_partial
 from webapp.web.api import sessions as api
 from webapp.web.api.operation import AFTER, FILTERS, LIMIT, Parameter, json, limit_of_request, operation
-from webapp.web.api.shapes import TEXT, many, one_of, record, ref, whole
+from webapp.web.api.shapes import TEXT, filled, many, one_of, record, ref, whole
 from webapp.web.homes import questions
 from webapp.web.people import author
 from webapp.web.responses import coverage_dict
@@ -218,20 +218,18 @@ def download_dump(ident: str) -> Response:
 
 
 def session_dict(session: Any) -> dict[str, Any]:
-    """A session as the API shows it; times are ISO 8601 in UTC."""
-    names = ("key", "revision", "title", "home_profile", "home_source", "service", "models", "strip")
-    return {
-        **{name: getattr(session, name) for name in names},
-        "id": session.external_id,
-        "format": session.source_format,
-        "home": session.home_profile,
-        "shape": dict(zip(VERDICTS, store.shape_of(session), strict=True)),
-        "started_at": session.started_at and session.started_at.isoformat(),
-        "ended_at": session.ended_at and session.ended_at.isoformat(),
+    """A session as the API shows it."""
+    return filled(
+        api.SESSION,
+        session,
+        id=session.external_id,
+        format=session.source_format,
+        home=session.home_profile,
+        shape=dict(zip(VERDICTS, store.shape_of(session), strict=True)),
+        findings=(session.facets or {}).get("finding", {}),
+        url=url_for("sessions.show", ident=links.ident(session)),
         **{number.name: getattr(session, number.column.key) for number in NUMBERS},
-        "findings": (session.facets or {}).get("finding", {}),
-        "url": url_for("sessions.show", ident=links.ident(session)),
-    }
+    )
 
 
 growing_blueprint = Blueprint("growing", __name__)

@@ -29,7 +29,8 @@ from webapp.visible import runs
 from webapp.web import debugger, rawview, verdict_column
 from webapp.web.answers import page
 from webapp.web.api.operation import Parameter, json, operation
-from webapp.web.api.shapes import TEXT, ref
+from webapp.web.api.sessions import TURN
+from webapp.web.api.shapes import TEXT, filled, ref
 from webapp.web.links import ident as ident_of
 from webapp.web.links import turn_url
 from webapp.web.turns import reports, stream_rows
@@ -41,11 +42,6 @@ blueprint.app_template_global("text_runs")(runs)
 RAIL = 60
 """How many turns the rail shows before and after the current one."""
 WRITTEN_BY_MODEL = ("response", "tool_call")
-TURN_FIELDS = (
-    *("kind", "role", "agent", "model", "phase", "sounding", "round", "attempt"),
-    *("raw", "recorded_failure", "source"),
-)
-"""what the API shows of a turn as it is stored"""
 
 
 @blueprint.get("/sessions/<session_id:ident>/turns/<int:position>")
@@ -240,23 +236,23 @@ def show_api(ident: str, position: int) -> Response:
     if unfit:
         trace = None
     is_held = trace is not None and fitting.is_held(name, turn.phase)
-    return jsonify(
-        **{name: getattr(turn, name) for name in TURN_FIELDS},
+    fields = filled(
+        TURN,
+        turn,
         session=session.external_id,
-        position=position,
-        sent_at=turn.sent_at and turn.sent_at.isoformat(),
         failed=detail.failed,
         rescued=detail.rescued,
         duplicates=[twin.source for twin in detail.duplicates],
         stop=None if turn.stop is None else {"reason": turn.stop, "said": turn.stop_said},
-        arguments=turn.arguments,
-        host=turn.host,
         tokens=_tokens(turn),
         stream=stream_rows.as_dict(detail),
         tool=turn.agent if turn.kind == "tool_call" else None,
         contract=turn_facts.contract_of(db.session, turn),
         profile=name,
         trace=trace.as_dict() if trace else None,
+    )
+    return jsonify(
+        **fields,
         **({"misfits": [misfit._asdict() for misfit in misfits(detail, trace)]} if trace and is_held else {}),
         **({"not_run": missing} if missing else {}),
         **({"unfit": f"{name} {unfit}"} if unfit else {}),
