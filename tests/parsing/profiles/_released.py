@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import types
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,13 +28,16 @@ FOLDER = Path(__file__).resolve().parents[3] / ".pytest_cache" / "released"
 
 
 @cache
-def wheel(distribution: str, version: str) -> Path:
-    """The folder with the Python files of a release; skipped where no registry answers, failing then under CI."""
+def wheel(distribution: str, version: str, *options: str) -> Path:
+    """The folder with the Python files of a release; skipped where no registry answers, failing then under CI.
+
+    `options` are pip's, as for a release that only a later Python can run.
+    """
     folder = FOLDER / f"{distribution}-{version}"
     if not folder.is_dir():
         partial = FOLDER / f".{distribution}-{version}-{os.getpid()}"
         partial.mkdir(parents=True)
-        _fetched(distribution, version, partial)
+        _fetched(distribution, version, partial, *options)
         for file in partial.glob("*.whl"):
             with zipfile.ZipFile(file) as archive:
                 archive.extractall(partial, [name for name in archive.namelist() if name.endswith(".py")])
@@ -42,8 +47,8 @@ def wheel(distribution: str, version: str) -> Path:
     return folder
 
 
-def _fetched(distribution: str, version: str, folder: Path) -> None:
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+def _fetched(distribution: str, version: str, folder: Path, *options: str) -> None:
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", *options]
     done = subprocess.run(
         [*command, "--dest", str(folder), f"{distribution}=={version}"], capture_output=True, text=True, timeout=300
     )
@@ -91,14 +96,30 @@ def module(path: Path, **stand_ins: dict[str, Any]) -> types.ModuleType:
 @cache
 def packages(what: str) -> Path:
     """A folder in which npm installed a package, such as `ai@6.0.326`, for Node to import."""
-    folder = FOLDER / what
+    flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+    return _of_npm(what, what, ["npm", "install", *flags, "--prefix", "{folder}", what])
+
+
+@cache
+def packed(what: str) -> Path:
+    """A folder with a package alone, of which one function is run without what the package depends on."""
+    return _of_npm(
+        what, f"{what.replace('/', '+')}-packed", ["npm", "pack", "--silent", "--pack-destination", "{folder}", what]
+    )
+
+
+def _of_npm(what: str, name: str, command: list[str]) -> Path:
+    folder = FOLDER / name
     if not shutil.which("npm") or not shutil.which("node"):
         not_here("needs Node and npm")
     if not folder.is_dir():
-        partial = FOLDER / f".{what}-{os.getpid()}"
+        partial = FOLDER / f".{name}-{os.getpid()}"
         partial.mkdir(parents=True)
-        flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
-        _ran(["npm", "install", *flags, "--prefix", str(partial), what], what)
+        _ran([part.format(folder=partial) for part in command], what)
+        for file in partial.glob("*.tgz"):
+            with tarfile.open(file) as archive:
+                archive.extractall(partial, filter="data")
+            file.unlink()
         if not folder.is_dir():
             partial.rename(folder)
     return folder
@@ -140,3 +161,13 @@ def _ran(command: list[str], what: str) -> None:
         not_here(f"{what} cannot be had: no answer in two minutes")
     if done.returncode:
         not_here(f"{what} cannot be had: {done.stderr.strip()[-300:]}")
+
+
+def in_pieces(pieces: Sequence[str], most: int, seed: int) -> Iterator[str]:
+    """Texts of a model that writes pieces in their order and leaves some out, or as they come."""
+    dice = random.Random(seed)
+    for number in range(most):
+        if number % 2:
+            yield "".join(piece for piece in pieces[dice.randint(0, 3) :] if dice.random() < 0.85)
+        else:
+            yield "".join(dice.choice(pieces) for _ in range(dice.randint(1, len(pieces))))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.parsing import _cases
-from tests.parsing.profiles.test_released import IN_NODE, RELEASED
+from tests.parsing.profiles.test_released import IN_NODE, RELEASED, TEXTUAL
 from webapp.parsing import parse, profiles
 
 FOLDER = Path(__file__).parent
@@ -29,7 +29,7 @@ def test_case(profile: str, case: _cases.Case) -> None:
 def test_every_profile_has_cases_or_tests_of_its_own(name: str) -> None:
     """A family's members are tested by the file of the first: `master-scored` in `test_master.py`; `test_released.py`
     holds those of released parsers against these."""
-    if name in RELEASED or name in IN_NODE:
+    if name in {**RELEASED, **TEXTUAL, **IN_NODE}:
         return
     stem = name.replace("-", "_")
     tests = [path.stem.removeprefix("test_") for path in FOLDER.glob("test_*.py")] + ["fencepost"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.parsing.profiles import _engine
+from tests.parsing.profiles._released import in_pieces
 from webapp.parsing import parse
 from webapp.parsing.engine import profile
 
@@ -43,17 +43,12 @@ PIECES = {
 
 
 def responses(name: str, most: int) -> Iterator[str]:
-    """Texts of a model that writes its words in order and leaves some out, or as they come."""
-    dice = random.Random(SEED)
+    """What a model may write for this reader."""
     key = "vllm-qwen3-coder" if name in ("vllm-mimo", "vllm-seed-oss") else name
     words = PIECES.get(key) or PIECES[name.rpartition("-")[0]]
     pieces = [word.replace("~", "\n" if word == "~" else " ").replace("^", "｜DSML｜") for word in words.split()]
-    pieces = [piece.replace("tool_call>", "seed:tool_call>") for piece in pieces] if "seed" in name else pieces
-    for number in range(most):
-        if number % 2:
-            yield "".join(piece for piece in pieces[dice.randint(0, 3) :] if dice.random() < 0.85)
-        else:
-            yield "".join(dice.choice(pieces) for _ in range(dice.randint(1, len(pieces))))
+    seed = [piece.replace("tool_call>", "seed:tool_call>") for piece in pieces] if "seed" in name else pieces
+    yield from in_pieces(seed, most, SEED)
 
 
 def released(text: str, name: str) -> Any:

@@ -22,6 +22,7 @@ _CUT_NUMBER = r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?)?)?"
 _CUT_WORDS = "|".join(word[:end] for word in _WORDS for end in range(1, len(word)))
 _TOKEN = re.compile(f'{_BODY}"|{"|".join(_WORDS)}|{_NUMBER}')
 _CUT = re.compile(rf"(?:{_BODY}{_CUT_ESCAPE}|{_CUT_NUMBER}|{_CUT_WORDS})\Z")
+_CUT_STRING = re.compile(rf"({_BODY}){_CUT_ESCAPE}\Z")
 _SPACE = re.compile(r"[ \t\n\r]*+")
 
 
@@ -31,9 +32,13 @@ class _Stop(Exception):
 
 @dataclass
 class _Walk:
-    """`sound` is the end of what is kept so far, `closers` what is open there."""
+    """`sound` is the end of what is kept so far, `closers` what is open there.
+
+    With `strings`, a string at the cut end is kept as far as its last whole character: jiter's "trailing-strings".
+    """
 
     raw: str
+    strings: bool = False
     at: int = 0
     sound: int = 0
     closers: list[str] = field(default_factory=list)
@@ -72,7 +77,7 @@ class _Walk:
         while (char := self.char()) not in self.closers[-1:]:
             if self.closers[-1:] == ["}"]:
                 char = self.key(char)
-            self.at = self.sound = self.at + 1 if char in CLOSERS else self.token()
+            self.at = self.sound = self.at + 1 if char in CLOSERS else self.value_end()
             if char not in CLOSERS:
                 return
             self.closers.append(CLOSERS[char])
@@ -99,6 +104,14 @@ class _Walk:
             raise _Stop
         return self.raw[self.at]
 
+    def value_end(self) -> int:
+        """As `token`, of a value."""
+        if self.strings and not _TOKEN.match(self.raw, self.at) and (cut := _CUT_STRING.match(self.raw, self.at)):
+            self.sound = cut.end(1)
+            self.closers.append('"')
+            raise _Stop
+        return self.token()
+
     def token(self) -> int:
         """The end of the string, number or word that begins here."""
         if match := _TOKEN.match(self.raw, self.at):
@@ -106,9 +119,9 @@ class _Walk:
         raise _Stop("" if _CUT.match(self.raw, self.at) else "expected value, or invalid number or string")
 
 
-def partial(tracer: Tracer) -> bool:
+def partial(tracer: Tracer, *, strings: bool = False) -> bool:
     """The step that decodes what jiter keeps of a text; what stands behind the value is ignored."""
-    walk = _Walk(tracer.raw)
+    walk = _Walk(tracer.raw, strings)
     problem, end = walk.problem(), walk.sound
     if problem:
         tracer.fault("whole", whole(tracer.raw), (), Failure("ValueError", problem, walk.at, problem))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,17 +25,18 @@ class Pairs:
     nameless: bool = True
 
     def read(self, text: str) -> dict[str, Any]:
-        """All pairs; one that is not closed is left out with all behind it. Linear."""
-        pairs: dict[str, Any] = {}
+        """All pairs; of a key that repeats the last one."""
+        return dict(self.each(text))
+
+    def each(self, text: str) -> Iterator[tuple[str, Any]]:
+        """All pairs in their order; one that is not closed is left out with all behind it. Linear."""
         at, last = 0, text.rfind(">") + 1
         while opener := self.opener.search(text, at, last):
             head = self.between.search(text, opener.end()) if self.between else opener
             closer = self.closer.search(text, head.end()) if head else None
             if not head or not closer:
-                break
+                return
             name = text[opener.end() : head.start()] if self.between else next(filter(None, opener.groups()), "")
-            key = self.key(name)
-            if key or self.nameless:
-                pairs[key] = self.value(opener, text[head.end() : closer.start()])
+            if (key := self.key(name)) or self.nameless:
+                yield key, self.value(opener, text[head.end() : closer.start()])
             at = closer.end()
-        return pairs

@@ -215,7 +215,7 @@ def mcp_python(tracer: Tracer) -> None:
     read_by(tracer, made(_pre_parsed, "texts among the arguments that are JSON are decoded"))
 
 
-@described("vercel-ai-tool-call", ARGUMENTS, version="restated-6.0.326")
+@described("vercel-ai-tool-call", ARGUMENTS, version="restated-7.0.173")
 def vercel_ai_tool_call(tracer: Tracer) -> None:
     """The Vercel AI SDK's tool calls: JSON.parse of the input, blank input as {}, keys of prototypes refused.
 
@@ -223,7 +223,7 @@ def vercel_ai_tool_call(tracer: Tracer) -> None:
     key __proto__, or constructor with prototype in it, is refused at any depth. What fails becomes an invalid tool
     call; a repairToolCall of the program's own and the tool's schema are not known here.
 
-    Source: ai 6.0.326, src/generate-text/parse-tool-call.ts, and @ai-sdk/provider-utils, secure-json-parse.ts. The
+    Source: ai 7.0.173, src/generate-text/parse-tool-call.ts, and @ai-sdk/provider-utils, secure-json-parse.ts. The
     original is TypeScript: here Python's decoder words the errors, and large integers stay exact.
     """
     read_by(tracer, empty(WHITE), loads(no_prototype, finite=True))

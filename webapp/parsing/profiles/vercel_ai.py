@@ -36,7 +36,7 @@ _NEXT = {
 """The state that a character makes of another one; none where it ends there."""
 
 
-@described("vercel-ai", LIBRARIES, version="restated-6.0.326", original="TypeScript")
+@described("vercel-ai", LIBRARIES, version="restated-7.0.173", original="TypeScript")
 def plugin(tracer: Tracer) -> None:
     """The Vercel AI SDK's `parsePartialJson`: JSON.parse, and again after completing a cut end.
 
@@ -45,7 +45,7 @@ def plugin(tracer: Tracer) -> None:
     and JSON.parse once more. A key __proto__, or constructor with prototype in it, is refused. Prose before the JSON
     ends it; prose after it is not removed.
 
-    Source: ai 6.0.326, src/util/parse-partial-json.ts and fix-json.ts. The original is TypeScript: here Python's
+    Source: ai 7.0.173, src/util/parse-partial-json.ts and fix-json.ts. The original is TypeScript: here Python's
     decoder words the errors, and large integers stay exact.
     """
     everything = whole(tracer.raw)
@@ -109,7 +109,7 @@ class _Walk:
             self.stack[-1:] = _AFTER_VALUE[state], begins
         if begins == "literal":
             self.literal = at
-        if state == "list_start" or (begins and char != "-"):
+        if begins and char != "-":
             self.sound = at
 
     def _escape(self, state: str, char: str, at: int) -> None:

@@ -1,0 +1,188 @@
+"""Coding agents that take commands and edits out of a response's text: Aider, mini-swe-agent, OpenHands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any
+
+from webapp.parsing.edit import apply
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profiles._about import described, restated
+from webapp.parsing.profiles._cutting import rewritten, whole
+from webapp.parsing.profiles._pairs import Pairs
+from webapp.parsing.profiles._rewrites import edits_of
+from webapp.parsing.span import Span, stripped
+
+_NOTE = "not JSON as written"
+_COMMAND = re.compile(r"```mswea_bash_command(\s*+)")
+
+
+@described("mini-swe-agent", LIBRARIES, version=restated("2.4.6"))
+def mini_swe_agent(tracer: Tracer) -> None:
+    """mini-swe-agent's text models: exactly one ```mswea_bash_command block, which is the command.
+
+    1. Each ```mswea_bash_command whose line ends reaches to the next line that begins with ```. 2. There must be
+    exactly one; none and several are a FormatError, which the agent tells its model. 3. White space round the command
+    is cut off. Other fences, such as ```bash, count as prose. Models that call tools do not use it.
+
+    Source: mini-swe-agent 2.4.6, minisweagent/models/utils/actions_text.py, parse_regex_actions, with the pattern of
+    litellm_textbased_model.py.
+    """
+    raw = tracer.raw
+    commands = list(_commands(raw))
+    if len(commands) != 1:
+        for span in commands or [whole(raw)]:
+            record = tracer.fail if commands else tracer.reject
+            record("fenced", span, f"FormatError: Expected exactly 1 action, found {len(commands)}.")
+    else:
+        value = {"command": commands[0].of(raw)}
+        tracer.choose(rewritten(tracer, "derived", commands[0], value, _NOTE))
+
+
+def _commands(raw: str) -> Iterator[Span]:
+    """Where each command stands, without white space round it. Linear."""
+    at = 0
+    while opening := _COMMAND.search(raw, at):
+        at = opening.end()
+        feeds = [at for at in range(*opening.span(1)) if raw[at] == "\n"]
+        if not feeds:
+            continue
+        end = raw.find("\n```", feeds[-1] + 1)
+        if end < 0 and len(feeds) > 1 and raw.startswith("```", feeds[-1] + 1):
+            end = feeds[-1]
+        if end < 0:
+            return
+        yield stripped(raw, min(feeds[-1] + 1, end), end)
+        at = end + 4
+
+
+_AROUND = (
+    (re.compile(r"</think>\s*(?=<function=)"), ""),
+    (re.compile(r"<tool_call>\s*(?=<function=)"), ""),
+    (re.compile(r"(?<=</function>)\s*</tool_call>"), ""),
+)
+_FUNCTION = Pairs(re.compile(r"<function=([^>]+)>\n?"), re.compile("</function>"))
+_PARAMETER = Pairs(re.compile("<parameter=([^>]+)>"), re.compile("</parameter>"), lambda _, text: text.strip())
+_TWICE = re.compile(r"<parameter=([a-zA-Z0-9_]+)=([^<]*)</parameter>")
+
+
+@described("openhands", LIBRARIES, version=restated("1.58.2"), roots="first")
+def openhands(tracer: Tracer) -> None:
+    """OpenHands for models without tools: the first <function=…> and its <parameter=…>, whose values are texts.
+
+    1. </think> and <tool_call> right before <function= go, </tool_call> right behind </function> too. 2. Where there is
+    one <function= and no </function> at the end, it is added. 3. The first <function=name>…</function> is the call. 4.
+    <parameter=name=value</parameter> becomes <parameter=name>value</parameter>; each parameter is a text without white
+    space round it, one that is not closed is left out. Which tools and types are declared is not known here: every name
+    is taken for one with texts.
+
+    Source: openhands-sdk 1.58.2, openhands/sdk/llm/mixins/fn_call_converter.py, _convert_assistant_to_fncall.
+    """
+    raw = tracer.raw
+    text = apply(raw, whole(raw), edits_of(raw, whole(raw), _AROUND, strategy="rewrite"))
+    if text.count("<function=") == 1:
+        if text.endswith("</"):
+            text = text.rstrip() + "function>"
+        elif not text.rstrip().endswith("</function>"):
+            text += "\n</function>"
+    call = next(_FUNCTION.each(text), None)
+    if call is None:
+        tracer.reject("tagged", whole(raw), "no <function=…> with its </function>: plain text")
+        return
+    value = {"name": call[0], "arguments": _PARAMETER.read(_TWICE.sub(r"<parameter=\1>\2</parameter>", call[1]))}
+    start = raw.find("<function=")
+    end = raw.find("</function>", start)
+    span = Span(start, end + len("</function>") if end >= 0 else len(raw))
+    tracer.choose(rewritten(tracer, "derived", span, value, f"{_NOTE}; calls {call[0]}"))
+
+
+_HEAD, _DIVIDER = re.compile(r"<{5,9} SEARCH>?\s*$"), re.compile(r"={5,9}\s*$")
+_END = re.compile(r">{5,9} REPLACE\s*$|={5,9}\s*$")
+_SHELLS = tuple(
+    f"```{name}" for name in ("bash", "sh", "cmd", "batch", "powershell", "ps1", "zsh", "fish", "ksh", "csh")
+)
+_SHELLS += ("```tcsh",)
+
+
+@described("aider", LIBRARIES, version=restated("0.86.2"), roots="all")
+def aider(tracer: Tracer) -> None:
+    """Aider's edit blocks: <<<<<<< SEARCH, =======, >>>>>>> REPLACE, with the file's name in one of three lines before.
+
+    1. <<<<<<< SEARCH begins a block, ======= ends what is looked for, >>>>>>> REPLACE or ======= what takes its place.
+    2. The file's name stands alone on one of the three lines before, behind fences alone; without one, the last block's
+    counts. 3. A fence of a shell that no block follows holds commands. 4. A block that does not end, or has no name,
+    makes Aider refuse all of the response and ask the model again. Files of the chat, to which Aider matches names, are
+    not known here.
+
+    Source: aider-chat 0.86.2, aider/coders/editblock_coder.py, find_original_update_blocks.
+    """
+    lines = tracer.raw.splitlines(keepends=True)
+    begins = [0, *accumulate(map(len, lines))]
+    found: list[tuple[Span, Any]] = []
+    try:
+        for first, last, value in _blocks(lines):
+            found.append((Span(begins[first], begins[last]), value))
+    except _Unfinished as error:
+        tracer.fail("blocks", Span(begins[error.args[1]], len(tracer.raw)), f"ValueError: {error.args[0]}")
+        return
+    for span, value in found:
+        tracer.choose(rewritten(tracer, "derived", span, value, _NOTE))
+    if not found:
+        tracer.reject("blocks", whole(tracer.raw), "no edit block: plain text")
+
+
+class _Unfinished(Exception):
+    """Why a block is refused, and its line."""
+
+
+def _blocks(lines: list[str]) -> Iterator[tuple[int, int, Any]]:
+    """The lines of each block, from the first to before the last, and what it says. Raises `_Unfinished`."""
+    at, name = 0, None
+    while at < len(lines):
+        first, line = at, lines[at].strip()
+        if line.startswith(_SHELLS) and not any(_HEAD.match(after.strip()) for after in lines[at + 1 : at + 3]):
+            at = _until(lines, at + 1, lambda text: text.startswith("```"))
+            yield first, min(at + 1, len(lines)), {"shell": "".join(lines[first + 1 : at])}
+            at += 1
+            continue
+        if _HEAD.match(line):
+            name = _file_name(lines[max(0, at - 3) : at]) or name
+            if not name:
+                raise _Unfinished("Bad/missing filename", first)
+            middle = _until(lines, at + 1, _DIVIDER.match)
+            at = _until(lines, middle + 1, _END.match)
+            if at >= len(lines):
+                raise _Unfinished("Expected `=======`" if middle >= len(lines) else "Expected `>>>>>>> REPLACE`", first)
+            search, replace = "".join(lines[first + 1 : middle]), "".join(lines[middle + 1 : at])
+            yield first, at + 1, {"path": name, "search": search, "replace": replace}
+        at += 1
+
+
+def _until(lines: list[str], at: int, is_end: Any) -> int:
+    while at < len(lines) and not is_end(lines[at].strip()):
+        at += 1
+    return at
+
+
+def _file_name(before: list[str]) -> str | None:
+    """The name on the lines before a block, from the last one on: one with a dot before one without."""
+    names = []
+    for line in reversed(before):
+        names += filter(None, [_bare_name(line.strip())])
+        if not line.startswith("```"):
+            break
+    return next((name for name in names if "." in name), names[0] if names else None)
+
+
+def _bare_name(line: str) -> str | None:
+    if line == "...":
+        return None
+    if line.startswith("```"):
+        return line[3:] if "." in line or "/" in line else None
+    return line.rstrip(":").lstrip("#").strip().strip("`").strip("*")
+
+
+plugins = (aider, mini_swe_agent, openhands)
