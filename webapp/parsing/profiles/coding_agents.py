@@ -169,7 +169,7 @@ def _until(lines: list[str], at: int, is_end: Any) -> int:
 
 def _file_name(before: list[str]) -> str | None:
     """The name on the lines before a block, from the last one on: one with a dot before one without."""
-    names = []
+    names: list[str] = []
     for line in reversed(before):
         names += filter(None, [_bare_name(line.strip())])
         if not line.startswith("```"):
