@@ -11,7 +11,7 @@ import pytest
 
 from tests.parsing._cases import every
 from tests.parsing.promises import PIECES
-from webapp.parsing import Trace, leftovers, parse
+from webapp.parsing import Trace, parse
 
 TOKEN = re.compile(r'[{\[]|"[^"\n]{1,100}"\s{0,20}:')
 
@@ -46,16 +46,6 @@ def test_mutations_explain_what_they_do_not_take(shared: Path, seed: int) -> Non
             at = chance.randint(0, len(raw))
             raw = raw[:at] + chance.choice([*PIECES, "", ""]) + raw[at + chance.randint(0, 2) :]
         assert [ascii(text) for text in unexplained(raw, parse(raw))] == [], ascii(raw)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_brackets_looked_at_together_leave_what_each_leaves(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    chance = random.Random(seed)
-    prose = ["see [1] ", "the {name} of ", "} ", "] ", "{{x}} ", "[INST] ", '"k}": ', '"k{": ', "<invoke> ", "so "]
-    raws = ["".join(chance.choices([*prose, '{"a": 1}'], k=chance.randint(2, 12))) for _ in range(1_500)]
-    together = [parse(raw).attempts for raw in raws]
-    monkeypatch.setattr(leftovers, "_all_closed", lambda *_: False)
-    assert [raw for raw, attempts in zip(raws, together, strict=True) if parse(raw).attempts != attempts] == []
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,6 @@ _call_tag = (
 _key = r'"[^"\n]{1,100}+"\s{0,20}+:'
 _single_key = r"(?<!\w)'\w[\w -]{0,60}+'\s{0,20}+:"
 _tag = r"\[/?[A-Z][A-Z_]{2,30}\]"
-_begun_by = (
-    Target("<", re.compile(f"<(?:{_call_tag})")),
-    Target('"', re.compile(_key), re.compile(KEY_END)),
-    Target("'", re.compile(_single_key), re.compile(r"'\s{0,20}+:")),
-)
-_key_end = later(KEY_END)
 _any_tag = later(r"<[^<>\n]{1,100}>|```\w*")
 _hanging = later(r'"\s*(?:,\s*(?:"[^"\n]{0,200}"?\s*)?)?\Z|,\s*"[^"\n]{0,200}"?\s*\Z')
 """What follows a value at the text's end as if more members followed."""
@@ -33,10 +27,13 @@ _opened = later(r"""[{\[]\s*+(?:["'][^"'\n]{0,80}+["']?+\s*+)?+\Z""")
 """A bracket behind which the text ends, at most a key between."""
 _between_tags = later(r"\s*[\w.:/-]{0,80}\s*")
 _named_tag = later(r"<(?:[a-z]{1,30}:)?(?:parameter|arg_key|arg_value|(?:function|invoke)[= ])")
-_no_bracket = later(r"[^{}\[\]]++")
-_DEEP = 8
-"""levels of brackets in prose that are looked at together"""
-_targets = (*map(Target, "{}[]"), Target("[", re.compile(_tag)), *_begun_by)
+_targets = (
+    *map(Target, "{}[]"),
+    Target("[", re.compile(_tag)),
+    Target("<", re.compile(f"<(?:{_call_tag})")),
+    Target('"', re.compile(_key), re.compile(KEY_END)),
+    Target("'", re.compile(_single_key), re.compile(r"'\s{0,20}+:")),
+)
 LONG = 10_000
 """What an attempt so long passes over is not looked at again."""
 _REASONS = {
@@ -53,7 +50,7 @@ def name_leftovers(tracer: Tracer, thoughts: list[tuple[int, int]]) -> None:
     """Add an attempt for each run of unexplained brackets and keys; beside a value they make the trace ambiguous."""
     covered = _merged([attempt.span for attempt in tracer.attempts[1:]])
     values = _passed_over(tracer, covered)
-    runs = list(_runs(tracer.raw, covered, values, thoughts)) if _may_remain(tracer.raw, covered, values) else []
+    runs = list(_runs(tracer.raw, covered, values, thoughts))
     for kind, start, end in runs:
         tracer.reject("leftover", Span(start, end), _REASONS[kind])
     if tracer.chosen:
@@ -87,39 +84,6 @@ def _passed_over(tracer: Tracer, covered: list[Span]) -> list[Span]:
         return covered
     long = [attempt.span for attempt in tracer.attempts[1:] if attempt.span.end - attempt.span.start > LONG]
     return _merged([*(tracer.attempts[index].span for index in tracer.chosen), *long])
-
-
-def _may_remain(raw: str, covered: list[Span], values: list[Span]) -> bool:
-    """Whether a leftover may begin outside of the attempts; most responses have none, and this costs a tenth.
-
-    A closing bracket is one only behind a value.
-    """
-    begins, ends = [0, *(span.end for span in covered)], [*(span.start for span in covered), len(raw)]
-    gaps = [raw[begin:end] for begin, end in zip(begins, ends, strict=True)]
-    outside = "\n".join(gaps)
-    behind = "\n".join(gaps[bisect_right(begins, values[0].start) :]) if values else ""
-    if "{" in outside or "[" in outside:
-        return True
-    if ("}" in behind or "]" in behind) and not _all_closed(raw, values):
-        return True
-    if '"' not in outside and "<" not in outside and "':" not in outside:
-        return False
-    begun = MultiSearch(raw, 0, len(raw), _begun_by)
-    return any((place := begun.next(begin)) and place[0] < end for begin, end in zip(begins, ends, strict=True))
-
-
-def _all_closed(raw: str, values: list[Span]) -> bool:
-    """Whether the brackets outside of the values close each other, as far as that is seen without looking at each."""
-    begins, ends = [0, *(span.end for span in values)], [*(span.start for span in values), len(raw)]
-    beside = "".join([raw[begin:end] for begin, end in zip(begins, ends, strict=True)])
-    if "<" in beside or _key_end.search(beside):
-        return False  # the brackets in a key or a tag do not count
-    brackets, length = _no_bracket.sub("", beside), 0
-    for _ in range(_DEEP):
-        brackets, length = brackets.replace("{}", "").replace("[]", ""), len(brackets)
-        if len(brackets) == length:
-            break
-    return "}" not in brackets and "]" not in brackets
 
 
 def _runs(

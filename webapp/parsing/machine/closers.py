@@ -32,9 +32,7 @@ _more_members = later(
 )
 _more_items = later(rf"{SPACE},{SPACE}(?:{SCALAR}{SPACE},{SPACE})*+{SCALAR}{SPACE}\]")
 _in_object = later(rf"{SPACE}(?:[}}\])]|\Z|,{SPACE}(?:{ANY_KEY}|[}}\]]|\Z))")
-_stays_in_object = later(rf"{SPACE}(?:\}}|,{SPACE}{ANY_KEY})")
 _in_array = later(rf"{SPACE}(?:[}}\])]|\Z|,(?!{SPACE}{ANY_KEY}))")
-_stays_in_array = later(rf"{SPACE}(?:\]|,(?!{SPACE}{ANY_KEY}))")
 _at_root = later(rf"{SPACE}(?![,}}\]])")
 _tail = later(r"[ \t\r\n]{0,200}+[}\]](?:[ \t\r\n]{0,20}+[}\]])*+")
 text_goes_on = later(r"""[ \t]{0,20}+(?:["':]|,[ \t]{0,20}+"[^"\n]{1,60}+"[ \t]{0,20}+:)""")
@@ -128,7 +126,7 @@ def _mismatched(machine: Machine, char: str) -> None:
     opener = _opener_of(machine, char)
     follows = _fits(machine, opener - 1) if opener >= 0 else False
     top = len(machine.frames) - 1
-    stays = _fits(machine, top, stays=True)
+    stays = _fits(machine, top)
     if stays and (balance := _closers_ahead(machine)) in (top, top + 1):
         follows, stays = False, balance == top + 1
     if follows:
@@ -182,14 +180,14 @@ def _opener_of(machine: Machine, char: str) -> int:
     return -1
 
 
-def _fits(machine: Machine, index: int, *, stays: bool = False) -> bool:
+def _fits(machine: Machine, index: int) -> bool:
     """Whether what follows this bracket can stand in the container at `index` (-1: outside all)."""
     if index < 0:
         pattern = _at_root
     elif machine.frames[index].as_kind == "{":
-        pattern = _stays_in_object if stays else _in_object
+        pattern = _in_object
     else:
-        pattern = _stays_in_array if stays else _in_array
+        pattern = _in_array
     return pattern.match(machine.raw, machine.at + 1, machine.end) is not None
 
 

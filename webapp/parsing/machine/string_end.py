@@ -169,8 +169,6 @@ def _score_item(machine: Machine, reading: Reading, match: re.Match[str]) -> int
         return _score_close(machine, reading, match)
     if kind in _WITH_INNER:
         return _WITH_INNER[kind] if reading.inner else CERTAIN
-    if kind == "string":
-        return CERTAIN if _string_stands(raw, match.end("string") - 1, machine.end) else 1
     if kind == "value" and reading.inner % 2 and match["value"].rstrip(" ,]")[-1:] == raw[reading.start]:
         return 1  # `'use 'go', maybe'`
     if kind == "next":
@@ -194,20 +192,6 @@ def _score_next(machine: Machine, reading: Reading, match: re.Match[str]) -> int
     if raw[at].isalnum() or raw[at] == "-":
         return CERTAIN if _closed_number.match(raw, at, machine.end) else 0
     return 2
-
-
-def _string_stands(raw: str, at: int, end: int) -> bool:
-    """Whether the quote at `at` opens a string that a delimiter follows, as far as 300 characters show."""
-    quote = raw[at]
-    close = {"“": "”"}.get(quote, quote)
-    match = re.compile(rf"(?:[^{close}\\]|\\.){{0,300}}+").match(raw, at + 1, end)
-    stop = match.end() if match else at + 1
-    if stop >= end or raw[stop] != close:
-        return True
-    return _delimited.match(raw, stop + 1, end) is not None
-
-
-_delimited = later(r"\s{0,200}+(?:[,\]:};|]|\Z|//|/\*|\+|[\"'])")
 
 
 def _score_close(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
