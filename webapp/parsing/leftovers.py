@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
 from webapp.parsing.doubts import doubts
 from webapp.parsing.engine import Tracer
-from webapp.parsing.multi_search import MultiSearch, Target
-from webapp.parsing.patterns import KEY_END, later
+from webapp.parsing.patterns import later, up_to
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Flag
 
-_call_tag = (
-    r"/?(?:[a-z]{1,30}:)?(?:tool_calls?|function(?:_calls)?|invoke|parameter|arg_key|arg_value)\b[^<>\n{}\[\]]{0,80}>"
-    r"|[|｜](?=[^<>|｜\n{}\[\]]{0,40}(?:tool|python))[^<>|｜\n{}\[\]]{1,60}[|｜]>"
+_CALL = (
+    r"<(?:/?(?:[a-z]{1,30}:)?(?:tool_calls?|function(?:_calls)?|invoke|parameter|arg_key|arg_value)\b[^<>\n{}\[\]]{0,80}>"
+    r"|[|｜](?=[^<>|｜\n{}\[\]]{0,40}(?:tool|python))[^<>|｜\n{}\[\]]{1,60}[|｜]>)"
 )
-_key = r'"[^"\n]{1,100}+"\s{0,20}+:'
-_single_key = r"(?<!\w)'\w[\w -]{0,60}+'\s{0,20}+:"
-_tag = r"\[/?[A-Z][A-Z_]{2,30}\]"
+_KEYS = (r'"[^"\n]{1,100}+"\s{0,20}+:', r"'\w[\w -]{0,60}+'\s{0,20}+:")
+_next = later(
+    up_to("{}[]", _CALL, *_KEYS)
+    + rf"(?:(?P<call>{_CALL})|(?P<key>{'|'.join(_KEYS)})|(?P<tag>\[/?[A-Z][A-Z_]{{2,30}}\])"
+    r"|(?P<opener>[{\[])|(?P<closer>[}\]]))"
+)
 _any_tag = later(r"<[^<>\n]{1,100}>|```\w*")
 _hanging = later(r'"\s*(?:,\s*(?:"[^"\n]{0,200}"?\s*)?)?\Z|,\s*"[^"\n]{0,200}"?\s*\Z')
 """What follows a value at the text's end as if more members followed."""
@@ -27,13 +28,6 @@ _opened = later(r"""[{\[]\s*+(?:["'][^"'\n]{0,80}+["']?+\s*+)?+\Z""")
 """A bracket behind which the text ends, at most a key between."""
 _between_tags = later(r"\s*[\w.:/-]{0,80}\s*")
 _named_tag = later(r"<(?:[a-z]{1,30}:)?(?:parameter|arg_key|arg_value|(?:function|invoke)[= ])")
-_targets = (
-    *map(Target, "{}[]"),
-    Target("[", re.compile(_tag)),
-    Target("<", re.compile(f"<(?:{_call_tag})")),
-    Target('"', re.compile(_key), re.compile(KEY_END)),
-    Target("'", re.compile(_single_key), re.compile(r"'\s{0,20}+:")),
-)
 LONG = 10_000
 """What an attempt so long passes over is not looked at again."""
 _REASONS = {
@@ -110,12 +104,12 @@ def _runs(
 def _leftovers(raw: str, values: list[Span]) -> Iterator[tuple[str, int, int]]:
     """Openers, keys, and closers that no bracket outside of the values opened and that stand behind a value."""
     edges = [0, *(edge for span in values for edge in span), len(raw)]
-    search = MultiSearch(raw, 0, len(raw), _targets)
     open_brackets: list[str] = []
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         at = start
-        while (place := search.next(at)) and place[0] < end:
-            kind = _kind(raw, *place)
+        while found := _next.match(raw, at, end):
+            kind = found.lastgroup or ""
+            place = found.span(kind)
             at = place[0] + 1 if kind == "call" else place[1]
             if kind == "opener":
                 open_brackets.append("}" if raw[place[0]] == "{" else "]")
@@ -139,17 +133,6 @@ def _wraps(raw: str, start: int, end: int, low: int, high: int) -> bool:
     gap = raw[low:start] if closes else raw[end:high]
     spoken_of = not (closes or _named_tag.match(raw, start))
     return spoken_of or _between_tags.fullmatch(_any_tag.sub("", gap[:400])) is not None
-
-
-def _kind(raw: str, start: int, end: int) -> str:
-    char = raw[start]
-    if char == "<":
-        return "call"
-    if char in "\"'":
-        return "key"
-    if end - start > 1:
-        return "tag"
-    return "opener" if char in "{[" else "closer"
 
 
 def _merged(spans: list[Span]) -> list[Span]:

@@ -8,7 +8,6 @@ from webapp.parsing.edit import NotJson
 from webapp.parsing.finder import Finder
 from webapp.parsing.machine.state import Frame, Machine
 from webapp.parsing.machine.tokens import place_of_opener
-from webapp.parsing.patterns import KEY_END
 from webapp.parsing.scan import Strategy
 
 
@@ -53,4 +52,4 @@ _NO_BRACKET = "a key and a value that no bracket opens or closes"
 _KEY = r'"[^"\n\\{}\[\]]{1,80}+"[ \t]{0,20}+:\s{0,20}+(?=["\d\[{tfn-])'
 _FIRST = r"\A\s{0,20}'[^'\n\\{}\[\]]{1,80}'[ \t]{0,20}:\s{0,20}(?=['\"\d\[{tfnTFN-])"
 """In single quotes only where the response begins: in prose such a key is a quotation."""
-plugin = Strategy("unopened", f"{_KEY}|{_FIRST}", hint=_KEY, hint_needs=KEY_END, order=80, take=_take)
+plugin = Strategy("unopened", f"{_KEY}|{_FIRST}", hint=_KEY, order=80, take=_take)
