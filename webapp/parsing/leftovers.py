@@ -107,7 +107,7 @@ def _leftovers(raw: str, values: list[Span]) -> Iterator[tuple[str, int, int]]:
     open_brackets: list[str] = []
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         at = start
-        while found := _next.match(raw, at, end):
+        while (found := _next.match(raw, at)) and found.start(found.lastgroup or 0) < end:
             kind = found.lastgroup or ""
             place = found.span(kind)
             at = place[0] + 1 if kind == "call" else place[1]
