@@ -240,7 +240,6 @@ def upgrade() -> None:
         sa.Column("strip", sa.Text(), nullable=False),
         sa.Column("extra", sa.LargeBinary(), nullable=True),
         sa.Column("raw_bytes", sa.BigInteger(), server_default="0", nullable=False),
-        sa.Column("facets", sa.LargeBinary(), nullable=True),
         sa.Column("changed", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("grown_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("stale", sa.Boolean(), nullable=False),

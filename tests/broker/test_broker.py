@@ -13,6 +13,7 @@ from sqlalchemy import orm
 
 from tests.broker.celery_worker import AT_ONCE, SESSIONS, celery, find, kill, parsed, states, upload
 from tests.store.jobs.workers import disconnected, until
+from tests.store.made import facets
 from webapp.broker import tasks as messages
 from webapp.broker.sending import Messenger
 from webapp.commands.work import work_on
@@ -40,8 +41,8 @@ def test_a_dump_is_read_and_a_replay_goes_on_behind_a_killed_worker(
         assert until(lambda: not find(engine, run).live)
     assert find(engine, run).progress["counts"]["responses"] == SESSIONS * AT_ONCE
     assert parsed(engine, "windlass-balanced") == SESSIONS * AT_ONCE
-    facets = [session.facets["profiles"]["windlass-balanced"]["verdicts"] for session in db.scalars(sa.select(Session))]
-    assert [sum(verdicts) for verdicts in facets] == [AT_ONCE] * SESSIONS
+    names = db.scalars(sa.select(Session.external_id)).all()
+    assert [sum(facets(db, name)["verdict windlass-balanced"].values()) for name in names] == [AT_ONCE] * SESSIONS
 
 
 def test_two_workers_of_one_host_work_at_once(engine: sa.Engine, settings: Settings) -> None:

@@ -17,7 +17,7 @@ from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import replays
-from webapp.store.models import Parse, Session
+from webapp.store.models import FacetValue, Parse, SessionFacet
 
 
 @pytest.fixture(autouse=True)
@@ -91,9 +91,11 @@ def test_before_and_after_a_change_of_ones_own_parser(tmp_path: Path, monkeypatc
     engine = database.connect(f"sqlite:///{tmp_path / 'store.sqlite3'}")
     with engine.connect() as stored:
         names = set(stored.scalars(sa.select(Parse.profile)))
-        (facets,) = stored.scalars(sa.select(Session.facets))
-    assert "acme.parsers:parse" in names & facets["profiles"].keys()
-    assert document["a"] not in names | facets["profiles"].keys()
+        counted = set(
+            stored.scalars(sa.select(FacetValue.name).where(FacetValue.id.in_(sa.select(SessionFacet.value_id))))
+        )
+    assert "acme.parsers:parse" in names and "verdict acme.parsers:parse" in counted
+    assert document["a"] not in names and f"verdict {document['a']}" not in counted
     engine.dispose()
     refused = compare("--before", "no-such-revision", "acme.parsers:parse")
     assert refused.exit_code == 2 and "Needed a single revision" in refused.output

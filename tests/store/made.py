@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.ingest.start import IngestResult
 from webapp.store.labels.queues import queue
 from webapp.store.labels.queues.queue_spec import Spec
-from webapp.store.models import LabelQueue
+from webapp.store.models import FacetValue, LabelQueue, Session, SessionFacet
 
 Bring = Callable[..., IngestResult]
 BringRecords = Callable[..., IngestResult]
@@ -28,6 +29,17 @@ def entry(content: Any, node_type: str = "agent", role: str | None = None, **fie
 def windlass(session_id: str, entries: Sequence[Any], **fields: Any) -> dict[str, Any]:
     """A Windlass session dump."""
     return {"session_id": session_id, "entry_count": len(entries), "entries": list(entries), **fields}
+
+
+def facets(db: orm.Session, external_id: str) -> dict[str, dict[str, int]]:
+    """How often a session has each value, by name."""
+    query = sa.select(FacetValue.name, FacetValue.value, SessionFacet.count)
+    query = query.join(SessionFacet, SessionFacet.value_id == FacetValue.id)
+    query = query.join(Session, Session.id == SessionFacet.session_id).where(Session.external_id == external_id)
+    counts: dict[str, dict[str, int]] = {}
+    for name, value, count in db.execute(query.order_by(FacetValue.value)):
+        counts.setdefault(name, {})[value] = count
+    return counts
 
 
 def complete(db: orm.Session, spec: Spec) -> LabelQueue:

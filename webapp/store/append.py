@@ -16,7 +16,7 @@ from webapp.store import derive, search
 from webapp.store.db import database, ids
 from webapp.store.db.dialect import change, clock
 from webapp.store.models import Session
-from webapp.store.write import growth, session_facets, stored_turns
+from webapp.store.write import growth, stored_turns
 from webapp.store.write.session_state import SessionInput, columns
 from webapp.store.write.tally import Tally
 from webapp.store.write.turn_rows import OnProblem, TurnBatch, TurnRows
@@ -180,8 +180,7 @@ def _target(connection: sa.Connection, session: SessionInput, dump_id: DumpId, *
         search.index_notes(connection, search.session_notes(number, external_id, session.start.title))
         return _Target("new", number, key, 0, Tally(), True)
     stored = plan.stored
-    if connection.execute(_bring_back, {"session": stored.id}).rowcount and not plan.grows:
-        session_facets.renew(connection, [stored.id])
+    connection.execute(_bring_back, {"session": stored.id})
     if not plan.grows:
         return _Target("found", stored.id, stored.key, plan.skip, Tally(), False)
     dump_id(connection)

@@ -35,7 +35,10 @@ SHARE = 10
 """a session that grows is derived again no sooner than after so many times as long as that took"""
 _TRIES, _MOST_AT_ONCE = 5, 100
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
-_columns = (Session.id, Session.home_profile, Session.ingested_at, Session.service, Session.changed)
+_columns = (
+    *(Session.id, Session.home_profile, Session.ingested_at, Session.service, Session.changed),
+    *(Session.source_format, Session.extra),
+)
 _find = sa.select(*_columns).where(Session.id.between(sa.bindparam("first"), sa.bindparam("last")))
 _lock = _find.order_by(Session.id).with_for_update(key_share=True)
 _update = sa.update(_sessions).where(_sessions.c.id == sa.bindparam("session")).values(changed=change(), stale=False)
@@ -133,6 +136,9 @@ def _made(connection: sa.Connection, found: Iterable[Any], keep: Keep) -> list[S
     """The state of each session, from all of its stored turns."""
     about = ((row.id, row.home_profile, row.ingested_at, row.service) for row in found)
     states = {number: SessionState.of_nothing(number, *more) for number, *more in about}
+    for row in found:
+        about_session = session_facets.of_session(row.home_profile, row.source_format, row.service, row.extra)
+        states[row.id].facets.counts.update(about_session)
     parsers, orders, declared = cache(_parser), {number: TurnOrder() for number in states}, Declared(connection)
     for page in pages(connection, min(states), max(states)) if states else ():
         others, new = other_traces(connection, page), list[row_values.Row]()
@@ -193,7 +199,7 @@ def _write(connection: sa.Connection, states: list[SessionState]) -> None:
             connection.execute(sa.insert(model), values)
     indexed = search.indexed(connection, ids)
     search.index_notes(connection, [note for one in states if one.session_id in indexed for note in one.notes])
-    session_facets.renew(connection, ids)
+    session_facets.replace(connection, ids[0], ids[-1], {one.session_id: one.facets.counts for one in states})
 
 
 def _forget(connection: sa.Connection, first: int, last: int) -> None:

@@ -105,9 +105,10 @@ def kept_filters() -> list[tuple[str, str]]:
 
 def findings_of(session: Any) -> dict[str, int]:
     """How many findings of each rule a session has, the gravest first."""
-    counts: dict[str, int] = (session.facets or {}).get("finding", {})
     order = list(rules())
-    return dict(sorted(counts.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
+    return dict(
+        sorted(session.findings.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order))
+    )
 
 
 @cache

@@ -8,12 +8,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
 from tests.store.searching import found_in_all
 from webapp.store import search
 from webapp.store.jobs.reindex import lacking, reindex
 from webapp.store.labels import labels
-from webapp.store.models import Finding, Session
+from webapp.store.models import Finding, Session, SessionFacet
 from webapp.store.sessions import sessions, turns
 from webapp.store.write import stored_turns
 
@@ -38,15 +38,17 @@ def bare(engine: sa.Engine) -> None:
     """Make the database one that an earlier version wrote."""
     with engine.begin() as connection:
         search.clear(connection)
-        connection.execute(sa.delete(Finding))
-        connection.execute(sa.update(Session).values(facets=None, raw_bytes=0))
+        for table in (Finding, SessionFacet):
+            connection.execute(sa.delete(table))
+        connection.execute(sa.update(Session).values(stale=True, raw_bytes=0))
 
 
 def counted(db: orm.Session) -> list[Any]:
     """Facets in whatever order their names stand, sizes and findings."""
-    rows = db.execute(sa.select(Session.id, Session.facets, Session.raw_bytes).order_by(Session.id)).all()
+    rows = db.execute(sa.select(Session.id, Session.external_id, Session.raw_bytes).order_by(Session.id)).all()
     found = [
-        (row.id, row.facets, row.raw_bytes, [one.rule for one in stored_turns.findings_of(db, row.id)]) for row in rows
+        (facets(db, row.external_id), row.raw_bytes, [one.rule for one in stored_turns.findings_of(db, row.id)])
+        for row in rows
     ]
     db.rollback()
     return found

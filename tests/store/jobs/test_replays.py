@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from tests import forking
 from tests.store.jobs.workers import disconnected
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
 from webapp import parsing
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
@@ -133,7 +133,7 @@ def counted(db: orm.Session, profile: str = "direct") -> dict[str, int]:
     """How many responses of each session are counted under a profile."""
     db.expire_all()
     return {
-        session.external_id: sum(session.facets["profiles"].get(profile, {"verdicts": [0]})["verdicts"])
+        session.external_id: sum(facets(db, session.external_id).get(f"verdict {profile}", {}).values())
         for session in db.scalars(sa.select(Session))
     }
 
@@ -235,10 +235,11 @@ def all_rows(engine: sa.Engine) -> dict[str, list[Any]]:
     with engine.connect() as connection:
         about = (Parse.turn_id, Parse.profile, Parse.verdict, Parse.repairs)
         parses = connection.execute(sa.select(*about).order_by(Parse.turn_id))
-        counted = connection.execute(sa.select(Session.id, Session.facets, Session.strip).order_by(Session.id))
+        counted = connection.execute(sa.select(Session.external_id, Session.strip).order_by(Session.id)).all()
+        in_facets = [facets(orm.Session(connection), name) for name, _ in counted]
         return {
             "parses": sorted(map(tuple, parses)),
-            "counted": list(map(tuple, counted)),
+            "counted": [*map(tuple, counted), *in_facets],
         }
 
 

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.dumps.formats.test_otlp import span
+from tests.store.made import facets
 from webapp import jsontext
 from webapp.config import Settings
 from webapp.store import derive, live
@@ -66,7 +67,7 @@ def stored(db: orm.Session, name: str) -> tuple[object, ...]:
         for turn in turns
     ]
     counters = (session.strip, session.entry_count, session.turn_count, session.failed_count, session.raw_bytes)
-    return (*counters, session.models, (session.facets or {}).get("errors"), rows)
+    return (*counters, session.models, facets(db, name).get("error"), rows)
 
 
 def talk_of(name: str) -> list[dict[str, Any]]:
@@ -117,8 +118,8 @@ def test_findings_follow_each_growth(gate: Gate, db: orm.Session) -> None:
     for number in (2, 4, 6):
         take(gate, numbered(number, CUT), numbered(number + 1))
     assert cut(db) == [2, 4, 6]
-    facets = db.scalars(sa.select(Session.facets)).one()
-    assert facets is not None and facets["finding"]["cut_response"] == 1
+    (name,) = db.scalars(sa.select(Session.external_id))
+    assert facets(db, name)["finding"]["cut_response"] == 1
 
 
 def test_what_moved_is_found_where_it_is_now(gate: Gate, db: orm.Session) -> None:

@@ -1,4 +1,4 @@
-"""The list counted by going through `session.facets` and all labels in plain Python: what SQL must say."""
+"""The list counted by going through all turns, parses and labels in plain Python: what SQL must say."""
 
 from __future__ import annotations
 
@@ -11,31 +11,28 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.contracts import BROKEN
-from webapp.store.models import MODEL_KINDS, TURNS_A_SESSION, Label, Session, Turn, TurnContract
+from webapp.parsing import Trace
+from webapp.store.models import MODEL_KINDS, TURNS_A_SESSION, Finding, Label, Parse, Session, Turn, TurnContract
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import FACETS
-from webapp.store.write.tally import VERDICTS
+from webapp.store.write.facets import digest, kind_of, tools_of
 
-_UNDER = {"verdict": "verdicts", "strategy": "won", "repair": "repairs"}
-_LISTS = {"agent": "agents", "phase": "phases", "tool": "tools", "host": "hosts"}
-_COUNTS = {"error": "errors", "finding": "finding", "model": "models"}
+_NAMED = {"agent": Turn.agent, "phase": Turn.phase, "host": Turn.host, "model": Turn.model}
 
 
 def values(session: Session, facet: str, under: str, judged: dict[int, set[str]]) -> set[str]:
     """The values that a session has of a facet."""
-    counted: dict[str, Any] = session.facets or {}
-    if facet in _UNDER:
-        name = session.home_profile if under == HOME else under
-        as_json = name == "unknown"
-        if as_json and facet != "verdict":
-            return set()
-        part = counted.get("profiles", {}).get("fencepost" if as_json else name, {}).get(_UNDER[facet], {})
-        names = [verdict for verdict, count in zip(VERDICTS, part or (), strict=False) if count]
-        names = [verdict if verdict in ("clean", "none") or not as_json else "failed" for verdict in names]
-        return set(names) if facet == "verdict" else {value for value in part if value}
-    if facet in _LISTS | _COUNTS:
-        return set(counted.get((_LISTS | _COUNTS)[facet], ()))
+    if facet in ("verdict", "strategy", "repair"):
+        return parsed(session, facet, session.home_profile if under == HOME else under)
+    if facet in _NAMED:
+        return named(session, facet)
+    if facet == "tool":
+        return {name for turn in turns_of(session) for name in tools_of(turn)}
+    if facet == "finding":
+        return set(_db(session).scalars(sa.select(Finding.rule).where(Finding.session_id == session.id)))
+    if facet == "error":
+        return errors(session)
     if facet == "label":
         return judged.get(session.id, set()) | {"labelled" if session.label_count else "unlabelled"}
     if facet == "contract":
@@ -46,6 +43,48 @@ def values(session: Session, facet: str, under: str, judged: dict[int, set[str]]
     return set() if value is None else {value}
 
 
+def turns_of(session: Session) -> list[Turn]:
+    query = sa.select(Turn).where(Turn.session_id == session.id, Turn.duplicate_of.is_(None))
+    return list(_db(session).scalars(query))
+
+
+def parses(session: Session, profile: str) -> list[Parse]:
+    query = sa.select(Parse).join(Turn, Turn.id == Parse.turn_id)
+    return list(_db(session).scalars(query.where(Turn.session_id == session.id, Parse.profile == profile)))
+
+
+def parsed(session: Session, facet: str, profile: str) -> set[str]:
+    """Verdicts, strategies or repairs under a profile; of an unknown one the verdicts of `json.loads`."""
+    if profile == "unknown":
+        verdicts = {parse.verdict for parse in parses(session, "fencepost")} if facet == "verdict" else set()
+        return {verdict if verdict in ("clean", "none") else "failed" for verdict in verdicts}
+    found = parses(session, profile)
+    if facet == "repair":
+        return {name for parse in found for name in (parse.repairs or "").strip(",").split(",") if name}
+    return {getattr(parse, facet) for parse in found} - {None}
+
+
+def named(session: Session, facet: str) -> set[str]:
+    """Who takes part: agents that are no tools, and models that wrote something."""
+    skipped = ("tool_call", "tool_result") if facet == "agent" else ()
+    takes = [turn for turn in turns_of(session) if turn.kind not in skipped]
+    if facet == "model":
+        takes = [turn for turn in takes if turn.kind in MODEL_KINDS and turn.raw is not None]
+    return {getattr(turn, facet) for turn in takes} - {None}
+
+
+def errors(session: Session) -> set[str]:
+    recorded = {kind_of(turn.recorded_failure) for turn in turns_of(session) if turn.recorded_failure is not None}
+    traces = (Trace.from_dict(parse.trace) for parse in parses(session, session.home_profile))
+    return (recorded | {digest(trace).error for trace in traces}) - {None}  # type: ignore[return-value]
+
+
+def _db(session: Session) -> orm.Session:
+    db = orm.object_session(session)
+    assert db is not None
+    return db
+
+
 def states(session: Session) -> set[str]:
     """The states of a session's responses under their contracts."""
     found = {state or "not_declared" for state in _of_responses(session, TurnContract.state)}
@@ -53,11 +92,9 @@ def states(session: Session) -> set[str]:
 
 
 def _of_responses(session: Session, column: Any) -> Iterable[Any]:
-    db = orm.object_session(session)
-    assert db is not None
     query = sa.select(column).select_from(Turn).outerjoin(TurnContract, TurnContract.turn_id == Turn.id)
     ours = (Turn.session_id == session.id, Turn.kind.in_(MODEL_KINDS), Turn.duplicate_of.is_(None))
-    return db.scalars(query.where(*ours)).all()
+    return _db(session).scalars(query.where(*ours)).all()
 
 
 def matching(db: orm.Session, filters: Filters, without: str = "") -> list[Session]:

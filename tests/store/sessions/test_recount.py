@@ -13,7 +13,7 @@ from webapp.store.db import time_limit
 from webapp.store.homes import changes
 from webapp.store.jobs import replays
 from webapp.store.labels import labels
-from webapp.store.models import FacetValue, Session, SessionFacet
+from webapp.store.models import Session
 from webapp.store.sessions import deletion, facets, sessions, turns
 from webapp.store.sessions.filters import SORTS, Filters
 from webapp.store.write.parser import Home
@@ -78,14 +78,6 @@ def test_filters_facets_and_counts_are_a_recount(
     check_all(db)
     deletion.undo(db, keys[::8])
     check_all(db)
-
-
-def test_a_session_that_is_gone_has_no_rows(bring: Bring, db: orm.Session) -> None:
-    bring_some(bring, 0, 3)
-    keys = list(db.scalars(sa.select(Session.key)))
-    deletion.delete(db, keys)
-    assert db.scalar(sa.select(sa.func.count()).select_from(SessionFacet)) == 0
-    assert db.scalar(sa.select(sa.func.count()).select_from(FacetValue))
 
 
 def test_what_takes_too_long_is_cut_and_says_so(bring: Bring, db: orm.Session, monkeypatch: pytest.MonkeyPatch) -> None:

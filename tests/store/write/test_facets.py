@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import orm
 
+from tests.store import made
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp import parsing
 from webapp.dumps.records import Turn
@@ -22,17 +23,17 @@ FIRST = [
 def test_what_is_counted(bring: Bring, db: orm.Session) -> None:
     bring(windlass("s", FIRST))
     session = sessions.find(db, "s")
-    assert session.facets is not None
-    home, ours = session.facets["profiles"]["windlass-strict"], session.facets["profiles"]["fencepost"]
-    assert home["verdicts"] == [0, 1, 0, 1, 0]
-    assert ours["verdicts"] == [0, 1, 1, 0, 0]
-    assert sum(ours["repairs"].values()) >= 1
-    assert sum(home["won"].values()) == 2
-    assert home["won"][""] == 1
-    assert session.facets["models"] == {"m1": [0, 0, 0, 1, 0, 0, 0, 1, 0, 0], "m2": [0, 1, 0, 0, 0, 0, 1, 0, 0, 0]}
-    assert session.facets["phases"] == ["plan", "act"]
-    assert sum(session.facets["errors"].values()) == 2
-    assert session.facets["errors"]["no"] == 1
+    counts = made.facets(db, "s")
+    assert counts["verdict windlass-strict"] == counts["verdict home"] == {"extracted": 1, "failed": 1}
+    assert counts["verdict fencepost"] == {"extracted": 1, "repaired": 1}
+    assert sum(counts["repair fencepost"].values()) >= 1
+    assert sum(counts["strategy windlass-strict"].values()) == 2
+    assert counts["strategy windlass-strict"][""] == 1
+    assert counts["model"] == {"m1": 1, "m2": 1}
+    assert (counts["model home failed"], counts["model fencepost repaired"]) == ({"m1": 1}, {"m1": 1})
+    assert counts["phase"] == {"act": 1, "plan": 1}
+    assert sum(counts["error"].values()) == 2
+    assert counts["error"]["no"] == 1
     assert session.raw_bytes == len((BROKEN + "no" + CALL).encode())
     assert session.changed > 0
 
@@ -52,18 +53,18 @@ def test_kinds_of_errors(message: str, kind: str) -> None:
 
 
 def test_further_kinds_are_counted_together() -> None:
-    counted = Facets()
+    counted = Facets("direct")
     for number in range(100):
         counted.failure("x" * number + "!")
-    assert len(counted.errors) == facets.MOST_KINDS + 1
-    assert counted.errors[facets.OTHER] == 100 - facets.MOST_KINDS
+    assert len(counted.counts) == facets.MOST_KINDS + 1
+    assert counted.counts["error", facets.OTHER] == 100 - facets.MOST_KINDS
 
 
 def test_a_digest_says_what_won() -> None:
-    made = digest(parsing.parse('Here: {"a": 1,}', "fencepost"))
-    assert (made.profile, made.verdict, made.error) == ("fencepost", 2, None)
-    assert made.repairs == ("trailing_comma",)
-    assert made.strategy
+    parsed = digest(parsing.parse('Here: {"a": 1,}', "fencepost"))
+    assert (parsed.profile, parsed.verdict, parsed.error) == ("fencepost", "repaired", None)
+    assert parsed.repairs == ("trailing_comma",)
+    assert parsed.strategy
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,6 @@ def test_a_digest_says_what_won() -> None:
     ],
 )
 def test_names_of_tools(calls: list, names: list[str]) -> None:  # type: ignore[type-arg]
-    counted = Facets()
+    counted = Facets("direct")
     counted.turn(Turn(0, "response", tool_calls=calls))
-    assert list(counted.tools) == names
+    assert [value for _, value in counted.counts] == names

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
 from webapp.config import Settings
 from webapp.store import derive, search
 from webapp.store.db import database
@@ -35,10 +35,18 @@ def check(engine: sa.Engine, count: int | None = None) -> None:
             assert not row.stale
             made_notes = [*search.session_notes(row.id, row.external_id, row.title), *state.notes]
             assert {name: getattr(row, name) for name in state.columns()} == state.columns()
+            assert facets(orm.Session(connection), row.external_id) == by_name(state.facets.counts)
             assert findings(connection, row.id) == [
                 (finding.rule, finding.severity, list(finding.turns), finding.detail) for finding in state.findings
             ]
             assert notes(connection, row.id) == {note.key: note.text for note in made_notes}
+
+
+def by_name(counts: dict[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    names: dict[str, dict[str, int]] = {}
+    for (name, value), count in counts.items():
+        names.setdefault(name, {})[value] = count
+    return names
 
 
 def nothing_lacks_a_parse(new: object) -> None:
@@ -130,21 +138,7 @@ def _rules(db: orm.Session) -> list[str]:
     return list(db.scalars(sa.select(Finding.rule).order_by(Finding.id)))
 
 
-def test_what_a_replay_counted_outlives_reindexing(
-    bring: Bring, engine: sa.Engine, settings: Settings, db: orm.Session
-) -> None:
-    bring(windlass("s", [entry(BROKEN), entry(CALL)]))
-    replays.replay(engine, settings, "four-tier")
-    before = db.scalars(sa.select(Session.facets)).one()
-    assert before is not None and "four-tier" in before["profiles"]
-    db.execute(sa.update(Session).values(facets=None))
-    db.commit()
-    assert reindex(engine) == 1
-    db.expire_all()
-    assert db.scalars(sa.select(Session.facets)).one() == before
-
-
 def test_an_empty_state() -> None:
     state = SessionState.of_nothing(1, "fencepost")
     state.settle()
-    assert (state.findings, state.columns()["turn_count"], state.columns()["facets"]) == ([], 0, {})
+    assert (state.findings, state.columns()["turn_count"], state.facets.counts) == ([], 0, {})

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.models import TURNS_A_SESSION, Parse, Session
+from webapp.store.models import TURNS_A_SESSION, Parse
 from webapp.store.sessions import example_sessions
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE
@@ -51,9 +51,8 @@ def holds(cell: str) -> sa.ColumnElement[bool]:
 
 def visible(turn_id: Any) -> sa.ColumnElement[bool]:
     """Whether the session of a turn is not deleted, and no example beside others."""
-    deleted = sa.select(Session.id).where(Session.deleted_at.is_not(None))
-    session = turn_id // TURNS_A_SESSION
-    return sa.and_(session.not_in(deleted), session.not_in(example_sessions.hidden()))
+    is_visible: sa.ColumnElement[bool] = (turn_id // TURNS_A_SESSION).not_in(example_sessions.hidden)
+    return is_visible
 
 
 def both_run(select: Any, first: str, second: str) -> Any:

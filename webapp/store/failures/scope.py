@@ -86,10 +86,9 @@ def scope(db: orm.Session, filters: Filters) -> Scope:
     since, until = (None if when is None else microseconds(when) for when in filters.span())
     bare = replace(filters, since=None, until=None, model=None, agent=None, phase=None, tool=None, label=None)
     view = sessions.view(db, bare)
-    deleted = sa.select(Session.id).where(Session.deleted_at.is_not(None))
-    shown = [FailedResponse.session_id.not_in(deleted)]
-    shown += [] if filters.dump else [FailedResponse.session_id.not_in(example_sessions.hidden())]
-    where = [sa.and_(FailedResponse.under == filters.under, *shown), *_of_response(db, filters)]
+    hidden = example_sessions.deleted if filters.dump else example_sessions.hidden
+    here = sa.and_(FailedResponse.under == filters.under, FailedResponse.session_id.not_in(hidden))
+    where = [here, *_of_response(db, filters)]
     where += [] if since is None else [FailedResponse.at >= since]
     where += [] if until is None else [FailedResponse.at < until]
     if view.is_narrowed():

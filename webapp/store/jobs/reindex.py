@@ -80,12 +80,11 @@ def _each(
 
 
 def lacking(engine: sa.Engine) -> list[int]:
-    """The sessions that are not in the index or have no facets, the newest first."""
+    """The sessions that are not in the index or not derived, the newest first."""
     with engine.connect() as connection:
         indexed = search.all_indexed(connection)
-        bare = sa.or_(Session.facets.is_(None), Session.stale).label("bare")
-        rows = connection.execute(sa.select(Session.id, bare))
-        return sorted((row.id for row in rows if row.bare or row.id not in indexed), reverse=True)
+        rows = connection.execute(sa.select(Session.id, Session.stale))
+        return sorted((row.id for row in rows if row.stale or row.id not in indexed), reverse=True)
 
 
 def _fill_in(engine: sa.Engine, session_id: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -85,8 +86,6 @@ class Session(Numbered):
     extra: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
     raw_bytes: orm.Mapped[int] = orm.mapped_column(sa.BigInteger, default=0, server_default="0")
     """of all its turns' texts together, as UTF-8"""
-    facets: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
-    """what the list filters by and statistics add up, counted over the session's turns; see `store.write.facets`"""
     changed: orm.Mapped[int] = orm.mapped_column(sa.BigInteger, default=0, server_default="0", index=True)
     """when the session changed last, in microseconds since 1970, by the clock of who did it; see `dialect.change`"""
     grown_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
@@ -96,6 +95,13 @@ class Session(Numbered):
     deleted_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
     """hidden everywhere, and gone for good after a while"""
 
+    finding_rows: orm.Mapped[list[Finding]] = orm.relationship(viewonly=True)
+
+    @property
+    def findings(self) -> dict[str, int]:
+        """How many findings of each rule it has."""
+        return dict(Counter(finding.rule for finding in self.finding_rows))
+
     @property
     def first_profile(self) -> str:
         """What a page shows its responses under at first: the home profile, `fencepost` where that is unknown."""
@@ -103,7 +109,7 @@ class Session(Numbered):
 
 
 class FacetValue(Numbered):
-    """A value that sessions have under a name: `store.write.session_facets` says which names there are."""
+    """A value that sessions have under a name: `store.write.facets` says which names there are."""
 
     __table_args__ = (sa.UniqueConstraint("name", "value"),)
 

@@ -25,7 +25,7 @@ from webapp.store.models import (
     Turn,
     turns_of,
 )
-from webapp.store.write import declarations, session_facets
+from webapp.store.write import declarations
 
 UNDONE_FOR = timedelta(hours=1)
 """how long a deletion can be undone for sure"""
@@ -54,10 +54,8 @@ def _set(
     for some in batched(dict.fromkeys(keys), 500):
         statement = sa.update(Session).where(Session.key.in_(some), condition)
         values = {"deleted_at": deleted_at, "changed": change()}
-        returning = statement.values(values).returning(Session.id, Session.key)
-        rows = db.execute(returning, execution_options={"synchronize_session": False}).all()
-        session_facets.renew(db.connection(), (row.id for row in rows))
-        changed_keys += [row.key for row in rows]
+        returning = statement.values(values).returning(Session.key)
+        changed_keys += db.scalars(returning, execution_options={"synchronize_session": False})
     db.commit()
     return changed_keys
 
@@ -94,7 +92,6 @@ def bring_back(engine: sa.Engine, dump_id: int) -> bool:
         with writing(engine) as connection:
             back = sa.update(Session).where(Session.id.in_(linked), _hidden)
             connection.execute(back.values(deleted_at=None, changed=change()))
-            session_facets.renew(connection, hidden)
     return linked_count >= whole
 
 

@@ -24,6 +24,7 @@ listed: sa.ColumnElement[bool] = sa.and_(Session.deleted_at.is_(None), sa.or_(~i
 """whether a session stands in lists, charts, queues and questions"""
 
 
-def hidden() -> sa.Select[int]:
-    """The numbers of the examples where there are other sessions."""
-    return sa.select(Session.id).where(is_example, ~are_alone)
+deleted = sa.select(Session.id).where(Session.deleted_at.is_not(None))
+"""the numbers of deleted sessions"""
+hidden = sa.union_all(deleted, sa.select(Session.id).where(is_example, ~are_alone))
+"""the numbers of the sessions that stand in no list: those that are deleted, and the examples beside others"""

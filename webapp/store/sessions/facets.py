@@ -156,7 +156,7 @@ def sums(
         session_id = SessionFacet.session_id if few else unindexed(SessionFacet.session_id)
         query = query.where(session_id.in_(view.ids(*without)))
     else:
-        query = query.where(SessionFacet.session_id.not_in(example_sessions.hidden()))
+        query = query.where(SessionFacet.session_id.not_in(example_sessions.hidden))
     if not (few and view.is_narrowed(*without)):
         query = query.where(SessionFacet.value_id.in_(numbers))
     found = {number: (count, total) for number, count, total in db.execute(query)}
@@ -164,6 +164,14 @@ def sums(
     for number, name, value in rows:
         if number in found:
             yield name, value, found[number][0], int(found[number][1])
+
+
+def of_sessions(db: orm.Session, session_ids: Collection[int], *names: str) -> Iterator[tuple[int, str, int]]:
+    """Session, value and how often it has it, of each value of these names that one of the sessions has."""
+    query = sa.select(SessionFacet.session_id, FacetValue.value, SessionFacet.count)
+    query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id).where(FacetValue.name.in_(names))
+    rows = db.execute(query.where(SessionFacet.session_id.in_(session_ids))) if session_ids else ()
+    yield from ((number, value, count) for number, value, count in rows)
 
 
 def total(db: orm.Session, sessions: sa.Select[Any], names: Collection[str], value: str | None = None) -> int:

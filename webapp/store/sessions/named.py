@@ -22,7 +22,7 @@ def sessions(db: orm.Session, text: str, most: int) -> list[Session]:
 def facets(db: orm.Session, text: str, most: int) -> list[tuple[str, str]]:
     """Filter and value, of those that some session has which is no example beside others."""
     shown = sa.exists().where(
-        SessionFacet.value_id == FacetValue.id, SessionFacet.session_id.not_in(example_sessions.hidden())
+        SessionFacet.value_id == FacetValue.id, SessionFacet.session_id.not_in(example_sessions.hidden)
     )
     query = sa.select(FacetValue.name, FacetValue.value)
     query = query.where(FacetValue.name.in_(FACETS), contains(FacetValue.value, text), shown)

@@ -24,6 +24,7 @@ from webapp.store.models import (
     has_failed,
     has_mark,
 )
+from webapp.store.sessions.facets import of_sessions
 from webapp.store.sessions.filters import HOME, LABELS, Filters
 from webapp.store.write import facets
 from webapp.store.write.parser import UNKNOWN
@@ -61,9 +62,9 @@ def query(db: orm.Session, filters: Filters) -> tuple[Any, list[Test]]:
     columns: list[Any] = [Turn.id.label("turn_id"), Turn.session_id, Turn.position]
     tests: list[Test] = []
     if filters.error is not None:
-        columns += [Turn.recorded_failure, home.verdict.label("home_verdict"), Session.facets]
+        columns += [Turn.recorded_failure, home.verdict.label("home_verdict")]
         columns.append(sa.case((home.verdict == "failed", home.trace)).label("trace"))
-        tests.append(lambda rows: [row for row in rows if _has_error(row, filters.error or "")])
+        tests.append(lambda rows: _with_error(db, rows, filters.error or ""))
     if filters.tool is not None:
         columns += [Turn.kind, Turn.agent, Turn.tool_calls]
         tests.append(lambda rows: [row for row in rows if filters.tool in facets.tools_of(row)])
@@ -113,15 +114,23 @@ def _has_contract(state: str) -> sa.ColumnElement[bool]:
     return held.where(TurnContract.state.in_(states))
 
 
-def _has_error(row: Row, kind: str) -> bool:
-    """Whether a response's recorded failure, or the last error of its home profile, is of that kind."""
+def _with_error(db: orm.Session, rows: Sequence[Row], kind: str) -> list[Row]:
+    """Those whose recorded failure, or last error of the home profile, is of that kind, or is counted as `OTHER`."""
+    if kind != facets.OTHER:
+        return [row for row in rows if kind in _errors(row)]
+    counted = {pair[:2] for pair in of_sessions(db, {row.session_id for row in rows}, "error")}
+    return [
+        row
+        for row in rows
+        if any(error == facets.OTHER or (row.session_id, error) not in counted for error in _errors(row))
+    ]
+
+
+def _errors(row: Row) -> list[str]:
     kinds = [facets.kind_of(row.recorded_failure)] if row.recorded_failure is not None else []
     if row.home_verdict == "failed" and (error := facets.digest(Trace.from_dict(row.trace)).error):
         kinds.append(error)
-    if kind != facets.OTHER:
-        return kind in kinds
-    counted = (row.facets or {}).get("errors", {})
-    return any(error_kind == facets.OTHER or error_kind not in counted for error_kind in kinds)
+    return kinds
 
 
 def _with_finding(db: orm.Session, rows: Sequence[Row], rule: str) -> list[Row]:

@@ -58,7 +58,8 @@ class SessionLine:
     label_count: int
     ended_at: datetime | None
     raw_bytes: int
-    facets: dict[str, Any] | None = field(repr=False)
+    findings: dict[str, int] = field(default_factory=dict)
+    """how many of each rule"""
 
     @property
     def failing(self) -> int:
@@ -66,20 +67,6 @@ class SessionLine:
         if self.home_profile != UNKNOWN:
             return self.failed_count
         return max(self.failed_count, self.extracted_count + self.repaired_count + self.unparsed_count)
-
-    @property
-    def findings(self) -> dict[str, int]:
-        """How many findings of each rule, the rule with most first."""
-        return self._most_first("finding")
-
-    @property
-    def errors(self) -> dict[str, int]:
-        """How many failed responses ended with each kind of error, the most frequent first."""
-        return self._most_first("errors")
-
-    def _most_first(self, part: str) -> dict[str, int]:
-        counts: dict[str, int] = (self.facets or {}).get(part, {})
-        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def shape_of(session: SessionLine | Session) -> tuple[int, int, int, int, int]:
@@ -116,7 +103,7 @@ class Page:
         return None if self.counts is None else 0 if self.open_ended else self.counts.of - self.counts.total
 
 
-_columns = tuple(getattr(Session, name) for name in SessionLine.__dataclass_fields__)
+_columns = tuple(getattr(Session, name) for name in SessionLine.__dataclass_fields__ if name != "findings")
 
 
 def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: int = 50) -> Page:
@@ -180,6 +167,8 @@ def _hits(db: orm.Session, in_view: View, after: str | None, limit: int) -> Hits
 def _lines(db: orm.Session, ids: list[int]) -> dict[int, SessionLine]:
     """The sessions with these ids, in their order; one that was deleted a moment ago is left out."""
     lines = {row[0]: SessionLine(*row[1:]) for row in db.execute(_listed, {"ids": ids})} if ids else {}
+    for number, rule, count in facets.of_sessions(db, lines, "finding"):
+        lines[number].findings[rule] = count
     return {number: lines[number] for number in ids if number in lines}
 
 

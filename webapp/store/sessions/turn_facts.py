@@ -26,6 +26,7 @@ _sessions = (
     .join(FacetValue, FacetValue.id == SessionFacet.value_id)
     .join(Session, Session.id == SessionFacet.session_id)
     .where(FacetValue.name == "tool", FacetValue.value == sa.bindparam("tool"), Session.turn_count <= _LONGEST)
+    .where(Session.deleted_at.is_(None))
     .order_by(SessionFacet.session_id.desc())
     .limit(_NEWEST)
 )

@@ -1,21 +1,17 @@
-"""Counts what the list filters by and statistics add up, over one session's turns as they are written.
+"""Counts what the list filters by and statistics add up, over one session's turns as they are seen.
 
-`session.facets` keeps it as JSON, so that no list, facet or chart ever reads turns:
-
-    {"profiles": {"windlass-strict": {"verdicts": [clean, extracted, repaired, failed, none], "repairs": {name: n},
-                  "won": {strategy or "": n}}},
-     "models": {model: [5 verdicts under a known home profile, 5 under fencepost]},
-     "errors": {kind: n}, "agents": [names], "phases": [names], "tools": [names], "hosts": [names],
-     "finding": {rule: n}, "contracts": {state of a response, or "broken": n}, "held": {model␟host␟state of a call: n},
-     "stop": {why the model stopped, or "not_in_this_log": n},
-     "asked": {verdict under fencepost of a text whose parser is unknown and matters: n}}
-
-Each number counts responses; empty parts are left out.
+What is counted is a value of a name, so many times. The names that the list filters by are `verdict P`, `strategy P`
+and `repair P` of each profile P that was run, and of `home`, the session's own, `json.loads` where it is unknown; and
+error, finding, model, host, agent, phase, tool, contract, stop (and home, service, format, version).
+Those that are only added up are `model home V` and `model fencepost V`, responses by model with the verdict V; `held`,
+calls by model␟host␟state; and `asked`, texts whose parser is unknown and matters, by their verdict under `fencepost`.
+Models, agents, phases, tools and hosts are there or not; the others count responses.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,8 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from webapp.dumps.records import Turn
 from webapp.parsing import Trace
 from webapp.store.db.ids import short
-from webapp.store.write.parser import ALL_THE_SAME
-from webapp.store.write.tally import VERDICTS
+from webapp.store.write.parser import ALL_THE_SAME, OURS, UNKNOWN, read_as_json
 
 if TYPE_CHECKING:
     from webapp.store.models import Turn as StoredTurn
@@ -35,7 +30,10 @@ MOST_NAMES = 200
 OTHER = "other"
 """how a session counts errors of further kinds than 40"""
 _KIND_LENGTH = 80
-_INDEX = {verdict: index for index, verdict in enumerate(VERDICTS)}
+LONGEST = 255
+"""code points of a value; those that are cut to the same are one"""
+HOME = "home"
+"""in place of a profile's name: each session's home profile"""
 _VARIABLE = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|0x[0-9a-fA-F]+|[-+]?\d[\d.,_]*")
 _SPACE = re.compile(r"\s+")
 
@@ -44,21 +42,21 @@ class Digest(NamedTuple):
     """What is counted of one trace."""
 
     profile: str
-    verdict: int
+    verdict: str
     strategy: str
     repairs: tuple[str, ...]
     error: str | None
 
 
 def digest(trace: Trace) -> Digest:
-    """`verdict` is an index of `VERDICTS`, `strategy` what won or "", `error` the kind of a failed trace's last."""
+    """`strategy` is what won or "", `error` the kind of a failed trace's last."""
     chosen = trace.chosen
     repairs: tuple[str, ...] = ()
     if trace.verdict == "repaired":
         repairs = tuple({edit.repair for index in chosen for edit in trace.attempts[index].edits})
     return Digest(
         trace.profile,
-        _INDEX[trace.verdict],
+        trace.verdict,
         short(trace.attempts[chosen[0]].strategy, 64) if chosen else "",
         repairs,
         _last_error(trace) if trace.verdict == "failed" else None,
@@ -91,115 +89,88 @@ def _last_error(trace: Trace) -> str | None:
 
 
 @dataclass(slots=True)
-class OfProfile:
-    """One profile's counters, as the module says."""
-
-    verdicts: list[int] = field(default_factory=lambda: [0] * len(VERDICTS))
-    won: dict[str, int] = field(default_factory=dict)
-    repairs: dict[str, int] = field(default_factory=dict)
-
-    def count(self, parse_digest: Digest) -> None:
-        """Count one parse."""
-        self.verdicts[parse_digest.verdict] += 1
-        self.won[parse_digest.strategy] = self.won.get(parse_digest.strategy, 0) + 1
-        for repair in parse_digest.repairs:
-            self.repairs[repair] = self.repairs.get(repair, 0) + 1
-
-
-@dataclass(slots=True)
 class Facets:
-    """A session's counters while it is written; `as_dict` is what `session.facets` keeps."""
+    """How often a session with the home profile `home` has each value, by name and value, as of what was seen."""
 
-    profiles: dict[str, OfProfile] = field(default_factory=dict)
-    models: dict[str, list[int]] = field(default_factory=dict)
-    errors: dict[str, int] = field(default_factory=dict)
-    agents: dict[str, None] = field(default_factory=dict)
-    phases: dict[str, None] = field(default_factory=dict)
-    tools: dict[str, None] = field(default_factory=dict)
-    hosts: dict[str, None] = field(default_factory=dict)
-    finding: dict[str, int] = field(default_factory=dict)
-    contracts: dict[str, int] = field(default_factory=dict)
-    stop: dict[str, int] = field(default_factory=dict)
-    held: dict[str, int] = field(default_factory=dict)
-    asked: dict[str, int] = field(default_factory=dict)
+    home: str
+    counts: dict[tuple[str, str], int] = field(default_factory=dict)
+    _values: Counter[str] = field(default_factory=Counter)
+    """how many values each name has"""
 
-    def response(self, model: str | None, digests: Sequence[Digest], *, known: bool = True) -> None:
-        """Count a response: the home profile's digest, if that is `known`, then `fencepost`'s where it is another."""
+    def add(self, name: str, value: str, count: int = 1) -> None:
+        pair = name, short(value, LONGEST)
+        if pair not in self.counts:
+            self._values[name] += 1
+        self.counts[pair] = self.counts.get(pair, 0) + count
+
+    def response(self, model: str | None, digests: Sequence[Digest]) -> None:
+        """Count a response: the home profile's digest, if that is known, then `fencepost`'s where it is another."""
         for parse_digest in digests:
             self.count(parse_digest)
-        if known and digests[0].error is not None:
+        is_known, ours = self.home != UNKNOWN, digests[-1].verdict
+        if is_known and digests[0].error is not None:
             self._error(digests[0].error)
-        if model is not None and (model in self.models or len(self.models) < MOST_NAMES):
-            counts = self.models.setdefault(model, [0] * 10)
-            counts[digests[0].verdict] += known
-            counts[5 + digests[-1].verdict] += 1
+        if model is not None and self._note("model", model):
+            self.add(f"model {OURS} {ours}", model)
+            self.add(f"model {HOME} {digests[0].verdict if is_known else read_as_json(ours)}", model)
 
     def count(self, parse_digest: Digest) -> None:
         """Count what one profile made of a response."""
-        of_profile = self.profiles.get(parse_digest.profile)
-        if of_profile is None:
-            of_profile = self.profiles[parse_digest.profile] = OfProfile()
-        of_profile.count(parse_digest)
+        profile, verdict = parse_digest.profile, parse_digest.verdict
+        for name in (profile, HOME) if profile == self.home else (profile,):
+            self.add(f"verdict {name}", verdict)
+            self.add(f"strategy {name}", parse_digest.strategy)
+            for repair in parse_digest.repairs:
+                self.add(f"repair {name}", repair)
+        if profile == OURS and self.home == UNKNOWN:
+            self.add(f"verdict {HOME}", read_as_json(verdict))
 
     def turn(self, turn: Turn) -> None:
         """Note who takes part in a turn, whose names are as they are stored."""
         if turn.phase is not None:
-            _note(self.phases, turn.phase)
+            self._note("phase", turn.phase)
         if turn.host is not None:
-            _note(self.hosts, turn.host)
+            self._note("host", turn.host)
         if turn.kind not in ("tool_call", "tool_result") and turn.agent is not None:
-            _note(self.agents, turn.agent)
+            self._note("agent", turn.agent)
         if turn.tool_calls or turn.kind == "tool_call":
             for name in tools_of(turn):
-                _note(self.tools, short(name, 255))
+                self._note("tool", name)
 
     def contract(self, stop: str, *states: str) -> None:
         """Count a response under why its model stopped, and the states that it has."""
-        self.stop[stop] = self.stop.get(stop, 0) + 1
+        self.add("stop", stop)
         for state in states:
-            self.contracts[state] = self.contracts.get(state, 0) + 1
+            self.add("contract", state)
 
     def call(self, turn: Turn, state: str) -> None:
         """Count a call by its model, who served that, and its state."""
-        key = "\x1f".join((turn.model or "", turn.host or "", state))
-        if key in self.held or len(self.held) < MOST_NAMES:
-            self.held[key] = self.held.get(key, 0) + 1
+        value = "\x1f".join((turn.model or "", turn.host or "", state))
+        if self._has_room("held", value, MOST_NAMES):
+            self.add("held", value)
 
     def text(self, verdict: str) -> None:
         """Count a text whose parser is unknown, where it matters: neither plain JSON nor prose."""
         if verdict not in ALL_THE_SAME:
-            self.asked[verdict] = self.asked.get(verdict, 0) + 1
+            self.add("asked", verdict)
 
     def failure(self, text: str) -> None:
         """Count a failure that the dump records."""
         self._error(kind_of(text))
 
     def _error(self, kind: str) -> None:
-        if kind not in self.errors and len(self.errors) >= MOST_KINDS:
-            kind = OTHER
-        self.errors[kind] = self.errors.get(kind, 0) + 1
+        self.add("error", kind if self._has_room("error", kind, MOST_KINDS) else OTHER)
 
-    def as_dict(self) -> dict[str, Any]:
-        """What `session.facets` keeps."""
-        profiles = {
-            name: {
-                "verdicts": counters.verdicts,
-                "won": counters.won,
-                **({"repairs": counters.repairs} if counters.repairs else {}),
-            }
-            for name, counters in self.profiles.items()
-        }
-        parts: dict[str, Any] = {"profiles": profiles, "models": self.models, "errors": self.errors}
-        parts |= {"agents": list(self.agents), "phases": list(self.phases), "tools": list(self.tools)}
-        parts["hosts"] = list(self.hosts)
-        parts |= {"finding": self.finding, "contracts": self.contracts, "stop": self.stop}
-        parts |= {"held": self.held, "asked": self.asked}
-        return {name: part for name, part in parts.items() if part}
+    def _note(self, name: str, value: str) -> bool:
+        """Note that the session has a value; False where it has too many others."""
+        if (name, short(value, LONGEST)) in self.counts:
+            return True
+        if has_room := self._values[name] < MOST_NAMES:
+            self.add(name, value)
+        return has_room
 
-
-def _note(names: dict[str, None], name: str) -> None:
-    if len(names) < MOST_NAMES:
-        names.setdefault(name)
+    def _has_room(self, name: str, value: str, most: int) -> bool:
+        return self._values[name] < most or (name, short(value, LONGEST)) in self.counts
 
 
 def tools_of(turn: Turn | StoredTurn) -> list[str]:

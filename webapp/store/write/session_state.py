@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -88,8 +87,8 @@ class SessionState:
     home: str
     """the profile that its program used; "unknown" where nobody said"""
     tally: Tally = field(default_factory=Tally)
-    facets: Facets = field(default_factory=Facets)
     raw_bytes: int = 0
+    facets: Facets = field(kw_only=True)
     rules: RuleRunner = field(kw_only=True)
     notes: list[Note] = field(default_factory=list)
     """what is searched beside the raw texts"""
@@ -108,7 +107,8 @@ class SessionState:
         """That of a session before its first turn, whose program used the profile `home`. Raises `BadSpec`."""
         runner, answers = RuleRunner(RuleContext(home, readers)), Answers(of_service(service))
         failed = FailedResponses(session_id, home)
-        return cls(session_id, home, rules=runner, ingested_at=ingested_at, answers=answers, failed=failed)
+        about: dict[str, Any] = {"rules": runner, "answers": answers, "failed": failed, "facets": Facets(home)}
+        return cls(session_id, home, ingested_at=ingested_at, **about)
 
     def see(self, placed: PlacedTurn) -> None:
         """Take the next turn in, once it has its place in the tally."""
@@ -134,15 +134,15 @@ class SessionState:
         for placed, contract in self.answers.rest():
             self._hold(placed, contract)
         self.findings = self.rules.findings()
-        self.facets.finding = dict(Counter(finding.rule for finding in self.findings))
+        for finding in self.findings:
+            self.facets.add("finding", finding.rule)
 
     def columns(self) -> dict[str, Any]:
         """The derived columns of `session`."""
         tally = self.tally
         values: dict[str, Any] = {**tally.counters(), "models": list(tally.models)}
-        values |= {"facets": self.facets.as_dict(), "raw_bytes": self.raw_bytes}
-        values |= {"started_at": tally.started_at, "ended_at": tally.ended_at}
-        return values | {"happened_at": self.happened_at}
+        values |= {"raw_bytes": self.raw_bytes, "happened_at": self.happened_at}
+        return values | {"started_at": tally.started_at, "ended_at": tally.ended_at}
 
     @property
     def happened_at(self) -> datetime:
@@ -165,7 +165,7 @@ class SessionState:
             self.tally.verdicts(placed.ordinal, None if home is None else home.verdict, ours.verdict)
             if home is None and turn.kind == "response":
                 self.facets.text(ours.verdict)
-            self.facets.response(turn.model, [digest(trace) for trace in placed.traces], known=home is not None)
+            self.facets.response(turn.model, [digest(trace) for trace in placed.traces])
             if home is not None and home.verdict == "failed":
                 self._note("error", placed.ordinal, errors(home))
         for trace in placed.other_traces:

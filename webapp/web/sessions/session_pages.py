@@ -226,7 +226,6 @@ def session_dict(session: Any) -> dict[str, Any]:
         format=session.source_format,
         home=session.home_profile,
         shape=dict(zip(VERDICTS, store.shape_of(session), strict=True)),
-        findings=(session.facets or {}).get("finding", {}),
         url=url_for("sessions.show", ident=links.ident(session)),
         **{number.name: getattr(session, number.column.key) for number in NUMBERS},
     )
