@@ -93,3 +93,27 @@ def test_a_verdict_is_no_answer(tmp_path: Path) -> None:
     )
     with pytest.raises(UnknownFormat):
         list(read(path, path.name))
+
+
+SAID_OF = [
+    (
+        '{"sender_id": "s", "slots": {}, "events": [{"event": "user", "text": "Which berth is free?"}]}',
+        "Rasa's tracker",
+    ),
+    ('{"events": [{"message": "{\\"level\\": \\"INFO\\"}"}], "nextForwardToken": "f"}', "CloudWatch"),
+    (
+        '{"jsonrpc": "2.0", "method": "session/update", "params": {"text": "The tide tu"}}\n' * 2,
+        "Agent Client Protocol",
+    ),
+    ("# CHAT:[2026-11-26] (m)\nWhich berth?\n--------\nSeven.\n--------\n\n" * 2, "aichat's log"),
+    ("[UserMessage('Which berth?'), AssistantMessage('Berth seven is free.')]", "What Python prints"),
+]
+
+
+@pytest.mark.parametrize(("raw", "words"), SAID_OF, ids=[words for _, words in SAID_OF])
+def test_a_known_tool_is_named_and_what_people_asked_is_not_advised(raw: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(raw)
+    with pytest.raises(UnknownFormat, match=words) as refused:
+        list(read(path, path.name))
+    assert "fencepost ingest" not in str(refused.value)

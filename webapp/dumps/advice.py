@@ -17,6 +17,7 @@ from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.outline import guessed, guessed_tables
 from webapp.dumps.records import BadDump, Turn, UnknownFormat
 from webapp.dumps.source import Source
+from webapp.dumps.values import as_object
 
 _KINDS = {
     "object": "a JSON object",
@@ -27,10 +28,10 @@ _KINDS = {
 _BINARY = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\ud800-\udfff]")
 _SENTENCE = re.compile(r"\w[^\w\n]*\s\S*\w")
 _NO_ANSWER = re.compile(
-    r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|\w{1,12}"
+    r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|\w{1,12}|[A-Z]\w{0,20} [A-Z]\w{0,20}"
     r"|[A-Za-z0-9_.-]{1,80}|[1-5]\d\d [\w /;=-]{1,60}"
 )
-"""hashes, addresses, names of files, times, single words, what a server says of a page"""
+"""hashes, addresses, names of files, times, single words, names of two, what a server says of a page"""
 _NO_TEXT = re.compile(r"name|provider|version|type|class|status|level|state|__\w+__", re.I)
 """names under which no answer stands"""
 _OF_NODE = re.compile(
@@ -49,8 +50,14 @@ _LABEL = re.compile(r"^(?:<([\w .-]{1,30})>|([^\W\d_][\w .-]{0,30}):) (?=\S)", r
 _TOLD = re.compile(
     r'"(?:role|messages?|content|prompt|completion|responses?|answer|output|conversations?|sender|text)"\s*:'
 )
-_REPR = re.compile(r"\s*[\[{(]?(?:[\[{]?'[^'\n]{0,80}'[:,\]]|[\w.]{1,80}\(\w{1,40}=)")
+_REPR = re.compile(
+    r"\s*(?:[\[{(]?(?:[\[{]?'[^'\n]{0,80}'[:,\]]|[\w.]{1,80}\(\w{1,40}=)|\{<[A-Z]\w{0,80}\.|\[[A-Z]\w{1,60}\(['\"]"
+    r"|\w{1,40}=['\"][^'\"\n]{0,80}['\"] \w{1,40}=)"
+)
+_MARKUP = re.compile(r"\s*<[\w!?]|[^\n,]{1,40}(?:,[^\n,]{1,40}){2,40}\r?\n|\[?\d{4}-\d\d-\d\d[T ]|={8}")
+"""XML, a table's first line, or a program's log"""
 _LINE, _OBJECT_LINE = re.compile(r"^\S", re.M), re.compile(r"^\{", re.M)
+_CLOUDWATCH = "CloudWatch's events; the log in them: jq -r '.events[].message'"
 _HARBOR = ("task_name", "trial_name", "agent_info")
 _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("Chainlit's data layer", {"threads", "steps", "elements"}, ()),
@@ -59,6 +66,9 @@ _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("Flowise's database", {"chat_message", "chat_flow"}, ()),
     ("Langflow's database", {"flow", "vertex_build"}, ()),
     ("LangChain's cache", {"full_llm_cache"}, ()),
+    ("n8n's execution", set(), ("mode", "workflowData")),
+    ("Cherry Studio's backup", set(), ("indexedDB",)),
+    ("Rasa's tracker", set(), ("sender_id", "slots", "events")),
     ("Phoenix' database", {"span_annotations", "spans"}, ()),
     ("MLflow's database", {"experiments", "runs", "trace_info"}, ()),
     ("Google ADK's session service", {"events", "sessions"}, ()),
@@ -71,9 +81,18 @@ _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
 _ANSWERLESS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("Harbor's result of a trial, which holds no answer: read its agent/trajectory.json", set(), _HARBOR),
     ("Terminal-Bench's results, which hold no answer: read its agent-logs", set(), ("n_resolved", "pass_at_k")),
+    ("JSON-RPC (MCP, the Agent Client Protocol), whose answers come in pieces", set(), ("jsonrpc", "method", "params")),
+    ("Agno's sessions, whose runs stand beside them in agno_runs", set(), ("session_id", "session_data", "agent_data")),
+    (_CLOUDWATCH, set(), ("events", "nextForwardToken")),
+    (_CLOUDWATCH, set(), ("events", "searchedLogStreams")),
     ("Google ADK's tests, which hold what is expected and no answer", set(), ("query", "expected_tool_use")),
 )
+_TEXT_TOOLS = (("aichat's log", re.compile(r"# CHAT:")), ("Semantic Kernel's prompt", re.compile(r"<chat_history>")))
 _LONGEST_SHOWN = 60
+
+
+_USERS = {"user", "User", "human", "Human", "prompter"}
+"""what says of a text that no model wrote it"""
 
 
 class _Tried(NamedTuple):
@@ -102,7 +121,10 @@ def _what_it_is(head: DumpHead) -> str:
     if head.shape == "text" and _DRAWN.search(head.text):
         return "The log is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
     if head.shape == "text":
-        return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}."
+        looks = next((f" This looks like {tool}." for tool, begins in _TEXT_TOOLS if begins.match(head.text)), "")
+        return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}.{looks}"
+    if head.samples and all(isinstance(sample, list) for sample in head.samples):
+        return "The log is JSON of lists, as LangGraph streams of several modes are: log each mode's values as objects."
     keys = sorted({str(key) for sample in head.objects for key in sample})
     if head.shape == "sqlite":
         words = f"The log is a SQLite file of no known shape (its tables: {_listed(head.names)})."
@@ -134,6 +156,9 @@ def _what_to_do(head: DumpHead) -> list[str]:
         and not _DRAWN.search(head.text)
         and not _OF_NODE.match(head.text)
         and _SENTENCE.search(head.text)
+        and not _MARKUP.match(head.text)
+        and not any(begins.match(head.text) for _, begins in _TEXT_TOOLS)
+        and not _speaks(head)
         and not _BINARY.search(head.text)
     ):
         named = f"fencepost ingest --format responses {shlex.quote(head.filename)}"
@@ -152,7 +177,7 @@ def _what_to_do(head: DumpHead) -> list[str]:
 def _of_text(head: DumpHead) -> _Tried | None:
     """Responses between lines of --- or ===, of which there must be several."""
     rules = sum(bool(RULE.fullmatch(line)) for line in head.text.splitlines())
-    if not rules or _BINARY.search(head.text) or _DRAWN.search(head.text):
+    if not rules or _BINARY.search(head.text) or _DRAWN.search(head.text) or head.text.startswith("# CHAT:"):
         return None
     tried = _tried(Separated(), head.text.encode("utf-8", "surrogateescape"), "--format separated", head.filename)
     return tried if tried is not None and tried.answers > 1 else None
@@ -191,6 +216,8 @@ def _tried(kind: Any, beginning: bytes, arguments: str, filename: str) -> _Tried
     answers = [turn.raw.strip() for turn in turns if turn.kind == "response" and turn.raw and turn.raw.strip()]
     said = [text for text in answers if not _NO_ANSWER.fullmatch(text)]
     if not said or 2 * len(said) < len(answers):
+        return None
+    if any(_USERS.intersection(map(str, as_object(turn.source).values())) for turn in turns if turn.kind == "response"):
         return None
     return _Tried(arguments, len(answers), [_short(text) for text in said[:2]])
 

@@ -127,7 +127,7 @@ class LangGraph(LangChain):
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "sqlite":
             return 95 if "checkpoints" in head.names else 0
-        return 94 if head.objects and all(map(_is_state, head.objects)) else 0
+        return 94 if head.objects and (all(map(_is_state, head.objects)) or _is_stream(head.objects)) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "sqlite":
@@ -169,6 +169,14 @@ def _is_state(value: dict[str, Any]) -> bool:
     return "next" in value and all(map(is_message, messages)) and isinstance(value.get("values"), dict)
 
 
+def _is_stream(values: list[dict[str, Any]]) -> bool:
+    """Whether these are the values of one state while it grew: all begin with the same message."""
+    if len(values) < 2 or any(first_id(value, *_IDS) or not _is_conversation(value) for value in values):
+        return False
+    first = {id_text(unwrapped(as_object(value["messages"][0]))[0].get("id")) for value in values}
+    return len(first) == 1 and None not in first
+
+
 def _states(source: Source, head: DumpHead) -> Sessions:
     """The states of threads, as its API and `get_state_history` give them, the last first."""
     with spilled() as aside:
@@ -180,7 +188,7 @@ def _states(source: Source, head: DumpHead) -> Sessions:
         for name, states in aside.sessions():
             messages: dict[str, dict[str, Any]] = {}
             for _, state in states:
-                _take(state.get("values"), messages)
+                _take(state.get("values", state), messages)
             yield SessionEntries(name, _numbered(messages))
 
 

@@ -44,7 +44,10 @@ _MODEL = re.compile(
 )
 """what shows that the response is a model's, not a server's"""
 _COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|(?<![\w\[])\[(?:\d{1,2};)*\d{1,2}m(?!s\])")
+_SERVICE = re.compile(r"[\w.-]{1,60}-\d+ +\| (?=\S)")
+"""what `docker compose logs` prints before each line"""
 _QUOTED = re.compile(r"('(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"|([\"'])[\s\S]*\2)(?=,?\s*(?:[\w.]{1,60}=|\Z))")
+_LISTED = re.compile(r"('(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"), \w{1,60}: ")
 _ELSEWHERE = re.compile(r"\s*\[(?!llm|chat)\w{1,20}/(?:start|end|error)\]")
 """a record of LangChain's about a chain or a tool, whose output is no model's"""
 _INTRODUCED = re.compile(
@@ -86,7 +89,7 @@ class LogLines(Format):
     shapes = "a program's log as text, whose records name a model's response or hold its JSON on their line"
 
     def sniff(self, head: DumpHead) -> int:
-        if head.shape == "lines" and all(map(_line_key, head.objects)):
+        if head.shape in ("lines", "object") and all(map(_line_key, head.objects)):
             return _SURE if _names_answers(_first_records(head)) else 0
         if head.shape != "text":
             return 0
@@ -145,6 +148,7 @@ def _plain(line: str) -> str:
         when = first_text(value, "asctime", "timestamp", "time")
         goes_on = key == "log" or _BEGIN.match(told)  # Docker's, a line each
         line = told if goes_on else f"{when if when and _TIME.match(when) else 'INFO'} {told}\n"
+    line = _SERVICE.sub("", line)
     return _COLOURS.sub("", line) if "[" in line else line
 
 
@@ -175,7 +179,7 @@ def _introduced(record: str) -> dict[str, Any] | None:
     if match is None or _STATUS.fullmatch(match["said"].strip()):
         return None
     side = "user" if match["side"].lower().startswith(("prompt", "que")) else "assistant"
-    return {"before": record[: match.start("said")], "side": side, "text": match["said"]}
+    return {"before": record[: match.start("said")], "side": side, "text": _unlisted(match["said"])}
 
 
 def _entry(record: str) -> dict[str, Any] | None:
@@ -193,7 +197,7 @@ def _entry(record: str) -> dict[str, Any] | None:
     return {
         "before": record[: mark[1]],
         "side": mark[0],
-        "text": _unquoted(rest) if record[mark[1] - 1] == "=" else rest,
+        "text": _unquoted(rest) if record[mark[1] - 1] == "=" else _unlisted(rest),
     }
 
 
@@ -204,6 +208,12 @@ def _unquoted(value: str) -> str:
     value = quoted[1]
     decoded = from_repr(value)
     return decoded if isinstance(decoded, str) else value[1:-1]
+
+
+def _unlisted(value: str) -> str:
+    """A text without its quotes and the fields behind it, where there are such, as vLLM logs it."""
+    listed = _LISTED.match(value)
+    return _unquoted(listed[1]) if listed else value
 
 
 def _objects(record: str) -> list[tuple[int, str]]:

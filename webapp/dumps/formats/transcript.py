@@ -13,22 +13,28 @@ from webapp.dumps.values import text
 
 _SIDE = re.compile(r"^<think>\s*<details>[\s\S]*?</think>|^<tool-use\b[\s\S]*?</tool-use>", re.M)
 """what SpecStory prints of thoughts and calls among what is said"""
-_USER = r"User|Human|You|You said|Me|Prompt"
+_USER = (
+    r"User|Human|You|You said|Me|Prompt|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur|Usuario"
+    r"|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻|🙋"
+)
 _MODEL = (
     r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
-    r"|GPT-[\w.\-]{1,20}"
+    r"|GPT-[\w.\-]{1,20}|助手|AI助手|模型|アシスタント|어시스턴트|Assistent|Asistente|🤖"
 )
 _NAME = rf"(?P<who>{_USER}|{_MODEL}|System)"
+_SIGN = r"(?:[^\w\s#*_=|>\[(<:`\"'-]{1,5} ?)?"
+"""an emoji before the name"""
 _NOTE = r"(?:[ \t]*[(\[][^()\[\]\r\n]{0,80}[)\]])?"
 """what some write behind the name: the time, the model"""
 _HEADINGS = tuple(
     re.compile(rf"^{pattern}[ \t]*\r?$", re.M)
     for pattern in (
         r"={10,80} (?P<who>System|Human|Ai|AI|Tool|Function|Chat) Message(?: Chunk)? ={10,80}",  # LangChain's print
-        rf"#{{1,6}} {_NAME}{_NOTE}:?",
+        rf"#{{1,6}} {_SIGN}{_NAME}{_NOTE}:?",
+        r"-{3}(?P<who>USER|ASSISTANT|SYSTEM|TOOL)",  # fast-agent's
         rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{_USER}|{_MODEL}|System|Tool|Function)\]?:? ?[=*-]{{2,80}})",
-        rf"_?\*\*_?{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
-        rf"\[?{_NAME}(?: message)?\]?{_NOTE}:",
+        rf"_?\*\*_?{_SIGN}{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
+        rf"\[?{_NAME}(?: message)?\]?{_NOTE}[:：]",
     )
 )
 _TEMPLATE = re.compile(
@@ -36,7 +42,8 @@ _TEMPLATE = re.compile(
 )
 """how models' templates write who speaks: ChatML's, Llama's"""
 _TOKENS = re.compile(r"<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|begin_of_text)\|>")
-_INLINE = re.compile(rf"^{_NAME}:(?: (?=\S)|[ \t]*\r?$)", re.M)
+_INLINE = re.compile(rf"^(?:{_NAME}(?::(?: (?=\S)|[ \t]*\r?$)|：[ \t]*)|(?P<sign>👤|🧑|🤖):? )", re.M)
+_BOLD = re.compile(rf"^\*\*{_SIGN}{_NAME}{_NOTE}(?::\*\*|\*\*:)(?: (?=\S)|[ \t]*\r?$)", re.M)
 _ROLES = re.compile(
     r"^(?:(?P<who>user|assistant|system|tool|function|human|ai):"
     r"|\[(?P<name>USER|ASSISTANT|SYSTEM|TOOL|HUMAN|AI)\]:?)(?: |[ \t]*\r?$)",
@@ -49,6 +56,8 @@ _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
 _CLOCK = re.compile(r"^\[\d{4}-\d\d-\d\d[T ][\d:.]{8,20}\][ \t]*\r?$", re.M)
 """when DSPy asked, before each call of its history"""
+_LOGGED = re.compile(r"^# \d{4}-\d\d-\d\dT[\d:]{8} {4}\w+: .{0,200}\s+Model: \*\*.{0,200}$", re.M)
+"""what `llm logs` prints above each prompt"""
 _RULE = re.compile(r"(?:\r?\n)*(?:^|\n)(?:-{3,}|\*{3,}|_{3,})[ \t]*\Z")
 _TITLE = "#<>_*-|"
 """how the lines of a title and the like begin"""
@@ -109,7 +118,7 @@ def templated(written: str) -> list[tuple[str, str]]:
 def _style(written: str) -> re.Pattern[str] | None:
     """How the names of those who speak are written, where both do, and no more than a title stands before the first."""
     written = _plain(written)
-    for style in (_BUFFER,) if _BUFFERED.search(written) else (_TEMPLATE, *_HEADINGS, _INLINE, _ROLES):
+    for style in (_BUFFER,) if _BUFFERED.search(written) else (_TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES):
         marks = _marks(style, written)
         before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
@@ -143,8 +152,10 @@ def _role(who: str) -> str:
 
 
 def _plain(written: str) -> str:
-    """The text without colours, and without the times of DSPy's history."""
-    return _CLOCK.sub("", _COLOURS.sub("", written)) if "\x1b[" in written else written
+    """The text without colours, and without what DSPy's history and `llm logs` say before each prompt."""
+    if "\x1b[" in written or _CLOCK.match(written.lstrip()):
+        return _CLOCK.sub("", _COLOURS.sub("", written))
+    return _LOGGED.sub("", written) if _LOGGED.match(written) else written
 
 
 def _messages(source: Source, style: re.Pattern[str]) -> Entries:

@@ -18,7 +18,7 @@ _MOST_BARE = 256 * 1024
 """characters outside of strings: each takes half a kilobyte while it is read"""
 _PRINTED = re.compile(
     r"\s*(?:[\w.]{0,80}(?:Completion|Response|Message|Messages|Chunk|Result|Output|Generation|Prediction)\(\s*\w{1,40}="
-    r"|(?:content|text|parts|role|id|candidates|choices|sdk_http_response)=(?:['\"\[]|[A-Z]\w*\())"
+    r"|(?:content|text|parts|role|id|model|candidates|choices|sdk_http_response)=(?:['\"\[]|[A-Z]\w*\())"
 )
 """how `repr` and `str` of an SDK's object begin"""
 _BLOCK = re.compile(r"\s*(?:Text|Thinking|(?:Server)?ToolUse|ToolCall|ToolResult)(?:Block|Part)\(\s*\w{1,40}=")
