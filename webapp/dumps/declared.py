@@ -24,12 +24,12 @@ from functools import cache
 from pathlib import Path as File
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import DumpHead, Entries, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.branches import tree_entries
-from webapp.dumps.declared_rules import Declaring, branched, ruled, with_spent, without_empty
+from webapp.dumps.declared_rules import Declaring, branched, filling, ruled, with_spent, without_empty
 from webapp.dumps.declared_tests import at, holds
 from webapp.dumps.documents import joined_runs, nested, with_list
-from webapp.dumps.messages.turns import note_once, note_unknown_kind
+from webapp.dumps.messages.turns import each_filled, event_turns, note_once, note_unknown_kind
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import by_time, each_session, page_entries, spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables, plain
@@ -43,8 +43,9 @@ class Declared(Format):
 
     conversation_type = Declaring
 
-    def __init__(self, name: str, spec: dict[str, Any]) -> None:
-        self.called, self.spec, self.shapes = name, spec, spec["shapes"]
+    def __init__(self, name: str) -> None:
+        self.called, self.spec = name, (spec := _table()[name])
+        self.shapes = spec["shapes"]
         self.home, self.by_key = spec.get("home"), bool(spec.get("by_key"))
         self.id_key, self.id_name = spec.get("id_key", ""), spec.get("id_name", "id")
         self._within, self._pages = spec.get("within", ()), spec.get("pages", ())
@@ -101,12 +102,12 @@ class Declared(Format):
         )
 
     def _sessions(self, source: Source, head: DumpHead) -> Sessions:
-        entries = page_entries(source, head, *self._pages)
+        entries = self.entries(source, head)
         if head.shape == "sqlite":
             yield from self._stored(source)
         elif key := self._held(head, self._within):
             needed = self.spec.get("id", key).partition("|")[0].partition(".")[0]
-            yield from self._sorted(self._named(source.stem, *with_list(source, head, key, needed=needed)))
+            yield from self._sorted(self.named(source.stem, *with_list(source, head, key, needed=needed)))
         elif self._is_each or any(self._listed(value)[1] for value in head.objects if head.shape != "object"):
             alone = head.shape == "object" and not self._held(head, self._pages)
             for one in each_session(entries, source.stem, self._session):
@@ -118,6 +119,10 @@ class Declared(Format):
         else:
             yield from super().sessions(source, head)
 
+    def entries(self, source: Source, head: DumpHead) -> Entries:
+        """What is neither in a table nor in a list of one document."""
+        return page_entries(source, head, *self._pages)
+
     def _time(self, value: dict[str, Any]) -> Any:
         return at(value, self.spec["sort"])[0]
 
@@ -126,7 +131,7 @@ class Declared(Format):
             return iter((one,))
         return by_time(one.entries, lambda _: one.name, self._time, one.title, one.extra)
 
-    def _named(self, fallback: str, about: dict[str, Any], entries: Iterator[Entry | Problem]) -> SessionEntries:
+    def named(self, fallback: str, about: dict[str, Any], entries: Iterator[Entry | Problem]) -> SessionEntries:
         """A session by what stands around its entries."""
         parts = [id_text(at(about, path)[0]) for path in self.spec.get("id", "id").split("/")]
         name = "/".join(part for part in parts if part) if parts[0] else fallback
@@ -137,7 +142,7 @@ class Declared(Format):
         """The session that a document is: its list, its tree, or itself as the only entry."""
         spec = self.spec
         if spec.get("each"):
-            return replace(self._named(fallback, value, iter([(place, value)])), extra={})
+            return replace(self.named(fallback, value, iter([(place, value)])), extra={})
         path = spec["tree"][0] if "tree" in spec else spec.get("list") or self._listed(value)[1]
         held, steps = at(value, path)
         if "tree" in spec and isinstance(held, list):
@@ -146,14 +151,14 @@ class Declared(Format):
             return Problem(place, f"no list of {path or '|'.join(self._within)}; skipped")
         about = {key: inner for key, inner in value.items() if key != steps[0]}
         if isinstance(held, dict):
-            return self._named(fallback, about, tree_entries(place, held, str(steps[-1]), *spec["tree"][1:]))
+            return self.named(fallback, about, tree_entries(place, held, str(steps[-1]), *spec["tree"][1:]))
         opening = [
             {"role": role, key: said}
             for role, key, beside in spec.get("before", ())
             if (said := text(at({**value, str(steps[0]): None}, beside)[0]))
         ]
         held = [{spec["wrap"]: item} for item in held] if "wrap" in spec else held
-        return self._named(fallback, about, nested(place, str(steps[-1]), [*opening, *held]))
+        return self.named(fallback, about, nested(place, str(steps[-1]), [*opening, *held]))
 
     def _stored(self, source: Source) -> Sessions:
         """Rows of a table by their session, with texts that are JSON opened."""
@@ -178,7 +183,7 @@ class Declared(Format):
                 {id_text(row.get("id")): plain(row) for row in tables.rows(spec["about"])} if "about" in spec else {}
             )
             for name, entries in aside.sessions():
-                yield replace(self._named(name, about.get(name, {}), entries), name=name)
+                yield replace(self.named(name, about.get(name, {}), entries), name=name)
 
     def conversation(self, context: Any) -> Declaring:
         conversation = super().conversation(context)
@@ -199,7 +204,9 @@ class Declared(Format):
             note_once(words, conversation)
         for kind in (path for tests, path in spec.get("kinds", ()) if not holds(entry, tests)):
             note_unknown_kind(at(entry, kind)[0], conversation)
-        turns = with_spent(without_empty(ruled(spec["rules"], entry, spec, conversation)), spec, entry)
+        turns = without_empty(ruled(spec["rules"], entry, spec, conversation))
+        turns = turns or event_turns(text(at(entry, spec.get("event"))[0]))
+        turns = each_filled(with_spent(turns, spec, entry), **filling(spec.get("fill", {}), entry))
         conversation.said.update(turn.raw for turn, _ in turns if turn.raw)
         return branched(turns, entry, spec["branch"], conversation) if "branch" in spec else turns
 
@@ -210,7 +217,11 @@ def _mentions(head: DumpHead, keys: list[str]) -> bool:
 
 
 @cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(File(__file__).with_name("formats.toml").read_text("utf-8"))
+
+
+@cache
 def declared() -> dict[str, Format]:
-    """The formats of the table, by name."""
-    tables = tomllib.loads(File(__file__).with_name("formats.toml").read_text("utf-8"))
-    return {name: Declared(name, spec) for name, spec in tables.items()}
+    """The formats of the table, by name, without those whose modules say where their entries are (`code`)."""
+    return {name: Declared(name) for name, spec in _table().items() if "code" not in spec}

@@ -18,11 +18,13 @@ _SAYING = ("each", "thinking", "text", "join", "content", "block", "json", "call
 
 
 def items_at(entry: dict[str, Any], path: str) -> Iterator[tuple[dict[str, Any], JsonPath, int]]:
-    """The items of a list, or of its JSON text, each with its place; one that is no object is the `item` of one.
+    """The items of a list, or of its JSON text, each with its place; an object alone is one.
 
-    The last number is how many steps of a place within it are not in the dump.
+    What is no object is the `item` of one. The last number is how many steps of a place within it are not in the dump.
     """
     listed, steps = at(entry, path)
+    if isinstance(listed, dict):
+        yield listed, steps or (), 0
     for index, item in enumerate(as_list(opened(listed))):
         place = (*(steps or ()), index)
         yield (item, place, 0) if isinstance(item, dict) else ({"item": item}, place, 1)

@@ -15,6 +15,7 @@ from webapp.dumps.messages.beside import stop
 from webapp.dumps.messages.bodies import exchange, said_turns, unanswered
 from webapp.dumps.messages.http import is_body
 from webapp.dumps.messages.printed import from_repr, is_printed
+from webapp.dumps.messages.traced import traced
 from webapp.dumps.messages.turns import (
     PlacedTurn,
     each_filled,
@@ -25,6 +26,7 @@ from webapp.dumps.messages.turns import (
     message_turns,
     turns_of,
     unplaced,
+    with_once,
     with_usage,
 )
 from webapp.dumps.values import as_list, as_object, id_text, moment, text, whole
@@ -41,8 +43,10 @@ class Declaring(BranchedConversation):
     called: set[str] = field(default_factory=set)
 
 
-def ruled(rules: list[Rule], entry: dict[str, Any], spec: Spec, conversation: Declaring) -> list[PlacedTurn]:
-    """What the first rule says that fits, and those before it that let others go on."""
+def ruled(
+    rules: list[Rule], entry: dict[str, Any], spec: Spec, conversation: Declaring, around: str | None = None
+) -> list[PlacedTurn]:
+    """What the first rule says that fits, and those before it that let others go on; of a role that is `around`."""
     turns: list[PlacedTurn] = []
     for rule in rules:
         if not holds(entry, rule.get("when")) or ("first" in rule and conversation.entry):
@@ -50,9 +54,11 @@ def ruled(rules: list[Rule], entry: dict[str, Any], spec: Spec, conversation: De
         if "note" in rule:
             conversation.notes.append(rule["note"])
         role = rule.get("role") or text(at(entry, spec.get("role", "role"))[0])
-        role = spec.get("roles", {}).get(role, role)
+        role = spec.get("roles", {}).get(role, role) or around
         said = (
-            _each(rule, entry, spec, conversation) if "for" in rule else _turns(rule, entry, spec, role, conversation)
+            _each(rule, entry, spec, role, conversation)
+            if "for" in rule
+            else _turns(rule, entry, spec, role, conversation)
         )
         turns += _with(said, rule, entry, role, conversation)
         if not rule.get("go_on"):
@@ -60,24 +66,27 @@ def ruled(rules: list[Rule], entry: dict[str, Any], spec: Spec, conversation: De
     return turns
 
 
-def _each(rule: Rule, entry: dict[str, Any], spec: Spec, conversation: Declaring) -> list[PlacedTurn]:
+def _each(rule: Rule, entry: dict[str, Any], spec: Spec, role: str | None, conversation: Declaring) -> list[PlacedTurn]:
     """What each item of a list says, by rules of its own, in which it is the entry.
 
-    `numbered` items are branches; of `versions` the one that stands first is the one whose number is there.
+    Rules that are a text are those of the format under that key. `numbered` items are branches; of `versions` the one
+    whose number stands there is first. An item with `stop_each` says why the answers before it stopped.
     """
     items = list(enumerate(items_at(entry, rule["for"])))
     if "versions" in rule:
         chosen = at(entry, rule["versions"])[0]
         items = list(enumerate(item for _, item in sorted(items, key=lambda pair: pair[0] != chosen)))
+    rules = rule["rules"] if isinstance(rule["rules"], list) else spec[rule["rules"]]
     turns: list[PlacedTurn] = []
     for index, (item, place, wrapped) in items:
-        said = ruled(rule["rules"], item, spec, conversation)
-        said = each_filled(said, **_filling(rule.get("fill_each", {}), item))
+        said = ruled(rules, item, spec, conversation, role)
+        said = each_filled(said, **filling(rule.get("fill_each", {}), item))
         number = index if rule.get("numbered") else (index or None) if "versions" in rule else None
         turns += [
             (turn, None if path is None else (*place, *path[wrapped:]))
             for turn, path in each_with(said, sounding=number)
         ]
+        turns = _stopped(turns, at(item, rule.get("stop_each"))[0])
     return turns
 
 
@@ -89,11 +98,18 @@ def _with(
         again, path = turns[0]
         turns = event_turns(text(at(entry, rule["once"])[0]), again.raw, path) if rule["once"] else []
     turns = unplaced(turns) if rule.get("unplaced") else turns
-    if "stop" in rule and (why := stop(at(entry, rule["stop"])[0])):
-        turns = [(filled(turn, stop=why) if turn.written_by_model else turn, path) for turn, path in turns]
+    turns = _stopped(turns, at(entry, rule.get("stop"))[0])
     turns = each_with(turns, sounding=rule.get("sounding"), failure=text(at(entry, rule.get("failure"))[0]))
-    turns = each_filled(turns, **_filling(rule.get("fill_of", {}).get(role, rule.get("fill", {})), entry))
+    if "asked" in rule or "answered" in rule:
+        return turns
+    turns = each_filled(turns, **filling(rule.get("fill_of", {}).get(role, rule.get("fill", {})), entry))
     return with_spent(turns, rule, entry)
+
+
+def _stopped(turns: list[PlacedTurn], word: Any) -> list[PlacedTurn]:
+    """The turns; those of a model that do not say why it stopped did so for this reason."""
+    why = stop(word)
+    return [(filled(turn, stop=why) if turn.written_by_model else turn, path) for turn, path in turns] if why else turns
 
 
 def with_spent(turns: list[PlacedTurn], rule: Rule, entry: dict[str, Any]) -> list[PlacedTurn]:
@@ -113,7 +129,7 @@ _FITTING: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _filling(paths: dict[str, str], entry: dict[str, Any]) -> dict[str, Any]:
+def filling(paths: dict[str, str], entry: dict[str, Any]) -> dict[str, Any]:
     values = {key: at(entry, path)[0] for key, path in paths.items()}
     return {key: _FITTING[key](value) if key in _FITTING else text(value) for key, value in values.items()}
 
@@ -139,6 +155,8 @@ def _turns(
         return entry_turns(as_object(at(entry, rule["known"])[0]), conversation)
     if "request" in rule or "response" in rule:
         return _exchanged(rule, entry, conversation)
+    if "asked" in rule or "answered" in rule:
+        return _traced(rule, entry, conversation)
     if "result" in rule:
         return turns_of([result_piece(rule, entry)], "tool", conversation)
     if "error" in rule:
@@ -161,6 +179,18 @@ def _exchanged(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> li
     return turns if asked is request else unplaced(turns)
 
 
+def _traced(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:
+    """A call as a tracer logs it; what it is filled with goes on its answers."""
+    if "model" in rule:
+        conversation.model = text(at(entry, rule["model"])[0])
+    (question, asked_at), (output, answered_at) = at(entry, rule.get("asked")), at(entry, rule.get("answered"))
+    bodies = bool(rule.get("bodies"))
+    prompts, answers = traced(question, output, asked_at or (), answered_at or (), conversation, bodies=bodies)
+    if not answers:
+        return with_spent(prompts, rule, entry)
+    return [*prompts, *with_spent(each_filled(answers, **filling(rule.get("fill", {}), entry)), rule, entry)]
+
+
 def _printed(value: Any, conversation: Declaring) -> list[PlacedTurn]:
     """What a program printed: an answer where it is a provider's body, or an SDK's object; else an event."""
     raw = value if isinstance(value, str) else "".join(part for part in as_list(value) if isinstance(part, str))
@@ -170,11 +200,16 @@ def _printed(value: Any, conversation: Declaring) -> list[PlacedTurn]:
     return said_turns(raw, None, conversation) if is_printed(raw) else event_turns("printed", raw)
 
 
+_SPENT = ("tokens_in", "tokens_out", "tokens_reasoning", "cost")
+
+
 def without_empty(turns: list[PlacedTurn]) -> list[PlacedTurn]:
-    """An error stands in the place of an answer, and of an event, that has no text."""
-    if not any(turn.kind == "error" for turn, _ in turns):
+    """An error stands in the place of an answer that has no text; what was spent on that stays."""
+    empty = [turn for turn, _ in turns if turn.raw is None and turn.kind == "response"]
+    if not empty or not any(turn.kind == "error" for turn, _ in turns):
         return turns
-    return [placed for placed in turns if placed[0].raw is not None or placed[0].kind not in ("response", "event")]
+    spent = {key: amount for key in _SPENT if (amount := getattr(empty[0], key)) is not None}
+    return with_once([placed for placed in turns if placed[0] not in empty], spent)
 
 
 def branched(

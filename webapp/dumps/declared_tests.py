@@ -1,7 +1,7 @@
 """Paths and tests of declared formats: `a.b|c` takes the first that is there; `a`, `!a`, `a=x|y`, `a:text` test.
 
-Of several paths the first counts at which more than an empty text stands. A test of a path with `[*]` holds where one
-of all that it leads to passes.
+Of several paths the first counts at which more than an empty text, list or object stands. A test of a path with `[*]`
+holds where one of all that it leads to passes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def at(value: Any, path: str | None) -> tuple[Any, JsonPath | None]:
     empty: tuple[Any, JsonPath | None] = (None, None)
     for steps in _paths(path) if path else ():
         inner, place = value_at(value, steps)
-        if inner is not None and inner != "":
+        if inner is not None and not (isinstance(inner, str | list | dict) and not inner):
             return inner, place
         empty = (inner, place) if inner is not None and empty[0] is None else empty
     return empty
