@@ -26,7 +26,6 @@ from webapp.web import (
     profiles,
     proxies,
     responses,
-    runs,
     task_rows,
     templating,
     traces,
@@ -48,7 +47,7 @@ MODULES = (
     *(session_pages, turn_pages, responses, selection, list_filters),
     *(dump_pages, job_pages, mapping_pages, exports, export_jobs, home_pages, traces),
     *(failure_pages, failure_actions, failures_api, queue_pages),
-    *(profiles, compare_pages, runs, task_rows, palette, playground),
+    *(profiles, compare_pages, task_rows, palette, playground),
     *(login, account_pages, audit_trail, openapi, help_pages, metrics),
 )
 

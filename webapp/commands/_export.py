@@ -1,4 +1,4 @@
-"""What `label export` and `dump --format` share: the redaction options, and writing pieces as they come."""
+"""What `label export`, `dump --format` and `scan` share: the redaction options, and writing pieces as they come."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from webapp.commands import _store
+from webapp.exports.base import MissingLibrary
 from webapp.exports.redaction import Redactor, redactor
+from webapp.exports.text_patterns import BadPattern
 
 Command = Callable[..., Any]
 
@@ -18,13 +19,7 @@ def redaction_options(command: Command) -> Command:
     """Adds --redact-key, --redact (both can be given several times) and --redact-secrets to a command."""
     options = (
         click.option("--redact-key", "keys", multiple=True, metavar="KEY", help="Mask values under this key."),
-        click.option(
-            "--redact",
-            "patterns",
-            multiple=True,
-            metavar="REGEX",
-            help="Mask text that matches this.",
-        ),
+        click.option("--redact", "patterns", multiple=True, metavar="REGEX", help="Mask text that matches this."),
         click.option("--redact-secrets", "secrets", is_flag=True, help="Mask secrets that detect-secrets finds."),
     )
     for option in reversed(options):
@@ -34,8 +29,12 @@ def redaction_options(command: Command) -> Command:
 
 def asked(keys: tuple[str, ...], patterns: tuple[str, ...], secrets: bool) -> Redactor | None:
     """The redactor that the options ask for; exits in words on what it does not take."""
-    with _store.in_words():
+    try:
         return redactor(keys, patterns, secrets=secrets)
+    except MissingLibrary as missing:
+        raise click.ClickException(str(missing)) from None
+    except BadPattern as bad:
+        raise click.UsageError(str(bad)) from None
 
 
 def write(pieces: Iterator[bytes]) -> None:

@@ -71,6 +71,16 @@ class FileResult:
         return (about.not_in_log if about else None) or []
 
     @property
+    def figures(self) -> tuple[str, int, int, int]:
+        """Its format, sessions, turns (of what is stored the new ones) and problems, those not word for word too."""
+        if self.ingested is not None:
+            dump = self.ingested.dump
+            return dump.format or "", len(self.ingested.sessions), self.ingested.new_turns, dump.problem_count
+        if self.survey is not None:
+            return self.survey.format, len(self.survey.sessions), self.survey.turns, self.survey.problem_count
+        return "", 0, 0, 0
+
+    @property
     def problems(self) -> list[Problem]:
         return self.content.problems if self.content else []
 

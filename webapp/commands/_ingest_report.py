@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from webapp.commands._file_reader import DumpSurvey, FileResult
+from webapp.commands._file_reader import FileResult
 from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.facts import in_words
 from webapp.dumps.session_keys import SessionKeys
@@ -44,15 +44,8 @@ def say(result: FileResult) -> None:
             click.echo(visible(f"  {turn['kind']}: {turn['text']}"))
     for problem in problems[:MOST_SHOWN]:
         click.echo(visible(f"  {problem.at}: {problem.reason}"), err=True)
-    if (more := problems_of(result) - MOST_SHOWN) > 0:
+    if (more := result.figures[3] - MOST_SHOWN) > 0:
         click.echo(f"  and {counted(more, 'problem')} more", err=True)
-
-
-def problems_of(result: FileResult) -> int:
-    """How many problems the file has, those not kept word for word included."""
-    if result.ingested is not None:
-        return result.ingested.dump.problem_count
-    return result.survey.problem_count if result.survey is not None else 0
 
 
 def _of_keys(keys: SessionKeys | None) -> Iterator[str]:
@@ -86,13 +79,12 @@ def _of_member_keys(keys: SessionKeys) -> Iterator[str]:
 
 def _summary(result: FileResult) -> str:
     """For example `windlass, 3 sessions (1 new, 1 grown), 40 new turns, 2 problems`."""
+    format_name, sessions, turns, problems = result.figures
+    parts = [format_name, counted(sessions, "session"), counted(turns, "turn")]
     if result.ingested is not None:
         parts = _of_ingested(result.ingested)
-    else:
-        survey = result.survey or DumpSurvey("", 0)
-        parts = [survey.format, counted(len(survey.sessions), "session"), counted(survey.turns, "turn")]
-    if count := problems_of(result):
-        parts.append(counted(count, "problem"))
+    if problems:
+        parts.append(counted(problems, "problem"))
     if result.lacks_answers:
         parts.append("answers missing")
     return ", ".join(parts)
@@ -132,12 +124,8 @@ def table(results: Sequence[FileResult]) -> None:
 def _cells(result: FileResult) -> tuple[str, ...]:
     if result.error is not None:
         return ("could not be read", "", "", "")
-    format_name, sessions, turns = "", 0, 0
-    if (ingested := result.ingested) is not None:
-        format_name, sessions, turns = ingested.dump.format or "", len(ingested.sessions), ingested.new_turns
-    elif (survey := result.survey) is not None:
-        format_name, sessions, turns = survey.format, len(survey.sessions), survey.turns
-    return (format_name, f"{sessions:,}", f"{turns:,}", f"{problems_of(result):,}")
+    format_name, *counts = result.figures
+    return (format_name, *(f"{count:,}" for count in counts))
 
 
 def _total(results: Sequence[FileResult]) -> str:

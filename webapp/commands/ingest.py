@@ -22,7 +22,6 @@ from webapp.dumps import known_formats
 from webapp.dumps.session_keys import OPTION
 from webapp.dumps.tools_file import BadTools, read_tools
 from webapp.parsing import installing, profile
-from webapp.store.db import database
 from webapp.store.homes.trials import Question
 from webapp.store.ingest import told_tools
 from webapp.store.ingest.start import mapped
@@ -233,18 +232,12 @@ def _mapping(settings: Settings, options: Sequence[str]) -> dict[str, str]:
 
 
 def _saved_mapping(settings: Settings, name: str) -> dict[str, str]:
-    unknown = click.UsageError(f"--map takes FIELD=PATH, or the name of a saved mapping, and none is called {name!r}")
-    url = sa.make_url(settings.database)
-    if url.get_backend_name() == "sqlite" and not (url.database and Path(url.database).exists()):
-        raise unknown  # asking would make the database
-    with _store.engine(settings, migrate=False) as engine:
-        if database.revision(engine) != database.HEAD:
-            raise unknown
-        with engine.connect() as connection:
-            try:
-                return dict(saved_mappings.named(connection, name).fields)
-            except saved_mappings.NoSuchMapping:
-                raise unknown from None
+    with _store.engine(settings) as engine, engine.connect() as connection:
+        try:
+            return dict(saved_mappings.named(connection, name).fields)
+        except saved_mappings.NoSuchMapping:
+            takes = "--map takes FIELD=PATH, or the name of a saved mapping, and none is called"
+            raise click.UsageError(f"{takes} {name!r}") from None
 
 
 def _check_paths(name: str | None, paths: tuple[str, ...], *, again: bool, watch: bool, dry_run: bool) -> None:

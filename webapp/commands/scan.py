@@ -14,10 +14,7 @@ from pathlib import Path
 import click
 
 from webapp import jsontext
-from webapp.commands import _input, _progress, _scan_report
-from webapp.exports.base import MissingLibrary
-from webapp.exports.redaction import redactor
-from webapp.exports.text_patterns import BadPattern
+from webapp.commands import _export, _input, _progress, _scan_report
 from webapp.parsing.words import counted
 from webapp.scan import files, reports
 from webapp.scan.reports import SEVERITIES, Scan, document
@@ -39,8 +36,7 @@ SMALL = 4 << 20
 @click.option("--sarif", metavar="FILE", help="Also write SARIF 2.1.0.")
 @click.option("--junit", metavar="FILE", help="Also write JUnit's XML.")
 @click.option("--html", "page", metavar="FILE", help="Also write one offline page.")
-@click.option("--redact-key", "keys", multiple=True, metavar="KEY", help="Mask values under this key.")
-@click.option("--redact", "patterns", multiple=True, metavar="REGEX", help="Mask text that matches this.")
+@_export.redaction_options
 @click.option("--open", "opened", is_flag=True, help="Ingest what was scanned, and open the worst turn in a browser.")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
 def command(
@@ -54,6 +50,7 @@ def command(
     page: str | None,
     keys: tuple[str, ...],
     patterns: tuple[str, ...],
+    secrets: bool,
     opened: bool,
     paths: tuple[str, ...],
 ) -> None:
@@ -65,7 +62,8 @@ def command(
 
     Exits with 0 when nothing is broken at or above --fail-on, with 1 when something is, with 2 when used wrongly.
     """
-    hide = _hiding(keys, patterns)
+    redactor = _export.asked(keys, patterns, secrets)
+    hide: _scan_report.Hide = redactor.value if redactor else lambda value: value
     found = _found(paths, since)
     scan = _scanned(found, _moment(since if since or paths else DEFAULT_DAYS), home, quiet=as_json)
     told = hide(document(scan)) if as_json or sarif or junit or page else None
@@ -102,15 +100,6 @@ def _moment(since: str | None) -> float | None:
     if moment is None:
         raise click.UsageError(f"--since takes a number and m, h, d or w, as in 7d, not {since!r}")
     return moment.timestamp()
-
-
-def _hiding(keys: Iterable[str], patterns: Iterable[str]) -> _scan_report.Hide:
-    """What masks each text of the answer as the options ask."""
-    try:
-        masking = redactor(keys, patterns)
-    except (BadPattern, MissingLibrary) as error:
-        raise click.UsageError(str(error)) from None
-    return masking.value if masking else lambda value: value
 
 
 def _scanned(found: files.Found, since: float | None, home: str | None, *, quiet: bool) -> Scan:

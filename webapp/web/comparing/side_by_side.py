@@ -17,8 +17,7 @@ from webapp.parsing.span import Span
 from webapp.web import rawview
 
 MOST_LINES = 400
-MOST_DEPTH = 60
-MOST_NODES = 5_000
+MOST_NODES = 20_000
 MOST_ATTEMPTS = 30
 LONGEST = 2_000
 """characters of one line that are shown"""
@@ -137,38 +136,20 @@ def _key(text: str, node: Node) -> str:
 
 
 def _values(values: Sequence[Any], difference: Difference | None) -> Iterator[ComparedLine]:
-    """The values as lines of indented JSON; beneath `MOST_DEPTH` a container is one line."""
+    """The values as lines of indented JSON; the one in which they first differ is lit from there on."""
     for index, value in enumerate(values):
-        yield from _lines(value, (index,), 0, "", "", difference)
+        text, at = jsontext.pretty(value), 0
+        lit = _lit(text, difference.path[1:], difference.at) if difference and difference.path[:1] == (index,) else None
+        for line in text.split("\n"):
+            bare = line.lstrip(" ")
+            start, at = at + len(line) - len(bare), at + len(line) + 1
+            lit_from = min(lit - start, LONGEST) if lit is not None and start <= lit < at else None
+            yield ComparedLine((len(line) - len(bare)) // 2, bare[:LONGEST], lit_from)
 
 
-def _lines(
-    value: Any, path: Path, depth: int, head: str, tail: str, difference: Difference | None
-) -> Iterator[ComparedLine]:
-    lit = len(head) if difference is not None and path == difference.path else None
-    if isinstance(value, dict | list | tuple) and value and depth < MOST_DEPTH:
-        opener, closer = ("{", "}") if isinstance(value, dict) else ("[", "]")
-        yield ComparedLine(depth, f"{head}{opener}", lit)
-        items = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
-        for number, (key, item) in enumerate(items, 1):
-            name = f"{jsontext.dumps(key)}: " if isinstance(value, dict) else ""
-            yield from _lines(item, (*path, key), depth + 1, name, "," if number < len(items) else "", difference)
-        yield ComparedLine(depth, f"{closer}{tail}")
-        return
-    text = _scalar(value)
-    if lit is not None and difference is not None and difference.at is not None:
-        lit += len(jsontext.pretty(value[: difference.at])) - 1
-        text = _around(text, lit - len(head))
-    yield ComparedLine(depth, f"{head}{text[:LONGEST]}{tail}", None if lit is None else min(lit, len(head) + LONGEST))
-
-
-def _scalar(value: Any) -> str:
-    try:
-        return jsontext.pretty(value) if isinstance(value, str) else jsontext.dumps(value)
-    except RecursionError:
-        return "⟨nested too deeply to show⟩"
-
-
-def _around(text: str, at: int) -> str:
-    """A long text is not cut before the place that is lit, as far as a page can hold it."""
-    return text if at < LONGEST - 200 else text[: at + 200]
+def _lit(text: str, path: Path, at: int | None) -> int | None:
+    """Where the value at `path` stands, or its character `at`; None where it is not there."""
+    node = _node(text, path)
+    if node is None or at is None:
+        return None if node is None else node.start
+    return node.start + len(jsontext.pretty(jsontext.loads(text[node.start : node.end])[:at])) - 1

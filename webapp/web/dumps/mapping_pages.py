@@ -11,7 +11,6 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.dumps import SessionStart
 from webapp.dumps.formats.mapped import FIELDS, BadMapping
 from webapp.dumps.formats.mapped import plugin as mapped
-from webapp.dumps.json_path import OutlinePath
 from webapp.dumps.outline import guess_of, outline
 from webapp.dumps.records import Problem, Turn
 from webapp.extensions import db
@@ -55,10 +54,10 @@ def make() -> Response:
     """The editor: `dump` is the number of the dump to look at, `saved` that of the mapping to begin with."""
     number, dump = request.args.get("saved", type=int), _dump(request.args.get("dump"))
     saved = None if number is None else store.find(db.session.connection(), number)
-    return _looked_at(_fields(request.args), saved, dump)
+    return _editor(_fields(request.args), saved, dump)
 
 
-def _looked_at(
+def _editor(
     fields: dict[str, str],
     saved: store.Saved | None,
     dump: dump_store.DumpLine | None,
@@ -66,28 +65,18 @@ def _looked_at(
     message: str | None = None,
 ) -> Response:
     """The editor with what these fields read of the dump; without any, with a guess."""
-    if dump is None:
-        return _editor(fields or (saved.fields if saved else {}), saved, None, [], None, status, message)
-    with store.beginning(current_app.config["SETTINGS"], dump.sha256) as (path, whole):
-        places = outline(path, dump.filename)
-        if not fields and "raw" not in request.values:
-            fields = saved.fields if saved else guess_of(path, dump.filename)
-        preview = store.preview(path, dump.filename, fields, whole=whole) if fields else None
-    return _editor(fields, saved, dump, places, preview, status, message)
-
-
-def _editor(
-    fields: dict[str, str],
-    saved: store.Saved | None,
-    dump: dump_store.DumpLine | None,
-    places: list[OutlinePath],
-    preview: store.Preview | None,
-    status: int = 200,
-    message: str | None = None,
-) -> Response:
+    context: dict[str, Any] = {"saved": saved, "dump": dump, "places": [], "preview": None}
+    is_untouched = not fields and "raw" not in request.values
+    if is_untouched and saved is not None:
+        fields = saved.fields
+    if dump is not None:
+        with store.beginning(current_app.config["SETTINGS"], dump.sha256) as (path, whole):
+            if is_untouched and saved is None:
+                fields = guess_of(path, dump.filename)
+            context["places"] = outline(path, dump.filename)
+            context["preview"] = store.preview(path, dump.filename, fields, whole=whole) if fields else None
     name = request.values.get("name") or (saved.name if saved else PurePath(dump.filename).stem[:128] if dump else "")
-    context: dict[str, Any] = {"fields": fields, "saved": saved, "dump": dump, "places": places, "preview": preview}
-    context |= {"name": name, "message": message, "order": ORDER, "help": HELP}
+    context |= {"fields": fields, "name": name, "message": message, "order": ORDER, "help": HELP}
     return page("mappings/edit.html", "mappings/_preview.html", status, **context)
 
 
@@ -100,7 +89,7 @@ def save() -> AnyResponse:
         saved = store.save(db.engine, request.form.get("name", ""), fields)
     except BadMapping as bad:
         message = str(bad)
-        return _looked_at(fields, None, dump, 422, f"{message[:1].upper()}{message[1:]}.")
+        return _editor(fields, None, dump, 422, f"{message[:1].upper()}{message[1:]}.")
     if dump is None:
         flash(f"Saved the mapping {saved.name}.")
         return redirect(url_for("mappings.index"))

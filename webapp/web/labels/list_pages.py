@@ -85,8 +85,7 @@ def written(label: Any) -> str:
 
 def said_of_value(label: Any) -> str:
     """The first line about what a label expects: `expects {"tool": …`, or in words that there is no such value."""
-    fields = label_form.of_label(label, "")
-    return f"expects {fields.expected}" if fields.expects == "value" else label_form.EXPECTS[fields.expects]
+    return f"expects {written(label)}" if label.expects in ("one", "several") else written(label)
 
 
 @dataclass(frozen=True, slots=True)

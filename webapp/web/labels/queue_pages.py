@@ -125,11 +125,10 @@ def refuse_contradiction(detail: turn_store.TurnDetail, label: label_content.Lab
     meant = expected_values(label)
     if meant is None or label.judgement == "unsure" or detail.turn.recorded_failure is not None:
         return
-    trace = bench_store.trace(detail, detail.session.first_profile)
-    follows = label_form.judgement(meant, trace.values if trace.chosen else None)
-    if label.judgement != follows:
-        returned = "what it expects" if follows == "right" else "another value" if trace.chosen else "no value"
-        raise label_content.BadLabel(f"{trace.profile} returned {returned}: with this expected value it is {follows}")
+    must_be, parser = follows(detail, meant), detail.session.first_profile
+    if label.judgement != must_be:
+        returned = {"right": "what it expects", "missed": "no value"}.get(must_be, "another value")
+        raise label_content.BadLabel(f"{parser} returned {returned}: with this expected value it is {must_be}")
 
 
 @blueprint.post("/labels/undo")
