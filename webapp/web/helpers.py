@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from flask import Flask, current_app, request, url_for
@@ -18,6 +19,7 @@ from webapp.parsing import profiles, words
 from webapp.store.sessions.columns import MORE_THAN, SHOWN
 from webapp.store.sessions.sessions import shape_of
 from webapp.visible import line_runs, visible
+from webapp.web import timeline
 from webapp.web.labels.label_form import expects_words
 from webapp.web.links import dump_url, ident, session_url, turn_url
 from webapp.web.sessions import strips
@@ -134,26 +136,11 @@ def turn_name(turn: Any) -> str:
     return f"{kind} · {visible(role)}" if role and role not in kind and kind not in role else kind
 
 
-def grouped_turns(lines: Iterable[Any]) -> list[tuple[str, list[Any]]]:
-    """Turns in order, grouped by phase and sounding, or by round where there is neither.
-
-    An event that names no phase stays in the group before it: it is no change of phase.
-    """
-    groups: list[tuple[str, list[Any]]] = []
-    for turn in lines:
-        name = _group(turn)
-        if groups and (groups[-1][0] == name or (not name and turn.kind == "event")):
-            groups[-1][1].append(turn)
-        else:
-            groups.append((name, [turn]))
-    return groups
-
-
-def _group(turn: Any) -> str:
-    sounding = [f"branch {turn.sounding}"] if turn.sounding is not None else []
-    if not turn.phase and not sounding and turn.round is not None:
-        return f"round {turn.round}"
-    return " · ".join(([turn.phase] if turn.phase else []) + sounding)
+def grouped_turns(lines: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+    """Turns in order, grouped by phase and branch, or by round where there is neither."""
+    groups = groupby(zip(timeline.places(lines), lines, strict=True), key=lambda placed: placed[0])
+    names = (((title, "" if branch is None else f"branch {branch}"), group) for (title, branch), group in groups)
+    return [(" · ".join(filter(None, name)), [turn for _, turn in group]) for name, group in names]
 
 
 def session_words(session: Any) -> str:

@@ -114,8 +114,9 @@ def _bar(waited: float | None) -> int:
 
 def blocks(rows: Iterable[TimelineRow], is_open: Callable[[int], bool]) -> list[Block]:
     """The rows grouped by phase, in it by sounding. An event that names no phase stays where it came."""
-    result = []
-    for title, group in groupby(_placed(rows), key=lambda placed: placed[0]):
+    result, rows = [], list(rows)
+    placed_rows = ((*place, row) for place, row in zip(places(row.turn for row in rows), rows, strict=True))
+    for title, group in groupby(placed_rows, key=lambda placed: placed[0]):
         lanes: list[tuple[Lane, ...]] = []
         for parallel, run in groupby(group, key=lambda placed: placed[1] is not None and placed[0] != ""):
             lanes += _side_by_side([(place[1], place[2]) for place in run], parallel, is_open)
@@ -123,16 +124,14 @@ def blocks(rows: Iterable[TimelineRow], is_open: Callable[[int], bool]) -> list[
     return result
 
 
-def _placed(rows: Iterable[TimelineRow]) -> Iterator[tuple[str, int | None, TimelineRow]]:
-    """Each row with its phase's title and its sounding; what an event does not say, it has of the row before."""
+def places(turns: Iterable[TurnLine]) -> Iterator[tuple[str, int | None]]:
+    """Each turn's phase, else its round, and its branch; what an event does not say, it has of the turn before."""
     title, sounding = "", None
-    for row in rows:
-        turn = row.turn
-        silent = turn.kind == "event" and not turn.phase and turn.sounding is None and turn.round is None
-        if not silent:
+    for turn in turns:
+        if turn.kind != "event" or turn.phase or turn.sounding is not None or turn.round is not None:
             title = turn.phase or (f"round {turn.round}" if turn.round is not None and turn.sounding is None else "")
             sounding = turn.sounding
-        yield title, sounding, row
+        yield title, sounding
 
 
 def _side_by_side(
