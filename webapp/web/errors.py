@@ -6,12 +6,11 @@ import errno
 import sqlite3
 from collections.abc import Callable
 from functools import partial
-from urllib.parse import quote
 
-from flask import Flask, Response, current_app, g, make_response, redirect, render_template, request
+from flask import Flask, Response, current_app, g, make_response, render_template, request
 from sqlalchemy.exc import DataError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, TooManyRequests
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.records import BadDump
@@ -108,8 +107,6 @@ def on_http(error: HTTPException) -> Answer | AnyResponse:
     status = error.code or 500
     if error.response is not None or status < 400:
         return error.get_response()
-    if isinstance(error, NotFound) and request.routing_exception and (elsewhere := _without_slash()):
-        return elsewhere
     name = error.name.lower().replace(" ", "_")
     body, status = answer(status, name, error.description or error.name)
     response = make_response(body, status)
@@ -118,18 +115,6 @@ def on_http(error: HTTPException) -> Answer | AnyResponse:
     if isinstance(error, TooManyRequests):
         response.headers["Retry-After"] = str(error.retry_after)
     return response
-
-
-def _without_slash() -> AnyResponse | None:
-    """To the page of this address without a slash too many at its end; None if no page has that address either."""
-    path = "/" + request.path.strip("/")
-    if path == request.path or request.method not in ("GET", "HEAD") or path.startswith(("/api/", "/v1/")):
-        return None
-    routes = current_app.create_url_adapter(request)
-    if path == "/" or routes is None or not routes.test(path, "GET"):
-        return None
-    query = request.query_string.decode("latin-1")
-    return redirect(f"{request.script_root}{quote(path)}{'?' if query else ''}{query}", 308)
 
 
 def in_its_words(status: int, code: str, error: Exception) -> Answer:

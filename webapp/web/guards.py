@@ -107,6 +107,7 @@ SPANS_LIMIT = 64 * MEGABYTE
 
 def most_bytes(path: str, settings: Settings) -> int:
     """The largest body for `path`; forms are small, and only uploads may have what the settings say."""
+    path = path.rstrip("/")
     if path == "/login":
         return LOGIN_LIMIT
     if path in ("/dumps", "/api/dumps"):
@@ -121,7 +122,7 @@ def most_bytes(path: str, settings: Settings) -> int:
 def limit_words(path: str, settings: Settings) -> str:
     """What to say to who sends more."""
     most = most_bytes(path, settings)
-    if path in ("/dumps", "/api/dumps"):
+    if path.rstrip("/") in ("/dumps", "/api/dumps"):
         return (
             f"An upload may have {most // MEGABYTE:,} MB as it is sent (FENCEPOST_MAX_UPLOAD). Send it compressed, or"
             " read the file where the server runs: fencepost ingest FILE."
@@ -191,7 +192,7 @@ def is_followed_link() -> bool:
 
 def is_for_programs() -> bool:
     """Whether the path is of the API, of OpenTelemetry's exporters or of Prometheus, and no page."""
-    return request.path.startswith(("/api/", "/v1/")) or request.path == "/metrics"
+    return request.path.startswith(("/api/", "/v1/")) or request.path.rstrip("/") == "/metrics"
 
 
 def limit_body() -> None:
@@ -206,7 +207,7 @@ def limit_body() -> None:
 def refuse_packed_body() -> None:
     """Refuse a compressed body where nothing unpacks it: it would be read as what it is not."""
     packing = (request.content_encoding or "identity").strip().lower()
-    is_dump = request.path == "/api/dumps"
+    is_dump = request.path.rstrip("/") == "/api/dumps"
     is_taken = packing == "identity" or (is_dump and packing in ("gzip", "zstd"))
     if not is_taken and not request.path.startswith("/v1/"):  # which answers for itself
         packings = "gzip or zstd" if is_dump else "no compression"
