@@ -217,6 +217,11 @@ def upgrade() -> None:
             "home_profile", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=False
         ),
         sa.Column("home_source", sa.String(length=16), server_default="unknown", nullable=False),
+        sa.Column("home_change", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column(
+            "former_profile", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=True
+        ),
+        sa.Column("former_source", sa.String(length=16), nullable=True),
         sa.Column("service", sa.String(length=255), nullable=True),
         sa.Column("tried", sa.LargeBinary(), nullable=True),
         sa.Column("tried_key", sa.String(length=32), nullable=True),
@@ -277,6 +282,14 @@ def upgrade() -> None:
         unique=False,
     )
     op.create_index("ix_session_failures", "session", ["failed_count", "happened_at", "id", "deleted_at"], unique=False)
+    op.create_index(
+        "ix_session_home_change",
+        "session",
+        ["home_change", "id"],
+        unique=False,
+        sqlite_where=sa.text("home_change IS NOT NULL"),
+        postgresql_where=sa.text("home_change IS NOT NULL"),
+    )
     op.create_index(op.f("ix_session_home_source"), "session", ["home_source"], unique=False)
     op.create_index("ix_session_length", "session", ["response_count", "happened_at", "id", "deleted_at"], unique=False)
     op.create_index(
@@ -365,26 +378,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_finding")),
     )
     op.create_index(op.f("ix_finding_session_id"), "finding", ["session_id"], unique=False)
-    op.create_table(
-        "home_change_session",
-        sa.Column("task_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("profile", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=False),
-        sa.Column("source", sa.String(length=16), nullable=False),
-        sa.Column(
-            "former_profile", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=True
-        ),
-        sa.Column("former_source", sa.String(length=16), nullable=True),
-        sa.Column("state", sa.String(length=16), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["session_id"], ["session.id"], name=op.f("fk_home_change_session_session_id_session"), ondelete="CASCADE"
-        ),
-        sa.ForeignKeyConstraint(
-            ["task_id"], ["task.id"], name=op.f("fk_home_change_session_task_id_task"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("task_id", "session_id", name=op.f("pk_home_change_session")),
-    )
-    op.create_index("ix_home_change_session_session_id", "home_change_session", ["session_id"], unique=False)
     op.create_table(
         "live_span",
         sa.Column("trace", sa.LargeBinary(length=16), nullable=False),

@@ -35,7 +35,10 @@ TEXTS = (
     BROKEN,
     "{'a': None}",
 )
-NOT_DERIVED = ("id", "dump_id", "changed", "grown_at", "ingested_at", "happened_at", "home_source")
+NOT_DERIVED = (
+    *("home_change", "former_profile", "former_source"),
+    *("id", "dump_id", "changed", "grown_at", "ingested_at", "happened_at", "home_source"),
+)
 QUEUES = ("failed", "silent", "disagree")
 """the last runs every profile over every response"""
 DIRECT = Home("direct", "told")

@@ -1,7 +1,9 @@
 """Changes of the home profile of many sessions: each session in a transaction, resumed where killed, and undone.
 
-The `about` of such a task has `profile` (what the sessions get; of an undoing what they had got), `scope`, `author`,
-`total`, `undoes` and `undone`; its `progress` how many are `finished`. `HomeChangeSession` has the sessions.
+The `about` of such a task has `profile` and `source` (what the sessions get; of an undoing what they had got), `scope`,
+`author`, `total`, `undoes` and `undone`; its `progress` how many are `finished`, and behind which session (`after`) the
+rest is. A session has the number of the change that was asked for last, and what it had before that: an undoing of the
+one is asked for last of all, and changes the two round.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from webapp.store import derive, tasks
 from webapp.store.db import dialect
 from webapp.store.db.database import writing, writing_long
 from webapp.store.db.ids import batched
-from webapp.store.models import HomeChangeSession, Parse, Session, Task, turns_of
+from webapp.store.models import Parse, Session, Task, turns_of
 from webapp.store.tasks import HOMES, TaskLine
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
 
@@ -28,8 +30,6 @@ CANCELLED = "Cancelled. Sessions that were changed by then stay so; undo the cha
 _AT_ONCE = 500
 
 Ends = Callable[[], bool]
-Homes = list[tuple[Any, ...]]
-"""sessions with the profile and the source that they are to get"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,11 @@ def begin(
     """Note that these sessions are to get `home`; gives the change's number. `work` does it."""
     ids = sorted(set(session_ids))
     with writing(engine) as connection:
-        return _insert(connection, home.profile, scope or {}, author, [(number, *home) for number in ids])
+        number = _insert(connection, home, scope or {}, author, len(ids))
+        had = {"former_profile": Session.home_profile, "former_source": Session.home_source}
+        for some in batched(ids, _AT_ONCE):
+            _claim(connection, number, Session.id.in_(some), **had)
+        return number
 
 
 def begin_undoing(engine: sa.Engine, number: int, author: str = "") -> int:
@@ -76,13 +80,16 @@ def begin_undoing(engine: sa.Engine, number: int, author: str = "") -> int:
     with writing(engine) as connection:
         change = tasks.find(connection, number, HOMES)
         tasks.cancel(connection, number, CANCELLED)
-        line = HomeChangeSession
-        query = sa.select(line.session_id, line.former_profile, line.former_source)
-        changed = connection.execute(query.where(line.task_id == number, line.state == "changed")).all()
-        undone = sa.update(Task).where(Task.id == number).values(about=change.about | {"undone": True})
+        about = change.about
+        undone = sa.update(Task).where(Task.id == number).values(about=about | {"undone": True})
         connection.execute(undone)
-        about = (change.about["profile"], change.about["scope"], author)
-        return _insert(connection, *about, [tuple(row) for row in changed], number)
+        home = Home(about["profile"], about["source"])
+        differs = sa.or_(Session.former_profile != home.profile, Session.former_source != home.source)
+        changed = (Session.home_change == number, Session.home_profile == home.profile, differs)
+        total = connection.scalar(sa.select(sa.func.count()).select_from(Session).where(*changed)) or 0
+        undoing = _insert(connection, home, about["scope"], author, total, number)
+        _claim(connection, undoing, *changed)
+        return undoing
 
 
 def work(
@@ -157,21 +164,16 @@ def line_of(task: TaskLine) -> ChangeLine:
 
 
 def _insert(
-    connection: sa.Connection, profile: str, scope: dict[str, Any], author: str, homes: Homes, undoes: int | None = None
+    connection: sa.Connection, home: Home, scope: dict[str, Any], author: str, total: int, undoes: int | None = None
 ) -> int:
-    about = {"profile": profile, "scope": scope, "author": author, "total": len(homes)}
-    number = tasks.insert(connection, HOMES, about | {"undoes": undoes, "undone": False})
-    line = HomeChangeSession
-    for some in batched(homes, _AT_ONCE):
-        these = line.session_id.in_([session_id for session_id, _, _ in some])
-        # what was said last holds, whichever worker comes to its change first
-        connection.execute(sa.update(line).where(these, line.state == "waiting").values(state="left"))
-        waiting = [
-            {"task_id": number, "session_id": session_id, "profile": name, "source": source, "state": "waiting"}
-            for session_id, name, source in some
-        ]
-        connection.execute(sa.insert(HomeChangeSession), waiting)
-    return number
+    about = {"profile": home.profile, "source": home.source, "scope": scope, "author": author, "total": total}
+    return tasks.insert(connection, HOMES, about | {"undoes": undoes, "undone": False})
+
+
+def _claim(connection: sa.Connection, number: int, *where: sa.ColumnElement[bool], **values: Any) -> None:
+    """Note of sessions that this change was asked for last, whichever is worked at first."""
+    connection.execute(sa.select(Session.id).where(*where).order_by(Session.id).with_for_update(key_share=True)).all()
+    connection.execute(sa.update(Session).where(*where).values(home_change=number, **values))
 
 
 def _locked(connection: sa.Connection, number: int) -> TaskLine:
@@ -182,23 +184,23 @@ def _locked(connection: sa.Connection, number: int) -> TaskLine:
 
 def _step(connection: sa.Connection, task: TaskLine) -> int | None:
     """Change the next session, and give its number; None where none is left."""
-    line, undoes = HomeChangeSession, task.about["undoes"]
-    waiting = sa.select(line.session_id, line.profile, line.source)
-    waiting = waiting.where(line.task_id == task.id, line.state == "waiting").order_by(line.session_id).limit(1)
-    if (row := connection.execute(waiting).first()) is None:
+    after, finished = task.progress.get("after", 0), task.progress.get("finished", 0)
+    query = sa.select(
+        Session.id, Session.home_profile, Session.home_source, Session.former_profile, Session.former_source
+    )
+    query = query.where(Session.home_change == task.id, Session.id > after).order_by(Session.id).limit(1)
+    if (row := connection.execute(query).first()) is None:
         return None
-    session_id: int = row.session_id
-    values: dict[str, Any] = {"state": "left"}
-    current = sa.select(Session.home_profile).where(Session.id == session_id)
-    if undoes is None or connection.scalar(current) == task.about["profile"]:  # nobody gave it another home since
-        former = change_home(connection, session_id, Home(row.profile, row.source))
-        if former is not None and former != (row.profile, row.source):
-            values = {"state": "changed", "former_profile": former.profile, "former_source": former.source}
-    here = sa.and_(line.task_id == task.id, line.session_id == session_id)
-    connection.execute(sa.update(line).where(here).values(values))
-    finished = {"finished": task.progress.get("finished", 0) + 1}
-    connection.execute(sa.update(Task).where(Task.id == task.id).values(progress=finished))
-    return session_id
+    home = Home(task.about["profile"], task.about["source"])
+    if task.about["undoes"] is not None:
+        home, former = Home(row.former_profile, row.former_source), Home(row.home_profile, row.home_source)
+        swapped = {"former_profile": former.profile, "former_source": former.source}
+        connection.execute(sa.update(Session).where(Session.id == row.id).values(swapped))
+    change_home(connection, row.id, home)
+    progress = {"finished": finished + 1, "after": row.id}
+    connection.execute(sa.update(Task).where(Task.id == task.id).values(progress=progress))
+    number: int = row.id
+    return number
 
 
 _lock = (

@@ -32,7 +32,6 @@ from webapp.store.models.sessions import (
     MODEL_KINDS,
     FacetValue,
     Finding,
-    HomeChangeSession,
     HomeRule,
     SavedView,
     Session,

@@ -36,6 +36,7 @@ class Session(Numbered):
         sa.Index("ix_session_failures", "failed_count", "happened_at", "id", "deleted_at"),
         sa.Index("ix_session_length", "response_count", "happened_at", "id", "deleted_at"),
         sa.Index("ix_session_ended_at", "ended_at", "happened_at", "id"),
+        partial_index("ix_session_home_change", "home_change", "id", where="home_change IS NOT NULL"),
         partial_index("ix_session_stale", "id", where="stale"),
         partial_index("ix_session_deleted_at", "deleted_at", "changed", where="deleted_at IS NOT NULL"),
     )
@@ -53,6 +54,11 @@ class Session(Numbered):
     """the parser that its program used, or "unknown", which is no profile's name"""
     home_source: orm.Mapped[str] = orm.mapped_column(sa.String(16), server_default="unknown", index=True)
     """who named it: see `store.write.home`"""
+    home_change: orm.Mapped[int | None] = orm.mapped_column(BigId)
+    """the change of homes that was last asked for this session, see `store.homes.changes` …"""
+    former_profile: orm.Mapped[str | None] = orm.mapped_column(ProfileName)
+    former_source: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    """… and the home that it had before that"""
     service: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
     """what its program calls itself, where the log says so"""
     tried: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
@@ -216,21 +222,6 @@ class SavedView(Numbered):
     query: orm.Mapped[str] = orm.mapped_column(ExactText)
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
-
-
-class HomeChangeSession(Base):
-    """One session of a change: the home it gets, and once that is done the one it had."""
-
-    __table_args__ = (sa.Index("ix_home_change_session_session_id", "session_id"),)
-
-    task_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("task.id", ondelete="CASCADE"), primary_key=True)
-    session_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True)
-    profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
-    source: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    former_profile: orm.Mapped[str | None] = orm.mapped_column(ProfileName)
-    former_source: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
-    state: orm.Mapped[str] = orm.mapped_column(sa.String(16), default="waiting")
-    """waiting, changed, or left: it had that home already, or since an undoing was asked for another one"""
 
 
 class HomeRule(Numbered):
