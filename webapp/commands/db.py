@@ -44,9 +44,9 @@ def migrate(as_json: bool) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print how many sessions were filled in as JSON.")
 def reindex_(anew: bool, findings: bool, parses: bool, as_json: bool) -> None:
-    """Fill in the search index, and the facets and findings of sessions that older versions stored without them.
+    """Make the search index anew (--all), and what is made of sessions of which it is missing.
 
-    If interrupted, run it again to continue. Without --all it only adds what is missing. With --parses it only looks
+    If interrupted, run it again to continue. Uploads wait while the index is made. With --parses it only looks
     for parses that do not fit their texts, as where rows were changed by hand, and marks them for `fencepost replay`.
     """
     with _store.engine(_store.settings()) as engine, _progress.bar("sessions") as tell:

@@ -134,7 +134,6 @@ def _listening(host: str, port: int) -> Iterator[None]:
 def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]
     """Fill a database in which nothing was ever ingested, say what is not searchable yet, and begin the upkeep."""
     from webapp.extensions import db
-    from webapp.store import search
     from webapp.store.ingest.start import ingest_examples
     from webapp.store.jobs import upkeep
     from webapp.store.sessions.dumps import count
@@ -144,8 +143,4 @@ def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]
     with app.app_context():
         if examples and not count(db.session):
             ingest_examples(db.engine, settings)
-        with db.engine.connect() as connection:
-            lacking = search.lacking(connection)
         upkeep.start(db.engine, settings, worker_process.of(app).take_up)
-    if lacking:
-        click.echo("Some sessions are not in the search index yet: fencepost db reindex adds them.", err=True)

@@ -57,7 +57,6 @@ class _Target(NamedTuple):
     key: str
     skip: int
     tally: Tally
-    indexed: bool
 
     def outcome(self, new_turns: int) -> SessionOutcome:
         return SessionOutcome(self.what, self.id, self.key, new_turns)
@@ -166,7 +165,7 @@ class _Pieces:
 
 
 def _rows(target: _Target, batch: TurnBatch, on_problem: OnProblem) -> TurnRows:
-    return TurnRows(target.id, target.tally, batch, on_problem, indexed=target.indexed)
+    return TurnRows(target.id, target.tally, batch, on_problem)
 
 
 def _target(connection: sa.Connection, session: SessionInput, dump_id: DumpId, *, anew: bool) -> _Target:
@@ -178,15 +177,14 @@ def _target(connection: sa.Connection, session: SessionInput, dump_id: DumpId, *
         values = columns(session, external_id, plan.next_revision, key, dump_id(connection))
         number = connection.scalars(_insert, values | {"changed": clock()}).one()
         search.index_notes(connection, search.session_notes(number, external_id, session.start.title))
-        return _Target("new", number, key, 0, Tally(), True)
+        return _Target("new", number, key, 0, Tally())
     stored = plan.stored
     connection.execute(_bring_back, {"session": stored.id})
     if not plan.grows:
-        return _Target("found", stored.id, stored.key, plan.skip, Tally(), False)
+        return _Target("found", stored.id, stored.key, plan.skip, Tally())
     dump_id(connection)
-    is_indexed = bool(search.indexed(connection, [stored.id]))
     tally = stored_turns.places(connection, stored.id)
-    return _Target("grown", stored.id, stored.key, plan.skip, tally, is_indexed)
+    return _Target("grown", stored.id, stored.key, plan.skip, tally)
 
 
 def _appended(target: _Target, turns: Iterable[Turn], new: TurnRows) -> Iterator[None]:

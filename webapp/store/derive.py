@@ -197,8 +197,7 @@ def _write(connection: sa.Connection, states: list[SessionState]) -> None:
     for model, values in made.items():
         if values:
             connection.execute(sa.insert(model), values)
-    indexed = search.indexed(connection, ids)
-    search.index_notes(connection, [note for one in states if one.session_id in indexed for note in one.notes])
+    search.index_notes(connection, [note for one in states for note in one.notes])
     session_facets.replace(connection, ids[0], ids[-1], {one.session_id: one.facets.counts for one in states})
 
 

@@ -18,10 +18,9 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
 from webapp.findings import own
-from webapp.parsing import profile
+from webapp.parsing import parse, profile
 from webapp.store.ingest.start import ingest
 from webapp.store.sessions import sessions as session_store
-from webapp.store.sessions.debugger_queries import parsed
 from webapp.web import debugger, verdict_column
 from webapp.web.answers import page, wants_partial
 from webapp.web.links import turn_url
@@ -102,7 +101,7 @@ def own_findings(text: str) -> list[tuple[own.OwnFinding, own.PatternMatch | Non
     """Each finding of one's own with where it stands in the text under the profile that is looked at."""
     if not text or not own.configured():
         return []
-    trace = parsed(text, debugger.from_args(request.values).profile or HOME)
+    trace = parse(text, debugger.from_args(request.values).profile or HOME)
     return [(entry, entry.match(text, trace)) for entry in own.configured().values()]
 
 
@@ -112,7 +111,7 @@ def bench(text: str, packed: str | None) -> debugger.Bench:
     current = query.profile or HOME
     profile(current)
     names = verdict_column.names_to_run(HOME, current, len(text))
-    traces = verdict_column.read(names, partial(parsed, text))
+    traces = verdict_column.read(names, partial(parse, text))
     return replace(debugger.bench(text, traces, HOME, query, partial(address, text, packed)), posts=packed is None)
 
 
@@ -142,16 +141,16 @@ def raw() -> Response:
 @blueprint.get("/playground/markdown")
 def markdown() -> Response:
     text = unpack(request.args.get("t", ""))
-    trace = parsed(text, debugger.from_args(request.args).profile or HOME)
+    trace = parse(text, debugger.from_args(request.args).profile or HOME)
     names = verdict_column.order(HOME) if len(text) <= verdict_column.EVERY_LENGTH else []
-    traces = verdict_column.read(names, partial(parsed, text))
+    traces = verdict_column.read(names, partial(parse, text))
     return text_answer(reports.markdown(text, trace, [("page", "the playground")], traces))
 
 
 @blueprint.get("/playground/case")
 def case() -> Response:
     text = unpack(request.args.get("t", ""))
-    return text_answer(reports.case(text, parsed(text, HOME)))
+    return text_answer(reports.case(text, parse(text, HOME)))
 
 
 @blueprint.post("/playground/session")

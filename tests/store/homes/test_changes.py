@@ -135,9 +135,9 @@ def queues(db: orm.Session, ids: dict[int, str]) -> dict[str, list[tuple[str, in
 
 def empty(engine: sa.Engine) -> None:
     with writing(engine) as connection:
-        search.clear(connection)
         for table in reversed(Base.metadata.sorted_tables):
             connection.execute(table.delete())
+        search.rebuild(connection)
 
 
 def change_all(engine: sa.Engine, home: Home) -> int:

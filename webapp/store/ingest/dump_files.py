@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
-import sys
-import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-
-from webapp.store.db import locks
-
-if sys.platform != "win32":
-    import fcntl
 
 _STALE = 24 * 3600.0
 """seconds after which a file in `incoming` is what a killed process left behind …"""
@@ -39,53 +31,25 @@ def folder(data: Path) -> Path:
 
 
 def incoming(data: Path) -> Path:
-    """Where dumps are spooled while they come in; what killed processes left there is removed.
-
-    The first that comes while no other process spools there removes all of it, else what is old goes.
-    """
-    path = folder(data) / "incoming"
+    """Where dumps are spooled while they come in; what killed processes left there a day ago is removed."""
+    path, now = folder(data) / "incoming", time.monotonic()
     path.mkdir(exist_ok=True)
-    with _one_thread:  # else one that comes meanwhile loses what it spools, as a leftover
-        is_first, now = _is_first(path), time.monotonic()
-        if is_first or now >= _looked.get(path, now - _BETWEEN) + _BETWEEN:
-            _looked.clear()
-            _looked[path] = now
-            _remove_leftovers(path, 0.0 if is_first else _STALE)
+    if now >= _looked.get(path, now - _BETWEEN) + _BETWEEN:
+        _looked[path] = now
+        _remove_leftovers(path)
     return path
 
 
-def _remove_leftovers(path: Path, oldest: float) -> None:
-    """Remove what nobody wrote to for so many seconds and no job owns."""
+_looked: dict[Path, float] = {}
+"""when this process last looked for what is old"""
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what nobody wrote to for a day and no job owns."""
     for leftover in path.iterdir():
         with suppress(FileNotFoundError):
-            if not leftover.name.startswith(JOB) and age(leftover) > oldest:
+            if not leftover.name.startswith(JOB) and age(leftover) > _STALE:
                 shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink()
-
-
-def _is_first(path: Path) -> bool:
-    """Whether this process spools in `path` from now on, and no other one does: each holds a shared lock till it ends.
-
-    Of several folders, which only tests have, it is the last one's lock that is held.
-    """
-    if sys.platform == "win32" or _spooling.get(path) == os.getpid():
-        return False
-    for handle in (_handles.pop() for _ in range(len(_handles))):
-        os.close(handle)
-    handle = os.open(path, os.O_RDONLY)
-    is_first = locks.lock(handle)
-    fcntl.flock(handle, fcntl.LOCK_SH)
-    _handles.append(handle)
-    _spooling.clear()
-    _spooling[path] = os.getpid()
-    return is_first
-
-
-_one_thread = threading.Lock()
-_spooling: dict[Path, int] = {}
-"""the folder that this process spools in, with its number: a fork has to lock again"""
-_handles: list[int] = []
-_looked: dict[Path, float] = {}
-"""when this process last looked for what is old, of the folder that it spools in"""
 
 
 def age(path: Path) -> float:

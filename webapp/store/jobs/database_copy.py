@@ -35,7 +35,7 @@ class TableCopy:
 def copy(source: sa.Engine, target: sa.Engine, on_progress: OnProgress = lambda *_: None) -> list[TableCopy]:
     """Copy `source`, as it is at one moment, into the empty `target`, in one transaction. Raises `NotCopied`.
 
-    The search index is made anew behind it; `fencepost db reindex` does it where this was interrupted.
+    Sessions are derived behind it; `fencepost db reindex` does that where this was interrupted.
     """
     current = database.revision(source)
     if current != database.HEAD:
@@ -51,6 +51,7 @@ def copy(source: sa.Engine, target: sa.Engine, on_progress: OnProgress = lambda 
         _refuse_rows(writing)
         copies = [TableCopy(table.name, _copy_rows(reading, writing, table, on_progress)) for table in tables]
         _set_sequences(writing)
+        reindex.rebuild(writing)
     reindex.reindex(target, on_progress=lambda finished, total: on_progress("search index", finished, total))
     return copies
 

@@ -1,4 +1,4 @@
-"""Mends what sessions lack: folds and indexes those that are in no index, and marks parses that do not fit a text."""
+"""Makes anew what was made of sessions: the search index, all that is derived; marks parses that do not fit a text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from webapp.store.models import Parse, Session, Turn, turns_of
 
 OnProgress = Callable[[int, int], None]
 _AT_ONCE = 200
-_find_session = sa.select(Session.id, Session.external_id, Session.title).where(Session.id == sa.bindparam("session"))
 _parses = (
     sa.select(Parse.id, Parse.profile, Parse.trace, Turn.raw)
     .join(Turn, Turn.id == Parse.turn_id)
@@ -23,14 +22,21 @@ _parses = (
 
 
 def reindex(engine: sa.Engine, *, anew: bool = False, on_progress: OnProgress = lambda _count, _of: None) -> int:
-    """Fill in every session that lacks something, `anew` all; how many. `on_progress` gets how many, of how many.
-
-    A session is a transaction, the newest first, so that one that was killed goes on where it was.
+    """Derive the sessions that are not, `anew` all with the search index; how many. `on_progress` gets how many, of
+    how many. The index is one transaction, then each session is, so that one that was killed goes on where it was.
     """
     if anew:
         with database.writing(engine) as connection:
-            search.clear(connection)
-    return _each(engine, lacking(engine), _fill_in, on_progress)
+            rebuild(connection)
+    with engine.connect() as connection:
+        stale = connection.scalars(sa.select(Session.id).where(Session.stale).order_by(Session.id.desc())).all()
+    return _each(engine, stale, derive.settle, on_progress)
+
+
+def rebuild(connection: sa.Connection) -> None:
+    """Make the search index of all sessions, which are to be derived then; the caller commits."""
+    search.rebuild(connection)
+    connection.execute(sa.update(Session).values(stale=True))
 
 
 def refold_all(engine: sa.Engine, on_progress: OnProgress = lambda _count, _of: None) -> int:
@@ -77,19 +83,3 @@ def _each(
         mend(engine, session_id)
         on_progress(count, len(ids))
     return len(ids)
-
-
-def lacking(engine: sa.Engine) -> list[int]:
-    """The sessions that are not in the index or not derived, the newest first."""
-    with engine.connect() as connection:
-        indexed = search.all_indexed(connection)
-        rows = connection.execute(sa.select(Session.id, Session.stale))
-        return sorted((row.id for row in rows if row.stale or row.id not in indexed), reverse=True)
-
-
-def _fill_in(engine: sa.Engine, session_id: int) -> None:
-    with database.writing(engine) as connection:
-        session = connection.execute(_find_session, {"session": session_id}).one_or_none()
-        if session is not None and not search.indexed(connection, [session_id]):
-            search.index_session(connection, session)
-    derive.settle(engine, session_id)

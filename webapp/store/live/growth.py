@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.dumps.records import Problem, SessionStart
 from webapp.exports.session_dump import whole_entry
-from webapp.store import append, derive, search
+from webapp.store import append, derive
 from webapp.store.db.dialect import change
 from webapp.store.homes import rules
 from webapp.store.ingest import dump_links
@@ -120,12 +120,11 @@ def grow(connection: sa.Connection, sessions: dict[str, list[Arrived]], dump_id:
 
 def _append(connection: sa.Connection, stored_session: lookup.LiveSession, spans: list[Arrived]) -> Count:
     session_id, batch = stored_session.id, TurnBatch()
-    is_indexed = bool(search.indexed(connection, [session_id]))
     tally = stored_turns.places(connection, session_id)
     first = len(tally.positions)
     new = _numbered(spans, len(tally.firsts))
     spans_read = reading.read(connection, session_id, new, first)
-    turn_rows = TurnRows(session_id, tally, batch, ignore, spans_read.twins, is_indexed)
+    turn_rows = TurnRows(session_id, tally, batch, ignore, spans_read.twins)
     for ordinal, text in spans_read.failures:
         turn_rows.fail(ordinal, text)
     for turn in spans_read.turns:

@@ -5,15 +5,10 @@
 from webapp.store.db.search_texts import SLOTS, Kind, Note, Text, errors, session_notes
 from webapp.store.search.finding import Found, FoundSessions, Match, find, matches, sessions
 from webapp.store.search.index import (
-    all_indexed,
-    clear,
     forget_errors,
     index_notes,
-    index_session,
     index_turns,
-    indexed,
-    is_indexed,
-    lacking,
     noted,
+    rebuild,
     remove,
 )

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import sqlalchemy as sa
 
 from webapp.store.db import types
 from webapp.store.db.ids import batched
 from webapp.store.db.search_texts import KINDS, SLOTS, Note, Text, key, session_notes
-from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn, turns_of
+from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn
 from webapp.store.search.words import folded
 
 _AT_ONCE = 16
 """texts, each of any size"""
 _SIZE = TURNS_A_SESSION * SLOTS
-_find_ids = sa.text("SELECT rowid FROM search_note WHERE rowid IN :keys").bindparams(
-    sa.bindparam("keys", expanding=True)
-)
 
 
 def index_turns(connection: sa.Connection, texts: Sequence[Text]) -> None:
@@ -32,7 +28,9 @@ def index_turns(connection: sa.Connection, texts: Sequence[Text]) -> None:
     connection.execute(_insert_words, rows)
 
 
-_insert_words = sa.text("INSERT INTO search_raw(rowid, words) VALUES (:id, to_tsvector('simple', :words))")
+_insert_words = sa.text(
+    "INSERT INTO search_raw(rowid, words) VALUES (:id, to_tsvector('simple', :words)) ON CONFLICT DO NOTHING"
+)
 _upsert_note = sa.text(
     "INSERT INTO search_note(rowid, text, words) VALUES (:id, :text, to_tsvector('simple', :words))"
     " ON CONFLICT (rowid) DO UPDATE SET text = excluded.text, words = excluded.words"
@@ -71,33 +69,25 @@ def noted(connection: sa.Connection, turn_ids: Iterable[int]) -> None:
         )
 
 
-def clear(connection: sa.Connection) -> None:
-    """Take everything out of the index."""
+def rebuild(connection: sa.Connection) -> None:
+    """Make the index anew, but for what is said of failures, which `store.derive` makes; the caller commits."""
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("INSERT INTO search_raw(search_raw) VALUES ('delete-all')")
     else:
-        connection.exec_driver_sql("TRUNCATE search_raw")
+        connection.exec_driver_sql("DELETE FROM search_raw")
     connection.exec_driver_sql("DELETE FROM search_note")
-
-
-def all_indexed(connection: sa.Connection) -> set[int]:
-    """The sessions that are in the index."""
-    query = f"SELECT rowid / {_SIZE} FROM search_note WHERE rowid = rowid / {_SIZE} * {_SIZE}"  # noqa: S608
-    return {int(row[0]) for row in connection.exec_driver_sql(query)}
-
-
-def indexed(connection: sa.Connection, session_ids: Iterable[int]) -> set[int]:
-    """Those of these sessions that are in the index: their id was written there."""
-    keys = [number * _SIZE for number in session_ids]
-    return {row[0] // _SIZE for row in connection.execute(_find_ids, {"keys": keys})}
+    for session in connection.execute(sa.select(Session.id, Session.external_id, Session.title)).all():
+        index_notes(connection, session_notes(session.id, session.external_id, session.title))
+        for texts in _texts(connection, session.id * TURNS_A_SESSION, (session.id + 1) * TURNS_A_SESSION):
+            index_turns(connection, texts)
+    noted(connection, connection.scalars(sa.select(Label.turn_id)))
 
 
 def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
     """Take a session, or its turns from the ordinal `first` on, out of the index; those turns must still be there."""
     low, high = session_id * TURNS_A_SESSION + first, (session_id + 1) * TURNS_A_SESSION
     if connection.dialect.name == "sqlite":
-        if is_indexed(connection, session_id):
-            _remove_raw(connection, low, high)
+        _remove_raw(connection, low, high)
     else:
         connection.execute(sa.text("DELETE FROM search_raw WHERE rowid >= :low AND rowid < :high"), _between(low, high))
     _delete_notes(connection, low * SLOTS, high * SLOTS)
@@ -106,27 +96,6 @@ def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
 def forget_errors(connection: sa.Connection, first: int, last: int) -> None:
     """Take out what is said of failed parses of the sessions from the number `first` to `last`."""
     _delete_notes(connection, first * _SIZE, (last + 1) * _SIZE, f"AND rowid % {SLOTS} = {KINDS.index('error')}")
-
-
-def index_session(connection: sa.Connection, session: Any) -> None:
-    """Add a session that is not in the index: its id, its title, its turns' texts and what labels say of them."""
-    index_notes(connection, session_notes(session.id, session.external_id, session.title))
-    low, high = session.id * TURNS_A_SESSION, (session.id + 1) * TURNS_A_SESSION
-    for texts in _texts(connection, low, high):
-        index_turns(connection, texts)
-    noted(connection, connection.scalars(sa.select(Label.turn_id).where(turns_of(Label.turn_id, session.id))))
-
-
-def lacking(connection: sa.Connection) -> bool:
-    """Whether sessions from before there was an index are not in it yet: the oldest is the last to come in."""
-    oldest = connection.scalar(sa.select(sa.func.min(Session.id)))
-    return oldest is not None and not is_indexed(connection, oldest)
-
-
-def is_indexed(connection: sa.Connection, session_id: int) -> bool:
-    """Whether the session was indexed when it was written, or by `db reindex` since."""
-    where = key(session_id * TURNS_A_SESSION, "id")
-    return connection.execute(sa.text("SELECT 1 FROM search_note WHERE rowid = :id"), {"id": where}).first() is not None
 
 
 def _remove_raw(connection: sa.Connection, low: int, high: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -20,7 +19,6 @@ from webapp.store.sessions.turns import MODEL_KINDS, NoSuchTurn, TurnDetail
 EXCERPT = 1_200
 """code points"""
 MOST_AFTER = 3
-REMEMBERED_LENGTH = 16 * 1024
 LIGHT_BYTES = 256 * 1024
 _ASKED_FOR = ("prompt", "tool_result", "error")
 
@@ -76,7 +74,7 @@ def reader(
     def trace(name: str) -> parsing.Trace:
         version, packed = traces.get(name, (None, b""))
         if version != _current_version(name, version):
-            return parsed(detail.turn.raw or "", name)
+            return parsing.parse(detail.turn.raw or "", name)
         data = types.unpack(packed)
         document = jsontext.loads(without_values(data) if light and len(data) > LIGHT_BYTES else data)
         return stored_trace.read(detail.turn.raw or "", document)
@@ -103,7 +101,7 @@ def trace(detail: TurnDetail, name: str) -> parsing.Trace:
     if turn.raw is None or turn.kind not in MODEL_KINDS:
         raise NoSuchTurn(f"no model wrote turn {turn.position}, so nothing was parsed")
     db = orm.object_session(turn)
-    return reader(db, detail, [name])(name) if db is not None else parsed(turn.raw, name)
+    return reader(db, detail, [name])(name) if db is not None else parsing.parse(turn.raw, name)
 
 
 def without_values(data: bytes) -> bytes:
@@ -114,18 +112,6 @@ def without_values(data: bytes) -> bytes:
     """
     start = data.index(b'"values":[')
     return data[:start] + b'"values":[],' + data[data.rindex(b'"attempts":[') :]
-
-
-def parsed(raw: str, name: str) -> parsing.Trace:
-    """The trace made now; of a short text it is remembered, since a debugger's steps ask for it again."""
-    if len(raw) > REMEMBERED_LENGTH:
-        return parsing.parse(raw, name)
-    return _remembered(raw, name, parsing.profile(name).version)
-
-
-@lru_cache(maxsize=128)
-def _remembered(raw: str, name: str, version: str) -> parsing.Trace:
-    return parsing.parse(raw, name)
 
 
 def before(db: orm.Session, session: Session, position: int) -> TurnExcerpt | None:

@@ -69,8 +69,7 @@ class TurnBatch:
 class TurnRows:
     """The next turns of one session, whose `tally` knows the places of those before; they go into `batch`.
 
-    `twins` says which stored turn a single new one repeats, by ordinal; the others say it by their entry. A session
-    that is not in the search index comes into it whole, by `db reindex`: then its texts are not taken.
+    `twins` says which stored turn a single new one repeats, by ordinal; the others say it by their entry.
     """
 
     session_id: int
@@ -78,7 +77,6 @@ class TurnRows:
     batch: TurnBatch
     on_problem: OnProblem
     twins: dict[int, int] = field(default_factory=dict)
-    indexed: bool = True
 
     @property
     def count(self) -> int:
@@ -98,7 +96,7 @@ class TurnRows:
             row["duplicate_of"] = self._id(place.original)
             if turn.failure is not None:
                 self.fail(place.original, turn.failure)
-        elif raw is not None and self.indexed:
+        elif raw is not None:
             self.batch.texts.append((row["id"], raw))
         if turn.answers is not None and (answered := self.tally.answered(turn.answers)) is not None:
             self.fail(answered, turn.raw if turn.raw is not None else turn.failure or "")
