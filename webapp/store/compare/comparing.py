@@ -125,11 +125,10 @@ def compare(db: orm.Session, first: str, second: str, filters: Filters) -> Compa
     parsing.profile(first), parsing.profile(second)
     cut, turn_ids = False, None
     if is_everything(filters):
-        by_session, missing = _of_everything(db, first, second)
+        by_session = _by_session(db, first, second)
     else:
         by_session, cut, turn_ids = _of_some(db, responses.view_of(db, filters), first, second)
-        missing = Counter()
-    counts = sum(by_session.values(), missing)
+    counts = sum(by_session.values(), Counter[str]())
     by_cell = {cell: counts[cell] for cell in CELLS}
     a_runs, b_runs = (_coverage(name, side, by_cell) for name, side in ((first, "a"), (second, "b")))
     labels = _labels(db, first, second, turn_ids)
@@ -150,51 +149,37 @@ def is_everything(filters: Filters) -> bool:
     return not set(filters.active()) - {"under", "sort"}
 
 
-def _of_everything(db: orm.Session, first: str, second: str) -> tuple[BySession, Counter[str]]:
-    """What both were run over, by session, and what not; over the index of digests alone."""
-    session = (cells.a.turn_id // TURNS_A_SESSION).label("session")
-    columns = [sa.func.count(sa.case((cells.holds(cell), 1))).label(cell) for cell in cells.READ]
-    rows = db.execute(cells.both_run(sa.select(session, *columns), first, second).group_by(session))
-    by_session = {row.session: Counter({cell: row._mapping[cell] for cell in cells.READ}) for row in rows}
-    both = sum(made.total() for made in by_session.values())
-    of, a_run, b_run = (_parses(db, name) for name in (OURS, first, second))
-    missing = {"not_run_a": b_run - both, "not_run_b": a_run - both, "not_run_both": of - a_run - b_run + both}
-    return by_session, Counter({cell: max(0, missed) for cell, missed in missing.items()})
-
-
-def _parses(db: orm.Session, profile: str) -> int:
-    """Over how many responses a profile was run; every response is parsed by `fencepost` as it comes."""
-    select = sa.select(sa.func.count()).select_from(Parse).where(Parse.profile == profile, cells.visible(Parse.turn_id))
-    return db.scalar(select.with_hint(Parse, cells.INDEX, "sqlite")) or 0
+def _by_session(db: orm.Session, first: str, second: str, ids: Sequence[int] | None = None) -> BySession:
+    """How many responses stand in each cell, of those turns or of all, by session."""
+    session = (cells.turn_id // TURNS_A_SESSION).label("session")
+    query = cells.parsed(first, second, session, cells.cell.label("cell"), sa.func.count())
+    query = query if ids is None else query.where(cells.turn_id.in_(ids))
+    counts: BySession = defaultdict(Counter)
+    for number, cell, count in db.execute(query.group_by(sa.literal_column("1"), sa.literal_column("2"))):
+        counts[number][cell] += count
+    return counts
 
 
 def _of_some(db: orm.Session, view: View, first: str, second: str) -> tuple[BySession, bool, set[int]]:
-    """The cells of the responses under filters, one by one, and their turns."""
+    """The cells of the responses under filters, a block at a time, and their turns."""
     counts: BySession = defaultdict(Counter)
     counted_ids: set[int] = set()
     for ids in responses.turn_ids(db, view, is_response):
         if len(counted_ids) + len(ids) > MOST:
             return counts, True, counted_ids
-        for turn_id, cell in cells_of(db, ids, first, second).items():
-            counts[turn_id // TURNS_A_SESSION][cell] += 1
+        for number, in_block in _by_session(db, first, second, ids).items():
+            counts[number].update(in_block)
         counted_ids.update(ids)
     return counts, False, counted_ids
 
 
-def parses_of(
-    db: orm.Session, ids: Sequence[int], *profiles: str
-) -> dict[tuple[int, str], tuple[str, int | None, str | None]]:
-    """By turn and profile verdict, digest and failure group of what is stored."""
-    select = sa.select(Parse.turn_id, Parse.profile, Parse.verdict, Parse.value_digest, FailedResponse.group_key)
+def parses_of(db: orm.Session, ids: Sequence[int], *profiles: str) -> dict[tuple[int, str], tuple[str, str | None]]:
+    """By turn and profile verdict and failure group of what is stored."""
+    select = sa.select(Parse.turn_id, Parse.profile, Parse.verdict, FailedResponse.group_key)
     here = FailedResponse.turn_id == Parse.turn_id, FailedResponse.session_id == Parse.turn_id // TURNS_A_SESSION
     select = select.outerjoin(FailedResponse, sa.and_(*here, FailedResponse.under == Parse.profile))
     rows = db.execute(select.where(Parse.turn_id.in_(ids), Parse.profile.in_(profiles))) if ids else ()
-    return {(row.turn_id, row.profile): (row.verdict, row.value_digest, row.group_key) for row in rows}
-
-
-def cells_of(db: orm.Session, ids: Sequence[int], first: str, second: str) -> dict[int, str]:
-    parses = {key: made[:2] for key, made in parses_of(db, ids, first, second).items()}
-    return {turn_id: cells.classified(parses.get((turn_id, first)), parses.get((turn_id, second))) for turn_id in ids}
+    return {(row.turn_id, row.profile): (row.verdict, row.group_key) for row in rows}
 
 
 def _coverage(profile: str, side: str, counts: dict[str, int]) -> ProfileCoverage:

@@ -84,25 +84,19 @@ def page(
 
 def _ids(db: orm.Session, pair: tuple[str, str], cell: str, filters: Filters, after: int) -> Iterator[int]:
     """The turns of a cell behind `after`, ascending."""
-    first, second = pair
-    if not comparing.is_everything(filters):
-        listed_ids: list[int] = []
-        for ids in responses.turn_ids(db, responses.view_of(db, filters), is_response):
-            by_turn = comparing.cells_of(db, ids, first, second)
-            listed_ids += [ident for ident in ids if by_turn[ident] == cell and ident > after]
-            if len(listed_ids) > comparing.MOST:
-                break
-        yield from sorted(listed_ids)
+    query = cells.parsed(*pair, cells.turn_id).where(cells.cell == cell, cells.turn_id > sa.bindparam("after"))
+    query = query.order_by(cells.turn_id)
+    if comparing.is_everything(filters):
+        while batch := db.scalars(query.limit(GROUPED + 1), {"after": after}).all():
+            yield from batch
+            after = batch[-1]
         return
-    if cell in cells.READ:
-        turn_id = cells.a.turn_id
-        select = cells.both_run(sa.select(turn_id), first, second).where(cells.holds(cell))
-    else:
-        turn_id = cells.every.turn_id
-        select = cells.not_run(cell, first, second)
-    while batch := db.scalars(select.where(turn_id > after).order_by(turn_id).limit(GROUPED + 1)).all():
-        yield from batch
-        after = batch[-1]
+    listed_ids: list[int] = []
+    for ids in responses.turn_ids(db, responses.view_of(db, filters), is_response):
+        listed_ids += db.scalars(query.where(cells.turn_id.in_(ids)), {"after": after})
+        if len(listed_ids) > comparing.MOST:
+            break
+    yield from sorted(listed_ids)
 
 
 def _values(db: orm.Session, ids: Sequence[int], pair: tuple[str, str], by: str) -> dict[int, str]:
@@ -115,7 +109,7 @@ def _values(db: orm.Session, ids: Sequence[int], pair: tuple[str, str], by: str)
         values = {row.turn_id: row.cause for row in db.execute(newest) if row.cause}
     else:
         parses = comparing.parses_of(db, ids, *pair)
-        for (turn_id, _), (_, _, group) in sorted(parses.items(), key=lambda item: item[0][1] == pair[0]):
+        for (turn_id, _), (_, group) in sorted(parses.items(), key=lambda item: item[0][1] == pair[0]):
             values[turn_id] = group or values.get(turn_id)
     return {turn_id: values.get(turn_id) or NONE[by] for turn_id in ids}
 
