@@ -98,12 +98,14 @@ def write_long(
     dump_id: DumpId,
     on_problem: OnProblem,
     on_piece: OnPiece,
+    between: Callable[[], None],
     anew: bool = False,
 ) -> SessionOutcome:
     """Append a session of any length, some turns a transaction, and derive it now and then, and in the end.
 
-    `on_piece` hears of each piece in its transaction. Where somebody else grows the session meanwhile, what came is
-    compared with it again. What was appended before something is raised stays, and is derived.
+    `on_piece` hears of each piece in its transaction, `between` is called between two, and may raise. Where somebody
+    else grows the session meanwhile, what came is compared with it again. What was appended before something is raised
+    stays, and is derived.
     """
     with database.writing_long(engine) as connection:
         lock(connection, session.start.external_id)
@@ -121,9 +123,10 @@ def write_long(
         while _fill(new.batch, appended):
             pieces.write()
             derive.grown(engine, [target.id])
+            between()
     except _Grown:
         how: dict[str, Any] = {"dump_id": dump_id, "on_problem": on_problem, "on_piece": on_piece, "anew": anew}
-        again = write_long(engine, session, **how)
+        again = write_long(engine, session, between=between, **how)
         return SessionOutcome(target.what, again.id, again.key, again.new_turns + pieces.stored - first)
     finally:
         derive.settle(engine, target.id)

@@ -100,10 +100,6 @@ def note(connection: sa.Connection, number: int, progress: Mapping[str, Any]) ->
     return bool(connection.execute(sa.update(Task).where(running).values(progress=dict(progress))).rowcount)
 
 
-def is_running(connection: sa.Connection, number: int) -> bool:
-    return connection.scalar(sa.select(Task.state).where(Task.id == number)) == "running"
-
-
 def put_back(engine: sa.Engine, number: int) -> None:
     """Leave a running task to the next worker."""
     with database.writing(engine) as connection:

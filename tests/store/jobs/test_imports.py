@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -38,11 +37,12 @@ ROOT = Path(__file__).resolve().parents[3]
 SESSIONS, ENTRIES = 8, 150
 
 CHILD = """
+import os
 import sys
 from pathlib import Path
 from webapp.config import Settings
 from webapp.store.db import database
-from webapp.store.ingest import start, dump_ingest, dump_files, result
+from webapp.store.ingest import start, dump_ingest, result
 from webapp.store.jobs import worker
 from webapp.store import derive
 
@@ -68,7 +68,7 @@ if where == "spool":
 elif where == "unpacked":
     before(dump_ingest.DumpIngest, "run")
 elif where == "keep":
-    before(dump_files.os, "fsync")
+    before(os, "fsync")
 elif where == "reading":
     before(result.IngestCounts, "turn", 500)
 elif where == "between":
@@ -162,25 +162,15 @@ def test_how_far_it_is_is_told_and_it_can_be_stopped(
 ) -> None:
     number = make(lines())
     told: list[dict[str, Any]] = []
-    is_running = tasks.is_running
+    note = tasks.note
 
-    def spied(connection: sa.Connection, task: int) -> bool:
-        told.append(dict(noted[-1]))
-        is_fourth_read = told[-1]["turns"] == 4 * ENTRIES  # and not stored yet
-        return is_running(connection, task) and not is_fourth_read
+    def spied(connection: sa.Connection, task: int, progress: dict[str, Any]) -> bool:
+        told.append(progress)
+        is_fourth_read = progress["turns"] == 4 * ENTRIES  # and not stored yet
+        return note(connection, task, progress) and not is_fourth_read
 
-    noted: list[dict[str, Any]] = []
-
-    @contextmanager
-    def noting(*about: Any) -> Iterator[dict[str, Any]]:
-        with note(*about) as now:
-            noted.append(now)
-            yield now
-
-    note = imports._noted
     monkeypatch.setattr("webapp.store.ingest.result.EVERY", 0.0)
-    monkeypatch.setattr(imports, "_noted", noting)
-    monkeypatch.setattr(tasks, "is_running", spied)
+    monkeypatch.setattr(tasks, "note", spied)
     worker.work(engine, settings)
     phases = list(dict.fromkeys(one.get("phase") for one in told))
     assert phases == ["receiving", "unpacking", "keeping", "looking", "storing"]
@@ -355,13 +345,13 @@ def test_the_same_bytes_while_a_job_reads_them(
 ) -> None:
     """One wins, both are told the truth."""
     number = make(lines())
-    begun, is_running = threading.Event(), tasks.is_running
+    begun, note = threading.Event(), tasks.note
 
-    def spied(connection: sa.Connection, task: int) -> bool:
+    def spied(connection: sa.Connection, task: int, progress: dict[str, Any]) -> bool:
         begun.set()
-        return is_running(connection, task)
+        return note(connection, task, progress)
 
-    monkeypatch.setattr(tasks, "is_running", spied)
+    monkeypatch.setattr(tasks, "note", spied)
     thread = threading.Thread(target=worker.work, args=(engine, settings))
     thread.start()
     try:

@@ -121,7 +121,7 @@ class DumpIngest:
         home, held = self._homes.choose(start, self.counts.problem), turns.held(MOST_TEXT)
         if held is None:
             self._write()
-            self._write_long(SessionInput(start, self.watch.each(turns), home))
+            self._write_long(SessionInput(start, turns, home))
         else:
             self._since = self._since if self._gathered else time.monotonic()
             self._gathered.append(SessionInput(start, held, home))
@@ -148,7 +148,8 @@ class DumpIngest:
             self.counts.in_part = True
 
         how: dict[str, Any] = {"on_problem": self.counts.problem, "anew": self.again is not None}
-        outcome = append.write_long(self.engine, session, dump_id=self._dump, on_piece=linked, **how)
+        how |= {"on_piece": linked, "between": self.watch.moved}
+        outcome = append.write_long(self.engine, session, dump_id=self._dump, **how)
         self.counts.in_part = False
         self._committed([(session.start, outcome)])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
@@ -16,7 +16,6 @@ from webapp.store.sessions.dumps import ANSWERS_MISSING, DumpLine
 
 EVERY = 0.5
 """seconds between two tellings"""
-_TURNS = 100
 
 
 class Stopped(Exception):
@@ -73,25 +72,9 @@ class Progress:
             self.told_at = now
             self.tell(self)
 
-    def each(self, turns: Iterable[Turn]) -> Iterable[Turn]:
-        """`turns`, to be gone through any number of times, so that a long session can be stopped within."""
-        return _Turns(self, turns)
-
     def file(self, stream: BinaryIO) -> BinaryIO:
         """`stream`, of which each piece that is read is told."""
         return cast(BinaryIO, _Pieces(self, stream))
-
-
-@dataclass(frozen=True, slots=True)
-class _Turns:
-    progress: Progress
-    turns: Iterable[Turn]
-
-    def __iter__(self) -> Iterator[Turn]:
-        for number, turn in enumerate(self.turns):
-            if number % _TURNS == 0:
-                self.progress.moved()
-            yield turn
 
 
 @dataclass(frozen=True, slots=True)

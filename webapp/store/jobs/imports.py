@@ -12,9 +12,7 @@ import logging
 import os
 import secrets
 import shutil
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -37,8 +35,6 @@ AGAIN = "What was stored stays; read it again to go on."
 CANCELLED = "Cancelled. Sessions that were stored by then are whole and stay."
 _SEND = "Send it again; workers on several machines need one data folder or FENCEPOST_STORE that they share."
 _TOLD = ("phase", "read", "bytes", "turns", "sessions", "problems", "chosen", "format", "dump")
-_EVERY = 1.0
-"""seconds between two notes of how far an import is"""
 _A_DAY = 24 * 3600.0
 _REMEMBERED = timedelta(days=1)
 _log = logging.getLogger(__name__)
@@ -144,54 +140,33 @@ def dump_of(task: TaskLine) -> int | None:
 
 def work(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Callable[[], bool]) -> dict[str, Any]:
     """Read the dump; what the result says. Raises `TaskFailed`, and `Stopped` where it was cancelled or `ends`."""
-    with _noted(engine, task.id) as noted:
 
-        def tell(progress: Progress) -> None:
-            noted.update({name: getattr(progress, name) for name in _TOLD})
-            with engine.connect() as connection:
-                if not tasks.is_running(connection, task.id):
-                    raise Stopped(True)
-            if ends():
-                raise Stopped(False)
+    def tell(progress: Progress) -> None:
+        if not _note(engine, task.id, progress):
+            raise Stopped(True)
+        if ends():
+            raise Stopped(False)
 
-        progress = Progress(tell, dump=task.dump_id, bytes=task.about["bytes"])
-        try:
-            return _imported(engine, settings, task, progress)
-        except (Stopped, sa.exc.OperationalError, TaskFailed):
-            raise
-        except Exception:
-            _note_failure(engine, progress.dump)
-            raise
-
-
-@contextmanager
-def _noted(engine: sa.Engine, number: int) -> Iterator[dict[str, Any]]:
-    """What is put into this is noted once a second, and in the end.
-
-    By a thread of its own: who reads a dump may be within a transaction, beside which SQLite takes no other.
-    """
-    noted: dict[str, Any] = {}
-    ended = threading.Event()
-
-    def write() -> None:
-        try:
-            with database.writing(engine) as connection:
-                tasks.note(connection, number, noted)
-        except sa.exc.OperationalError as busy:
-            _log.warning("how far import %d is was not noted: %s", number, busy.orig)
-
-    def go_on() -> None:
-        while not ended.wait(_EVERY):
-            write()
-
-    thread = threading.Thread(target=go_on, name="progress", daemon=True)
-    thread.start()
+    progress = Progress(tell, dump=task.dump_id, bytes=task.about["bytes"])
     try:
-        yield noted
+        return _imported(engine, settings, task, progress)
+    except (Stopped, sa.exc.OperationalError, TaskFailed):
+        raise
+    except Exception:
+        _note_failure(engine, progress.dump)
+        raise
     finally:
-        ended.set()
-        thread.join()
-        write()
+        _note(engine, task.id, progress)
+
+
+def _note(engine: sa.Engine, number: int, progress: Progress) -> bool:
+    """Note how far an import is; False where somebody cancelled it."""
+    try:
+        with database.writing(engine) as connection:
+            return tasks.note(connection, number, {name: getattr(progress, name) for name in _TOLD})
+    except sa.exc.OperationalError as busy:
+        _log.warning("how far import %d is was not noted: %s", number, busy.orig)
+        return True
 
 
 def _imported(engine: sa.Engine, settings: Settings, task: TaskLine, progress: Progress) -> dict[str, Any]:
