@@ -20,11 +20,12 @@ _MOVED = {"mismatched_opener", "missing_closer", "extra_closer", "mismatched_clo
 _DOUBTFUL = _MOVED | {"stray_text", "stray_mark"}
 _QUOTES = {"unescaped_quote", "missing_quote"}
 _BETWEEN_KEYS = _MOVED | _QUOTES
-_NEXT = r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:'|\\")?\s{0,9}+:|'[^'"\\]|\\"\w|[{\[]\s{0,9}+(?:'|\\"))"""
+_NEXT = r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:'|\\")?\s{0,9}+:|'[^'"\\]|\\"\w|[{\[]{1,9}+\s{0,9}+(?:'|\\"))"""
 _key_in_string = later(
     r"""(?:,|(?:'|\\")\s{1,9}\w{1,5})(?:\s|\\n){0,60}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+(?::|=>)"""
-    rf"""|(?:'|\\")\s{{0,9}}+,(?:\s|\\n){{0,60}}+{_NEXT}"""
-    r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"\s{1,20}+(?:\\"|"(?=\w))|(?<=")[\w-]{1,40}+'\s{0,9}+:"""
+    rf"""|(?:'|\\")\s{{0,9}}+[,.;|:](?:\s|\\n){{0,60}}+(?:[*`_~^.;|:-]{{1,3}}+\s{{0,9}}+)?+{_NEXT}"""
+    r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"\s{1,20}+(?:\\"|"(?=\w))|(?<=")[\w -]{1,40}+(?:'|\\")\s{0,9}+:"""
+    r"""|[}\]](?:\s|\\n){0,60}+,(?:\s|\\n){0,60}+[{\[]"""
 )
 _signed = later(r"[~-]++\s*+-?\d")
 """A mark that may be of the number behind it."""
@@ -33,10 +34,12 @@ _scalar_string = later(r"""["'](?:-?\d[\d.]*+|true|false|null|True|False|None)\Z
 """A number or literal behind a quote that may be the one too many."""
 _alone = later(rf"\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+\}}")
 """An object of a pair of values, or of one, which may be a set or lack what follows the key."""
-_string = later(STRING)
+_in_no_key = later(r"""\\["n]|'\W|[{}\[\]]""")
+"""What no key holds but one that swallowed what follows it."""
 _string_or_key = later(rf"({STRING})(\s*+:)?")
 _closing = later(r"""(?<=[^\s,"'\\])(?:'|\\")\s{0,9}+,""")
 _single = later(r"(?<!\w)'|'(?!\w)")
+_key_end = later(r"""["'`]\s{0,9}+:""")
 _key_behind = later(r'"\s{0,20}+:')
 _outermost = later(r"\n[ \t]++[^\n]*+\n[}\]]\s*+\Z")
 """An indented line, and a bracket at the beginning of the last one, which closes what is outermost."""
@@ -60,6 +63,8 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
         yield from _beside_commas(attempt)
     if names & _QUOTES:
         yield from _quotes(raw, attempt, names)
+    if "unquoted_value" in names:
+        yield from _bare(raw, attempt)
     if _may_have_swallowed(raw, attempt, names) and (at := _swallowed(apply(raw, attempt.span, attempt.edits))) >= 0:
         place = to_raw(attempt.span, attempt.edits, at)
         yield Flag("swallowed_keys", Span(place, place))
@@ -117,6 +122,14 @@ def _beside_commas(attempt: Attempt) -> Iterator[Flag]:
             yield Flag("left_over", following.span)
 
 
+def _bare(raw: str, attempt: Attempt) -> Iterator[Flag]:
+    """Values without quotes that hold the end of a key: `1. 'b': 2`."""
+    places = [edit.span.end for edit in attempt.edits if edit.repair == "unquoted_value"]
+    for opening, closing in zip(places[::2], places[1::2], strict=False):
+        if _key_end.search(raw, opening, closing):
+            yield Flag("swallowed_keys", Span(opening, closing))
+
+
 def _may_have_swallowed(raw: str, attempt: Attempt, names: set[str]) -> bool:
     """Whether a quote was mended, and one is left that neither opens nor closes a string: counting costs least."""
     if names & _QUOTES:
@@ -127,12 +140,14 @@ def _may_have_swallowed(raw: str, attempt: Attempt, names: set[str]) -> bool:
 
 def _swallowed(text: str) -> int:
     """Where a string of the mended text holds what looks like a key or another string, and no code; else -1."""
-    for string in _string.finditer(text):
-        if "'" not in string[0] and '\\"' not in string[0]:
+    for string in _string_or_key.finditer(text):
+        if not any(sign in string[1] for sign in ("'", '\\"', "],", "},", "]\\n", "}\\n")):
             continue
-        start, end = string.span()
+        start, end = string.span(1)
+        if string[2] and _in_no_key.search(text, start + 1, end - 1):
+            return start
         match = _key_in_string.search(text, start + 1, end - 1)
-        if not match and (odd := _closing.search(text, start + 1, end - 1)) and _is_odd(string[0], odd[0][0]):
+        if not match and (odd := _closing.search(text, start + 1, end - 1)) and _is_odd(string[1], odd[0][0]):
             match = odd
         before = text[start : match.start()] if match else ""
         if match and not any(before.count(opener) > before.count(closer) for opener, closer in OPENERS.items()):

@@ -6,7 +6,7 @@ from webapp.parsing.edit import NotJson
 from webapp.parsing.machine import closers
 from webapp.parsing.machine.closers import ANY_KEY
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import SPACE, place_of_opener
+from webapp.parsing.machine.tokens import SCALAR, SPACE, place_of_opener
 from webapp.parsing.patterns import later
 
 _keyed = later(
@@ -15,6 +15,8 @@ _keyed = later(
 _valued = later(r"""(?!```)["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|NaN)\b""")
 _set = later(rf"{SPACE},(?!{SPACE}{ANY_KEY})")
 _bare_item = later(r"[\w.-]{1,80}+\s{0,100}+(?:[,\]]|\w)")
+_value_behind = later(rf",{SPACE}(?:{SCALAR}|'[^'\\\n]*+'){SPACE}[,}}]")
+"""A comma too many before a value: what follows it is no key."""
 _commas = later(rf",(?:{SPACE},)*+")
 _colons = later(rf":(?:{SPACE}:)*+")
 _set_items = later(r"""-?\d[\d.]*+\s{0,50}+[,}]""")
@@ -90,7 +92,7 @@ def no_colon(machine: Machine, char: str) -> None:
 def no_value(machine: Machine, char: str) -> None:
     """Where a value belongs stands a comma, a colon, or nothing that any repair reads."""
     at = machine.at
-    if char == "," and machine.inside == "{":
+    if char == "," and machine.inside == "{" and not _value_behind.match(machine.raw, at, machine.end):
         closers.no_value(machine)
         machine.value_done(machine.last)
         machine.at = at

@@ -38,6 +38,7 @@ _after_value = later(
       | (?P<near>{QUOTED}\s++(?:(?:{SCALAR}|{LITERAL}|'[^'\n]{{0,200}}+')\s{{0,50}}+[,}}]|[\[{{])
         |["']\w[\w\ -]{{0,40}}+:\s{{0,3}}+(?:["'\d\[{{-]|{LITERAL}))
       | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_(][\w\ .()]{{0,40}}+\s{{0,60}}+{QUOTED}\s*+:))
+    | (?P<dot>\.\s{{1,60}}+{ANY_KEY})
     | (?P<glued>(?<=[^\s,]["”'])[A-Za-z_]\w{{0,40}}+"\s{{0,20}}+:\s{{0,20}}+(?:["\d\[{{-]|{LITERAL}))
     | (?P<unit>(?<=[\s])[A-Za-z%$€][\w%./-]{{0,20}}+(?:[ ][\w./-]{{1,20}}+){{0,2}}+\s{{0,20}}+
         (?:,\s{{0,60}}+{ANY_KEY}|\}}\s*+\Z))
@@ -55,7 +56,8 @@ _after_item = later(
     rf"""\s{{0,1000}}+(?:
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[{CLOSE})])
-    | (?P<mark>{MARK}\s{{0,20}}+[,\]]|[{COMMA}]\s{{0,100}}+{MARK}\s{{0,20}}+"[^"\n]{{0,300}}+"\s{{0,20}}+[,\]])
+    | (?P<mark>{MARK}\s{{0,20}}+[,\]]
+        |[{COMMA}]\s{{0,100}}+(?:{MARK}|:)\s{{0,20}}+(?:"[^"\n]{{0,300}}+"|'[^'\n]{{0,300}}+'|{SCALAR})\s{{0,20}}+[,\]])
     | [{COMMA};|]{GAP}(?:
         (?P<string>[bru]?["'“]|`(?!``))|(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_][\w ]{{0,40}}+["']?+\s*+[,\]])
       | (?P<trail>[\]}})])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,))
@@ -143,7 +145,7 @@ def _score_repaired(machine: Machine, reading: Reading, after: int) -> int:
 
 _WITH_INNER = {
     **dict.fromkeys(("plus", "comment", "note", "comma", "dots"), 2),
-    **dict.fromkeys(("joined", "bare", "near", "unit", "glued", "mark"), 0),
+    **dict.fromkeys(("joined", "bare", "near", "unit", "glued", "mark", "dot"), 0),
 }
 """What the score is in a string that holds quotes already, of what makes any other one certain."""
 

@@ -96,7 +96,7 @@ def _join(machine: Machine, start: int, begin: int) -> bool:
 
 string_prefix = Repair(
     "string_prefix",
-    r"[uUbBrRfF]{1,2}(?=[\"'](?![,\]:}]))",
+    r"[uUbBrRfF]{1,2}(?=[\"'](?!\s{0,100}+[,\]:}]))",
     "kv",
     "uUbBrRfF",
     order=10,

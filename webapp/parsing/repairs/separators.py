@@ -18,9 +18,15 @@ def missing_colon(machine: Machine, match: re.Match[str]) -> bool:
     return machine.replace("missing_colon", match, ":")
 
 
-@mends("semicolon", r"[;|](?=\s{0,100}+(?:[\"'A-Za-z_$\d{\[-]|(?P<closes>[}\]])))", "a", ";|")
+@mends(
+    "semicolon",
+    r"[;|](?=\s{0,100}+(?:[\"'A-Za-z_$\d{\[-]|(?P<closes>[}\]])))|\.(?=\s{1,100}+[\"'])",
+    "a",
+    ";|.",
+    order=17,
+)
 def semicolon(machine: Machine, match: re.Match[str]) -> bool:
-    """A semicolon or a bar between members or before a closing bracket becomes a comma or goes."""
+    """A semicolon, a bar or a dot between members or before a closing bracket becomes a comma or goes."""
     if not machine.frames:
         return False
     closes = match["closes"] is not None
