@@ -46,6 +46,8 @@ GROWTH: dict[str, Callable[[int], str]] = {
     "escaped openers": lambda n: '{\\"a\\": ' * (n // 8),
     "lines in a string": lambda n: '{"a": "x ' + '"\n' * (n // 2),
     "commas only": lambda n: "[" + "," * n,
+    "closers behind a key": lambda n: '```json\n{"a": ' + "]" * n,
+    "brackets in single quotes": lambda n: "{'a': '" + "[" * n,
     "refused again and again": lambda n: '{"a": [1, 2; ' * (n // 12),
 }
 

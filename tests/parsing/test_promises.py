@@ -158,6 +158,8 @@ GROWTH = {
     "backslashes behind a comma": lambda n: '{"a": 1, ' + "\\" * n,
     "quotes that stand twice": lambda n: '{"a": "' + '""a"": ' * (n // 7),
     "escaped in single quotes": lambda n: "{'a': '" + '{\\"a\\": ' * (n // 8),
+    "closers behind a key": lambda n: '```json\n{"a": ' + "]" * n,
+    "brackets in single quotes": lambda n: "{'a': '" + "[" * n,
     "keys that stand twice": lambda n: "{" + ", ".join(f'"k{k}": 1, "k{k}": 2' for k in range(n // 24)),
 }
 

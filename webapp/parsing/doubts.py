@@ -16,6 +16,8 @@ from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt, Flag
 
 _LONG, _COMMAS = 20_000, 40
+_LOOKS = 20
+"""brackets at a value's end of which it is asked whether they could stand elsewhere"""
 _MOVED = {"mismatched_opener", "missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
 _DOUBTFUL = _MOVED | {"stray_text", "stray_mark"}
 _QUOTES = {"unescaped_quote", "missing_quote"}
@@ -183,14 +185,16 @@ def _quotes(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
 
 def _brackets(raw: str, attempt: Attempt, cut: bool) -> Iterator[Flag]:
     """Brackets that were moved in the midst of a value, or put at its end; and text that was taken out."""
-    core = _core(raw, attempt)
+    core, looks = _core(raw, attempt), _LOOKS
     for edit in attempt.edits:
         at = edit.span.start
         if edit.repair == "stray_text" or (edit.repair == "stray_mark" and _signed.match(raw, edit.span.start)):
             yield Flag("left_over", edit.span)
-        elif edit.repair in _MOVED and (attempt.span.start < at < core or _is_guess(raw, attempt, edit, cut)):
-            yield Flag("closed_by_guess", edit.span)
-            return
+        elif edit.repair in _MOVED:
+            looks -= 1
+            if attempt.span.start < at < core or (looks >= 0 and _is_guess(raw, attempt, edit, cut)):
+                yield Flag("closed_by_guess", edit.span)
+                return
 
 
 def _is_guess(raw: str, attempt: Attempt, edit: Edit, cut: bool) -> bool:
