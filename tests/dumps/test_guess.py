@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import shlex
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +119,19 @@ def test_a_known_tool_is_named_and_what_people_asked_is_not_advised(raw: str, wo
     with pytest.raises(UnknownFormat, match=words) as refused:
         list(read(path, path.name))
     assert "fencepost ingest" not in str(refused.value)
+
+
+def test_a_folder_names_the_files_of_tools_and_tables_but_no_package(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    database = tmp_path / "my.db"
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("CREATE TABLE runs (who TEXT, llm_said TEXT)")
+        connection.execute("INSERT INTO runs VALUES ('a', 'Berth seven is free now.')")
+    for raw, speaks in [(SAID_OF[0][0], True), (SAID_OF[3][0], True), ('{"dependencies": {"openai": "^5"}}', False)]:
+        path.write_text(raw)
+        with pytest.raises(UnknownFormat) as refused:
+            list(read(path, path.name))
+        assert refused.value.speaks is speaks
+    with pytest.raises(UnknownFormat, match="--map table=runs") as refused:
+        list(read(database, database.name))
+    assert refused.value.speaks

@@ -28,7 +28,7 @@ _KINDS = {
 _BINARY = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\ud800-\udfff]")
 _SENTENCE = re.compile(r"\w[^\w\n]*\s\S*\w")
 _NO_ANSWER = re.compile(
-    r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|\w{1,12}|[A-Z]\w{0,20} [A-Z]\w{0,20}"
+    r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|[^\s{\[']{1,12}|[A-Z]\w{0,20} [A-Z]\w{0,20}"
     r"|[A-Za-z0-9_.-]{1,80}|[1-5]\d\d [\w /;=-]{1,60}"
 )
 """hashes, addresses, names of files, times, single words, names of two, what a server says of a page"""
@@ -73,9 +73,6 @@ _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("MLflow's database", {"experiments", "runs", "trace_info"}, ()),
     ("Google ADK's session service", {"events", "sessions"}, ()),
     ("Letta's agent file", set(), ("agents", "blocks", "tools")),
-    ("Haystack's pipeline", set(), ("components", "connections")),
-    ("a JSON schema", set(), ("$schema", "properties")),
-    ("HumanEval's problems", set(), ("canonical_solution", "entry_point")),
 )
 """tools whose files are known by their tables, or by their keys, and that none of the formats reads"""
 _ANSWERLESS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
@@ -85,6 +82,9 @@ _ANSWERLESS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("Agno's sessions, whose runs stand beside them in agno_runs", set(), ("session_id", "session_data", "agent_data")),
     (_CLOUDWATCH, set(), ("events", "nextForwardToken")),
     (_CLOUDWATCH, set(), ("events", "searchedLogStreams")),
+    ("Haystack's pipeline", set(), ("components", "connections")),
+    ("a JSON schema", set(), ("$schema", "properties")),
+    ("HumanEval's problems", set(), ("canonical_solution", "entry_point")),
     ("Google ADK's tests, which hold what is expected and no answer", set(), ("query", "expected_tool_use")),
 )
 _TEXT_TOOLS = (("aichat's log", re.compile(r"# CHAT:")), ("Semantic Kernel's prompt", re.compile(r"<chat_history>")))
@@ -121,8 +121,7 @@ def _what_it_is(head: DumpHead) -> str:
     if head.shape == "text" and _DRAWN.search(head.text):
         return "The log is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
     if head.shape == "text":
-        looks = next((f" This looks like {tool}." for tool, begins in _TEXT_TOOLS if begins.match(head.text)), "")
-        return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}.{looks}"
+        return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}.{_looks(head)}"
     if head.samples and all(isinstance(sample, list) for sample in head.samples):
         return "The log is JSON of lists, as LangGraph streams of several modes are: log each mode's values as objects."
     keys = sorted({str(key) for sample in head.objects for key in sample})
@@ -130,8 +129,15 @@ def _what_it_is(head: DumpHead) -> str:
         words = f"The log is a SQLite file of no known shape (its tables: {_listed(head.names)})."
     else:
         words = f"The log is {_KINDS.get(head.shape, 'a file')} of no known shape (its keys: {_listed(keys)})."
-    tool = next((tool for tool, tables, names in _TOOLS if _is_of(tables, names, set(head.names), set(keys))), None)
-    return words if tool is None else f"{words} This looks like {tool}."
+    return f"{words}{_looks(head)}"
+
+
+def _looks(head: DumpHead) -> str:
+    """Of which tool it is, as a sentence; empty where none is known."""
+    keys = {str(key) for sample in head.objects for key in sample}
+    texts = [tool for tool, begins in _TEXT_TOOLS if head.shape == "text" and begins.match(head.text)]
+    tools = [*texts, *(tool for tool, tables, names in _TOOLS if _is_of(tables, names, set(head.names), keys))]
+    return f" This looks like {tools[0]}." if tools else ""
 
 
 def _is_printed(head: DumpHead) -> bool:
@@ -157,7 +163,6 @@ def _what_to_do(head: DumpHead) -> list[str]:
         and not _OF_NODE.match(head.text)
         and _SENTENCE.search(head.text)
         and not _MARKUP.match(head.text)
-        and not any(begins.match(head.text) for _, begins in _TEXT_TOOLS)
         and not _speaks(head)
         and not _BINARY.search(head.text)
     ):
@@ -229,8 +234,10 @@ def _short(text: str) -> str:
 
 def _speaks(head: DumpHead) -> bool:
     """Whether somebody seems to speak in it, so that passing it over in a folder is worth a word."""
+    if _looks(head):
+        return True
     if head.shape == "sqlite":
-        return bool(_TOLD.search(jsontext.dumps(head.items)))
+        return bool(_TOLD.search(jsontext.dumps(head.items))) or _of_mappings(head) is not None
     if head.shape == "text":
         names = [match[1] or match[2] for match in _LABEL.finditer(head.text)]
         is_chat = len(names) > len(set(names)) > 1 and any(map(_SIDE.fullmatch, names)) and "</" not in head.text

@@ -24,7 +24,7 @@ _NOTES = ("> Tokens: ", "> Commit ", "> Applied edit to ")
 
 
 class Aider(Format):
-    shapes = "Aider's chat history in Markdown (# aider chat started at …)"
+    shapes = "Aider (.aider.chat.history.md) (# aider chat started at …)"
 
     def sniff(self, head: DumpHead) -> int:
         return 95 if head.shape == "text" and _START.match(head.text.lstrip().partition("\n")[0]) else 0
@@ -143,7 +143,7 @@ _RESPONSE = "LLM RESPONSE"
 
 class AiderLlm(Format):
     called = "aider_llm"
-    shapes = "Aider's log of requests and responses (TO LLM …, LLM RESPONSE …)"
+    shapes = "aider --llm-history-file FILE (TO LLM …, LLM RESPONSE …)"
     times = ("at",)
 
     def sniff(self, head: DumpHead) -> int:

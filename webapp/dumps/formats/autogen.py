@@ -177,7 +177,7 @@ _TASKS = {"task": "user", "system_prompt": "system"}
 
 class SmolAgents(Format):
     called = "smolagents"
-    shapes = 'smolagents\' steps {"step_number", "model_output", "observations"} in a list or one a line'
+    shapes = 'smolagents (agent.memory.get_full_steps()) {"step_number", "model_output"}, a list or lines'
     times = ("start_time",)
 
     def sniff(self, head: DumpHead) -> int:

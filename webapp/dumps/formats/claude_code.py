@@ -55,7 +55,7 @@ class _Transcript(Conversation):
 
 class ClaudeCode(Format):
     home = NATIVE
-    shapes = 'Claude Code transcripts {"type", "uuid", "sessionId", "message"} one a line'
+    shapes = 'Claude Code (~/.claude/projects/*/*.jsonl) {"type", "uuid", "sessionId", "message"} one a line'
     conversation_type = _Transcript
     id_key = id_name = "uuid"
 

@@ -41,7 +41,7 @@ class _Stream(Conversation):
 
 class ClaudeStream(Format):
     home = NATIVE
-    shapes = 'Claude Code\'s stream-json {"type", "message", "session_id"} one a line'
+    shapes = 'claude -p --output-format stream-json {"type", "message", "session_id"} one a line'
     conversation_type = _Stream
     times = ("timestamp",)
 

@@ -47,7 +47,7 @@ class _Rollout(Conversation):
 
 class Codex(Format):
     home = NATIVE
-    shapes = 'Codex rollouts {"timestamp", "type", "payload"} one a line'
+    shapes = 'Codex (~/.codex/sessions/**/rollout-*.jsonl) {"timestamp", "type", "payload"} one a line'
     conversation_type = _Rollout
     times = ("timestamp",)
     twice = True

@@ -46,7 +46,7 @@ class _GeminiSession(Conversation):
 
 class GeminiCli(Format):
     home = NATIVE
-    shapes = 'Gemini CLI\'s sessions {"sessionId", "projectHash", "messages": […]}, or one a line'
+    shapes = 'Gemini CLI (~/.gemini/tmp/*/chats) {"sessionId", "projectHash", "messages": […]}, or one a line'
     conversation_type = _GeminiSession
     times = ("timestamp",)
 

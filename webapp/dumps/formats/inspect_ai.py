@@ -36,7 +36,7 @@ class _Sample(Conversation):
 
 
 class InspectAi(Format):
-    shapes = 'Inspect AI logs (.json {"version", "eval", "samples"} or .eval)'
+    shapes = 'Inspect AI (inspect eval, logs/*; .json {"version", "eval", "samples"} or .eval)'
     id_key, id_name = "id", "message id"
 
     def sniff(self, head: DumpHead) -> int:

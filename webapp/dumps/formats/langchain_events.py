@@ -27,7 +27,7 @@ class _Events(Conversation):
 
 
 class LangChainEvents(Format):
-    shapes = 'LangChain\'s events {"event": "on_chat_model_end", "data", "run_id"}, or LangGraph\'s updates'
+    shapes = 'LangChain (astream_events) {"event": "on_chat_model_end", "data", "run_id"}, or LangGraph\'s updates'
     session_field = None
     conversation_type = _Events
 

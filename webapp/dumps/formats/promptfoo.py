@@ -26,7 +26,7 @@ _API_ERROR = 2
 
 
 class PromptFoo(Format):
-    shapes = 'promptfoo\'s results {"results": {"results": […]}}'
+    shapes = 'promptfoo eval --output FILE {"results": {"results": […]}}'
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object":
@@ -160,7 +160,7 @@ class _Samples(Conversation):
 
 class LmEval(Format):
     called = "lm_eval"
-    shapes = 'lm-eval\'s samples {"doc_id", "arguments", "resps", "filter"} one a line'
+    shapes = 'lm_eval --log_samples {"doc_id", "arguments", "resps", "filter"} one a line'
     session_field = None
     conversation_type = _Samples
 
