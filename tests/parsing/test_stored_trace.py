@@ -42,5 +42,5 @@ def test_what_does_not_fit_says_why(raw: str, document: dict[str, Any], why: str
     trace = stored_trace.read(raw, document)
     assert (trace.version, trace.verdict, trace.attempts, trace.chosen) == (stored_trace.UNFIT, "failed", (), ())
     said = words.trace_sentence(trace)
-    assert why in said and "`fencepost db reindex --parses`" in said
+    assert why in said and "--again` parses it again" in said
     assert stored_trace.read(raw, trace.as_dict()) == trace

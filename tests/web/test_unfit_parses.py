@@ -16,7 +16,7 @@ from webapp.store.models import Turn
 PAGE = "/sessions/s1/turns/1"
 RAW = "Sure:\n```json\n{'tool': 'run', 'n': 1,}}\n```\nand {x}"
 SAID = "has a stored parse that does not fit this text"
-REMEDY = "fencepost db reindex --parses"
+REMEDY = "--again"
 
 
 @pytest.fixture(params=["{}", "x" * 5 + RAW], ids=["shorter", "shifted"])
@@ -90,12 +90,8 @@ def test_pages_that_use_it_answer(changed: FlaskClient) -> None:
 
 def test_what_it_says_mends_it(changed: FlaskClient, app: Flask) -> None:
     run = runner(app.config["SETTINGS"].data)
-    marked = run("db", "reindex", "--parses").stdout.splitlines()
-    profiles = [line.split()[3] for line in marked]
-    assert "fencepost" in profiles and all(f"fencepost replay --profile {name}" in "".join(marked) for name in profiles)
+    for name in ("fencepost", "windlass-strict"):
+        assert run("replay", "--profile", name, "--again").exit_code == 0
     page = changed.get(f"{PAGE}?profile=fencepost")
     assert page.status_code == 200 and SAID not in page.text
-    for name in profiles:
-        assert "1 of them parsed now" in run("replay", "--profile", name).stdout
-    assert run("db", "reindex", "--parses").stdout == "every stored parse fits its text\n"
     assert changed.get("/api/session/s1/turns/1?profile=fencepost").json["trace"]["version"] != "unfit"

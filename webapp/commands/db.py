@@ -39,42 +39,18 @@ def migrate(as_json: bool) -> None:
 @command.command("reindex")
 @click.option("--all", "anew", is_flag=True, help="Rebuild the whole search index.")
 @click.option("--findings", is_flag=True, help="Derive every session anew: new rules, other schemas and tools.")
-@click.option(
-    "--parses", is_flag=True, help="Check each stored parse against its text; replay repeats those that fail."
-)
 @click.option("--json", "as_json", is_flag=True, help="Print how many sessions were filled in as JSON.")
-def reindex_(anew: bool, findings: bool, parses: bool, as_json: bool) -> None:
+def reindex_(anew: bool, findings: bool, as_json: bool) -> None:
     """Make the search index anew (--all), and what is made of sessions of which it is missing.
 
-    If interrupted, run it again to continue. Uploads wait while the index is made. With --parses it only looks
-    for parses that do not fit their texts, as where rows were changed by hand, and marks them for `fencepost replay`.
+    If interrupted, run it again to continue. Uploads wait while the index is made.
     """
     with _store.engine(_store.settings()) as engine, _progress.bar("sessions") as tell:
-        if parses:
-            marked = reindex.mark_unfit(engine, tell)
-        elif findings:
-            count = reindex.refold_all(engine, tell)
-        else:
-            count = reindex.reindex(engine, anew=anew, on_progress=tell)
-    if parses:
-        _print_marked(marked, as_json)
-    elif as_json:
+        count = reindex.refold_all(engine, tell) if findings else reindex.reindex(engine, anew=anew, on_progress=tell)
+    if as_json:
         _store.print_json({"sessions": count})
     else:
         click.echo(f"{counted(count, 'session')} filled in" if count else "nothing is missing")
-
-
-def _print_marked(marked: dict[str, int], as_json: bool) -> None:
-    if as_json:
-        _store.print_json({"unfit": marked})
-        return
-    for profile, count in marked.items():
-        does = "does not fit its text" if count == 1 else "do not fit their texts"
-        click.echo(
-            f"{counted(count, 'parse')} of {profile} {does}; fencepost replay --profile {profile} parses them again"
-        )
-    if not marked:
-        click.echo("every stored parse fits its text")
 
 
 @command.command("status")

@@ -67,5 +67,5 @@ def sentence(trace: Trace) -> str | None:
         return None
     return (
         f"has a stored parse that does not fit this text ({trace.policy.get(UNFIT, '')}), so that it is not drawn:"
-        f" `fencepost db reindex --parses`, then `fencepost replay --profile {trace.profile}` parse it again"
+        f" `fencepost replay --profile {trace.profile} --again` parses it again"
     )

@@ -1,24 +1,16 @@
-"""Makes anew what was made of sessions: the search index, all that is derived; marks parses that do not fit a text."""
+"""Makes anew what was made of sessions: the search index, and all that is derived."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
-from webapp.parsing import stored_trace
 from webapp.store import derive, search
 from webapp.store.db import database
-from webapp.store.models import Parse, Session, Turn, turns_of
+from webapp.store.models import Session
 
 OnProgress = Callable[[int, int], None]
-_AT_ONCE = 200
-_parses = (
-    sa.select(Parse.id, Parse.profile, Parse.trace, Turn.raw)
-    .join(Turn, Turn.id == Parse.turn_id)
-    .where(turns_of(Parse.turn_id, sa.bindparam("session", type_=sa.BigInteger)))
-)
 
 
 def reindex(engine: sa.Engine, *, anew: bool = False, on_progress: OnProgress = lambda _count, _of: None) -> int:
@@ -45,30 +37,6 @@ def refold_all(engine: sa.Engine, on_progress: OnProgress = lambda _count, _of: 
     That is how what is stored gets the findings of a new rule. `on_progress` hears how many are finished, of how many.
     """
     return _each(engine, _newest_first(engine), derive.settle, on_progress)
-
-
-def mark_unfit(engine: sa.Engine, on_progress: OnProgress = lambda _count, _of: None) -> dict[str, int]:
-    """Mark stored parses that do not fit their texts, so that a replay repeats them; how many, by profile.
-
-    Their version becomes `unfit`, which no profile has. A session at a time.
-    """
-    ids, counts = _newest_first(engine), Counter[str]()
-    for count, session_id in enumerate(ids, 1):
-        counts.update(_mark_in(engine, session_id))
-        on_progress(count, len(ids))
-    return dict(counts)
-
-
-def _mark_in(engine: sa.Engine, session_id: int) -> list[str]:
-    unfit: list[tuple[int, str]] = []
-    with engine.connect() as connection:
-        for batch in connection.execute(_parses, {"session": session_id}).partitions(_AT_ONCE):
-            unfit += [(row.id, row.profile) for row in batch if stored_trace.misfit(row.raw or "", row.trace)]
-    if unfit:
-        with database.writing(engine) as connection:
-            change = sa.update(Parse).where(Parse.id == sa.bindparam("number")).values(version=stored_trace.UNFIT)
-            connection.execute(change, [{"number": number} for number, _ in unfit])
-    return [profile for _, profile in unfit]
 
 
 def _newest_first(engine: sa.Engine) -> Sequence[int]:
