@@ -35,7 +35,7 @@ from webapp.web.accounts import account_pages, audit_trail
 from webapp.web.api import openapi
 from webapp.web.comparing import compare_pages
 from webapp.web.dumps import dump_pages, job_pages, mapping_pages, uploads, worker_process
-from webapp.web.failures import failure_actions, failure_pages, failures_api
+from webapp.web.failures import failure_pages, failures_api
 from webapp.web.homes import home_pages
 from webapp.web.labels import queue_pages
 from webapp.web.links import Int64Converter, SessionIdConverter, SessionIds
@@ -46,7 +46,7 @@ from webapp.web.turns import turn_pages
 MODULES = (
     *(session_pages, turn_pages, responses, selection, list_filters),
     *(dump_pages, job_pages, mapping_pages, exports, export_jobs, home_pages, traces),
-    *(failure_pages, failure_actions, failures_api, queue_pages),
+    *(failure_pages, failures_api, queue_pages),
     *(profiles, compare_pages, task_rows, palette, playground),
     *(login, account_pages, audit_trail, openapi, help_pages, metrics),
 )

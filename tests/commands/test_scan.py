@@ -22,7 +22,7 @@ from webapp.app import create_app
 from webapp.cli import main
 from webapp.config import Settings
 from webapp.scan.checks import CHECKS
-from webapp.scan.locating import locate
+from webapp.scan.reports import locate
 
 ROOT = Path(__file__).parents[2]
 BROKEN = '{"tool": "search", "query": "Oslo",}'

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.gate.made import CASES, write
 from webapp import parsing
-from webapp.gate import baseline, checking, reports, running, samples
+from webapp.gate import baseline, checking, reports, samples
 from webapp.gate.baseline import SampleReading
 from webapp.gate.samples import BadLines, Sample
 from webapp.parsing import Profile
@@ -88,7 +88,7 @@ def test_no_regression_passes_but_by_name(
 
 
 def gate(path: Path, sample: Sequence[Sample] = SAMPLES, profile: Profile = OURS, **more: Any) -> checking.Report:
-    return running.run(sample, profile, path, **{"allowed": {}, **more})
+    return checking.run(sample, profile, path, **{"allowed": {}, **more})
 
 
 def test_the_first_run_writes_the_baseline_and_fails_and_the_second_passes(tmp_path: Path) -> None:

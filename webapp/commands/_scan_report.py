@@ -12,8 +12,7 @@ from webapp.exports import textmarks
 from webapp.parsing import parse
 from webapp.parsing.drawing import Drawing, telling
 from webapp.scan.checks import CHECKS
-from webapp.scan.locating import locate
-from webapp.scan.reports import Scan, document, fault_at, looked
+from webapp.scan.reports import Scan, document, fault_at, locate, looked
 from webapp.scan.scanning import ScannedSession
 from webapp.visible import clipped, visible
 

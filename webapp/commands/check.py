@@ -18,7 +18,7 @@ from webapp.commands import _filters, _store
 from webapp.commands._profiles import PROFILE, runnable
 from webapp.config import Settings
 from webapp.exports.labelled import SPLITS, split_of
-from webapp.gate import reports, running, samples
+from webapp.gate import checking, reports, samples
 from webapp.gate.checking import KINDS, Report, as_dict
 from webapp.gate.samples import BadLines, Sample
 from webapp.store.db.ids import batched
@@ -82,10 +82,10 @@ def command(
     try:
         with _store.in_words():
             profile = runnable(name)
-        allowed = {} if allow is None else running.read_allowed(allow)
+        allowed = {} if allow is None else checking.read_allowed(allow)
         sample = _of_file(labels) if labels else _of_database(database, filters)
         options: dict[str, Any] = {"strict": strict, "split": split, "update": update}
-        report = running.run(sample, profile, baseline, allowed=allowed, **options)
+        report = checking.run(sample, profile, baseline, allowed=allowed, **options)
         for path in outputs:
             path.write_text(reports.written(report, path.suffix), encoding="utf-8", errors="backslashreplace")
     except (BadLines, OSError) as error:
