@@ -26,25 +26,21 @@ from webapp.store.accounts.passwords import BadPassword
 from webapp.store.accounts.roles import BadRole
 from webapp.store.db import database
 from webapp.store.files import StoreUnreachable
+from webapp.store.homes.rules import BadRule, NoSuchRule
+from webapp.store.homes.scopes import BadScope
 from webapp.store.labels.label_content import BadLabel
+from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.sessions import NoSuchSession
 from webapp.store.sessions.turns import NoSuchTurn
+from webapp.store.tasks import NoSuchTask
 
 MISSING = (
-    NoSuchSession,
-    NoSuchTurn,
-    NoSuchAccount,
-    NoSuchToken,
-    BadAccount,
-    BadLabel,
-    BadPassword,
-    MissingLibrary,
-    NotInstalled,
-    StoreUnreachable,
-    database.NewerDatabase,
+    *(NoSuchSession, NoSuchTurn, NoSuchDump, NoSuchTask, NoSuchRule, NoSuchAccount, NoSuchToken),
+    *(BadAccount, BadLabel, BadPassword, BadScope),
+    *(MissingLibrary, NotInstalled, StoreUnreachable, database.NewerDatabase),
 )
-WRONG_USE = (BadFilter, BadMapping, BadPattern, BadRole, UnknownExport, UnknownProfile)
+WRONG_USE = (BadFilter, BadMapping, BadPattern, BadRole, BadRule, UnknownExport, UnknownProfile)
 
 
 def settings() -> Settings:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -19,24 +17,10 @@ from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules, scopes, trials
 from webapp.store.homes.scopes import HomeScope
 from webapp.store.sessions import dumps, sessions
-from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.sessions.filters import of_parameters
 from webapp.store.sessions.selection import words_of
-from webapp.store.tasks import NoSuchTask
 from webapp.visible import visible
 from webapp.web.people import system_user
-
-
-@contextmanager
-def _engine() -> Iterator[sa.Engine]:
-    """The database. Exits with 1 where there is no such session, dump, change or rule, with 2 when used wrongly."""
-    try:
-        with _store.engine(_store.settings()) as engine:
-            yield engine
-    except (scopes.BadScope, NoSuchDump, NoSuchTask, rules.NoSuchRule) as missing:
-        raise click.ClickException(str(missing)) from None
-    except rules.BadRule as bad:
-        raise click.UsageError(str(bad)) from None
 
 
 @click.group("home", short_help="Set the parser that the programs behind sessions use.")
@@ -61,7 +45,7 @@ def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: boo
     Exits with 0 when done, with 1 where there is no such session, with 2 when used wrongly. If interrupted, the server
     continues it, or `fencepost home resume`.
     """
-    with _engine() as engine:
+    with _store.engine(_store.settings()) as engine:
         home = changes.home_of_name(profile)
         if home.known:  # what failed under a parser that cannot run here could not be said
             installing.refuse_absent(find_profile(home.profile))
@@ -125,14 +109,14 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the change as JSON.")
 def undo(number: int, as_json: bool) -> None:
     """Undo a change; sessions that were changed again since keep their parser."""
-    with _engine() as engine:
+    with _store.engine(_store.settings()) as engine:
         _work(engine, changes.begin_undoing(engine, number, system_user()), as_json)
 
 
 @command.command("resume")
 def resume() -> None:
     """Finish the changes that were interrupted."""
-    with _engine() as engine:
+    with _store.engine(_store.settings()) as engine:
         changes.work_all(engine)
 
 
@@ -140,7 +124,7 @@ def resume() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 def list_changes(as_json: bool) -> None:
     """List the last changes, the newest first."""
-    with _engine() as engine, engine.connect() as connection:
+    with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = changes.lines(connection)
     if as_json:
         _store.print_json(lines)
@@ -155,7 +139,7 @@ def list_changes(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 def list_rules(as_json: bool) -> None:
     """List the rules for later imports."""
-    with _engine() as engine, engine.connect() as connection:
+    with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = rules.lines(connection)
     if as_json:
         _store.print_json(lines)
@@ -168,7 +152,7 @@ def list_rules(as_json: bool) -> None:
 @click.argument("number", type=int)
 def forget(number: int) -> None:
     """Delete a rule; sessions that it applied to keep their parser."""
-    with _engine() as engine:
+    with _store.engine(_store.settings()) as engine:
         line = rules.forget(engine, number)
     click.echo(visible(f"forgotten: {line.kind} {line.value}"))
 
@@ -178,7 +162,7 @@ def forget(number: int) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def which(dump: str | None, as_json: bool) -> None:
     """Try every profile on the sessions whose parser is unknown: how many responses would have failed under each."""
-    with _engine() as engine:
+    with _store.engine(_store.settings()) as engine:
         where = None if dump is None else _home_question.where_dump(engine, dump)
         question = _home_question.counted_question(engine, where)
     if as_json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from webapp.commands._input import open_bytes
 from webapp.dumps import BadDump, UnknownFormat, spool
 from webapp.parsing.words import counted
 from webapp.store.sessions import verification
-from webapp.store.sessions.dumps import NoSuchDump
 from webapp.visible import visible
 
 _MOST_PRINTED = 20
@@ -40,7 +40,7 @@ def command(as_json: bool, path: str) -> None:
             result = verification.verify(engine, spooled, click.format_filename(path))
         except OSError as error:
             raise click.UsageError(str(error)) from None
-        except (BadDump, UnknownFormat, NoSuchDump) as error:
+        except (BadDump, UnknownFormat) as error:
             raise click.ClickException(str(error)) from None
     if as_json:
         _store.print_json(_document(result))
@@ -50,18 +50,7 @@ def command(as_json: bool, path: str) -> None:
 
 
 def _document(result: verification.Verification) -> dict[str, Any]:
-    names = (
-        "format",
-        "file",
-        "stored",
-        "missing_sessions",
-        "strings",
-        "missing_count",
-        "missing",
-        "unread",
-        "not_compared",
-    )
-    return {"whole": result.is_whole, **{name: getattr(result, name) for name in (*names, "not_compared")}}
+    return {"whole": result.is_whole, **{field.name: getattr(result, field.name) for field in fields(result)}}
 
 
 def _say(result: verification.Verification) -> None:
