@@ -21,15 +21,17 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path as File
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Entries, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.branches import tree_entries
-from webapp.dumps.declared_rules import Declaring, branched, filling, ruled, with_spent, without_empty
+from webapp.dumps.declared_rules import Declaring, branched, filling, repeated, ruled, with_spent, without_empty
 from webapp.dumps.declared_tests import at, holds
-from webapp.dumps.documents import joined_runs, nested, with_list
-from webapp.dumps.messages.turns import each_filled, event_turns, note_once, note_unknown_kind
+from webapp.dumps.documents import inner_list, joined_runs, nested, objects, with_list
+from webapp.dumps.json_path import without
+from webapp.dumps.messages.turns import each_filled, each_with, event_turns, note_once, note_unknown_kind
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import by_time, each_session, page_entries, spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables, plain
@@ -66,14 +68,26 @@ class Declared(Format):
         count, fitting = len(samples), sum(holds(item, spec["fit"]) for item in samples)
         enough = {"all": fitting == count, "any": fitting > 0, "most": fitting > 0 and 2 * fitting >= count}
         marked = "mark" not in spec or any(holds(item, spec["mark"]) for item in samples)
-        return spec["score"] if enough[spec.get("of", "all")] and marked else 0
+        marked = marked or _mentions(head, spec.get("mentions", ["\0"]))
+        return spec["score"] if enough[spec.get("of", "all")] and marked and count else 0
 
     def _samples(self, head: DumpHead) -> list[dict[str, Any]]:
         """The first entries, wherever they lie."""
         key = self._held(head, (*self._within, *self._pages))
+        if (inner := self._inner(head)) is not None:
+            return [item for item in inner if isinstance(item, dict)]
         lists = [head.items[key]] if key is not None else [self._listed(value)[0] for value in head.objects]
         items = [item for listed in lists for item in as_list(listed)[:_LOOKED_AT] if isinstance(item, dict)]
         return items or head.objects
+
+    def _inner(self, head: DumpHead) -> list[Any] | None:
+        """The first items of a list that is the member of a member, `inner`; none where the head does not reach it."""
+        if "inner" not in self.spec or head.shape != "object":
+            return None
+        outer, key = self.spec["inner"]
+        listed = as_object(head.document.get(outer)).get(key)
+        begins = outer not in head.keys and _mentions(head, self.spec["mentions"])
+        return listed if isinstance(listed, list) else [] if begins else None
 
     def _held(self, head: DumpHead, keys: Iterable[str]) -> str | None:
         return next((key for key in keys if head.shape == "object" and key in head.items), None)
@@ -105,7 +119,11 @@ class Declared(Format):
         entries = self.entries(source, head)
         if head.shape == "sqlite":
             yield from self._stored(source)
-        elif key := self._held(head, self._within):
+        elif self._inner(head) is not None:
+            outer, key = self.spec["inner"]
+            listed = objects(inner_list(source.text(), outer, key), f"{outer}.{key}")
+            yield self.named(source.stem, head.members, listed)
+        elif not self._is_each and (key := self._held(head, self._within)):
             needed = self.spec.get("id", key).partition("|")[0].partition(".")[0]
             yield from self._sorted(self.named(source.stem, *with_list(source, head, key, needed=needed)))
         elif self._is_each or any(self._listed(value)[1] for value in head.objects if head.shape != "object"):
@@ -149,7 +167,7 @@ class Declared(Format):
             held = {id_text(as_object(item).get("id")) or str(number): item for number, item in enumerate(held)}
         if not isinstance(held, dict if "tree" in spec else list) or steps is None:
             return Problem(place, f"no list of {path or '|'.join(self._within)}; skipped")
-        about = {key: inner for key, inner in value.items() if key != steps[0]}
+        about = without(value, steps[:1] if isinstance(held, dict) else steps)
         if isinstance(held, dict):
             return self.named(fallback, about, tree_entries(place, held, str(steps[-1]), *spec["tree"][1:]))
         opening = [
@@ -158,7 +176,11 @@ class Declared(Format):
             if (said := text(at({**value, str(steps[0]): None}, beside)[0]))
         ]
         held = [{spec["wrap"]: item} for item in held] if "wrap" in spec else held
-        return self.named(fallback, about, nested(place, str(steps[-1]), [*opening, *held]))
+        entries = nested(place, str(steps[-1]), [*opening, *held, *_preferred(about, spec.get("preferred", ()))])
+        missing = [key for key in spec.get("preferred", ()) if key not in about]
+        words = "of the preferred and the rejected answer one is missing"
+        one_side = [Problem(place, f"{words} ({missing[0]!r})")] if len(missing) == 1 else []
+        return self.named(fallback, about, chain(one_side, entries))
 
     def _stored(self, source: Source) -> Sessions:
         """Rows of a table by their session, with texts that are JSON opened."""
@@ -208,7 +230,20 @@ class Declared(Format):
         turns = turns or event_turns(text(at(entry, spec.get("event"))[0]))
         turns = each_filled(with_spent(turns, spec, entry), **filling(spec.get("fill", {}), entry))
         conversation.said.update(turn.raw for turn, _ in turns if turn.raw)
+        if "repeats" in spec:
+            turns = repeated(turns, id_text(at(entry, spec["repeats"])[0]), conversation)
+        if "copied" in spec and holds(entry, spec["copied"]):
+            turns = each_with(turns, duplicate_of=conversation.entry)
         return branched(turns, entry, spec["branch"], conversation) if "branch" in spec else turns
+
+
+def _preferred(about: dict[str, Any], keys: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Answers beside a list, of which the first was preferred: texts, messages or lists of them, each on a branch."""
+    for number, key in enumerate(keys, start=1):
+        value = about.get(key)
+        for one in as_list(value) or ([] if value is None else [value]):
+            message = one if isinstance(one, dict) else {"role": "assistant", "value": one}
+            yield {**message, "preference": number}
 
 
 def _mentions(head: DumpHead, keys: list[str]) -> bool:

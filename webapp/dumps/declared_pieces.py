@@ -10,7 +10,7 @@ from webapp.dumps.declared_tests import at, holds
 from webapp.dumps.json_path import JsonPath, opened
 from webapp.dumps.messages.calls import call as provider_call
 from webapp.dumps.messages.calls import listed_calls
-from webapp.dumps.messages.pieces import Path, Piece, as_json, block, content, joined, text_or_json
+from webapp.dumps.messages.pieces import Path, Piece, block, content, joined, text_or_json
 from webapp.dumps.values import as_list, as_object, id_text, text
 
 Part = dict[str, Any]
@@ -65,7 +65,7 @@ def _pieces(kind: str, part: Part, entry: dict[str, Any], notes: list[str], call
     if kind == "result" and value is not None:
         return [result_piece(part, entry)]
     if kind == "json" and value is not None:
-        return [Piece("text", value if isinstance(value, str) else as_json(value))]
+        return [Piece("text", *text_or_json(value, steps or ()))]
     if kind in ("text", "thinking") and isinstance(value, str) and (value or "empty" in part):
         begin = next((begin for begin in part.get("without", ()) if value.startswith(begin)), "")
         return [Piece("text" if kind == "text" else "thinking", value[len(begin) :], None if begin else steps)]

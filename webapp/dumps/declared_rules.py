@@ -14,6 +14,7 @@ from webapp.dumps.formats.openai import entry_turns
 from webapp.dumps.messages.beside import stop
 from webapp.dumps.messages.bodies import exchange, said_turns, unanswered
 from webapp.dumps.messages.http import is_body
+from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.printed import from_repr, is_printed
 from webapp.dumps.messages.traced import traced
 from webapp.dumps.messages.turns import (
@@ -41,6 +42,8 @@ class Declaring(BranchedConversation):
 
     said: set[str] = field(default_factory=set)
     called: set[str] = field(default_factory=set)
+    first: dict[tuple[str | None, int], int] = field(default_factory=dict)
+    """the entry in which all of this was said first under an id"""
 
 
 def ruled(
@@ -53,8 +56,8 @@ def ruled(
             continue
         if "note" in rule:
             conversation.notes.append(rule["note"])
-        role = rule.get("role") or text(at(entry, spec.get("role", "role"))[0])
-        role = spec.get("roles", {}).get(role, role) or around
+        role = rule.get("role") or id_text(at(entry, spec.get("role", "role"))[0])
+        role = _renamed(role, spec) or around
         said = (
             _each(rule, entry, spec, role, conversation)
             if "for" in rule
@@ -64,6 +67,12 @@ def ruled(
         if not rule.get("go_on"):
             break
     return turns
+
+
+def _renamed(role: str | None, spec: Spec) -> str | None:
+    """A role by the word that this program has for it."""
+    roles: dict[str | None, str] = spec.get("roles", {})
+    return roles.get(role) or roles.get((role or "").lower(), role)
 
 
 def _each(rule: Rule, entry: dict[str, Any], spec: Spec, role: str | None, conversation: Declaring) -> list[PlacedTurn]:
@@ -139,15 +148,17 @@ def _turns(
 ) -> list[PlacedTurn]:
     about: dict[str, Any] = {"model": text(at(entry, rule["model"])[0])} if "model" in rule else {}
     if "say" in rule:
-        pieces = said_pieces(rule["say"], entry, conversation.notes, conversation.called)
+        say = rule["say"] if isinstance(rule["say"], list) else spec[rule["say"]]
+        pieces = said_pieces(say, entry, conversation.notes, conversation.called)
         if not pieces and (rule.get("optional") or "or_event" in rule):
-            return [] if "or_event" not in rule else event_turns(text(at(entry, rule["or_event"])[0]))
+            event = text(at(entry, rule.get("or_event"))[0]) or rule.get("called")
+            return [] if "or_event" not in rule else event_turns(event)
         return turns_of(pieces, role, conversation, **about)
     if "message" in rule:
         inner, steps = at(entry, rule["message"])
         message = {key: value for key, value in as_object(inner).items() if key not in rule.get("without", ())}
-        own = text(message.get("role"))
-        message["role"] = role if rule.get("outer_role") else spec.get("roles", {}).get(own, own) or role
+        message |= {key: at(entry, path)[0] for key, path in rule.get("with", {}).items()}
+        message["role"] = role if rule.get("outer_role") else _renamed(text(message.get("role")), spec) or role
         return message_turns(message, conversation, steps or (), **about)
     if "printed" in rule:
         return _printed(at(entry, rule["printed"])[0], conversation)
@@ -163,9 +174,11 @@ def _turns(
         error, steps = at(entry, rule["error"])
         reason = text(at(entry, rule.get("reason"))[0]) or rule.get("called")
         return error_turns(error, reason, steps if isinstance(error, str) else None)
+    if "id" in rule:  # a call that no model made, which results answer
+        conversation.tools[id_text(at(entry, rule["id"])[0]) or ""] = text(at(entry, rule.get("name"))[0]) or ""
     value, steps = at(entry, rule.get("text"))
-    placed = (value, steps) if isinstance(value, str) else (None, None)
-    return event_turns(text(at(entry, rule.get("event"))[0]) or rule.get("called"), *placed)
+    said = text_or_json(value, steps or ()) if "json" in rule or isinstance(value, str) else (None, None)
+    return event_turns(text(at(entry, rule.get("event"))[0]) or rule.get("called"), *said)
 
 
 def _exchanged(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:
@@ -218,3 +231,10 @@ def branched(
     """The turns on the branch that a message of a tree is on, by its own id and the one that it follows."""
     ident, parent = (id_text(at(entry, path)[0]) for path in paths)
     return each_filled(turns, sounding=conversation.branch(ident, parent), parent=parent)
+
+
+def repeated(turns: list[PlacedTurn], ident: str | None, conversation: Declaring) -> list[PlacedTurn]:
+    """The turns, marked where an entry of the same id said all of it before."""
+    key = (ident, hash(tuple(turn.raw for turn, _ in turns)))
+    first = conversation.first.setdefault(key, conversation.entry)
+    return turns if first == conversation.entry else each_with(turns, duplicate_of=first)

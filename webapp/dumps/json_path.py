@@ -1,7 +1,7 @@
 """The small path language of mappings and declared formats: .key or ["key"] for a member, [n] for an item.
 
 `[*]` is any member or item, of which the first counts that the rest of the path leads on from. A path also leads into
-what a text holds as JSON.
+what a text holds as JSON; `{}` is that itself.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from webapp.dumps.decoding import json_or_none
 JsonPath = tuple[str | int, ...]
 Steps = tuple[str | int | None, ...]
 """A path as it was written: None is any item of a list, or member of an object."""
+_OPENED = "{}"
 EACH = "[*]"
 """Stands in the path of `each` for every item of a list, or member of an object."""
 
 _STEP = re.compile(
-    r"""\.(?P<name>[^.\[\]"'\s]+)            # .key
+    r"""(?P<opened>\{\})                      # {}
+    |\.(?P<name>[^.\[\]{}"'\s]+)            # .key
     |\[(?P<any>\*)\]                        # [*]
     |\[(?P<index>-?\d{1,9})\]                # [0], [-1] is the last
     |\[(?P<quoted>"(?:[^"\\]|\\.)*")\]       # ["any key"], as JSON writes it
@@ -56,6 +58,8 @@ def parse_path(path: Any) -> Steps:
 def _step(match: re.Match[str], path: str) -> str | int | None:
     if match["any"] is not None:
         return None
+    if match["opened"] is not None:
+        return _OPENED
     if match["index"] is not None:
         return int(match["index"])
     if match["quoted"] is not None:
@@ -78,6 +82,10 @@ def values_at(value: Any, steps: Steps, place: JsonPath = ()) -> Iterator[tuple[
     """All that `steps` lead to; several things only where one of them is any."""
     for number, step in enumerate(steps):
         value = opened(value)
+        if step == _OPENED:
+            inner = json_or_none(value) if isinstance(value, str) else value
+            value = value if inner is None and str(value).strip() != "null" else inner
+            continue
         if step is None:
             items = value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
             for key, inner in items:
@@ -117,20 +125,20 @@ def each_at(value: Any, parts: tuple[Steps, ...]) -> Iterator[tuple[str, Any, li
             yield at, value, around
             continue
         inner, place = value_at(value, parts[depth])
-        outer = [*around, _without(value, place)] if place else around
+        outer = [*around, without(value, place)] if place else around
         items = inner.items() if isinstance(inner, dict) else enumerate(inner if isinstance(inner, list) else ())
         at += "".join(f"[{json.dumps(step)}]" for step in place or ())
         below = [(f"{at}[{json.dumps(key)}]", item, outer, depth + 1) for key, item in items]
         waiting.extend(reversed(below))
 
 
-def _without(value: Any, place: JsonPath) -> Any:
+def without(value: Any, place: JsonPath) -> Any:
     """`value` without what stands at `place`; only what leads there is copied."""
     if not isinstance(value, dict):
         return None
     rest = {key: inner for key, inner in value.items() if key != place[0]}
     if len(place) > 1:
-        rest[str(place[0])] = _without(value[place[0]], place[1:])
+        rest[str(place[0])] = without(value[place[0]], place[1:])
     return rest
 
 

@@ -1,4 +1,4 @@
-"""Agent frameworks' own records: AutoGen's recordings, states and messages, and the steps of smolagents' memory."""
+"""AutoGen's recordings, states and messages."""
 
 from __future__ import annotations
 
@@ -10,24 +10,19 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTur
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import entry_or_problem, nested
 from webapp.dumps.messages.bodies import exchange
-from webapp.dumps.messages.pieces import Path, Piece, content, text_or_json
+from webapp.dumps.messages.pieces import Path, Piece, content
 from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.turn_values import spent, with_once
 from webapp.dumps.messages.turns import (
     each_filled,
-    error_turns,
     event_turns,
-    message_turns,
-    result_turns,
-    text_turns,
     turns_of,
     unplaced,
     with_usage,
 )
-from webapp.dumps.records import Problem, changed
-from webapp.dumps.sessions import document_session, entries_of
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import entries_of
 from webapp.dumps.sqlite_tables import opened_tables, plain
-from webapp.dumps.values import as_list, as_object, first_moment, first_text, id_text, moment, text
+from webapp.dumps.values import as_list, as_object, id_text, moment, text
 
 _CONTEXT = ("SystemMessage", "UserMessage", "AssistantMessage", "FunctionExecutionResultMessage")
 _SAID = ("TextMessage", "StopMessage", "HandoffMessage", "MultiModalMessage", "StructuredMessage")
@@ -170,72 +165,4 @@ def _id(value: dict[str, Any]) -> str | None:
     return text(value.get("call_id")) or text(value.get("id"))
 
 
-_UNPARSED = "AgentParsingError"
-"""the error of a text in which the agent's parser found no code and no call"""
-_TASKS = {"task": "user", "system_prompt": "system"}
-
-
-class SmolAgents(Format):
-    called = "smolagents"
-    shapes = 'smolagents (agent.memory.get_full_steps()) {"step_number", "model_output"}, a list or lines'
-    times = ("start_time",)
-
-    def sniff(self, head: DumpHead) -> int:
-        objects = list(filter(None, map(as_object, head.items.get("steps", ())))) or head.objects
-        steps = [item for item in objects if item.keys() & {"step_number", "plan", "task", "system_prompt"}]
-        written = any({"model_output", "observations"} & item.keys() and "step_number" in item for item in steps)
-        planned = any("plan" in item and "model_output_message" in item for item in steps)
-        return 92 if (written or planned) and len(steps) == len(objects) else 0
-
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if "steps" not in head.items:
-            return super().sessions(source, head)
-        return iter([document_session(source, head, "steps", needed="steps")])  # the result of a run
-
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        turns = list(_written(entry, conversation))
-        if not turns and not _calls(entry) and (last := text(entry.get("action_output"))):  # asked for at the last step
-            turns = text_turns(last, ("action_output",), "assistant", conversation)
-        for key, role in _TASKS.items():
-            if text(entry.get(key)):
-                turns += text_turns(entry[key], (key,), role, conversation)
-        if observed := text_or_json(entry.get("observations"), ())[0]:
-            name = first_text(_calls(entry)[-1].get("function"), "name") if _calls(entry) else None
-            turns += result_turns(observed, ("observations",), conversation, name)
-        error = entry.get("error")
-        if isinstance(error, str) or as_object(error):
-            failed = error_turns(error, first_text(error, "type"), ("error",))
-            for number, (turn, at) in enumerate(turns):
-                if failed[0][0].role == _UNPARSED and turn.kind == "response":
-                    turns[number] = (changed(turn, failure=failed[0][0].raw), at)
-            turns += failed
-        return each_filled(turns or event_turns("step"), sent_at=first_moment(entry.get("timing"), "start_time"))
-
-
-def _calls(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    return [value for value in as_list(entry.get("tool_calls")) if isinstance(value, dict)]
-
-
-def _written(entry: dict[str, Any], conversation: Conversation) -> Iterator[PlacedTurn]:
-    """What the model wrote: its message, where it is there, else the text; a plan repeats its message."""
-    message, usage = as_object(entry.get("model_output_message")), spent(entry.get("token_usage"))
-    raw = text(entry.get("model_output")) or text(entry.get("plan"))
-    if message.get("content") or message.get("tool_calls"):
-        turns = message_turns({**message, "role": "assistant"}, conversation, ("model_output_message",))
-    elif raw:
-        turns = text_turns(raw, ("model_output",) if "model_output" in entry else ("plan",), "assistant", conversation)
-    else:
-        if "model_output" in entry and not entry.get("error"):
-            conversation.notes.append("a step without what the model wrote")
-        return
-    if not any(turn.kind == "tool_call" for turn, _ in turns) and not entry.get("code_action"):
-        for call in _calls(entry):
-            function = as_object(call.get("function"))
-            name, ident = text(function.get("name")), text(call.get("id"))
-            if name not in ("python_interpreter", "final_answer"):
-                piece = Piece.of_call(function.get("arguments"), (), name, ident, call)
-                turns += turns_of([piece], "assistant", conversation)
-    yield from with_once(turns, usage)
-
-
-plugins = (AutoGen(), SmolAgents())
+plugin = AutoGen()

@@ -29,7 +29,8 @@ def traced(
     model, question = conversation.model, _opened(question)
     request = _request(question)
     turns = exchange(request, None, asked_at, (), conversation)
-    if question and isinstance(question, dict | list) and not any(request_messages(request, (), conversation)):
+    is_said = any(question.values()) if isinstance(question, dict) else isinstance(question, list) and bool(question)
+    if is_said and not any(request_messages(request, (), conversation)):
         turns = text_turns(as_json(question), None, "user", conversation)
     conversation.model = model or conversation.model  # else the one that the request names
     return turns, noted_answers(_answers(output, answered_at, conversation, bodies), conversation)
