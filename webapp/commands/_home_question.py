@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import click
@@ -11,7 +12,7 @@ from sqlalchemy import orm
 
 from webapp.parsing import UnknownProfile
 from webapp.parsing.words import counted
-from webapp.store.homes import changes, trials
+from webapp.store.homes import changes, programs, trials
 from webapp.store.homes.trials import Question
 from webapp.store.models import Session
 from webapp.store.sessions import dumps
@@ -68,6 +69,14 @@ def words(open_question: Question) -> str:
 def of_keys(engine: sa.Engine, keys: Sequence[str]) -> Question | None:
     """What is to be asked about these sessions; None where no unknown parser matters."""
     return question(engine, Session.key.in_(keys[:_MOST]))
+
+
+def inferred(engine: sa.Engine, keys: Sequence[str]) -> Counter[tuple[str, str]]:
+    """How many of these sessions have a parser that was inferred, by the parser and from what."""
+    query = sa.select(Session.home_profile, Session.home_source, Session.extra)
+    with engine.connect() as connection:
+        rows = connection.execute(query.where(Session.key.in_(keys[:_MOST]), Session.home_source == programs.SOURCE))
+        return Counter((row.home_profile, programs.evidence(*row) or "") for row in rows)
 
 
 def after_ingest(engine: sa.Engine, keys: Sequence[str], open_question: Question) -> None:

@@ -22,6 +22,7 @@ from webapp.dumps import known_formats
 from webapp.dumps.session_keys import OPTION
 from webapp.dumps.tools_file import BadTools, read_tools
 from webapp.parsing import installing, profile
+from webapp.parsing.words import counted
 from webapp.store.homes.trials import Question
 from webapp.store.ingest import told_tools
 from webapp.store.ingest.start import mapped
@@ -138,6 +139,8 @@ def _keys(results: list[FileResult]) -> list[str]:
 def _unknown_parser(engine: sa.Engine, results: list[FileResult], as_json: bool) -> Question | None:
     """What is known of the sessions whose parser is unknown; on a terminal the question for it."""
     keys = _keys(results)
+    for (parser, evidence), sessions in _home_question.inferred(engine, keys).items():
+        click.echo(visible(f"{counted(sessions, 'session')} read by {parser}. {evidence}"), err=as_json)
     question = _home_question.of_keys(engine, keys)
     if question is not None and not as_json:
         _home_question.after_ingest(engine, keys, question)

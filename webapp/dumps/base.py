@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
+from itertools import chain, islice
 from typing import Any
 
 from webapp.dumps.documents import Entries as Entries
@@ -37,6 +38,7 @@ from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turns import event_turns, numbered
+from webapp.dumps.programs import KEY, LOOKED_AT, Program
 from webapp.dumps.records import Problem, Record, SessionStart, Stop, Turn, changed
 from webapp.dumps.session_keys import SessionKeys as SessionKeys
 from webapp.dumps.sessions import SessionEntries as SessionEntries
@@ -174,9 +176,21 @@ class Format:
             if isinstance(session, Problem):
                 yield session
             else:
-                home = session.home or self.home
-                yield SessionStart(session.name, self.name, home, session.title, session.extra, session.service)
-                yield from self.turns(session.entries, session.extra)
+                home, entries = session.home or self.home, iter(session.entries)
+                early = list(islice(entries, LOOKED_AT))
+                extra = session.extra | self.program_in(early)
+                yield SessionStart(session.name, self.name, home, session.title, extra, session.service)
+                yield from self.turns(chain(early, entries), extra)
+
+    def program_of(self, entry: dict[str, Any]) -> Program | None:
+        """The program that an entry says it is of."""
+        return None
+
+    def program_in(self, entries: Iterable[Entry | Problem]) -> dict[str, Any]:
+        """What a session's `extra` says of the program that the first of these names; nothing where none does."""
+        named = (self.program_of(entry[1]) for entry in entries if not isinstance(entry, Problem))
+        program = next(filter(None, named), None)
+        return {KEY: program._asdict()} if program else {}
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         """The turns of one session; problems pass through."""

@@ -9,9 +9,10 @@ BY_HAND = "Written by hand"
 LIBRARIES = "Libraries"
 ARGUMENTS = "Arguments of native calls"
 SERVERS = "Model servers"
+AGENTS = "Coding agents"
 REPORTS = "Field reports"
 OWN = "Your own"
-GROUPS = (OWN, FENCEPOST, BY_HAND, LIBRARIES, ARGUMENTS, SERVERS, REPORTS)
+GROUPS = (OWN, FENCEPOST, BY_HAND, LIBRARIES, ARGUMENTS, SERVERS, AGENTS, REPORTS)
 RESTATED = (LIBRARIES, ARGUMENTS)  # held against a release, and failed where they give nothing
 
 

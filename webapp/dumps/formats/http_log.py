@@ -22,6 +22,7 @@ from webapp.dumps.messages.http import (
     speaks_of_models,
 )
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, unplaced
+from webapp.dumps.programs import Program, by_user_agent
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session
 from webapp.dumps.values import as_list, as_object, first_moment, first_text, text
@@ -126,6 +127,9 @@ class Har(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _entries(source))
+
+    def program_of(self, entry: dict[str, Any]) -> Program | None:
+        return by_user_agent(as_object(entry.get("request")).get("headers"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         return http_turns(_exchange(entry), conversation)

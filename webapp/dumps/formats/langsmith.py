@@ -8,6 +8,7 @@ from typing import Any
 from webapp.dumps.base import DumpHead, Entries, Entry, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.programs import Program, by_run
 from webapp.dumps.records import Problem
 from webapp.dumps.values import as_list, first_id
 
@@ -18,6 +19,9 @@ _TEXTS = ("inputs", "outputs", "extra")
 class LangSmith(Declared):
     def entries(self, source: Source, head: DumpHead) -> Entries:
         return map(_parsed, _joined(super().entries(source, head)))
+
+    def program_of(self, entry: dict[str, Any]) -> Program | None:
+        return by_run(entry)
 
 
 plugin = LangSmith("langsmith")

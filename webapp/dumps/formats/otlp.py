@@ -11,6 +11,7 @@ from webapp.dumps import otlp_protobuf
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import Entries, Entry, RepeatedIds, entry_or_problem, objects
 from webapp.dumps.messages.turns import numbered
+from webapp.dumps.programs import Program, by_scope
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SpilledEntries, entries_of, spilled
 from webapp.dumps.spans import logs
@@ -96,6 +97,9 @@ class Otlp(Format):
         if len(conversation.spans) > _MOST_SPANS:
             del conversation.spans[next(iter(conversation.spans))]
         return span
+
+    def program_of(self, entry: dict[str, Any]) -> Program | None:
+        return by_scope(entry.get("scope"))
 
     def side(self, turn: Turn, conversation: Trace) -> Side | None:
         number = conversation.number

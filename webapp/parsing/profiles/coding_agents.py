@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.parsing.edit import apply
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profile_groups import AGENTS
 from webapp.parsing.profiles._about import described, restated
 from webapp.parsing.profiles._cutting import rewritten, whole
 from webapp.parsing.profiles._pairs import Pairs
@@ -20,7 +20,7 @@ _NOTE = "not JSON as written"
 _COMMAND = re.compile(r"```mswea_bash_command(\s*+)")
 
 
-@described("mini-swe-agent", LIBRARIES, version=restated("2.4.6"))
+@described("mini-swe-agent", AGENTS, version=restated("2.4.6"))
 def mini_swe_agent(tracer: Tracer) -> None:
     """mini-swe-agent's text models: exactly one ```mswea_bash_command block, which is the command.
 
@@ -35,8 +35,7 @@ def mini_swe_agent(tracer: Tracer) -> None:
     commands = list(_commands(raw))
     if len(commands) != 1:
         for span in commands or [whole(raw)]:
-            record = tracer.fail if commands else tracer.reject
-            record("fenced", span, f"FormatError: Expected exactly 1 action, found {len(commands)}.")
+            tracer.fail("fenced", span, f"FormatError: Expected exactly 1 action, found {len(commands)}.")
     else:
         value = {"command": commands[0].of(raw)}
         tracer.choose(rewritten(tracer, "derived", commands[0], value, _NOTE))
@@ -69,7 +68,7 @@ _PARAMETER = Pairs(re.compile("<parameter=([^>]+)>"), re.compile("</parameter>")
 _TWICE = re.compile(r"<parameter=([a-zA-Z0-9_]+)=([^<]*)</parameter>")
 
 
-@described("openhands", LIBRARIES, version=restated("1.58.2"), roots="first")
+@described("openhands", AGENTS, version=restated("1.58.2"), roots="first")
 def openhands(tracer: Tracer) -> None:
     """OpenHands for models without tools: the first <function=…> and its <parameter=…>, whose values are texts.
 
@@ -107,7 +106,7 @@ _SHELLS = tuple(
 _SHELLS += ("```tcsh",)
 
 
-@described("aider", LIBRARIES, version=restated("0.86.2"), roots="all")
+@described("aider", AGENTS, version=restated("0.86.2"), roots="all")
 def aider(tracer: Tracer) -> None:
     """Aider's edit blocks: <<<<<<< SEARCH, =======, >>>>>>> REPLACE, with the file's name in one of three lines before.
 

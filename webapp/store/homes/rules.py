@@ -1,4 +1,4 @@
-"""The home profile of sessions that come in: told, by a remembered rule, by the format, by the setting, or unknown."""
+"""The home profile of sessions that come in: told, by a rule, the format, the program or the setting, or unknown."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from webapp.dumps.reading import known_formats
 from webapp.dumps.records import Problem, SessionStart
 from webapp.store.db import database, dialect
 from webapp.store.db.ids import short
+from webapp.store.homes import programs
 from webapp.store.models import HomeRule
 from webapp.store.write.parser import NOT_KNOWN, UNKNOWN, Home, is_known
 
@@ -85,7 +86,8 @@ class HomeChooser:
 
     def choose(self, start: SessionStart, on_problem: Callable[[Problem], None]) -> Home:
         """The first that is a profile's name: what was told with the dump, what the dump itself says, a remembered
-        rule (for the service before the format), what the format says, the setting. Another name is a problem."""
+        rule (for the service before the format), what the format says, the program that the dump names, the setting.
+        Another name is a problem."""
         for home in self._named(start):
             if is_known(home.profile):
                 return home
@@ -103,6 +105,7 @@ class HomeChooser:
             (self.rules.get(("service", start.service or "")), "rule"),
             (self.rules.get(("format", start.source_format)), "rule"),
             (start.home, "format"),
+            (programs.profile_of(start.extra), programs.SOURCE),
             (self.setting, "setting"),
         )
         seen: set[str] = set()

@@ -15,7 +15,7 @@ DECLINED = "declined"
 
 class Home(NamedTuple):
     """`source` is who named the profile: told (a person, a command or the dump itself), the format, a remembered
-    rule, the setting; or unknown, and declined where it was left so."""
+    rule, the program that the dump names, the setting; or unknown, and declined where it was left so."""
 
     profile: str
     source: str

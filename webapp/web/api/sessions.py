@@ -38,7 +38,7 @@ SESSION = record(
     findings=each(COUNT),
 )
 FLAGS = many(record(flag=TEXT, span=SPAN))
-HOME = joined(_COUNTED, id=TEXT, key=TEXT, home=TEXT, home_source=maybe(TEXT))
+HOME = joined(_COUNTED, id=TEXT, key=TEXT, home=TEXT, home_source=maybe(TEXT), home_evidence=maybe(TEXT))
 UNDER = record(profile=TEXT, run=COUNT, of=COUNT, reason=maybe(TEXT))
 MATCH = record(
     where=one_of(("id", "title", "failure", "error", "note", "raw")),

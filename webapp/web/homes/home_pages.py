@@ -13,7 +13,7 @@ from webapp.parsing import UnknownProfile, profiles
 from webapp.parsing.words import called, counted
 from webapp.store import tasks
 from webapp.store.db.database import writing
-from webapp.store.homes import changes, rules, scopes
+from webapp.store.homes import changes, programs, rules, scopes
 from webapp.store.homes.scopes import HomeScope
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
@@ -194,7 +194,7 @@ def show_api(ident: str) -> Response:
 
 def session_of(key: str) -> dict[str, Any]:
     session = session_store.find(db.session, key)
-    home = {"home": session.home_profile, "home_source": session.home_source}
+    home = {"home": session.home_profile, "home_source": session.home_source, "home_evidence": evidence(session)}
     counts = {"responses": session.response_count, "failed": session.failed_count, "rescued": session.rescued_count}
     return {"id": session.external_id, "key": key} | home | counts
 
@@ -204,4 +204,10 @@ def back() -> str:
     return links.own_path(request.form.get("back", ""))
 
 
+def evidence(session: Any) -> str | None:
+    """From what a session's parser was inferred; None where somebody named it, or nobody did."""
+    return programs.evidence(session.home_profile, session.home_source, session.extra)
+
+
 blueprint.app_template_global("parser_change")(questions.running)
+blueprint.app_template_global("parser_evidence")(evidence)

@@ -1,0 +1,119 @@
+"""The parser of a session whose log names its program: inferred, said as that, and changed like any other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from webapp.parsing.engine import profile
+
+ANSWER = 'So:\n```json\n{"a": 1,}\n```'
+
+
+@pytest.fixture
+def app(make: Callable[..., Flask]) -> Flask:
+    return make(home="unknown")
+
+
+def spans(scope: dict[str, str], *more: dict[str, str]) -> str:
+    said = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": ANSWER}]}])
+    span = {"traceId": "1" * 32, "spanId": "2" * 16, "name": "chat m", "startTimeUnixNano": "2"}
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.output.messages": said}
+    span |= {"attributes": [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]}
+    others = [
+        {"scope": other, "spans": [span | {"spanId": f"{at + 3:016}", "startTimeUnixNano": "1"}]}
+        for at, other in enumerate(more)
+    ]
+    return json.dumps({"resourceSpans": [{"scopeSpans": [*others, {"scope": scope, "spans": [span]}]}]})
+
+
+def run(**runtime: str) -> str:
+    outputs = {"generations": [[{"text": ANSWER, "message": {"kwargs": {"content": ANSWER}}}]]}
+    times = {"start_time": "2026-11-01T00:00:00", "end_time": "2026-11-01T00:00:01"}
+    about = {"id": "r", "trace_id": "r", "run_type": "llm", "name": "ChatModel", "extra": {"runtime": runtime}}
+    return json.dumps(about | times | {"inputs": {"messages": [[{"kwargs": {"content": "?"}}]]}, "outputs": outputs})
+
+
+def archive(agent: str) -> str:
+    body = {"model": "m", "messages": [{"role": "user", "content": "?"}]}
+    answer = {
+        "id": "c",
+        "object": "chat.completion",
+        "choices": [{"message": {"role": "assistant", "content": ANSWER}}],
+    }
+    headers = [{"name": "User-Agent", "value": agent}]
+    request = {"method": "POST", "url": "https://api.openai.com/v1/chat/completions", "headers": headers}
+    request |= {"postData": {"text": json.dumps(body)}}
+    response = {"status": 200, "content": {"text": json.dumps(answer)}}
+    entry = {"startedDateTime": "2026-11-01T00:00:00Z", "request": request, "response": response}
+    return json.dumps({"log": {"entries": [entry]}})
+
+
+RELEASE = profile("pydantic-ai").version.removeprefix("restated-").partition("-")[0]
+NAMED = {
+    "a program's own scope": (
+        spans({"name": "pydantic-ai", "version": RELEASE}),
+        "pydantic-ai",
+        f"Inferred from the instrumentation scope pydantic-ai, version {RELEASE}.",
+    ),
+    "another release": (
+        spans({"name": "pydantic-ai", "version": "9.9"}, {"name": "opentelemetry.instrumentation.flask"}),
+        "pydantic-ai",
+        f"version 9.9; the profile is that of release {RELEASE}, and another one may read otherwise.",
+    ),
+    "an instrumentation, whose version is its own": (
+        spans({"name": "openinference.instrumentation.crewai", "version": "0.1"}),
+        "crewai",
+        "the instrumentation scope openinference.instrumentation.crewai, which does not say its version; the profile",
+    ),
+    "LangSmith": (
+        run(library="langchain-core", langchain_core_version="1.8.2", runtime="python"),
+        "langchain",
+        "Inferred from the library langchain-core of its runs, version 1.8.2.",
+    ),
+    "a harness by its user agent": (
+        archive("claude-cli/2.0.1 (external, cli)"),
+        "native",
+        "Inferred from the user agent claude-cli, version 2.0.1.",
+    ),
+}
+UNNAMED = {
+    "a web framework": spans({"name": "opentelemetry.instrumentation.flask", "version": "1"}),
+    "no scope": spans({}),
+    "LangSmith's own SDK": run(library="langsmith", runtime="python"),
+    "LangChain in JavaScript": run(library="langchain-core", runtime="node"),
+    "an SDK that reads no text": archive("OpenAI/Python 2.9.0"),
+}
+
+
+@pytest.mark.parametrize("what", NAMED)
+def test_the_program_that_a_log_names_is_the_parser(client: FlaskClient, post: Callable[..., Any], what: str) -> None:
+    dump, parser, words = NAMED[what]
+    assert post(dump.encode()).status_code == 201
+    (session,) = client.get("/api/sessions").json["sessions"]
+    assert (session["home"], session["home_source"]) == (parser, "program")
+    evidence = client.get(f"/api/session/{session['key']}/home").json["home_evidence"]
+    assert words in evidence and client.get(session["url"]).status_code == 200
+    assert client.put(f"/api/session/{session['key']}/home", json={"home": "direct"}).status_code == 200
+    changed = client.get(f"/api/session/{session['key']}/home").json
+    assert (changed["home"], changed["home_source"], changed["home_evidence"]) == ("direct", "told", None)
+
+
+@pytest.mark.parametrize("what", UNNAMED)
+def test_what_names_no_program_leaves_the_parser_unknown(
+    client: FlaskClient, post: Callable[..., Any], what: str
+) -> None:
+    assert post(UNNAMED[what].encode()).status_code == 201
+    (session,) = client.get("/api/sessions").json["sessions"]
+    assert (session["home"], session["home_source"]) == ("unknown", "unknown")
+
+
+def test_what_somebody_says_comes_first(client: FlaskClient, post: Callable[..., Any]) -> None:
+    post(spans({"name": "pydantic-ai", "version": RELEASE}).encode(), home="direct")
+    (session,) = client.get("/api/sessions").json["sessions"]
+    assert (session["home"], session["home_source"]) == ("direct", "told")
