@@ -22,13 +22,8 @@ def test_a_response_is_judged_and_listed(run: Run) -> None:
     assert (done.exit_code, done.stdout) == (0, "list 1: missed, said ann\n")
     assert run("label", "list").stdout == "list 1: missed · extra-closing · two · ann\n"
     (label,) = json.loads(run("label", "list", "--json").stdout)
-    assert (label["external_id"], label["position"], label["judgement"], label["cause"]) == (
-        "list",
-        1,
-        "missed",
-        "extra-closing",
-    )
-    assert (label["has_expected"], label["preview"]) == (False, BROKEN)
+    assert [label[name] for name in ("session", "position", "judgement")] == ["list", 1, "missed"]
+    assert (label["cause"], label["expects"], label["preview"]) == ("extra-closing", None, BROKEN)
 
 
 def test_put_may_be_left_out(run: Run, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def list_(as_json: bool, as_lines: bool) -> None:
     """List the labels, the newest first; with --json or --jsonl in the order of the responses."""
     with _store.session() as db:
         if as_json:
-            _store.print_json([_row(row) for row in exporting.label_rows(db)])
+            _store.print_json(list(exporting.label_rows(db)))
         elif as_lines:
             for row in exporting.label_rows(db):
                 _store.print_json(row)
@@ -139,11 +139,6 @@ def _print_lines(db: orm.Session) -> None:
         for line in batch:
             facts = " · ".join(text for text in (line.judgement, line.cause, line.note, line.author) if text)
             click.echo(visible(f"{line.external_id} {line.position}: {clipped(facts, 200)}"))
-
-
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with what earlier versions called its fields."""
-    return {**row, "external_id": row["session"], "has_expected": row["expects"] in ("one", "several")}
 
 
 @command.command("import")

@@ -118,12 +118,6 @@ def dump_url(session: Linked) -> str:
     return url_for("sessions.download_dump", ident=ident(session))
 
 
-def with_query(url: str) -> str:
-    """`url` with the query of this request: for addresses that have moved."""
-    query = request.query_string.decode("latin-1")
-    return in_header(f"{url}?{query}") if query else url
-
-
 def own_path(path: str) -> str:
     """`path` where it is a path of this server, else the first page. It can stand in a header."""
     try:

@@ -71,7 +71,7 @@ def _lost(row: Row) -> str:
 
 def _in_session(db: orm.Session, row: Row) -> Turn | None:
     """The response with that text in the session of that id: in the same revision and place if it is there."""
-    external_id = row.get("session", row.get("external_id"))
+    external_id = row.get("session")
     sha = _sha(row)
     if not isinstance(external_id, str) or len(sha) != 32:
         return None

@@ -30,7 +30,6 @@ from webapp.store.sessions.example_texts import ExampleText
 from webapp.store.sessions.filters import HOME, BadFilter, Filters
 from webapp.store.statistics import incident
 from webapp.store.write.parser import READ_AS, UNKNOWN
-from webapp.web import links
 from webapp.web.answers import page
 from webapp.web.exports import download
 from webapp.web.failures import failures_api, group_report, rate_chart
@@ -55,10 +54,9 @@ def group_url(key: str, **query: Any) -> str:
 
 
 @blueprint.get("/failures")
-@blueprint.get("/statistics")
 def old_index() -> AnyResponse:
-    """Where this page and its chart were: the first page, with the same query."""
-    return redirect(links.with_query(url_for(".index")), 302)
+    """The groups' page is the first one."""
+    return redirect(list_filters.with_filters("/", request.args.to_dict()), 302)
 
 
 @blueprint.get("/")
