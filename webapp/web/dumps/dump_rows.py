@@ -31,7 +31,6 @@ NEXT = {
     "too_large": "Raise FENCEPOST_MAX_DUMP, or split the file.",
     "unknown_format": "Name its format with fencepost ingest --format, if it has one.",
     "bad_dump": "Fix the file at that place, or send another copy.",
-    "no_file": "Choose a file first.",
 }
 _SHORT = 400
 
