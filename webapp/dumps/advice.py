@@ -41,7 +41,7 @@ _OF_NODE = re.compile(
 _DRAWN = re.compile(r"[\u2500-\u259f]{4}")
 _NAMED = (
     "user|human|you|me|assistant|ai|bot|agent|model|system|prompt|response|chatgpt|claude|gemini"
-    "|thought|observation|final answer"
+    "|(?:github )?copilot|thought|observation|final answer"
 )
 _SPOKEN = re.compile(rf"^\W{{0,6}}(?:{_NAMED})\b[^\n]{{0,40}}[:：]", re.I | re.M)
 _SIDE = re.compile(_NAMED, re.I)

@@ -23,7 +23,7 @@ from webapp.dumps.values import first_text, moment
 _TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
 _BEGIN = re.compile(
     rf"{_TIME.pattern}"
-    r"|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b"
+    r"|(?:\[|[IWEF]\d{4} )?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b"
     r"|\[\w{1,20}/(?:start|end|error)\]|(?:timestamp|time|ts)=['\"]?\d{4}"
 )
 """how a record begins; lines that begin otherwise go on with the one before them"""
@@ -47,7 +47,10 @@ _COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|(?<![\w\[])\[(?:\d{1,2};)*\d{1,2}m(
 _SERVICE = re.compile(r"[\w.-]{1,60}-\d+ +\| (?=\S)")
 """what `docker compose logs` prints before each line"""
 _QUOTED = re.compile(r"('(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"|([\"'])[\s\S]*\2)(?=,?\s*(?:[\w.]{1,60}=|\Z))")
-_LISTED = re.compile(r"('(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"), \w{1,60}: ")
+_FIELD = re.compile(
+    r"(?<![\w.])([A-Za-z_][\w.]{0,60})(?:=|: )('(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"|[^\s'\",]{1,200})(?=[,\s]|\Z)"
+)
+"""a field of a record, as logfmt and vLLM write it"""
 _ELSEWHERE = re.compile(r"\s*\[(?!llm|chat)\w{1,20}/(?:start|end|error)\]")
 """a record of LangChain's about a chain or a tool, whose output is no model's"""
 _INTRODUCED = re.compile(
@@ -179,7 +182,7 @@ def _introduced(record: str) -> dict[str, Any] | None:
     if match is None or _STATUS.fullmatch(match["said"].strip()):
         return None
     side = "user" if match["side"].lower().startswith(("prompt", "que")) else "assistant"
-    return {"before": record[: match.start("said")], "side": side, "text": _unlisted(match["said"])}
+    return {"before": record[: match.start("said")], "side": side, "text": match["said"]}
 
 
 def _entry(record: str) -> dict[str, Any] | None:
@@ -191,13 +194,15 @@ def _entry(record: str) -> dict[str, Any] | None:
         return {"before": before, "json": whole}
     if objects := _objects(record):
         return {"before": record[: objects[0][0]], "objects": [printed for _, printed in objects]}
+    if _speaks(fields := _fields(record)):
+        return {"before": record[:60], "json": fields}
     mark = _mark(record)
     if mark is None or not (rest := record[mark[1] :].lstrip("\r\n")).strip():
         return None
     return {
         "before": record[: mark[1]],
         "side": mark[0],
-        "text": _unquoted(rest) if record[mark[1] - 1] == "=" else _unlisted(rest),
+        "text": _unquoted(rest) if record[mark[1] - 1] == "=" else rest,
     }
 
 
@@ -210,10 +215,12 @@ def _unquoted(value: str) -> str:
     return decoded if isinstance(decoded, str) else value[1:-1]
 
 
-def _unlisted(value: str) -> str:
-    """A text without its quotes and the fields behind it, where there are such, as vLLM logs it."""
-    listed = _LISTED.match(value)
-    return _unquoted(listed[1]) if listed else value
+def _fields(record: str) -> dict[str, str]:
+    """The quoted fields of a record, as logfmt and vLLM write them beside others; none where there is only one."""
+    found = list(_FIELD.finditer(record))
+    is_alone = len(found) == 1 and record[found[0].end() :].strip()
+    quoted = [match for match in found if match[2][0] in "'\"" and match[1] not in LINES]
+    return {} if is_alone else {match[1]: _unquoted(match[2]) for match in quoted}
 
 
 def _objects(record: str) -> list[tuple[int, str]]:

@@ -26,7 +26,10 @@ _GROWS = 10
 """levels down in a body at which texts may grow"""
 _LONGEST_NAME = 1000
 """characters of a tool's name from which on it grows no more: each piece is put behind a copy of those before it"""
-_COHERE = ("message-start", "content-delta", "tool-plan-delta", "tool-call-start", "tool-call-delta")
+_COHERE = (
+    *("message-start", "content-start", "content-delta", "content-end", "tool-plan-delta"),
+    *("tool-call-start", "tool-call-delta", "tool-call-end", "message-end"),
+)
 
 
 def is_responses(event: dict[str, Any]) -> bool:
@@ -78,7 +81,7 @@ def _add(item: dict[str, Any], where: str, index: Any, kind: str, key: str, delt
 
 
 def is_cohere(event: dict[str, Any]) -> bool:
-    return event.get("type") in _COHERE
+    return event.get("type") in _COHERE and bool(event.keys() & {"delta", "index"})
 
 
 def cohere(events: list[dict[str, Any]]) -> dict[str, Any]:

@@ -137,6 +137,7 @@ SAID = (
     "contentParts",
     "markdown",
     "blocks",
+    "utterance",
 )
 _INNER = ("message", "response", "data", "node")
 _MODEL_NAMES = r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen)[\w .:\-]{0,40}"

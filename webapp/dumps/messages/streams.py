@@ -144,7 +144,7 @@ def is_event(value: Any) -> bool:
         return True
     if kind.startswith("response."):
         return "sequence_number" in value or bool(value.keys() & {"response", "item", "delta", "part", "text"})
-    if kind in _HELD and "snapshot" in value:
+    if (kind in _HELD and "snapshot" in value) or item_streams.is_cohere(value):
         return True
     return kind in _NAMED_EVENTS and bool(value.keys() & {"message", "index", "delta"} or kind in _BARE_EVENTS)
 
