@@ -107,5 +107,5 @@ def test_an_answer_that_does_not_fit_breaks_its_contract(schema: Path, client: F
     assert client.get("/sessions/s/turns/0").text.count("must be an integer") == 1
     schema.write_text('{"type": "object"}')
     with client.application.app_context():
-        assert reindex.refold_all(db.engine) == 1
+        assert reindex.reindex(db.engine, every=True) == 1
     assert client.get("/api/sessions?contract=schema_mismatch").json["total"] == 0

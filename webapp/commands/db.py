@@ -46,7 +46,7 @@ def reindex_(anew: bool, findings: bool, as_json: bool) -> None:
     If interrupted, run it again to continue. Uploads wait while the index is made.
     """
     with _store.engine(_store.settings()) as engine, _progress.bar("sessions") as tell:
-        count = reindex.refold_all(engine, tell) if findings else reindex.reindex(engine, anew=anew, on_progress=tell)
+        count = reindex.reindex(engine, anew=anew, every=findings, on_progress=tell)
     if as_json:
         _store.print_json({"sessions": count})
     else:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from tests.store.made import entry
 from webapp.config import Settings
-from webapp.store.db import database, locks
+from webapp.store.db import database
 from webapp.store.ingest.start import ingest
 
 pytestmark = [pytest.mark.postgres, pytest.mark.parametrize("url", ["postgres"], indirect=True)]
@@ -31,20 +31,3 @@ def test_more_dumps_at_once_than_there_are_connections(engine: sa.Engine, settin
             assert list(threads.map(bring, range(AT_ONCE))) == [SESSIONS] * AT_ONCE
     finally:
         small.dispose()
-
-
-def test_who_waits_for_a_slot_may_give_up(engine: sa.Engine) -> None:
-    class GivesUp(Exception):
-        pass
-
-    def give_up() -> None:
-        raise GivesUp
-
-    def take(more: int) -> None:
-        with locks.slot(engine, give_up):
-            take(more - 1)
-
-    with pytest.raises(GivesUp):
-        take(1_000)
-    with locks.slot(engine, give_up):
-        pass

@@ -39,7 +39,7 @@ def test_stored_sessions_get_what_a_new_rule_finds(bring: Bring, db: orm.Session
     db.execute(sa.delete(Finding).where(Finding.rule == "claimed_result"))  # as if that rule had come later
     db.commit()
     steps: list[tuple[int, int]] = []
-    assert reindex.refold_all(engine, lambda finished, total: steps.append((finished, total))) == 2
+    assert reindex.reindex(engine, every=True, on_progress=lambda *step: steps.append(step)) == 2
     assert steps == [(1, 2), (2, 2)]
     assert kept(db, "s1") == kept(db, "s2") == {"lost_tool_call": [1], "claimed_result": [2]}
 

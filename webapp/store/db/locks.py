@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
-
-from webapp.store.db.database import MORE
 
 if sys.platform == "win32":
     import msvcrt
@@ -37,6 +33,7 @@ def hold(engine: sa.Engine, data: Path, name: str) -> Iterator[bool]:
             yield is_mine
         return
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.detach()  # its place in the pool is free for whoever works under the lock
         key = sa.func.hashtext(name)
         is_mine = bool(connection.scalar(sa.select(sa.func.pg_try_advisory_lock(_SPACE, key))))
         try:
@@ -101,36 +98,3 @@ def lock(handle: int) -> bool:
     except OSError:
         return False
     return True
-
-
-EACH = 3
-"""connections that reading a dump uses at once: its lock, one that reads what is stored, one that writes"""
-LEFT = 3
-"""connections that are left to everything else"""
-_slots: weakref.WeakKeyDictionary[sa.Engine, threading.Semaphore] = weakref.WeakKeyDictionary()
-_guard = threading.Lock()
-
-
-@contextmanager
-def slot(engine: sa.Engine, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Wait until a dump may be read, holding no connection: on PostgreSQL as many at once as there are connections for.
-
-    `on_wait` is called meanwhile, which may raise.
-    """
-    if not isinstance(engine.pool, sa.QueuePool) or engine.dialect.name == "sqlite":
-        yield
-        return
-    slots = _slots_of(engine, engine.pool)
-    while not slots.acquire(timeout=_LOOK):
-        on_wait()
-    try:
-        yield
-    finally:
-        slots.release()
-
-
-def _slots_of(engine: sa.Engine, pool: sa.QueuePool) -> threading.Semaphore:
-    with _guard:
-        if engine not in _slots:
-            _slots[engine] = threading.Semaphore(max(1, (pool.size() + MORE - LEFT) // EACH))
-        return _slots[engine]

@@ -64,7 +64,6 @@ def ingest(
         spooled = spool(watch.file(stream), dump_files.incoming(settings.data), max_bytes=settings.max_dump)
     try:
         with (
-            locks.slot(engine, watch.moved),
             locks.wait_for(engine, settings.data, spooled.sha256, watch.moved),
             disk_full.in_words(),
             budget.reading(_budget_of(spooled, by_request, leaves_rows)),
@@ -110,7 +109,6 @@ def ingest_again(
         dump = find(db, ident)
     format = format_by(mapping, format)  # noqa: A001
     with (
-        locks.slot(engine, watch.moved),
         locks.wait_for(engine, settings.data, dump.sha256, watch.moved),
         disk_full.in_words(),
     ):
