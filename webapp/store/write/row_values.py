@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -20,6 +21,8 @@ from webapp.store.write.declarations import declared
 Row = dict[str, Any]
 
 _LARGEST = 2**63
+_MARK = f"a text stands here {secrets.token_hex(8)}"
+_MARKED = jsontext.quoted(_MARK).encode("ascii")
 
 
 def encoded(text: str | None) -> bytes | None:
@@ -42,6 +45,7 @@ def turn_row(turn: Turn, raw: bytes | None, *, first: bool = False) -> Row:
 
     The `first` turn of an entry has the entry's hash.
     """
+    source, digest = _entry(turn) if first else (packed_json(turn.source), None)
     return {
         "entry": turn.entry,
         "kind": turn.kind,
@@ -62,9 +66,9 @@ def turn_row(turn: Turn, raw: bytes | None, *, first: bool = False) -> Row:
         "tokens_out": _whole(turn.tokens_out),
         "tokens_reasoning": _whole(turn.tokens_reasoning),
         "cost": turn.cost,
-        "source": packed_json(turn.source),
+        "source": source,
         "raw_at": None if turn.raw_at is None else _path(turn.raw_at),
-        "entry_sha256": entry_digest(turn) if first else None,
+        "entry_sha256": digest,
         "declaration_id": declared(turn.declared),
         "stop": None if turn.stop is None else turn.stop.reason,
         "stop_said": None if turn.stop is None else _name(turn.stop.said),
@@ -86,6 +90,28 @@ def _whole_text(turn: Turn) -> bytes:
     else:
         whole = whole_entry(turn.source, turn.raw, turn.raw_at)
     return jsontext.dumps(whole).encode("ascii")
+
+
+def _entry(turn: Turn) -> tuple[bytes | None, bytes]:
+    """What is kept of an entry without its text, and the hash of it with its text."""
+    if turn.raw is not None and turn.raw_at and isinstance(turn.source, dict) and len(turn.raw_at) == 1:
+        before, after = _around(turn.source, turn.raw_at[0])
+        if before is not None:
+            quoted = jsontext.quoted(turn.raw).encode("ascii")
+            return types.pack(b"%bnull%b" % (before, after)), hashlib.sha256(before + quoted + after).digest()
+    return packed_json(turn.source), entry_digest(turn)
+
+
+def _around(source: dict[str | int, Any], key: str | int) -> tuple[bytes | None, bytes]:
+    """What `source` is as JSON before and after the value of `key`; None where the value is not the place of a text."""
+    if key not in source or source[key] is not None:
+        return None, b""
+    source[key] = _MARK
+    try:
+        before, mark, after = jsontext.dumps(source).encode("ascii").partition(_MARKED)
+    finally:
+        source[key] = None
+    return (before, after) if mark and _MARKED not in after else (None, b"")
 
 
 def bare_entry(kind: str, role: str | None, raw: str | None) -> dict[str, str | None]:
