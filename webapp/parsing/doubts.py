@@ -45,7 +45,6 @@ _key_end = later(r"""["'`]\s{0,9}+:""")
 _key_behind = later(r'"\s{0,20}+:')
 _outermost = later(r"\n[ \t]++[^\n]*+\n[}\]]\s*+\Z")
 """An indented line, and a bracket at the beginning of the last one, which closes what is outermost."""
-_beside_key = later(r',|"\s{0,20}+:')
 
 
 def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
@@ -165,7 +164,7 @@ def _is_odd(string: str, quote: str) -> bool:
 
 def _quotes(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
     """Quotes at which a string may have swallowed a key."""
-    single, may_end_keys = False, _may_end_keys(raw, attempt)
+    single = False
     both = {"unescaped_quote", "missing_quote"} <= names and "single_quotes" not in names
     before = ""
     for edit in attempt.edits:
@@ -176,7 +175,7 @@ def _quotes(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
         before = edit.repair
         if edit.repair == "missing_quote" and _scalar_string.search(raw, max(0, at - 40), at):
             yield Flag("closed_by_guess", edit.span)
-        if edit.repair == "unescaped_quote" and may_end_keys and not single:
+        if edit.repair == "unescaped_quote" and not single:
             is_swallowed = _may_end_a_key(raw, at)
         if is_swallowed:
             yield Flag("swallowed_keys", edit.span)
@@ -228,12 +227,6 @@ def _closes_elsewhere(raw: str, attempt: Attempt, edit: Edit) -> bool:
         if decode(text[:at] + edit.new + text[at:]).failure is None:
             return True
     return False
-
-
-def _may_end_keys(raw: str, attempt: Attempt) -> bool:
-    """Whether any quote between the first and the last that was escaped may end a key: one search instead of many."""
-    quotes = [edit.span.start for edit in attempt.edits if edit.repair == "unescaped_quote"]
-    return bool(quotes) and _beside_key.search(raw, max(0, quotes[0] - 20), quotes[-1] + 25) is not None
 
 
 def _may_end_a_key(raw: str, at: int) -> bool:

@@ -31,7 +31,7 @@ def _take_balanced(finder: Finder, match: re.Match[str]) -> int:
             return finder.consider("balanced", at, None, PROSE)
         if at != finder.mark.end or not reason.startswith("a subscript"):
             return _reject(finder, at, reason)
-    if tier == PROSE and _is_observed(raw, at):
+    if tier == PROSE and _observation.search(raw, max(0, at - 60), at):
         tier = QUOTED
     weak = _empty.match(raw, at, finder.end)
     if weak and tier == PROSE:
@@ -41,15 +41,6 @@ def _take_balanced(finder: Finder, match: re.Match[str]) -> int:
         return finder.consider("tagged", at, lambda: [until, finder.end] if until > at else [finder.end], tier)
     name = "lines" if on_a_line(raw, finder.last_end(), at) else "balanced"
     return finder.consider(name, at, None, tier)
-
-
-def _is_observed(raw: str, at: int) -> bool:
-    """Whether the word right before `at` says that a tool answered; most searches are spared by two looks."""
-    low = max(0, at - 60)
-    before = raw[low:at]
-    if before.rstrip()[-1:] not in ":*" or not ("Observation" in before or "Tool " in before):
-        return False
-    return _observation.search(raw, low, at) is not None
 
 
 def _whole_statement(finder: Finder, at: int) -> bool:
