@@ -131,6 +131,9 @@ _head = later(
 HEAD = 24
 _entity = later(r"(?P<part>&(?:quot|apos|lt|gt|amp|#34|#39|#x27|#x22);)")
 _heavy = later(r'(?P<part>(?<!\\)\\\\++)(?=")')
+_twice_first = later(r'[{\[]\s*+""[^"\n]{1,80}+""\s*+[:,\]]')
+_twice = later(r'"(?P<part>")')
+"""Every quote stands twice, as a field of a CSV file has it."""
 _ENTITIES = {
     **dict.fromkeys(("&quot;", "&#34;", "&#x22;"), '"'),
     **dict.fromkeys(("&apos;", "&#39;", "&#x27;"), "'"),
@@ -145,6 +148,8 @@ LONGEST = 50_000
 def layer_at(raw: str, start: int, limit: int, failed: int) -> Layer | None:
     """The layer that lies over the value at `start`, where the decoder's failure at `failed` shows one."""
     limit = min(limit, start + LONGEST)
+    if _twice_first.match(raw, start, limit):
+        return _without(raw, start, limit, _twice, "doubled_quote")
     failing = raw[failed : failed + 2]
     if failing in ("\\n", "\\r", "\\t") and raw[failed + 1 : failed + 5] not in ("true", "null"):
         if raw[failed - 1] == '"' and not _behind_string.match(raw, failed, limit):

@@ -42,7 +42,6 @@ _MISTAKEN = {
 }
 _closes_more = later(r"\s*+[}\]]")
 _inches = later(r"\d['′]\s?\d++\"\Z")
-_everywhere = later(r'[{\[]\s*+""[^",:{}\[\]]')
 
 
 class Mended(NamedTuple):
@@ -56,8 +55,6 @@ class Mended(NamedTuple):
 def one_character(raw: str, start: int, end: int) -> Mended | None:
     """The value that begins at `start`, where it decodes but for characters written twice, or one lost or mistaken."""
     text = raw[start : min(end, start + LONGEST)]
-    if _everywhere.match(text):
-        return _quotes_everywhere(raw, start, text)
     removed: list[int] = []
     for _ in range(MOST):
         stop, value, failed = decoded(text)
@@ -233,18 +230,3 @@ def _name(old: str, new: str) -> str:
     if old and not new and old != '"':
         return "doubled_comma" if old == "," else "stray_mark"
     return (_MISTAKEN if old else _MISSING)[new]
-
-
-def _quotes_everywhere(raw: str, start: int, text: str) -> Mended | None:
-    """Every quote stands twice, as a field of a CSV file has it."""
-    stop, value, failure = decoded(text.replace('""', '"'))
-    if failure >= 0:
-        return None
-    edits, at, length = [], start, 0
-    while length < stop:
-        twice = raw.startswith('""', at)
-        if twice:
-            edits.append(_edit(raw, at + 1))
-        at += 1 + twice
-        length += 1
-    return Mended(at, value, tuple(edits))
