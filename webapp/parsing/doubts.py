@@ -36,6 +36,8 @@ _scalar_string = later(r"""["'](?:-?\d[\d.]*+|true|false|null|True|False|None)\Z
 """A number or literal behind a quote that may be the one too many."""
 _alone = later(rf"\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+\}}")
 """An object of a pair of values, or of one, which may be a set or lack what follows the key."""
+_sign = later(r"""'|\\"|[}\]](?:,|\\n)""")
+"""Without one of these, a string swallowed nothing."""
 _in_no_key = later(r"""\\["n]|'\W|[{}\[\]]""")
 """What no key holds but one that swallowed what follows it."""
 _string_or_key = later(rf"({STRING})(\s*+:)?")
@@ -142,9 +144,9 @@ def _may_have_swallowed(raw: str, attempt: Attempt, names: set[str]) -> bool:
 def _swallowed(text: str) -> int:
     """Where a string of the mended text holds what looks like a key or another string, and no code; else -1."""
     for string in _string_or_key.finditer(text):
-        if not any(sign in string[1] for sign in ("'", '\\"', "],", "},", "]\\n", "}\\n")):
-            continue
         start, end = string.span(1)
+        if not _sign.search(text, start, end):
+            continue
         if string[2] and _in_no_key.search(text, start + 1, end - 1):
             return start
         match = _key_in_string.search(text, start + 1, end - 1)
