@@ -59,7 +59,13 @@ def _close_top(machine: Machine) -> None:
         machine.patch("extra_closer", at, at + 1)
         machine.at += 1
         return
-    is_round = frame.kind == "(" and frame.count == 1 and machine.comma < 0 and len(machine.frames) > 1
+    is_round = (
+        frame.kind == "("
+        and frame.as_kind == "["
+        and frame.count == 1
+        and machine.comma < 0
+        and len(machine.frames) > 1
+    )
     settle(machine)
     width = 1
     if is_round and raw[at] == ")" and machine.patches[frame.patch][:2] == (frame.start, frame.start + 1):

@@ -149,6 +149,9 @@ def item_is_key(machine: Machine, start: int, end: int) -> None:
     if not top.count and top.kind == top.as_kind == "[" and closers.first_to_close(machine) == "]":
         machine.patch("square_object", top.start, top.start + 1, "{")
         top.as_kind = "{"
+    elif not top.count and top.kind == "(":
+        machine.patches[top.patch] = machine.patches[top.patch]._replace(new="{")
+        top.as_kind = "{"
     elif raw[last - 1] == "}" and machine.comma >= 0 and (raw[last - 2] == "}" or len(frames) == 1):
         machine.patch("extra_closer", last - 1, last)
         machine.push("{", 0)
