@@ -79,6 +79,11 @@ def as_lines(file: BinaryIO, start: int, name: str) -> BinaryIO | None:
     """
     file.seek(start)
     head = file.read(_HEAD).decode("utf-8", "replace")
+    if re.match(r'\s*"[\[{]', head) and not current().too_long(file.seek(0, 2) - start):  # JSON in JSON: LlamaIndex'
+        file.seek(start)
+        inner = json_or_none(json_or_none(file.read().decode("utf-8", "surrogateescape")) or "")
+        if isinstance(inner, dict):
+            return _written(iter([_line(inner)]))
     if _DOCUMENTS.match(head):
         return _written(_joined(file, start))
     if _DOCUMENT_LISTS.match(head):

@@ -30,23 +30,11 @@ _PROMPTS = {
     *("messages", "msg", "frage", "pregunta", "task", "ask"),
 }
 _ELSE = {
-    *("expected", "gold", "reference", "target", "correct", "format", "schema", "config", "token", "tokens", "time"),
+    *("correct", "strategy", "kwargs", "format", "schema", "config", "token", "tokens", "time"),
     *("timestamp", "id", "ids", "usage", "type", "status", "code", "length", "count", "cost", "reason", "file"),
     *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms"),
-    *("canonical", "truth", "ideal", "label", "labels", "verdict", "grade", "test", "tests", "passed"),
-    *(
-        "latency",
-        "hash",
-        "strategy",
-        "created",
-        "version",
-        "parsed",
-        "logprobs",
-        "headers",
-        "template",
-        "description",
-        "hint",
-    ),
+    *("canonical", "label", "labels", "verdict", "grade", "test", "tests", "passed"),
+    *("latency", "hash", "created", "version", "parsed", "logprobs", "headers", "template", "description", "hint"),
 }
 _SERVED = re.compile(
     r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+|(?:HTTP/[\d.]+ )?[1-5]\d\d(?: [\w /;=-]{0,60})?\Z"
@@ -125,19 +113,8 @@ _WHO = ("role", "sender", "from", "author", "speaker", "who", "sender_type", "se
 _NAMES = ("role", "type", "name")
 """who spoke, where that is an object"""
 SAID = (
-    "content",
-    "text",
-    "message",
-    "mes",
-    "say",
-    "said",
-    "value",
-    "body",
-    "parts",
-    "contentParts",
-    "markdown",
-    "blocks",
-    "utterance",
+    *("content", "text", "message", "mes", "say", "said", "value", "body", "parts", "contentParts", "markdown"),
+    *("blocks", "utterance"),
 )
 _INNER = ("message", "response", "data", "node")
 _MODEL_NAMES = r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen)[\w .:\-]{0,40}"
