@@ -171,10 +171,10 @@ def _sessions(engine: sa.Engine, about: dict[str, Any]) -> list[tuple[int, int]]
 
 
 def _together(counted: list[tuple[int, int]]) -> Iterator[list[int]]:
-    """Sessions with about `AT_ONCE` responses, or a longer one by itself."""
+    """Sessions with fewer than `AT_ONCE` responses, which are one piece, or a longer one by itself."""
     group, size = list[int](), 0
     for number, responses in counted:
-        if group and size + responses > AT_ONCE:
+        if group and size + responses >= AT_ONCE:
             yield group
             group, size = [], 0
         group.append(number)
