@@ -121,6 +121,13 @@ def test_a_known_tool_is_named_and_what_people_asked_is_not_advised(raw: str, wo
     assert "fencepost ingest" not in str(refused.value)
 
 
+def test_documents_with_their_vectors_are_no_answers(tmp_path: Path) -> None:
+    path = tmp_path / "store.jsonl"
+    path.write_text('{"id": "1", "text": "Dock five is long.", "embedding": [0.1, 0.2]}\n' * 2)
+    with pytest.raises(UnknownFormat):
+        list(read(path, path.name))
+
+
 def test_a_folder_names_the_files_of_tools_and_tables_but_no_package(tmp_path: Path) -> None:
     path = tmp_path / "log"
     database = tmp_path / "my.db"

@@ -77,7 +77,7 @@ _GUESSES = {
     "cost": ("cost", "cost_usd", "price"),
     "agent": ("agent", "agent_name"),
 }
-_ASKED = ("request", "input", "prompt", "question", "query", "user", "system")
+_ASKED = ("request", "input", "prompt", "question", "query", "user", "system", "document", "context", "passage")
 """words of paths that lead to what a model was asked"""
 _REFERENCES = re.compile(r"expected|gold|reference|canonical|truth|ideal|(?<![a-z])tests?(?![a-z])", re.I)
 """words of paths that lead to what an answer is held against"""

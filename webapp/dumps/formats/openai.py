@@ -112,7 +112,7 @@ def _is_exchange(value: dict[str, Any]) -> bool:
     if as_object(value.get("message")).get("role") == "assistant" and "finish_reason" in value:  # Cohere's
         return True
     if (
-        "choices" in value
+        ("choices" in value and not value.keys() & {"question", "answer"})  # of an exam
         or value.get("object") == "interaction"
         or ("custom_id" in value and isinstance(value.get("result"), dict))
     ):

@@ -19,7 +19,10 @@ from webapp.dumps.stream import DocumentMember, walk
 from webapp.dumps.values import as_list, as_object, first_text
 
 PROMPTS = ("prompt", "question", "query", "input", "instruction")
-ANSWERS = ("output", "completion", "response", "prediction", "model_answer", "answer", "result", "generation")
+ANSWERS = (
+    *("output", "completion", "response", "prediction", "model_output", "model_answer", "answer", "result"),
+    "generation",
+)
 _PREFERENCES = (("chosen", "rejected"), ("chosen_messages", "rejected_messages"))
 _TIMES = ("timestamp", "ts", "time", "created_at", "created")
 _SPEAKER = re.compile(r"(?:\A|\n\n)(Human|Assistant|System):[ \t]?")

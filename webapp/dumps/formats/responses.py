@@ -74,7 +74,7 @@ class Responses(Format):
 def _is_pair(value: Any) -> bool:
     if not isinstance(value, dict) or value.keys() == _PROMPT_HISTORY:
         return False
-    return isinstance(value.get("text"), str) and not value.keys() & {"role", "record"}
+    return isinstance(value.get("text"), str) and not value.keys() & {"role", "record", "embedding", "vector"}
 
 
 def _calls(entry: dict[str, Any]) -> Iterator[Piece]:

@@ -46,7 +46,7 @@ class SseText(Format):
             return 70 if sum(bool(_FIELD.match(line)) for line in lines) > 0.8 * len(lines) else 0
         if head.shape == "object" and "model" not in head.keys:
             return 0
-        if head.shape in ("array", "lines") and head.objects and all(map(is_event, head.objects)):
+        if head.shape in ("array", "lines") and 2 * sum(map(is_event, head.objects)) > len(head.objects):
             return 85
         if head.shape in ("array", "lines") and head.objects and are_parts(head.objects):
             return 85

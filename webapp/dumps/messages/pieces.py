@@ -58,7 +58,7 @@ _NO_TEXTS = (
 )
 """how keys end whose texts are nothing that was said"""
 _THOUGHTS = ("thinking", "reasoning", "think", "thought")
-_TEXTS = ("text", "content", "refusal", "output_text", "input_text")
+_TEXTS = ("text", "content", "refusal", "output_text", "input_text", "transcript")
 _TEXT_KINDS = (
     *(None, "text", "output_text", "input_text", "refusal", "content", "markdown", "message", "multimodal_text"),
     *("code", "summary_text", "text_delta", "ai", "string", "paragraph", "md"),

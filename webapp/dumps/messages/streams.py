@@ -18,7 +18,7 @@ _LINE = re.compile(r"^(?:data:[ \t]*)?(\{[^\r\n]*)", re.M)
 _ENDS = {
     "message_start": re.compile(r'"(?:message_stop|error|stop_reason)"\s*[,:}](?!\s*null)'),
     "response.created": re.compile(
-        r'"(?:response\.(?:completed|failed|incomplete|cancelled)|error)"\s*[,:}](?!\s*null)'
+        r'"(?:response\.(?:completed|failed|incomplete|cancelled|done)|error)"\s*[,:}](?!\s*null)'
     ),
     "chat.completion.chunk": re.compile(r'\[DONE\]|"(?:finish_reason|error)"\s*:(?!\s*null)'),
 }
