@@ -9,7 +9,7 @@ export HOST ?= 127.0.0.1
 export PORT ?= 5001
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test lint style types tools check audit sbom extras migration screenshot clean
+.PHONY: run test lint style types tools check audit sbom extras migration newer screenshot clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/fencepost serve
@@ -56,6 +56,10 @@ extras: $(VENV)/.installed
 # The first revision, made of the models anew: after a change of a table, until there is a release.
 migration: $(VENV)/.linted
 	$(BIN)/python -m tests.store.db.first_tables
+
+# Newer releases of the parsers that profiles restate, and on how many texts they differ; for a job, not for each change.
+newer: $(VENV)/.tested
+	$(BIN)/python -m benchmarks.released --newer
 
 screenshot: $(VENV)/.tested browser
 	$(BIN)/python docs/screenshots.py

@@ -59,7 +59,7 @@ NAMED = {
     "a program's own scope": (
         spans({"name": "pydantic-ai", "version": RELEASE}),
         "pydantic-ai",
-        f"Inferred from the instrumentation scope pydantic-ai, version {RELEASE}.",
+        f"Its parser is inferred from the instrumentation scope pydantic-ai, version {RELEASE}.",
     ),
     "another release": (
         spans({"name": "pydantic-ai", "version": "9.9"}, {"name": "opentelemetry.instrumentation.flask"}),
@@ -74,12 +74,12 @@ NAMED = {
     "LangSmith": (
         run(library="langchain-core", langchain_core_version="1.8.2", runtime="python"),
         "langchain",
-        "Inferred from the library langchain-core of its runs, version 1.8.2.",
+        "Its parser is inferred from the library langchain-core of its runs, version 1.8.2.",
     ),
     "a harness by its user agent": (
         archive("claude-cli/2.0.1 (external, cli)"),
         "native",
-        "Inferred from the user agent claude-cli, version 2.0.1.",
+        "Its parser is inferred from the user agent claude-cli, version 2.0.1.",
     ),
 }
 UNNAMED = {
@@ -98,7 +98,7 @@ def test_the_program_that_a_log_names_is_the_parser(client: FlaskClient, post: C
     (session,) = client.get("/api/sessions").json["sessions"]
     assert (session["home"], session["home_source"]) == (parser, "program")
     evidence = client.get(f"/api/session/{session['key']}/home").json["home_evidence"]
-    assert words in evidence and client.get(session["url"]).status_code == 200
+    assert words in evidence and evidence in client.get(session["url"]).text
     assert client.put(f"/api/session/{session['key']}/home", json={"home": "direct"}).status_code == 200
     changed = client.get(f"/api/session/{session['key']}/home").json
     assert (changed["home"], changed["home_source"], changed["home_evidence"]) == ("direct", "told", None)

@@ -15,6 +15,7 @@ from webapp import findings
 from webapp.parsing import words
 from webapp.store import search
 from webapp.store.failures import neighbours
+from webapp.store.homes import programs
 from webapp.store.models import Finding, Session
 from webapp.store.sessions import overview
 from webapp.store.sessions import sessions as session_store
@@ -235,7 +236,7 @@ def head(db: orm.Session, session: Session, evidence: list[Finding]) -> dict[str
     cells, bin_size = overview.cells(db, session)
     failed_at = overview.failed_positions(db, session)
     return {
-        "says": says(session, evidence),
+        "says": " ".join(filter(None, (says(session, evidence), inferred_from(session)))),
         "findings": evidence,
         "revisions": session_store.revisions(db, session.external_id),
         "cells": cells,
@@ -253,6 +254,11 @@ def says(session: Session, evidence: Iterable[Finding]) -> str:
     sentence = findings.sentence(evidence)
     home = words.called(session.home_profile)
     return words.session_sentence(*counts, home, sentence, shape=session_store.shape_of(session))
+
+
+def inferred_from(session: Session) -> str | None:
+    """From what the session's parser was inferred; None where it was not."""
+    return programs.evidence(session.home_profile, session.home_source, session.extra)
 
 
 def hits(db: orm.Session, session: Session, query: TimelineQuery) -> dict[str, Any]:

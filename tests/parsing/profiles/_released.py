@@ -24,6 +24,7 @@ from typing import Any
 
 import pytest
 
+DAY = ".day"
 FOLDER = Path(__file__).resolve().parents[3] / ".pytest_cache" / "released"
 
 
@@ -41,6 +42,8 @@ def wheel(distribution: str, version: str, *options: str) -> Path:
         for file in partial.glob("*.whl"):
             with zipfile.ZipFile(file) as archive:
                 archive.extractall(partial, [name for name in archive.namelist() if name.endswith(".py")])
+                days = (info.date_time[:3] for info in archive.infolist())
+                (partial / DAY).write_text("{}-{:02}-{:02}".format(*max(days)))
             file.unlink()
         if not folder.is_dir():
             partial.rename(folder)
@@ -93,6 +96,14 @@ def module(path: Path, **stand_ins: dict[str, Any]) -> types.ModuleType:
     return made
 
 
+def day(distribution: str, version: str) -> str | None:
+    """The day of the newest file of a release that was fetched; None where its builder gives all files one day."""
+    for folder in (FOLDER / f"{distribution}-{version}", FOLDER / f"{distribution}-{version}-members"):
+        if (folder / DAY).is_file() and (text := (folder / DAY).read_text())[:4] not in ("1980", "2020"):
+            return text
+    return None
+
+
 @cache
 def packages(what: str) -> Path:
     """A folder in which npm installed a package, such as `ai@6.0.326`, for Node to import."""
@@ -135,6 +146,9 @@ with LazyZipOverHTTP(report["install"][0]["download_info"]["url"], session, chun
     with zipfile.ZipFile(file) as archive:
         for name in names:
             archive.extract(name, folder)
+        days = (info.date_time[:3] for info in archive.infolist())
+        with open(folder + "/.day", "w") as file:
+            file.write("%d-%02d-%02d" % max(days))
 """
 """pip reads the list of a wheel's members by ranges of bytes, and so can single members be had."""
 

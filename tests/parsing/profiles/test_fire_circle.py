@@ -80,7 +80,15 @@ def test_each_field_is_required(field):
 
 def test_an_array_is_no_evaluation():
     attempt = parse("[1]", "fire-circle-strict").attempts[0]
-    assert attempt.reason == "TypeError: the fields are looked for in something of type list"
+    assert attempt.reason == "ValueError: Missing required field: truth", "as the program looks for it in the list"
+    reason = parse("7", "fire-circle-strict").attempts[0].reason or ""
+    assert reason.startswith("TypeError: argument of type 'int' is not ")
+
+
+@pytest.mark.parametrize(("truth", "error"), [("high", "ValueError: could not"), (None, "TypeError: float()")])
+def test_a_number_must_be_one(truth: object, error: str) -> None:
+    attempt = parse(json.dumps(FIELDS | {"truth": truth}), "fire-circle-strict").attempts[0]
+    assert (attempt.outcome, (attempt.reason or "")[: len(error)]) == ("failed", error)
 
 
 def test_resilient_greps_three_numbers():

@@ -385,6 +385,7 @@ ARGUMENTS += [
     "[" * 202 + "]" * 202,
     "[" * 201 + "]" * 201,
     "[" * 300,
+    f'{{"a": {"1" * 5000}}}',
 ]
 """arguments of native calls, which the SDKs treat in ways of their own"""
 AGENTS = {
@@ -400,8 +401,30 @@ DECODED_AGAIN += ["```json\n[NaN]\n```", "[" * 128 + "]" * 128, "[" * 129 + "]" 
 """of which a recording shows the last decoding alone, or no place: they are held to the value only"""
 
 
+DISTRIBUTIONS = {
+    "langchain": "langchain-core",
+    "langchain-tool-call": "langchain-core",
+    "llamaindex": "llama-index-core",
+    "pydantic-ai": "pydantic-ai-slim",
+    "openai-agents-partial": "openai-agents",
+    "openai-python": "openai",
+    "openai-python-stream": "openai",
+    "anthropic-python": "anthropic",
+    "mcp-python": "mcp",
+    "litellm-tool-call": "litellm",
+    "kimi-cli": "kosong",
+    "aider": "aider-chat",
+    "openhands": "openhands-sdk",
+}
+"""of those that are not called as their profile is"""
+PINNED: dict[str, str] = {}
+"""releases to be run in place of those that the profiles restate"""
+
+
 def _version(name: str) -> str:
     """The release that a profile restates, out of `restated-3.4.1-2+json-repair-0.64.5`."""
+    if name in PINNED:
+        return PINNED[name]
     return profile(name).version.removeprefix("restated-").partition("+")[0].partition("-")[0]
 
 

@@ -69,12 +69,12 @@ def test_arguments_that_are_no_object_are_an_error():
     )
 
 
-def test_errors_are_dropped_beside_a_call_and_blocks_keep_their_index():
+def test_errors_are_dropped_beside_a_call_and_calls_are_counted():
     raw = '```json\n{"tool": }\n``` ```json\n{"tool": "t"}\n```'
     trace = parse(raw, "windlass-strict")
     bad, good = trace.attempts
     assert bad.note == ("dropped, since another block is a call: Expecting value: line 1 column 10 (char 9)")
-    assert good.note == "tool call prompt_tool_1: t"
+    assert good.note == "tool call prompt_tool_0: t"
     assert trace.chosen == (1,)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
@@ -54,10 +54,17 @@ def read(tracer: Tracer) -> Attempt:
     return attempt
 
 
-def _missing(value: object) -> str | None:
-    if not isinstance(value, dict):
-        return f"TypeError: the fields are looked for in something of type {type(value).__name__}"
-    return next((f"ValueError: Missing required field: {name}" for name in REQUIRED if name not in value), None)
+def _missing(value: Any) -> str | None:
+    """Why the program takes no evaluation out of a value: each field is looked for in it, also in a list or a text."""
+    try:
+        for name in REQUIRED:
+            if name not in value:
+                return f"ValueError: Missing required field: {name}"
+        for name in NUMBERS:
+            float(value[name])
+    except (TypeError, ValueError, OverflowError) as error:
+        return f"{type(error).__name__}: {error}"
+    return None
 
 
 def _fence(raw: str) -> Cut:
@@ -166,12 +173,13 @@ DEPARTS = (
     "labelled ones raise ValueError. Step 4 breaks valid JSON that ends in }}, as every object "
     "does that ends with an object. "
     "Prose before unfenced JSON fails, since nothing looks for the first {. The program then turns the three values "
-    "into numbers, which may fail too; the profile stops before that."
+    "into numbers, which may fail too."
 )
 
 
 @described(
     "fire-circle",
+    version="2",
     text=f"""A dialogue's evaluations, mode resilient: fence, double braces, brace counting, and finally numbers in the
     text.
 
@@ -213,6 +221,7 @@ def _inside(raw: str, whole: Span) -> Span:
 
 @described(
     "fire-circle-strict",
+    version="2",
     text=f"""A dialogue's evaluations, mode strict: as fire-circle, but the first failure fails the whole circle.
 
     {STEPS}8. If any of that fails, raises: the whole circle fails, with all its models.

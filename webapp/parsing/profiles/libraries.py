@@ -22,7 +22,7 @@ _NOT_AN_OBJECT = "decoded, but no object"
 _OTHER = "decoded by another decoder than JSON's, drawn as the JSON of its value"
 
 
-@described("crewai", LIBRARIES, version=restated("1.15.30-2", "json-repair", "json5"))
+@described("crewai", LIBRARIES, version=restated("1.15.30-3", "json-repair", "json5"))
 def crewai(tracer: Tracer) -> None:
     """CrewAI's tool input: `json.loads`, `ast.literal_eval`, JSON5, then json_repair, until one gives an object.
 
@@ -37,12 +37,16 @@ def crewai(tracer: Tracer) -> None:
         tracer.reject("whole", everything, "Tool input must be a valid dictionary: it is empty")
         return
     first = tracer.attempt("whole", everything)
-    if _object(tracer, first) or (first.error and first.error.type == "RecursionError"):
+    if _object(tracer, first) or (first.error and first.error.type != "JSONDecodeError"):
         return
     for decoder in ("literal", "json5"):
         attempt = decode_other(tracer, decoder, everything, _OTHER)
         if _object(tracer, attempt) or (attempt.reason or "").startswith((*_ESCAPES, _GOES_ON)):
             return
+        if decoder == "literal" and attempt.outcome == "failed":
+            tracer.reject(
+                "json_repair", everything, "json_repair is called here for the first time, and its text dropped"
+            )
     text = repaired_text(tracer, everything)
     if text is not None:
         note = "json.loads of what json_repair wrote"

@@ -44,18 +44,17 @@ def fenced(raw: str) -> Iterator[Block]:
 def call_tools(tracer: Tracer, blocks: Iterable[Block], mend: Mend | None = None, silent: bool = False) -> None:
     """Try each block as a tool call, and choose those that are: objects with "tool".
 
-    Blocks are counted from 0 without the ignored ones. Every other failure is one validation error for the
+    Calls are counted from 0, and blocks that are none are not. Every other failure is one validation error for the
     agent, unless a block is a call: then the program drops all errors. A `silent` one catches each and tells nobody.
     """
-    index, errors = 0, []
+    errors = []
     for block in blocks:
         if block.ignored:
             tracer.reject(block.strategy, block.span, block.ignored)
             continue
         attempt = _decode(tracer, block, mend)
-        if not attempt.ok or _is_error(tracer, attempt, index):
+        if not attempt.ok or _is_error(tracer, attempt):
             errors.append(len(tracer.attempts) - 1)
-        index += 1
     _tell(tracer, errors, "caught, and nobody is told" if silent else "a validation error for the agent")
 
 
@@ -69,7 +68,7 @@ def _decode(tracer: Tracer, block: Block, mend: Mend | None) -> Attempt:
     return tracer.amend(attempt, note=warning) if attempt.ok else attempt
 
 
-def _is_error(tracer: Tracer, attempt: Attempt, index: int) -> bool:
+def _is_error(tracer: Tracer, attempt: Attempt) -> bool:
     """Choose a call, reject what is none; True where a call has bad arguments."""
     value = attempt.value
     if not isinstance(value, dict) or "tool" not in value:
@@ -81,7 +80,7 @@ def _is_error(tracer: Tracer, attempt: Attempt, index: int) -> bool:
         tracer.amend(attempt, outcome="failed", reason=message)
         tracer.offered = True
         return True
-    note = f"tool call prompt_tool_{index}: {_named(value['tool'])}"
+    note = f"tool call prompt_tool_{len(tracer.chosen)}: {_named(value['tool'])}"
     tracer.choose(tracer.amend(attempt, note=f"{attempt.note}; {note}" if attempt.note else note))
     return False
 
@@ -123,7 +122,7 @@ def _why(raw: str, begin: int, tick: int) -> str:
     return "does not end with } before the next fence"
 
 
-@described("windlass-strict", report="001", roots="tools")
+@described("windlass-strict", version="2", report="001", roots="tools")
 def windlass_strict(tracer: Tracer) -> None:
     """Windlass after its first fix: tool calls only in ```json fences, decoded as written.
 
@@ -138,7 +137,7 @@ def windlass_strict(tracer: Tracer) -> None:
     call_tools(tracer, fenced(tracer.raw))
 
 
-@described("windlass-silent", report="004", roots="tools")
+@described("windlass-silent", version="2", report="004", roots="tools")
 def windlass_silent(tracer: Tracer) -> None:
     """Windlass before its last fix: as windlass-strict, but what does not decode is caught, and nobody is told.
 
@@ -169,7 +168,7 @@ def balance(raw: str, span: Span) -> tuple[list[Edit], str] | None:
     return [], warning
 
 
-@described("windlass-balanced", report="004", roots="tools")
+@described("windlass-balanced", version="2", report="004", roots="tools")
 def windlass_balanced(tracer: Tracer) -> None:
     """Windlass after its second fix: as strict, and surplus closing braces are removed from the end.
 
@@ -214,7 +213,7 @@ def _kept(raw: str, removed: list[Span]) -> list[Span]:
     return [span for span in spans if span.start < span.end]
 
 
-@described("windlass-eager", report="001", roots="tools")
+@described("windlass-eager", version="2", report="001", roots="tools")
 def windlass_eager(tracer: Tracer) -> None:
     """Windlass before its first fix: every fence and then every {…} in the text is tried as a tool call.
 

@@ -29,7 +29,7 @@ def evidence(home: str, source: str, extra: dict[str, Any] | None) -> str | None
     if source != SOURCE or program is None:
         return None
     version, restated = program.get("version"), _RELEASE.match(engine.profile(home).version)
-    words = f"Inferred from {program.get('seen')}"
+    words = f"Its parser is inferred from {program.get('seen')}"
     words += f", version {version}" if version else ", which does not say its version" if restated else ""
     if restated and version != restated[1]:
         words += f"; the profile is that of release {restated[1]}, and another one may read otherwise"

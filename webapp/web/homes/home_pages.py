@@ -13,13 +13,13 @@ from webapp.parsing import UnknownProfile, profiles
 from webapp.parsing.words import called, counted
 from webapp.store import tasks
 from webapp.store.db.database import writing
-from webapp.store.homes import changes, programs, rules, scopes
+from webapp.store.homes import changes, rules, scopes
 from webapp.store.homes.scopes import HomeScope
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.selection import words_of
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
-from webapp.web import links, task_rows
+from webapp.web import links, task_rows, timeline
 from webapp.web.api.operation import json, json_object, operation, refused
 from webapp.web.api.sessions import HOME
 from webapp.web.api.shapes import COUNT, TEXT, each, joined, maybe, record
@@ -194,7 +194,8 @@ def show_api(ident: str) -> Response:
 
 def session_of(key: str) -> dict[str, Any]:
     session = session_store.find(db.session, key)
-    home = {"home": session.home_profile, "home_source": session.home_source, "home_evidence": evidence(session)}
+    home: dict[str, Any] = {"home": session.home_profile, "home_source": session.home_source}
+    home["home_evidence"] = timeline.inferred_from(session)
     counts = {"responses": session.response_count, "failed": session.failed_count, "rescued": session.rescued_count}
     return {"id": session.external_id, "key": key} | home | counts
 
@@ -204,10 +205,4 @@ def back() -> str:
     return links.own_path(request.form.get("back", ""))
 
 
-def evidence(session: Any) -> str | None:
-    """From what a session's parser was inferred; None where somebody named it, or nobody did."""
-    return programs.evidence(session.home_profile, session.home_source, session.extra)
-
-
 blueprint.app_template_global("parser_change")(questions.running)
-blueprint.app_template_global("parser_evidence")(evidence)

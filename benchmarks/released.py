@@ -1,0 +1,186 @@
+"""Profiles against the releases that they restate, over thousands of texts; and releases that have come since.
+
+    python -m benchmarks.released            # writes webapp/parsing/released.json, which profiles' pages show
+    python -m benchmarks.released NAME …     # of these profiles only
+    python -m benchmarks.released --newer    # newer releases on the registry, and on how many texts they differ
+
+Needs the registries, Node, and ../shared next to the checkout. It is no test: what it takes depends on the registries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.parsing.profiles import _engine, _released, test_released, test_vllm, test_vllm_engine
+from webapp.parsing import parse
+from webapp.parsing.engine import profile
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+WRITTEN = Path(__file__).resolve().parents[1] / "webapp" / "parsing" / "released.json"
+MORE, ENGINE, AGENTS = 4, 5_000, 5_000
+KINDS = {
+    (False, True): "the release reads nothing, the profile a value",
+    (True, False): "the release reads a value, the profile nothing",
+    (True, True): "another value",
+}
+Outcomes = tuple[list[Any], list[Any]]
+
+
+def texts() -> list[str]:
+    """The shared cases, the forms that arguments take, and mutations of both: the same ones each time."""
+    cases = [text for text in test_released.texts(SHARED) if len(text) < 20_000]
+    forms = [*test_released.ARGUMENTS, *test_released.DECODED_AGAIN]
+    dice, made = random.Random(test_released.SEED), [*cases, *forms]
+    for text in [text for text in [*cases[:239], *forms] if 0 < len(text) < 3000] * MORE:
+        at = dice.randrange(len(text))
+        made.append(text[:at] + dice.choice(("", text[at] * 2, '"', ",", "}", "]", "\n", "'", "\\")) + text[at + 1 :])
+        made.append(text[: dice.randrange(len(text))])
+    return made
+
+
+def outcomes(name: str) -> Outcomes:
+    """What the release and the profile make of each text."""
+    if name in test_vllm_engine.READERS:
+        some = list(test_vllm_engine.responses(name, ENGINE))
+        pairs = [(test_vllm_engine.released(text, name), test_vllm_engine.ours(text, name)) for text in some]
+    elif name in test_vllm.RELEASED:
+        read = test_vllm.released(*test_vllm.RELEASED[name])
+        some = list(test_vllm.responses(SHARED))
+        pairs = [(_as_json(read(text)), _as_json(test_vllm.ours(text, name))) for text in some]
+    elif name in test_released.IN_NODE:
+        some = texts()
+        pairs = list(zip(_in_node(name, some), _ours_in_node(name, some), strict=True))
+    elif name in test_released.TEXTUAL:
+        pieces = test_released.AGENTS[name].replace("~", "\n").split("|")
+        some = list(_released.in_pieces(pieces, AGENTS, test_released.SEED))
+        pairs = _pairs(test_released.TEXTUAL[name](), name, some)
+    else:
+        pairs = _pairs(test_released.RELEASED[name](), name, texts())
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _pairs(release: Callable[[str], Any], name: str, some: list[str]) -> list[tuple[Any, Any]]:
+    return [(test_released.outcome(release, text), test_released.ours(name, text)) for text in some]
+
+
+def _as_json(calls: Any) -> str | None:
+    return None if calls is None else json.dumps(calls)
+
+
+def _in_node(name: str, some: list[str]) -> Iterator[str | None]:
+    for ok, value in test_released.in_node(name, some):
+        yield json.dumps(test_released._as_javascript(value), sort_keys=True) if ok else None
+
+
+def _ours_in_node(name: str, some: list[str]) -> Iterator[str | None]:
+    for text in some:
+        values = parse(text, name).values
+        yield json.dumps(test_released._as_javascript(values[0]), sort_keys=True) if values else None
+
+
+def names() -> list[str]:
+    every = (test_released.RELEASED, test_released.TEXTUAL, test_released.IN_NODE, test_vllm.RELEASED)
+    return sorted({*test_vllm_engine.READERS, *(name for group in every for name in group)})
+
+
+def package(name: str) -> tuple[str, str]:
+    """The registry, npm or pip, and the package that a profile restates."""
+    if name in test_released.IN_NODE:
+        return "npm", test_released.IN_NODE[name]
+    return "pip", "vllm" if name.startswith("vllm") else test_released.DISTRIBUTIONS.get(name, name)
+
+
+def version(name: str) -> str:
+    if name in test_vllm.RELEASED:
+        return test_vllm.RELEASED[name][0]
+    return _engine.VERSION if name in test_vllm_engine.READERS else test_released._version(name)
+
+
+def newest(name: str) -> str:
+    registry, what = package(name)
+    if registry == "npm":
+        return _said(["npm", "view", what, "version"])
+    options = ["--python-version", "3.14", "--only-binary", ":all:"]
+    return _said([sys.executable, "-m", "pip", "index", "versions", what, *options]).partition("(")[2].partition(")")[0]
+
+
+def _said(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, timeout=120).stdout.strip()
+
+
+def day(name: str) -> str | None:
+    """The day of the release: as npm says it, else that of the newest file in the wheel, which may have none."""
+    registry, what = package(name)
+    if registry == "npm":
+        days: dict[str, str] = json.loads(_said(["npm", "view", what, "time", "--json"]))
+        return days[version(name)][:10]
+    return _released.day(what, version(name))
+
+
+def measure(chosen: list[str]) -> None:
+    found: dict[str, Any] = json.loads(WRITTEN.read_text("utf-8")) if WRITTEN.is_file() else {}
+    for name in chosen:
+        release, ours = outcomes(name)
+        kinds = Counter(
+            KINDS[one is not None, other is not None] for one, other in zip(release, ours, strict=True) if one != other
+        )
+        found[name] = {
+            "release": f"{package(name)[1]} {version(name)}",
+            "day": day(name),
+            "texts": len(release),
+            "same": len(release) - kinds.total(),
+            "differs": dict(kinds),
+        }
+        print(f"{name:<24}{found[name]}", flush=True)
+        WRITTEN.write_text(f"{json.dumps(dict(sorted(found.items())), indent=1)}\n", "utf-8")
+
+
+def newer(chosen: list[str]) -> None:
+    for name in chosen:
+        before, now = version(name), newest(name)
+        if not now or now == before:
+            print(f"{name:<24}{before:<12}" + ("newest" if now else "the registry does not say"), flush=True)
+            continue
+        try:
+            release = _released_at(name, now)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 — a release may have moved what is run
+            print(
+                f"{name:<24}{before:<12}{now}: cannot be run as before: {type(error).__name__} {error}"[:200],
+                flush=True,
+            )
+            continue
+        different = sum(one != other for one, other in zip(*release, strict=True))
+        print(f"{name:<24}{before:<12}{now}: {different:,} of {len(release[0]):,} outcomes differ", flush=True)
+
+
+def _released_at(name: str, release: str) -> Outcomes:
+    """The outcomes of another release, and those of the profile."""
+    if name in test_vllm.RELEASED or name in test_vllm_engine.READERS:
+        raise LookupError("vLLM's readers are looked for in the files of the pinned release")
+    test_released.PINNED[name] = release
+    try:
+        return outcomes(name)
+    finally:
+        del test_released.PINNED[name]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--newer", action="store_true")
+    asked = parser.parse_args()
+    for unknown in set(asked.names) - set(names()):
+        parser.error(f"{unknown}: {'restates no release' if profile(unknown) else ''}")
+    (newer if asked.newer else measure)(asked.names or names())
+
+
+if __name__ == "__main__":
+    main()

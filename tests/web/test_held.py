@@ -1,0 +1,32 @@
+"""Profiles' pages say how far a profile is its release: the numbers stand in a file that a benchmark writes."""
+
+from __future__ import annotations
+
+from flask.testing import FlaskClient
+
+from tests.parsing.profiles import test_vllm, test_vllm_engine
+from tests.parsing.profiles.test_released import IN_NODE, RELEASED, TEXTUAL
+from webapp.parsing import released
+from webapp.parsing.engine import profile
+
+
+def test_every_profile_that_is_run_against_a_release_says_what_came_of_it(client: FlaskClient) -> None:
+    names = {*RELEASED, *TEXTUAL, *IN_NODE, *test_vllm.RELEASED, *test_vllm_engine.READERS}
+    assert names == set(released.held()), "python -m benchmarks.released writes them"
+    for name, held in released.held().items():
+        assert held.same + sum(held.differs.values()) == held.texts >= 2_000
+        assert f"the same outcome on {held.same:,} of {held.texts:,} texts" in released.words(
+            name, profile(name).version
+        )
+
+
+def test_the_page_says_release_texts_agreement_and_kinds(client: FlaskClient) -> None:
+    held = released.held()["mastra"]
+    page = client.get("/profiles/mastra").text
+    assert f"Held against {held.release}" in page and f"{held.same:,} of {held.texts:,} texts" in page
+    assert "Kinds that differ: " in page
+    assert "Held against" not in client.get("/profiles/direct").text
+
+
+def test_numbers_of_another_release_are_said_to_be_that() -> None:
+    assert released.words("mastra", "restated-9.9.9").startswith("Not held yet against the release of its version")
