@@ -76,7 +76,8 @@ def rebuild(connection: sa.Connection) -> None:
     else:
         connection.exec_driver_sql("DELETE FROM search_raw")
     connection.exec_driver_sql("DELETE FROM search_note")
-    for session in connection.execute(sa.select(Session.id, Session.external_id, Session.title)).all():
+    sessions = sa.select(Session.id, Session.external_id, Session.title).execution_options(yield_per=1000)
+    for session in connection.execute(sessions):
         index_notes(connection, session_notes(session.id, session.external_id, session.title))
         for texts in _texts(connection, session.id * TURNS_A_SESSION, (session.id + 1) * TURNS_A_SESSION):
             index_turns(connection, texts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -63,21 +63,6 @@ class DumpLine:
     """whether a session of it was read without an answer, or mostly empty; see `webapp.dumps.answer_alarm`"""
 
 
-@dataclass(frozen=True, slots=True)
-class DumpedSession:
-    """A session of a dump; `new_turns` are those that this dump brought."""
-
-    id: int
-    key: str
-    external_id: str
-    newest: bool
-    revision: int
-    turn_count: int
-    failed_count: int
-    new_turns: int
-    home_profile: str
-
-
 def page(
     db: orm.Session, *, limit: int = 100, before: int | None = None, without: Collection[int] = ()
 ) -> list[DumpLine]:
@@ -89,8 +74,8 @@ def page(
     return [_line(connection, row) for row in connection.execute(query).all()]
 
 
-def sessions_of(db: orm.Session, dump_id: int, *, after: int = 0, limit: int = 100) -> list[DumpedSession]:
-    """The sessions of a dump in order, those behind the number `after`."""
+def sessions_of(db: orm.Session, dump_id: int, *, after: int = 0, limit: int = 100) -> Sequence[Any]:
+    """The sessions of a dump in order, behind the number `after`; `new_turns` are those that this dump brought."""
     query = (
         sa.select(
             *(Session.id, Session.key, Session.external_id, Session.newest, Session.revision),
@@ -101,7 +86,7 @@ def sessions_of(db: orm.Session, dump_id: int, *, after: int = 0, limit: int = 1
         .order_by(Session.id)
         .limit(limit)
     )
-    return [DumpedSession(*row) for row in db.execute(query)]
+    return db.execute(query).all()
 
 
 def named_sessions(connection: sa.Connection, dump_id: int) -> tuple[list[str], list[str]]:
