@@ -32,6 +32,9 @@ _key_in_string = later(
 _signed = later(r"[~-]++\s*+-?\d")
 """A mark that may be of the number behind it."""
 _pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+\}}")
+_inches = later(r'\d\\"')
+_half_before = later(r"""(?:\d["']|\w\s["']\w[^"'\n]{0,40}["'])\s{0,9}+,\s{0,60}+\Z""")
+"""What may stand in a string instead of ending it: `27", wide"`, `say 'yes', then go'`."""
 _scalar_string = later(r"""["'](?:-?\d[\d.]*+|true|false|null|True|False|None)\Z""")
 """A number or literal behind a quote that may be the one too many."""
 _alone = later(rf"\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+\}}")
@@ -143,10 +146,15 @@ def _may_have_swallowed(raw: str, attempt: Attempt, names: set[str]) -> bool:
 
 def _swallowed(text: str) -> int:
     """Where a string of the mended text holds what looks like a key or another string, and no code; else -1."""
+    before_it = -1
     for string in _string_or_key.finditer(text):
         start, end = string.span(1)
         if not _sign.search(text, start, end):
             continue
+        if (string[1].count('\\"') - len(_inches.findall(string[1]))) % 2 or _is_odd(string[1], "'"):
+            if before_it > 0 and text[before_it:start].strip() == ",":
+                return start  # two items, each with half of what may be quoted in one: `["f("a", "b")"]`
+            before_it = end
         if string[2] and _in_no_key.search(text, start + 1, end - 1):
             return start
         match = _key_in_string.search(text, start + 1, end - 1)
@@ -175,6 +183,8 @@ def _quotes(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
         is_bare = before in ("unquoted_value", "unquoted_key")
         is_swallowed = edit.repair == "missing_quote" and (both or is_bare or raw[at - 1] in "'`,;")
         before = edit.repair
+        if edit.repair == "missing_quote" and _half_before.search(raw, max(0, at - 99), at):
+            is_swallowed = True
         if edit.repair == "missing_quote" and _scalar_string.search(raw, max(0, at - 40), at):
             yield Flag("closed_by_guess", edit.span)
         if edit.repair == "unescaped_quote" and not single:
