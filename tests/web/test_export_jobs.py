@@ -165,7 +165,7 @@ def test_a_page_asks_how_and_follows_without_a_script(stored: FlaskClient, work:
     answer = stored.post("/exports", data={"failed": "1"})
     assert (answer.status_code, answer.location) == (303, "/exports/1")
     waiting = stored.get("/exports/1").text
-    assert "waiting" in waiting and "<noscript>" in waiting and 'action="/exports/1/cancel"' in waiting
+    assert "waiting" in waiting and "<noscript>" in waiting and 'action="/tasks/1/cancel"' in waiting
     work()
     done = stored.get("/exports/1").text
     assert 'href="/exports/1/file"' in done and "2" in done and "Removed on" in done and "hx-trigger" not in done
@@ -188,7 +188,7 @@ def test_a_row_and_a_page_are_asked_for_while_it_goes_on(stored: FlaskClient, wo
     assert stored.get("/tasks/1", headers=PARTIAL).text.lstrip().startswith("<tr")
     part = stored.get("/exports/1", headers=PARTIAL).text
     assert '<section id="export"' in part and "<html" not in part
-    assert stored.post("/exports/1/cancel").location == "/exports/1"
+    assert stored.post("/tasks/1/cancel").location == "/tasks#task-1"
     work()
     assert "hx-trigger" not in stored.get("/exports/1", headers=PARTIAL).text
     assert 'id="task-1"' not in stored.get("/dumps").text

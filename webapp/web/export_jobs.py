@@ -76,31 +76,12 @@ def make() -> AnyResponse:
 def show(number: int) -> str:
     """The export's page; for htmx what it shows of it."""
     template = "export_jobs/_export.html" if wants_partial() else "export_jobs/show.html"
+    job = task_rows.find(number, EXPORT)
+    expires_at = (job.result or {}).get("expires_at")
+    removes_at = datetime.fromisoformat(expires_at) if expires_at else None
+    context: dict[str, Any] = {"row": task_rows.of_task(job), "export": as_dict(job), "name": _name(job)}
     days = current_app.config["SETTINGS"].export_days
-    return render_template(template, export=_shown(task_rows.find(number, EXPORT)), days=days)
-
-
-def _shown(job: TaskLine) -> dict[str, Any]:
-    """An export as its page shows it: its row among the tasks, and what is in it."""
-    row, export, expires_at = task_rows.of_task(job), as_dict(job), (job.result or {}).get("expires_at")
-    return {
-        **{name: getattr(row, name) for name in ("state", "tag", "words", "live", "phase", "error")},
-        **{name: export[name] for name in ("sha256", "deleted", "changed")},
-        "number": job.id,
-        "ident": f"export-{job.id}",
-        "name": _name(job),
-        "written": export["sessions"],
-        "chosen": export["of"],
-        "size": export["bytes"],
-        "asked_at": job.made_at,
-        "removes_at": datetime.fromisoformat(expires_at) if expires_at else None,
-    }
-
-
-@blueprint.post("/exports/<int:number>/cancel")
-def cancel(number: int) -> AnyResponse:
-    task_rows.cancelled(number, EXPORT)
-    return redirect(url_for("export_jobs.show", number=number), 303)
+    return render_template(template, **context, removes_at=removes_at, days=days)
 
 
 def _name(job: TaskLine) -> str:

@@ -43,7 +43,7 @@ ROUTES = {
         turn_diff.show turns.case turns.download_decoded turns.download_raw turns.markdown turns.show turns.show_api
     """,
     LABEL: """
-        export_jobs.cancel export_jobs.cancel_api export_jobs.make export_jobs.make_api export_jobs.remove
+        export_jobs.cancel_api export_jobs.make export_jobs.make_api export_jobs.remove
         failure_actions.change labels.causes.change labels.check labels.draw
         labels.lists.settle labels.progress labels.save labels.turn.put_api labels.turn.save
         labels.undo runs.cancel_api runs.make runs.make_api selection.label

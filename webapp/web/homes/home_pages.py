@@ -107,7 +107,7 @@ def ask() -> str:
     return render_template(
         "homes/ask.html",
         scope=scope,
-        scope_words=words_of,
+        words=words_of(scope.as_dict()),
         fields=parameters,
         count=len(scopes.session_ids(db.session, scope)),
         back=url_for("sessions.index", **scope.filters.active()),
