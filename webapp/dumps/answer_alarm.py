@@ -107,7 +107,8 @@ class SessionAnswers:
             return self._named(f"nothing was read from {self.mute:,} of its {count:,} entries")
         if not prompts and self.mute > 1 and 2 * self.mute == count:  # one side of two
             counts = f"{self.mute:,} of its {count:,} entries"
-            return Problem(self._place, self._named(f"no prompt was read, and nothing from {counts}").reason)
+            reason = self._named(f"no prompt was read, and nothing from {counts}").reason
+            return Problem(self._place, reason.partition("; try --map")[0])
         if empty:
             counts = f"{empty:,} of its {answers:,} answers and calls are empty"
             return Problem(self._place, self._named(counts).reason)

@@ -156,7 +156,7 @@ def _fill(source: Source, copy: BinaryIO) -> None:
         there = (
             f"{size:,} of its {whole:,} bytes are there" if whole else f"it ends after {size:,} bytes, in its header"
         )
-        reason = f"the SQLite file is cut: {there}; what could be read was read"
+        reason = f"the SQLite file is cut: {there}; no more than that can be read"
         source.problem = source.problem or Problem(f"byte {size}", reason)
 
 

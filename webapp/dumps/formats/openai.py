@@ -25,8 +25,8 @@ _IDS = ("session_id", "conversation_id", "thread_id", "id", "custom_id")
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function", "tool-call", "tool-response")
 """OpenAI's, and smolagents', and no others: other programs' messages have formats of their own."""
 _ITEMS = (
-    *("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning"),
-    *("mcp_call", "web_search_call", "file_search_call", "computer_call", "code_interpreter_call"),
+    *("function_call", "function_call_output", "function_call_result", "custom_tool_call", "custom_tool_call_output"),
+    *("mcp_call", "web_search_call", "file_search_call", "computer_call", "code_interpreter_call", "reasoning"),
 )
 """Types of the Responses API's items that have no role."""
 _FOREIGN = {"node_type", "parts", "info", "message"}

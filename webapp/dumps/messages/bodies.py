@@ -44,10 +44,7 @@ _SAYING = {"content", "choices", "candidates", "message", "generations"}
 _TELLING = ("response", "tool_call", "error")
 _TIMES = ("created", "created_at", "createTime")
 _LOOKED_AT = 4096
-_ENVELOPE = re.compile(
-    r'\s*\{[\s\S]*?(?:"object"\s*:\s*"(?:chat\.completion|text_completion|response)"|"type"\s*:\s*"message"|"candidates"\s*:'
-    r"\s*\[\s*\{)"
-)
+_ENVELOPE = re.compile(r'"(?:object|type|candidates)"\s*:')
 
 
 def exchange(
@@ -155,8 +152,11 @@ def _has_generations(body: dict[str, Any]) -> bool:
 
 def body_in(raw: str) -> dict[str, Any] | None:
     """The body that a text holds as it came from a provider, in its envelope; a model's own JSON has none."""
-    body = json_or_none(raw) if _ENVELOPE.match(raw[:_LOOKED_AT]) else None
-    return body if is_answer(body) else None
+    is_object = raw.lstrip()[:1] == "{" and _ENVELOPE.search(raw, 0, _LOOKED_AT)
+    body = as_object(json_or_none(raw)) if is_object else {}
+    in_parts = any("parts" in as_object(as_object(one).get("content")) for one in as_list(body.get("candidates")))
+    is_anthropics = body.get("type") == "message" and {"role", "model"} <= body.keys()
+    return body if (body.get("object") in _BODY_OBJECTS or is_anthropics or in_parts) and is_answer(body) else None
 
 
 def said_turns(

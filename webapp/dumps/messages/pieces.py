@@ -39,7 +39,7 @@ _CALLS = (
 )
 _RESULTS = (
     *("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response", "tool-result"),
-    "function_result",
+    *("function_call_result", "function_result"),
 )
 _INSTEAD = ("text", "value", "message")
 """what messages without a content call it"""
