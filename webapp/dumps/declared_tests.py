@@ -73,6 +73,8 @@ def _test(test: str) -> Test:
         return lambda value: (at(value, path)[0] is None) is negated
     passes, listed = _SIGNS[sign], words.split("|")
     listed = [word.replace("_", " ") for word in listed] if sign == "*" else listed
+    if words == "null":  # which is there, unlike what is missing
+        return lambda value: (None in all_at(value, path)) is not negated
     if "[*]" in path:
         return lambda value: any(passes(inner, listed) for inner in all_at(value, path)) is not negated
     return lambda value: passes(at(value, path)[0], listed) is not negated

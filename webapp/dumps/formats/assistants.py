@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Context, DumpHead, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import Entries, entry_or_problem
 from webapp.dumps.messages.item_streams import sse_events, whole_messages
-from webapp.dumps.messages.pieces import Path, Piece, as_json, call, content
-from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, text_turns, turns_of, with_usage
+from webapp.dumps.messages.pieces import Path
+from webapp.dumps.messages.turns import with_usage
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of, microseconds, spilled
 from webapp.dumps.stream import DocumentMember, Item, walk
-from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
+from webapp.dumps.values import as_list, as_object, id_text, text
 
 _OBJECTS = ("thread.message", "thread.run", "thread.run.step")
 _ENDS = ("completed", "incomplete", "failed", "cancelled", "expired", "requires_action")
@@ -26,14 +28,12 @@ _STEPS = "run_steps"
 
 
 @dataclass(slots=True)
-class _Thread(Conversation):
+class _Thread(Declaring):
     has_steps: bool = False
     """whether the file holds steps, whose usage their run says again"""
-    instructions: set[str] = field(default_factory=set)
 
 
-class Assistants(Format):
-    shapes = 'OpenAI\'s Assistants API {"data": [{"object": "thread.message"}]}, runs and their steps, lists or lines'
+class Assistants(Declared):
     conversation_type = _Thread
 
     def sniff(self, head: DumpHead) -> int:
@@ -67,27 +67,15 @@ class Assistants(Format):
     def conversation(self, context: Context) -> _Thread:
         return _Thread(has_steps=bool(context.get(_STEPS)))
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Thread) -> list[PlacedTurn]:
-        value, at = _held(entry)
-        kind = _kind(value)
-        if at and not str(entry.get("event")).endswith(_ENDS):
-            turns = event_turns(text(entry.get("event")))
-        elif kind == "thread.message":
-            turns = turns_of(content(value.get("content"), (*at, "content")), text(value.get("role")), conversation)
-        elif kind == "thread.run":
-            turns = _run(value, at, conversation)
-        elif kind == "thread.run.step":
-            turns = _step(value, at, conversation)
-        else:
-            if kind not in ("thread", "assistant"):
-                conversation.notes.append(f"an object {str(kind)[:40]!r} is not known; kept as an event")
-            turns = event_turns(kind)
-        turns += _failure(value)
-        parent = id_text(value.get("run_id"))
-        return each_filled(turns, sent_at=moment(value.get("created_at")), parent=parent)
+    def read_entry(self, entry: dict[str, Any], conversation: _Thread) -> list[PlacedTurn]:  # type: ignore[override]
+        value = _held(entry)[0]
+        conversation.model = text(value.get("model")) or conversation.model
+        turns = super().read_entry(entry, conversation)
+        is_run = _kind(value) == "thread.run" and not conversation.has_steps
+        return with_usage(turns, value.get("usage")) if is_run else turns
 
 
-plugin = Assistants()
+plugin = Assistants("assistants")
 
 
 def _kind(value: Any) -> str | None:
@@ -154,61 +142,3 @@ def _order(value: dict[str, Any], index: int, back: bool) -> int:
     rank = {"thread": 0, "thread.run": 2, "thread.run.step": 3}.get(str(kind), 1 if role == "user" else 4)
     shift = min(index, _SECOND // 12)
     return _seconds(value) + rank * _SECOND // 5 + (_SECOND // 12 - shift if back else shift)
-
-
-def _run(value: dict[str, Any], at: Path, conversation: _Thread) -> list[PlacedTurn]:
-    """A run: its instructions where they are new, and the calls that it waits for."""
-    conversation.model = text(value.get("model")) or conversation.model
-    turns: list[PlacedTurn] = []
-    said = text(value.get("instructions"))
-    if said and said not in conversation.instructions:
-        conversation.instructions.add(said)
-        turns = text_turns(said, (*at, "instructions"), "system", conversation)
-    turns += event_turns("thread.run", phase=text(value.get("status")))
-    path = (*at, "required_action", "submit_tool_outputs", "tool_calls")
-    waiting = as_object(as_object(value.get("required_action")).get("submit_tool_outputs")).get("tool_calls")
-    pieces = [call(inner, (*path, i)) for i, inner in enumerate(as_list(waiting)) if isinstance(inner, dict)]
-    new = [piece for piece in pieces if piece.id not in conversation.tools]
-    turns += turns_of(new, "assistant", conversation) if new else []
-    return turns if conversation.has_steps else with_usage(turns, value.get("usage"))
-
-
-def _step(value: dict[str, Any], at: Path, conversation: _Thread) -> list[PlacedTurn]:
-    details, path = as_object(value.get("step_details")), (*at, "step_details", "tool_calls")
-    turns: list[PlacedTurn] = []
-    for index, inner in enumerate(as_list(details.get("tool_calls"))):
-        if isinstance(inner, dict):
-            turns += _tool(inner, (*path, index), conversation)
-    if not turns:
-        turns = event_turns("thread.run.step", phase=text(details.get("type")))
-    return with_usage(turns, value.get("usage"))
-
-
-def _tool(value: dict[str, Any], at: Path, conversation: _Thread) -> list[PlacedTurn]:
-    """A call, unless its run said it before, and what came of it."""
-    kind, ident = str(value.get("type")), text(value.get("id"))
-    own = as_object(value.get(kind))
-    if kind == "function":
-        tool_call = call(value, at)
-        output = own.get("output")
-        result = Piece("result", text(output), (*at, kind, "output"), tool_call.name, ident) if output else None
-    else:
-        code = text(own.get("input"))
-        called = dict(value) if code else {**value, "without_arguments": True}
-        tool_call = Piece("call", code or "", (*at, kind, "input") if code else None, kind, ident, called)
-        found = own.get("outputs") or own.get("results")
-        texts = [first_text(item, "logs") for item in as_list(found)]
-        raw = "".join(filter(None, texts)) if any(texts) else as_json(found)
-        result = Piece("result", raw, None, kind, ident) if found else None
-    pieces = [] if ident in conversation.tools else [tool_call]
-    pieces += [result] if result else []
-    return turns_of(pieces, "assistant", conversation) if pieces else []
-
-
-def _failure(value: dict[str, Any]) -> list[PlacedTurn]:
-    """What a run or a step ended with."""
-    error, cut = value.get("last_error"), as_object(value.get("incomplete_details"))
-    if isinstance(error, dict):
-        return error_turns(first_text(error, "message", "code"), first_text(error, "code"))
-    reason = first_text(cut, "reason")
-    return error_turns(reason, "incomplete") if reason else []
