@@ -60,33 +60,34 @@ class Declared(Format):
             return spec["score"] if all(set(name.split("|")) & set(head.names) for name in needed) else 0
         if head.shape not in spec.get("dumps", ("object", "array", "lines", "parquet")) or "fit" not in spec:
             return 0
-        if not head.objects or (head.shape == "object" and not head.keys):
+        objects = head.objects
+        if not any(objects):
             return spec["score"] if "mentions" in spec and _mentions(head, spec["mentions"]) else 0
-        if not all(holds(value, spec.get("around")) for value in head.objects):
+        if not all(holds(value, spec.get("around")) for value in objects):
             return 0
-        samples = self._samples(head)
+        samples = self._samples(head, objects)
         count, fitting = len(samples), sum(holds(item, spec["fit"]) for item in samples)
         enough = {"all": fitting == count, "any": fitting > 0, "most": fitting > 0 and 2 * fitting >= count}
         marked = "mark" not in spec or any(holds(item, spec["mark"]) for item in samples)
-        marked = marked or _mentions(head, spec.get("mentions", ["\0"]))
+        marked = marked or ("mentions" in spec and _mentions(head, spec["mentions"]))
         return spec["score"] if enough[spec.get("of", "all")] and marked and count else 0
 
-    def _samples(self, head: DumpHead) -> list[dict[str, Any]]:
+    def _samples(self, head: DumpHead, objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The first entries, wherever they lie."""
         key = self._held(head, (*self._within, *self._pages))
-        if (inner := self._inner(head)) is not None:
+        if key is None and (inner := self._inner(head)) is not None:
             return [item for item in inner if isinstance(item, dict)]
-        lists = [head.items[key]] if key is not None else [self._listed(value)[0] for value in head.objects]
+        lists = [head.items[key]] if key is not None else [self._listed(value)[0] for value in objects]
         items = [item for listed in lists for item in as_list(listed)[:_LOOKED_AT] if isinstance(item, dict)]
-        return items or head.objects
+        return items or objects
 
     def _inner(self, head: DumpHead) -> list[Any] | None:
         """The first items of a list that is the member of a member, `inner`; none where the head does not reach it."""
         if "inner" not in self.spec or head.shape != "object":
             return None
         outer, key = self.spec["inner"]
-        listed = as_object(head.document.get(outer)).get(key)
-        begins = outer not in head.keys and _mentions(head, self.spec["mentions"])
+        listed = as_object(head.members.get(outer)).get(key)
+        begins = outer not in head.members and outer not in head.items and _mentions(head, self.spec["mentions"])
         return listed if isinstance(listed, list) else [] if begins else None
 
     def _held(self, head: DumpHead, keys: Iterable[str]) -> str | None:
