@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.parsing.profiles import _engine, _released, test_released, test_vllm, test_vllm_engine
+from tests.parsing.profiles import _engine, _released, test_released, test_sglang, test_vllm, test_vllm_engine
 from webapp.parsing import parse
 from webapp.parsing.engine import profile
 
@@ -48,7 +48,10 @@ def texts() -> list[str]:
 
 def outcomes(name: str) -> Outcomes:
     """What the release and the profile make of each text."""
-    if name in test_vllm_engine.READERS:
+    if name in test_sglang.DETECTORS:
+        some = test_sglang.responses(name, ENGINE)
+        pairs = [(test_sglang.released(text, name), test_sglang.ours(text, name)) for text in some]
+    elif name in test_vllm_engine.READERS:
         some = list(test_vllm_engine.responses(name, ENGINE))
         pairs = [(test_vllm_engine.released(text, name), test_vllm_engine.ours(text, name)) for text in some]
     elif name in test_vllm.RELEASED:
@@ -88,17 +91,20 @@ def _ours_in_node(name: str, some: list[str]) -> Iterator[str | None]:
 
 def names() -> list[str]:
     every = (test_released.RELEASED, test_released.TEXTUAL, test_released.IN_NODE, test_vllm.RELEASED)
-    return sorted({*test_vllm_engine.READERS, *(name for group in every for name in group)})
+    return sorted({*test_vllm_engine.READERS, *test_sglang.DETECTORS, *(name for group in every for name in group)})
 
 
 def package(name: str) -> tuple[str, str]:
     """The registry, npm or pip, and the package that a profile restates."""
     if name in test_released.IN_NODE:
         return "npm", test_released.IN_NODE[name]
-    return "pip", "vllm" if name.startswith("vllm") else test_released.DISTRIBUTIONS.get(name, name)
+    server = next((server for server in ("vllm", "sglang") if name.startswith(server)), None)
+    return "pip", server or test_released.DISTRIBUTIONS.get(name, name)
 
 
 def version(name: str) -> str:
+    if name in test_sglang.DETECTORS:
+        return test_sglang.VERSION
     if name in test_vllm.RELEASED:
         return test_vllm.RELEASED[name][0]
     return _engine.VERSION if name in test_vllm_engine.READERS else test_released._version(name)
@@ -163,8 +169,8 @@ def newer(chosen: list[str]) -> None:
 
 def _released_at(name: str, release: str) -> Outcomes:
     """The outcomes of another release, and those of the profile."""
-    if name in test_vllm.RELEASED or name in test_vllm_engine.READERS:
-        raise LookupError("vLLM's readers are looked for in the files of the pinned release")
+    if name in {**test_vllm.RELEASED, **test_vllm_engine.READERS, **test_sglang.DETECTORS}:
+        raise LookupError("a server's readers are looked for in the files of the pinned release")
     test_released.PINNED[name] = release
     try:
         return outcomes(name)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from flask.testing import FlaskClient
 
-from tests.parsing.profiles import test_vllm, test_vllm_engine
+from tests.parsing.profiles import test_sglang, test_vllm, test_vllm_engine
 from tests.parsing.profiles.test_released import IN_NODE, RELEASED, TEXTUAL
 from webapp.parsing import released
 from webapp.parsing.engine import profile
 
 
 def test_every_profile_that_is_run_against_a_release_says_what_came_of_it(client: FlaskClient) -> None:
-    names = {*RELEASED, *TEXTUAL, *IN_NODE, *test_vllm.RELEASED, *test_vllm_engine.READERS}
+    names = {*RELEASED, *TEXTUAL, *IN_NODE, *test_vllm.RELEASED, *test_vllm_engine.READERS, *test_sglang.DETECTORS}
     assert names == set(released.held()), "python -m benchmarks.released writes them"
     for name, held in released.held().items():
         assert held.same + sum(held.differs.values()) == held.texts >= 2_000

@@ -78,6 +78,8 @@ GIVEN: dict[str, Any] = {
     "is_mistral_tokenizer": lambda _: False,
     "init_logger": lambda _: SimpleNamespace(debug=nothing, warning=nothing, exception=nothing),
     "StreamState": lambda **facts: SimpleNamespace(history_tool_call_cnt=0, **facts),
+    "envs": SimpleNamespace(SGLANG_FORWARD_UNKNOWN_TOOLS=SimpleNamespace(get=lambda: False)),
+    "StreamingParseResult": lambda **facts: SimpleNamespace(**{"calls": []} | facts),
     "DeltaMessage": Delta,
     "DeltaToolCall": Delta,
     "DeltaFunctionCall": Delta,
@@ -96,11 +98,11 @@ class Stand(types.ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *roots: str) -> None:
+        self.folder, self.roots = folder, roots
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
-        if name.partition(".")[0] not in ROOTS:
+        if name.partition(".")[0] not in self.roots:
             return None
         file = self.folder / f"{name.replace('.', '/')}.py"
         if file.is_file():
@@ -122,7 +124,7 @@ class Tokenizer:
 @cache
 def adapters() -> types.ModuleType:
     """The module with an adapter of each reader. Stand-ins stay, since the engine imports while it works."""
-    sys.meta_path.insert(0, Finder(members("vllm", VERSION, *FILES)))
+    sys.meta_path.insert(0, Finder(members("vllm", VERSION, *FILES), *ROOTS))
     return importlib.import_module("vllm.parser.engine.registered_adapters")
 
 

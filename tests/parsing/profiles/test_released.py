@@ -160,6 +160,11 @@ def openai_agents_partial() -> Parser:
     return lambda text: validate(text, TypeAdapter(object), partial=True)
 
 
+def autogen() -> Parser:
+    path = wheel("autogen-core", _version("autogen")) / "autogen_core" / "utils" / "_load_json.py"
+    return module(path).extract_json_from_str
+
+
 def google_adk() -> Parser:
     member = "google/adk/models/lite_llm.py"
     path = members("google-adk", _version("google-adk"), member) / member
@@ -340,6 +345,7 @@ RELEASED = {
     "anthropic-python": anthropic_python,
     "mcp-python": mcp_python,
     "litellm-tool-call": litellm_tool_call,
+    "autogen": autogen,
     "kimi-cli": kimi_cli,
     "semantic-kernel": semantic_kernel,
     "browser-use": browser_use,
@@ -412,6 +418,7 @@ DISTRIBUTIONS = {
     "anthropic-python": "anthropic",
     "mcp-python": "mcp",
     "litellm-tool-call": "litellm",
+    "autogen": "autogen-core",
     "kimi-cli": "kosong",
     "aider": "aider-chat",
     "openhands": "openhands-sdk",
@@ -438,8 +445,8 @@ def test_a_version_carries_the_libraries_that_the_profile_calls() -> None:
         assert f"+{calls}-{metadata.version(calls)}" in profile(name).version
 
 
-UNSEEN = ("browser-use",)
-"""of what it puts under "value", nothing and empty lists look to a recording like a constant that hides an error"""
+UNSEEN = ("browser-use", "autogen")
+"""what they put under "value" or into a list looks, where it is empty, like a constant that hides an error"""
 
 
 @as_in_production

@@ -1,4 +1,4 @@
-"""Libraries that take a response apart: CrewAI, DSPy, instructor, LlamaIndex, Pydantic AI, smolagents."""
+"""Libraries that take a response apart: AutoGen, CrewAI, DSPy, instructor, LlamaIndex, Pydantic AI, smolagents."""
 
 from __future__ import annotations
 
@@ -60,6 +60,35 @@ def _object(tracer: Tracer, attempt: Attempt) -> bool:
     if attempt.ok:
         tracer.amend(attempt, outcome="rejected", reason=_NOT_AN_OBJECT)
     return False
+
+
+_BLOCK = re.compile(r"```(?:\s*+([\w+\-]+))?\n|```\n")
+
+
+@described("autogen", LIBRARIES, version=restated("0.7.5"), roots="all")
+def autogen(tracer: Tracer) -> None:
+    """AutoGen's `extract_json_from_str`: every fenced block, or the whole response where there is none; all or nothing.
+
+    1. Each ``` with a line end, and a word before that, begins a block, which reaches to the next ```. 2. A word other
+    than json raises. 3. json.loads of each block; where there is none, of the whole response. One that fails raises,
+    and nothing is given. AutoGen's tools read their arguments by plain json.loads, as openai-python does.
+
+    Source: autogen-core 0.7.5, autogen_core/utils/_load_json.py, extract_json_from_str.
+    """
+    raw, at, attempts = tracer.raw, 0, list[Attempt]()
+    while opening := _BLOCK.search(raw, at):
+        end = raw.find("```", opening.end())
+        if end < 0:
+            break
+        if opening[1] and opening[1].lower() != "json":
+            tracer.fail("fenced", Span(*opening.span()), f"ValueError: found language: {opening[1][:40]}")
+            return
+        attempts.append(tracer.attempt("fenced", Span(opening.end(), end)))
+        if not attempts[-1].ok:
+            return
+        at = end + 3
+    for attempt in attempts or [tracer.attempt("whole", whole(raw))]:
+        choose_if_ok(tracer, attempt)
 
 
 _BRACE = re.compile("[{}]")
@@ -251,4 +280,4 @@ def smolagents(tracer: Tracer) -> None:
     choose_if_ok(tracer, tracer.attempt("outermost", Span(start, max(start, last + 1)), strict=False))
 
 
-plugins = (crewai, dspy, instructor, llamaindex, pydantic_ai, smolagents)
+plugins = (autogen, crewai, dspy, instructor, llamaindex, pydantic_ai, smolagents)

@@ -1,0 +1,133 @@
+"""SGLang's readers of tool calls, which it calls detectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profile_groups import SERVERS
+from webapp.parsing.profiles._about import described
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
+from webapp.parsing.profiles.vllm import BEGIN, CALLS, END, SEP
+from webapp.parsing.span import Span, stripped
+from webapp.parsing.trace import Attempt
+
+RELEASE = "restated-0.5.23"
+_GIVEN_UP = "another call cannot be read: none is given"
+
+
+def _between(raw: str, opener: str, closer: str) -> Iterator[Span]:
+    """What stands between each opener and the first closer behind it. Linear."""
+    at = raw.find(opener)
+    while at >= 0 and (end := raw.find(closer, at + len(opener))) >= 0:
+        yield Span(at + len(opener), end)
+        at = raw.find(opener, end + len(closer))
+
+
+@described("sglang-qwen25", SERVERS, version=RELEASE, roots="all")
+def qwen25(tracer: Tracer) -> None:
+    """SGLang's `qwen25` detector: JSON in <tool_call> lines, the bad ones dropped and the good ones kept.
+
+    1. Each text between <tool_call> with a line feed and </tool_call> on a line of its own goes to json.loads. 2. One
+    that does not decode is dropped, with a line in the server's log: the other calls are given. 3. An item that is no
+    object makes the request fail. Names that are not declared are dropped; here every name counts as declared.
+
+    Source: SGLang 0.5.23, srt/function_call/qwen25_detector.py, detect_and_parse (--tool-call-parser qwen25).
+    """
+    for span in _between(tracer.raw, "<tool_call>\n", "\n</tool_call>"):
+        attempt = tracer.attempt("tagged", stripped(tracer.raw, *span))
+        if attempt.error and attempt.error.type != "JSONDecodeError":
+            _refuse(tracer, span, attempt.error.said)
+            return
+        calls = attempt.value if isinstance(attempt.value, list) else [attempt.value]
+        if attempt.ok and not all(isinstance(call, dict) for call in calls):
+            _refuse(tracer, span, "AttributeError: a call that is no object: the request fails")
+            return
+        if attempt.ok and any(call.get("name") for call in calls):
+            tracer.choose(attempt)
+        elif attempt.ok:
+            tracer.amend(attempt, outcome="failed", reason="the call has no name: it is dropped")
+            tracer.offered = True
+    if not tracer.attempts:
+        tracer.reject("tagged", whole(tracer.raw), "no <tool_call> on lines of its own: plain text")
+
+
+def _refuse(tracer: Tracer, span: Span, reason: str) -> None:
+    tracer.chosen.clear()
+    tracer.fail("tagged", span, reason)
+
+
+@described("sglang-deepseek-v3", SERVERS, version=RELEASE, roots="all")
+def deepseek_v3(tracer: Tracer) -> None:
+    """SGLang's `deepseekv3` detector: a name and a ```json block behind <｜tool▁sep｜>, all calls or none.
+
+    1. Without <｜tool▁calls▁begin｜> the response is plain text. 2. Each <｜tool▁call▁begin｜>…<｜tool▁call▁end｜> must
+    hold <｜tool▁sep｜>, a name, ```json on a line, arguments, and ``` on the last line. 3. json.loads of the arguments.
+    4. If one call fails, all are given up: the response is plain text, and the caller sees no error.
+
+    Source: SGLang 0.5.23, srt/function_call/deepseekv3_detector.py, detect_and_parse (--tool-call-parser deepseekv3).
+    """
+    raw = tracer.raw
+    if CALLS not in raw:
+        tracer.reject("tagged", whole(raw), f"no {CALLS}: plain text")
+        return
+    attempts: list[Attempt] = []
+    for span in _between(raw, BEGIN, END):
+        attempts.append(_detail(tracer, span))
+        if not attempts[-1].ok:
+            for earlier in attempts[:-1]:
+                tracer.amend(earlier, outcome="rejected", reason=_GIVEN_UP)
+            return
+    for attempt in attempts:
+        if attempt.note:
+            tracer.choose(attempt)
+        else:
+            tracer.amend(attempt, outcome="rejected", reason="the call has no name: it is dropped")
+
+
+def _detail(tracer: Tracer, span: Span) -> Attempt:
+    """A call's name and arguments: the last ```json behind a <｜tool▁sep｜>, and the ``` at the end."""
+    raw = tracer.raw
+    fence = raw.rfind("\n```json\n", span.start, span.end - 4)
+    sep = raw.rfind(SEP, span.start, fence) if fence >= 0 else -1
+    if sep < 0 or not raw.endswith("\n```", *span):
+        return tracer.fail("tagged", span, f"no name behind {SEP} with a ```json block: no call is given")
+    name = raw[sep + len(SEP) : fence]
+    return tracer.attempt("tagged", Span(fence + 9, span.end - 4), note=f"calls {name}" if name else None)
+
+
+_HEAD = re.compile(r"<\|tool_call_begin\|>\s*([^\s<|]+)\s*<\|tool_call_argument_begin\|>\s*(?=\{)")
+_TAIL = re.compile(r"\}\s*<\|tool_call_end\|>")
+_IDENT = re.compile(r"(?:functions\.)?([\w.\-]+):\d+\Z")
+
+
+@described("sglang-kimi-k2", SERVERS, version=RELEASE, roots="all")
+def kimi_k2(tracer: Tracer) -> None:
+    """SGLang's `kimi_k2` detector: an id such as functions.name:0, and what looks like an object up to the end token.
+
+    1. Without <|tool_calls_section_begin|> the response is plain text. 2. Each <|tool_call_begin|> with an id, then
+    <|tool_call_argument_begin|> and {, reaches to the first } in front of <|tool_call_end|>. 3. The arguments are not
+    decoded: no JSON is shown here as a failure. 4. A call whose id is no name with a number is dropped; of a number
+    alone SGLang guesses the tool by its declared parameters, which are not known here. A call that is cut off is lost.
+
+    Source: SGLang 0.5.23, srt/function_call/kimik2_detector.py, detect_and_parse (--tool-call-parser kimi_k2).
+    """
+    raw, at = tracer.raw, 0
+    if "<|tool_calls_section_begin|>" not in raw:
+        tracer.reject("tagged", whole(raw), "no <|tool_calls_section_begin|>: plain text")
+        return
+    while head := _HEAD.search(raw, at):
+        if not (tail := _TAIL.search(raw, head.end())):
+            break
+        span, ident = Span(head.end(), tail.start() + 1), _IDENT.match(head[1])
+        if ident:
+            choose_if_ok(tracer, tracer.attempt("tagged", span, note=f"calls {ident[1]}"))
+        else:
+            tracer.reject("tagged", span, "its id is no name with a number: the call is dropped")
+        at = tail.end()
+    if not tracer.attempts:
+        tracer.fail("tagged", whole(raw), "no complete call: none is given, this text is lost")
+
+
+plugins = (deepseek_v3, kimi_k2, qwen25)
