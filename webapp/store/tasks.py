@@ -113,10 +113,22 @@ def end(engine: sa.Engine, number: int, state: str, result: Mapping[str, Any] | 
         return _end(connection, number, LIVE, state, result, **values)
 
 
-def cancel(connection: sa.Connection, number: int, words: str) -> bool:
+_CANCELLED = {
+    IMPORT: "Cancelled. Sessions that were stored by then are whole and stay.",
+    HOMES: "Cancelled. Sessions that were changed by then stay so; undo the change to give them back what they had.",
+    REPLAY: "Cancelled. What was parsed by then stays, counted.",
+    EXPORT: "Cancelled. Nothing of it was kept.",
+}
+
+
+def cancel(engine: sa.Engine, number: int) -> bool:
     """End a task that waits or goes on; whoever works at it stops soon. False where it has ended before."""
-    error = {"code": "cancelled", "message": words, "at": None}
-    return _end(connection, number, (*LIVE, HELD), "cancelled", {"error": error})
+    with database.writing(engine) as connection:
+        task = find(connection, number)
+        is_unread = task.kind == IMPORT and task.state != "running"
+        words = "Cancelled before it was read: nothing was stored." if is_unread else _CANCELLED[task.kind]
+        error = {"code": "cancelled", "message": words, "at": None}
+        return _end(connection, number, (*LIVE, HELD), "cancelled", {"error": error})
 
 
 def _end(

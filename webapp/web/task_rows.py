@@ -14,8 +14,7 @@ from webapp.extensions import db
 from webapp.parsing.words import called, counted
 from webapp.store import tasks as store
 from webapp.store.accounts.roles import ADMIN, INGEST, LABEL, READ
-from webapp.store.homes import changes
-from webapp.store.jobs import export_jobs, imports, replays
+from webapp.store.jobs import imports
 from webapp.store.jobs.imports import dump_of
 from webapp.store.sessions import selection
 from webapp.store.sessions.sessions import BadCursor
@@ -205,7 +204,7 @@ def cancelled(number: int, kind: str | None = None) -> TaskLine:
     if task.kind == IMPORT:
         imports.cancel(db.engine, current_app.config["SETTINGS"], task)
     else:
-        {EXPORT: export_jobs.cancel, REPLAY: replays.cancel, HOMES: changes.cancel}[task.kind](db.engine, number)
+        store.cancel(db.engine, number)
     return find(number)
 
 

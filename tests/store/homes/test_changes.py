@@ -13,7 +13,7 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, complete, entry, windlass
 from webapp.config import Settings
-from webapp.store import search
+from webapp.store import search, tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, scopes
 from webapp.store.homes.scopes import HomeScope
@@ -219,7 +219,7 @@ def test_a_cancelled_change_leaves_the_rest(bring_unknown: Bring, engine: sa.Eng
     number = changes.begin(engine, ids, DIRECT)
     steps = iter((False, True))
     changes.work(engine, number, ends=lambda: next(steps))
-    changes.cancel(engine, number)
+    tasks.cancel(engine, number)
     assert changes.work(engine, number)
     with engine.connect() as connection:
         homes = sorted(connection.scalars(sa.select(Session.home_profile)))

@@ -184,7 +184,7 @@ def test_a_cancelled_export_leaves_nothing(
 ) -> None:
     monkeypatch.setattr("webapp.store.ingest.result.EVERY", 0.0)
     number = tasks.make(engine, tasks.EXPORT, of_filters(Filters()))
-    between(lambda written: export_jobs.cancel(engine, number) if written == 2 else None)
+    between(lambda written: tasks.cancel(engine, number) if written == 2 else None)
     worker.work(engine, settings)
     job = find(engine, number)
     assert (job.state, job.result and job.result["error"]["code"]) == ("cancelled", "cancelled")

@@ -270,7 +270,7 @@ def test_a_cancelled_run_stops_counted_and_goes_on_later(
 
     def cancel(done: int, total: int) -> None:
         if done > 10:
-            replays.cancel(engine, max(run.id for run in recent(engine)))
+            tasks.cancel(engine, max(run.id for run in recent(engine)))
 
     run = replays.replay(engine, settings, "direct", on_progress=cancel)
     assert run.state == "cancelled" and recent(engine)[0].state == "cancelled"

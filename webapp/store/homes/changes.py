@@ -26,7 +26,6 @@ from webapp.store.tasks import HOMES, TaskLine
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
 
 MOST_SHOWN = 50
-CANCELLED = "Cancelled. Sessions that were changed by then stay so; undo the change to give them back what they had."
 _AT_ONCE = 500
 
 Ends = Callable[[], bool]
@@ -77,9 +76,11 @@ def begin_undoing(engine: sa.Engine, number: int, author: str = "") -> int:
 
     Gives the number of the change that does so. Raises `NoSuchTask`.
     """
+    with engine.connect() as connection:
+        tasks.find(connection, number, HOMES)
+    tasks.cancel(engine, number)
     with writing(engine) as connection:
         change = tasks.find(connection, number, HOMES)
-        tasks.cancel(connection, number, CANCELLED)
         about = change.about
         undone = sa.update(Task).where(Task.id == number).values(about=about | {"undone": True})
         connection.execute(undone)
@@ -137,13 +138,6 @@ def tell(engine: sa.Engine, keys: Sequence[str], name: str, scope: dict[str, Any
     if ids:
         work(engine, begin(engine, ids, Home(name, "told"), scope=scope))
     return len(ids)
-
-
-def cancel(engine: sa.Engine, number: int) -> None:
-    """Leave the sessions that are not changed yet as they are. Raises `NoSuchTask`."""
-    with writing(engine) as connection:
-        tasks.find(connection, number, HOMES)
-        tasks.cancel(connection, number, CANCELLED)
 
 
 def find(connection: sa.Connection, number: int) -> ChangeLine:

@@ -53,12 +53,6 @@ def of_filters(filters: Filters) -> dict[str, Any]:
     return {"filters": filters.active()}
 
 
-def cancel(engine: sa.Engine, number: int) -> None:
-    """End an export that waits or is being written."""
-    with writing(engine) as connection:
-        tasks.cancel(connection, number, "Cancelled. Nothing of it was kept.")
-
-
 def name_of(sha256: str) -> str:
     """What the file of an export is called in its store."""
     return f"{FOLDER}/{sha256}.zip"

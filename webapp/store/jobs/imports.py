@@ -32,7 +32,6 @@ from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.tasks import HELD, IMPORT, LIVE, TaskFailed, TaskLine
 
 AGAIN = "What was stored stays; read it again to go on."
-CANCELLED = "Cancelled. Sessions that were stored by then are whole and stay."
 _SEND = "Send it again; workers on several machines need one data folder or FENCEPOST_STORE that they share."
 _TOLD = ("phase", "read", "bytes", "turns", "sessions", "problems", "chosen", "format", "dump")
 _A_DAY = 24 * 3600.0
@@ -107,10 +106,7 @@ def release(engine: sa.Engine, number: int, mapping: Mapping[str, str] | None) -
 
 def cancel(engine: sa.Engine, settings: Settings, task: TaskLine) -> None:
     """End it; one that nobody had begun leaves nothing."""
-    with database.writing(engine) as connection:
-        words = CANCELLED if task.state == "running" else "Cancelled before it was read: nothing was stored."
-        is_mine = tasks.cancel(connection, task.id, words)
-    if is_mine and task.state != "running":
+    if tasks.cancel(engine, task.id) and task.state != "running":
         forget(settings, task)
 
 

@@ -87,12 +87,6 @@ def _filters_scope(filters: Filters | None) -> dict[str, Any]:
     return {"filters": active} if active else {}
 
 
-def cancel(engine: sa.Engine, number: int) -> None:
-    """Have a replay stop soon; what it stored stays, counted."""
-    with writing(engine) as connection:
-        tasks.cancel(connection, number, "Cancelled. What was parsed by then stays, counted.")
-
-
 def recent(connection: sa.Connection, profile: str) -> list[TaskLine]:
     """The last replays of a profile, the newest first."""
     lines = tasks.page(connection, REPLAY, limit=_LOOKED_AT)
