@@ -79,7 +79,7 @@ class World:
         process = {one.name: one for one in self.processes}[victim]
         under = children(process.pid) if victim == "worker" else []
         if under and chance.random() < 0.5:
-            kill_pid(chance.choice(under))  # a process of Celery's, or of a run's: the worker itself stays
+            kill_pid(chance.choice(under))  # a process of Celery's: the worker itself stays
             return True
         process.kill()
         away = (LONGEST_AWAY,) if process is self.database else ()
