@@ -186,16 +186,16 @@ def _go_through(
     again = bool(task.about.get("again"))
     for group in _together(counted):
         after: int | None = -1
-        stale = set[int]()
         try:
             while after is not None:
                 piece = _parsed(engine, run.profile, group, after, again=again)
-                is_whole = after == -1 and piece.after is None
-                changed = _store(engine, task.id, run, piece, is_whole=is_whole)
-                after, stale = piece.after, stale if is_whole else stale | changed
+                _store(engine, task.id, run, piece, is_whole=after == -1 and piece.after is None)
+                after = piece.after
                 on_progress(run.counts["responses"], run.total)
                 between()
         finally:
+            with engine.connect() as connection:  # also those that a killed one left
+                stale = connection.scalars(sa.select(Session.id).where(Session.id.in_(group), Session.stale)).all()
             for session_id in stale:
                 derive.settle(engine, session_id)
 
@@ -228,7 +228,7 @@ def _parsed(engine: sa.Engine, profile: str, group: list[int], after: int, *, ag
     return piece
 
 
-def _store(engine: sa.Engine, number: int, run: Replay, piece: _Piece, *, is_whole: bool) -> set[int]:
+def _store(engine: sa.Engine, number: int, run: Replay, piece: _Piece, *, is_whole: bool) -> None:
     """Keep traces, have their sessions derived, now or later, and note how far the replay is, in one transaction."""
     with writing_long(engine) as connection:
         changed = _keep(connection, run.profile, piece.parses)
@@ -239,7 +239,6 @@ def _store(engine: sa.Engine, number: int, run: Replay, piece: _Piece, *, is_who
             raise Stopped(True)
     run.counts = counts
     run.new += len(piece.parses)
-    return changed
 
 
 def _keep(connection: sa.Connection, profile: str, parses: list[row_values.Row]) -> set[int]:
