@@ -91,10 +91,6 @@ _TEXT_TOOLS = (("aichat's log", re.compile(r"# CHAT:")), ("Semantic Kernel's pro
 _LONGEST_SHOWN = 60
 
 
-_USERS = {"user", "User", "human", "Human", "prompter"}
-"""what says of a text that no model wrote it"""
-
-
 class _Tried(NamedTuple):
     arguments: str
     answers: int
@@ -222,7 +218,8 @@ def _tried(kind: Any, beginning: bytes, arguments: str, filename: str) -> _Tried
     said = [text for text in answers if not _NO_ANSWER.fullmatch(text)]
     if not said or 2 * len(said) < len(answers):
         return None
-    if any(_USERS.intersection(map(str, as_object(turn.source).values())) for turn in turns if turn.kind == "response"):
+    users = {"user", "User", "human", "Human", "prompter"}  # they say of a text that no model wrote it
+    if any(users.intersection(map(str, as_object(turn.source).values())) for turn in turns if turn.kind == "response"):
         return None
     return _Tried(arguments, len(answers), [_short(text) for text in said[:2]])
 

@@ -40,7 +40,8 @@ _SIDES = {
     ),
 }
 _MODEL = re.compile(
-    r"\b(?:llm|model|gpt|claude|gemini|openai|anthropic|assistant|ai|completions?|prompts?|agent)\b", re.I
+    r"\b(?:llm|model|gpt|claude|gemini|openai|anthropic|assistant|ai|completions?|prompts?|agent|tokens|token ids)\b",
+    re.I,
 )
 """what shows that the response is a model's, not a server's"""
 _COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|(?<![\w\[])\[(?:\d{1,2};)*\d{1,2}m(?!s\])")
@@ -216,11 +217,12 @@ def _unquoted(value: str) -> str:
 
 
 def _fields(record: str) -> dict[str, str]:
-    """The quoted fields of a record, as logfmt and vLLM write them beside others; none where there is only one."""
+    """The quoted fields of a record, as logfmt and vLLM write them beside others, of a model's log."""
     found = list(_FIELD.finditer(record))
     is_alone = len(found) == 1 and record[found[0].end() :].strip()
     quoted = [match for match in found if match[2][0] in "'\"" and match[1] not in LINES]
-    return {} if is_alone else {match[1]: _unquoted(match[2]) for match in quoted}
+    is_spoken = not is_alone and _MODEL.search(record.replace("_", " "))
+    return {match[1]: _unquoted(match[2]) for match in quoted} if is_spoken else {}
 
 
 def _objects(record: str) -> list[tuple[int, str]]:
