@@ -131,7 +131,7 @@ _head = later(
 HEAD = 24
 _entity = later(r"(?P<part>&(?:quot|apos|lt|gt|amp|#34|#39|#x27|#x22);)")
 _heavy = later(r'(?P<part>(?<!\\)\\\\++)(?=")')
-_twice_first = later(r'[{\[]\s*+""[^"\n]{1,80}+""\s*+[:,\]]')
+_twice_first = later(r'[{\[]\s*+""[^",:{}\[\]\s][^"\n]{0,80}+""\s*+[:,\]]')
 _twice = later(r'"(?P<part>")')
 """Every quote stands twice, as a field of a CSV file has it."""
 _ENTITIES = {
