@@ -43,7 +43,7 @@ _TEMPLATE = re.compile(
 """how models' templates write who speaks: ChatML's, Llama's"""
 _TOKENS = re.compile(r"<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|begin_of_text)\|>")
 _INLINE = re.compile(rf"^(?:{_NAME}(?::(?: (?=\S)|[ \t]*\r?$)|：[ \t]*)|(?P<sign>👤|🧑|🤖):? )", re.M)
-_BOLD = re.compile(rf"^\*\*{_SIGN}{_NAME}{_NOTE}(?::\*\*|\*\*:)(?: (?=\S)|[ \t]*\r?$)", re.M)
+_BOLD = re.compile(rf"^\*\*(?!Model|Agent){_SIGN}{_NAME}{_NOTE}(?::\*\*|\*\*:)(?: (?=\S)|[ \t]*\r?$)", re.M)
 _ROLES = re.compile(
     r"^(?:(?P<who>user|assistant|system|tool|function|human|ai):"
     r"|\[(?P<name>USER|ASSISTANT|SYSTEM|TOOL|HUMAN|AI)\]:?)(?: |[ \t]*\r?$)",
