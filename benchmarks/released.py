@@ -114,8 +114,9 @@ def newest(name: str) -> str:
     registry, what = package(name)
     if registry == "npm":
         return _said(["npm", "view", what, "version"])
-    options = ["--python-version", "3.14", "--only-binary", ":all:"]
-    return _said([sys.executable, "-m", "pip", "index", "versions", what, *options]).partition("(")[2].partition(")")[0]
+    command = [sys.executable, "-m", "pip", "index", "versions", what]
+    said = _said(command) or _said([*command, *test_released.LATER, "--only-binary", ":all:"])
+    return said.partition("(")[2].partition(")")[0]
 
 
 def _said(command: list[str]) -> str:

@@ -391,7 +391,6 @@ ARGUMENTS += [
     "[" * 202 + "]" * 202,
     "[" * 201 + "]" * 201,
     "[" * 300,
-    f'{{"a": {"1" * 5000}}}',
 ]
 """arguments of native calls, which the SDKs treat in ways of their own"""
 AGENTS = {
@@ -403,7 +402,7 @@ AGENTS = {
 }
 """what the responses of coding agents are made of, with ~ for the end of a line"""
 DECODED_AGAIN = ['{"a": "[1, 2]", "b": "{}", "c": "null", "d": "1", "e": "[oops"}', '["\\ud83d']
-DECODED_AGAIN += ["```json\n[NaN]\n```", "[" * 128 + "]" * 128, "[" * 129 + "]" * 129]
+DECODED_AGAIN += [f'{{"a": {"1" * 5000}}}', "```json\n[NaN]\n```", "[" * 128 + "]" * 128, "[" * 129 + "]" * 129]
 """of which a recording shows the last decoding alone, or no place: they are held to the value only"""
 
 
