@@ -80,13 +80,13 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
 
 def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
     """Whether a bracket or a quote that was mended between two equal keys puts them into one object."""
-    if not any(edit.repair in _BETWEEN_KEYS for edit in attempt.edits):
+    core = _core(raw, attempt)
+    if not any(edit.repair in _BETWEEN_KEYS and edit.span.start < core for edit in attempt.edits):
         return False
     text = apply(raw, attempt.span, attempt.edits)
     if not (repeated := first_keys(text)[1]):
         return False
     made, shift = list[int](), -attempt.span.start
-    core = _core(raw, attempt)
     for edit in attempt.edits:  # where each is in the mended text
         if edit.span.start < core and edit.repair in _BETWEEN_KEYS:
             made.append(edit.span.start + shift)
