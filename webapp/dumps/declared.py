@@ -68,9 +68,10 @@ class Declared(Format):
         samples = self._samples(head, objects)
         count, fitting = len(samples), sum(holds(item, spec["fit"]) for item in samples)
         enough = {"all": fitting == count, "any": fitting > 0, "most": fitting > 0 and 2 * fitting >= count}
+        if not (enough[spec.get("of", "all")] and count):
+            return 0
         marked = "mark" not in spec or any(holds(item, spec["mark"]) for item in samples)
-        marked = marked or ("mentions" in spec and _mentions(head, spec["mentions"]))
-        return spec["score"] if enough[spec.get("of", "all")] and marked and count else 0
+        return spec["score"] if marked or ("mentions" in spec and _mentions(head, spec["mentions"])) else 0
 
     def _samples(self, head: DumpHead, objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The first entries, wherever they lie."""
@@ -87,7 +88,12 @@ class Declared(Format):
             return None
         outer, key = self.spec["inner"]
         listed = as_object(head.members.get(outer)).get(key)
-        begins = outer not in head.members and outer not in head.items and _mentions(head, self.spec["mentions"])
+        begins = (
+            not head.whole
+            and outer not in head.members
+            and outer not in head.items
+            and _mentions(head, self.spec["mentions"])
+        )
         return listed if isinstance(listed, list) else [] if begins else None
 
     def _held(self, head: DumpHead, keys: Iterable[str]) -> str | None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from webapp.dumps.decoding import json_or_none
 
@@ -72,10 +72,13 @@ def _step(match: re.Match[str], path: str) -> str | int | None:
 
 def value_at(value: Any, steps: Steps) -> tuple[Any, JsonPath | None]:
     """What stands at `steps`, with its place counted from the start; (None, None) where the path leads nowhere."""
-    if None in steps:
-        each = (found for found in values_at(value, steps) if found[0] is not None)
-        return next(each, (None, None))
-    return next(values_at(value, steps), (None, None))
+    for number, step in enumerate(steps):
+        if isinstance(value, dict) and step in value:  # most paths are names alone
+            value = value[step]
+            continue
+        each = values_at(value, steps[number:], cast("JsonPath", steps[:number])) if value is not None else iter(())
+        return next((found for found in each if found[0] is not None), (None, None))
+    return value, cast("JsonPath", steps)
 
 
 def values_at(value: Any, steps: Steps, place: JsonPath = ()) -> Iterator[tuple[Any, JsonPath]]:
