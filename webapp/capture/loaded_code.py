@@ -55,11 +55,11 @@ def _release(package: str) -> tuple[str, str] | None:
 @lru_cache(maxsize=1)
 def _distributions() -> list[tuple[str, str, str]]:
     """Name, version and the names of files or packages of each that is installed."""
-    found = []
-    for each in metadata.distributions():
-        files = each.read_text("RECORD") or each.read_text("top_level.txt") or ""
-        found.append((each.metadata["Name"] or "", each.version, f"\n{files}\n"))
-    return found
+    distributions = []
+    for distribution in metadata.distributions():
+        files = distribution.read_text("RECORD") or distribution.read_text("top_level.txt") or ""
+        distributions.append((distribution.metadata["Name"] or "", distribution.version, f"\n{files}\n"))
+    return distributions
 
 
 SAMPLE = (
@@ -91,7 +91,7 @@ def named(folder: Path, words: Iterable[str]) -> dict[str, str]:
 
 def depends(folder: Path, paths: Iterable[str]) -> dict[str, str]:
     """Digests of files, and of all files in folders but hidden and compiled ones. Raises `NoSuchFile`."""
-    found = {}
+    files = {}
     for text in paths:
         path = folder / text
         if not path.exists():
@@ -100,8 +100,8 @@ def depends(folder: Path, paths: Iterable[str]) -> dict[str, str]:
         for file in inside:
             name = file.relative_to(path)
             if not any(part.startswith((".", "__pycache__")) for part in name.parts):
-                found[f"{text} {name.as_posix()}"] = _of_file(file)
-    return found
+                files[f"{text} {name.as_posix()}"] = _of_file(file)
+    return files
 
 
 def _of_file(path: Path) -> str:

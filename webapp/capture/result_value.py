@@ -51,9 +51,9 @@ def _named(value: Any, name: str) -> Any:
 
 def no_json(value: Any) -> str | None:
     """In words that a value, or one within it, is no JSON, and how to name the part that is; None where all is JSON."""
-    if (found := _strange(value)) is None:
+    if (odd := _strange(value)) is None:
         return None
-    place, strange = found
+    place, strange = odd
     names = [name for name, inner in _attributes(strange).items() if isinstance(inner, (dict, list))]
     hint = f": name the part that does, as --value {'.'.join((*place, names[0]))}" if names else ""
     where = f"{type(value).__name__} with a " if place else ""
@@ -63,18 +63,18 @@ def no_json(value: Any) -> str | None:
 
 def _strange(value: Any) -> tuple[tuple[str, ...], Any] | None:
     """Where within a value the first one is that is neither JSON nor has words of its own, and that one."""
-    left: list[tuple[tuple[str, ...], Any]] = [((), value)]
+    parts_left: list[tuple[tuple[str, ...], Any]] = [((), value)]
     for _ in range(_MOST):
-        if not left:
+        if not parts_left:
             break
-        place, inner = left.pop()
+        place, inner = parts_left.pop()
         if inner is None or isinstance(inner, _SCALARS) or len(place) > DEEPEST:
             continue
         parts = None if isinstance(inner, _SETS) and not place else inside(inner)
         if isinstance(parts, dict):
-            left += [((*place, str(key)), part) for key, part in reversed(list(parts.items()))]
+            parts_left += [((*place, str(key)), part) for key, part in reversed(list(parts.items()))]
         elif parts is not None:
-            left += [((*place, str(at)), part) for at, part in reversed(list(enumerate(parts)))]
+            parts_left += [((*place, str(at)), part) for at, part in reversed(list(enumerate(parts)))]
         elif not place or in_words(inner) is None:
             return place, inner
     return None

@@ -145,9 +145,9 @@ def add_at(spec: ParserSpec, name: str, folder: Path) -> str:
     """Configure a parser once more as `name`, run and imported from another folder; that name. Raises `BadSpec`."""
     target = shlex.quote(spec.target) if "," in spec.target else spec.target
     at = "" if spec.command else f"@{spec.python}"
-    given = [("--folder", str(folder)), *([("--value", spec.value)] if spec.value else [])]
-    given += [("--depends", path) for path in spec.depends]
-    return add(f"{name}={target}{at}" + "".join(f" {option} {shlex.quote(value)}" for option, value in given))
+    options = [("--folder", str(folder)), *([("--value", spec.value)] if spec.value else [])]
+    options += [("--depends", path) for path in spec.depends]
+    return add(f"{name}={target}{at}" + "".join(f" {option} {shlex.quote(value)}" for option, value in options))
 
 
 def looks_like_one(text: str) -> bool:
@@ -267,6 +267,6 @@ def _unquoted(text: str) -> str:
 
 
 def _parts(text: str, origin: str) -> Iterable[str]:
-    if left := _PART.sub("", text).strip(","):
-        raise BadSpec(f"{origin}: a {left[0]} is opened and not closed: {text[text.rindex(left[0]) :].strip()!r}")
+    if rest := _PART.sub("", text).strip(","):
+        raise BadSpec(f"{origin}: a {rest[0]} is opened and not closed: {text[text.rindex(rest[0]) :].strip()!r}")
     return filter(str.strip, _PART.findall(text))

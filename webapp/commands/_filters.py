@@ -14,14 +14,14 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 def options(command: _Command) -> _Command:
     """Add an option for each filter; the command gets them together, to be given to `chosen`."""
-    for name, each in reversed(DESCRIBED.items()):
+    for name, described in reversed(DESCRIBED.items()):
         if name == "sort":
             continue
         extra: dict[str, Any] = {"is_flag": True} if name in SWITCHES else {"metavar": "TEXT"}
         if name == "contract":  # alone, it means any broken one
             extra |= {"is_flag": False, "flag_value": "broken"}
-        values = f": {', '.join(each.takes)}" if each.takes else ""
-        text = f"{each.about[0].upper()}{each.about[1:]}{values}."
+        values = f": {', '.join(described.takes)}" if described.takes else ""
+        text = f"{described.about[0].upper()}{described.about[1:]}{values}."
         command = click.option(f"--{name}", f"filter_{name}", help=text, **extra)(command)
     return command
 

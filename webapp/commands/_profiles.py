@@ -40,16 +40,16 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 def own_options(command: _Command) -> _Command:
     """Add `--value` and `--depends`, which are about the parser of one's own that the command names."""
-    given: dict[str, Any] = {"is_eager": True, "expose_value": False, "callback": _keep}
+    options: dict[str, Any] = {"is_eager": True, "expose_value": False, "callback": _keep}
     part = "Of your own parser: the part of what it returns that is the value, as a dotted path."
     path = "Of your own parser: a file or folder that decides its value too, so that its version covers it."
-    command = click.option("--depends", help=path, metavar="PATH", multiple=True, **given)(command)
-    return click.option("--value", help=part, metavar="PART", **given)(command)
+    command = click.option("--depends", help=path, metavar="PATH", multiple=True, **options)(command)
+    return click.option("--value", help=part, metavar="PART", **options)(command)
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: str | Sequence[str] | None) -> None:
     values = [value] if isinstance(value, str) else value or ()
-    options = "".join(f" {param.opts[0]} {shlex.quote(each)}" for each in values)
+    options = "".join(f" {param.opts[0]} {shlex.quote(word)}" for word in values)
     ctx.meta[_OPTIONS] = ctx.meta.get(_OPTIONS, "") + options
 
 

@@ -41,14 +41,14 @@ def open_worst(scan: Scan, home: str | None) -> None:
 
 
 def _ingest(scan: Scan, settings: Settings, home: str | None) -> None:
-    wanted = [scanned.file for scanned in scan.files if scanned.error is None]
+    files = [scanned.file for scanned in scan.files if scanned.error is None]
     with _store.engine(settings) as engine, _progress.bar("storing", counts=True) as tell:
         reader = FileReader(engine, settings, home=home, show=False)
-        for number, file in enumerate(wanted, 1):
+        for number, file in enumerate(files, 1):
             result = reader.read(InputFile(file.path, file.name))
             if result.error:
                 click.echo(f"{click.format_filename(file.path)}: {result.error['message']}", err=True)
-            tell(number, len(wanted))
+            tell(number, len(files))
 
 
 def _path(scan: Scan, settings: Settings) -> str:

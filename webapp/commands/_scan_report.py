@@ -32,12 +32,12 @@ def say(scan: Scan, hide: Hide, *, every: bool, on_machine: bool) -> None:
 
 def _lines(scan: Scan, hide: Hide, *, every: bool, on_machine: bool) -> Iterator[str]:
     broken = [session for session in scan.sessions if session.broken]
-    shown = broken if every else broken[:WORST]
-    for number, session in enumerate(shown, 1):
+    listed = broken if every else broken[:WORST]
+    for number, session in enumerate(listed, 1):
         yield from _session(number, session, hide)
         yield ""
-    if len(broken) > len(shown):
-        yield f"{len(broken) - len(shown)} more sessions break a check: --all prints them."
+    if len(broken) > len(listed):
+        yield f"{len(broken) - len(listed)} more sessions break a check: --all prints them."
         yield ""
     yield from _checks(scan)
     yield ""
@@ -76,9 +76,9 @@ def excerpts(scan: Scan, hide: Hide) -> dict[str, str]:
 
 
 def _checks(scan: Scan) -> Iterator[str]:
-    told = document(Scan(scan.found, scan.files))["checks"]
+    checks = document(Scan(scan.found, scan.files))["checks"]
     yield f"{'':17} {'kept':>8} {'broken':>8} {'not knowable':>13}"
-    for check in told:
+    for check in checks:
         state = "broken" if check["broken"] else "unknown" if check["unknown"] or not check["kept"] else "kept"
         why = f"  {check['why'][0]['reason']}" if check["why"] else ""
         counts = f"{check['kept']:>8,} {check['broken']:>8,} {check['unknown']:>13,}"
@@ -86,25 +86,25 @@ def _checks(scan: Scan) -> Iterator[str]:
 
 
 def _looked(scan: Scan, on_machine: bool) -> Iterator[str]:
-    seen = looked(scan)
+    sums = looked(scan)
     unknowable = sum(all(s.checks[name].state == "unknown" for s in scan.sessions) for name in CHECKS)
     yield (
-        f"Looked at {seen['responses']:,} responses in {seen['sessions']:,} sessions of {seen['files']:,} files "
-        f"({seen['bytes'] / 1e6:,.1f} MB); {len(CHECKS)} checks"
+        f"Looked at {sums['responses']:,} responses in {sums['sessions']:,} sessions of {sums['files']:,} files "
+        f"({sums['bytes'] / 1e6:,.1f} MB); {len(CHECKS)} checks"
         + (f"; {unknowable} of them not knowable here." if unknowable and scan.sessions else ".")
     )
     if not scan.complete:
         yield f"Interrupted: {len(scan.found.files) - len(scan.files):,} files were not looked at."
-    if seen["older_files"] or seen["older_sessions"]:
-        yield f"Older, not looked at: {seen['older_files']:,} files, {seen['older_sessions']:,} sessions (--since)."
+    if sums["older_files"] or sums["older_sessions"]:
+        yield f"Older, not looked at: {sums['older_files']:,} files, {sums['older_sessions']:,} sessions (--since)."
     if on_machine:
-        found = [f"{name} {count:,}" for name, count in scan.found.programs.items() if count]
+        programs = [f"{name} {count:,}" for name, count in scan.found.programs.items() if count]
         missing = [name for name, count in scan.found.programs.items() if not count]
-        yield f"Logs on this machine: {', '.join(found) or 'none'}. No logs of {', '.join(missing)}."
-    for told in seen["not_read"][:MOST_FILES]:
-        yield f"Not read: {told['file']}: {told['reason'].splitlines()[0]}"
-    if len(seen["not_read"]) > MOST_FILES:
-        yield f"Not read: {len(seen['not_read']) - MOST_FILES:,} more files (--json lists them)."
-    if seen["problems"]:
-        count = sum(problem["count"] for problem in seen["problems"])
-        yield f"{count:,} entries in {len(seen['problems']):,} files could not be read whole (--json lists them)."
+        yield f"Logs on this machine: {', '.join(programs) or 'none'}. No logs of {', '.join(missing)}."
+    for entry in sums["not_read"][:MOST_FILES]:
+        yield f"Not read: {entry['file']}: {entry['reason'].splitlines()[0]}"
+    if len(sums["not_read"]) > MOST_FILES:
+        yield f"Not read: {len(sums['not_read']) - MOST_FILES:,} more files (--json lists them)."
+    if sums["problems"]:
+        count = sum(problem["count"] for problem in sums["problems"])
+        yield f"{count:,} entries in {len(sums['problems']):,} files could not be read whole (--json lists them)."

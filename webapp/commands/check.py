@@ -121,14 +121,16 @@ def _check_contracts(url: str | None, filters: dict[str, Any], as_json: bool) ->
     with _store.engine(_settings(url)) as engine, orm.Session(engine) as db:
         blocks = responses.turn_ids(db, responses.view_of(db, chosen))
         broken = [_broken(db, turn_id) for ids in blocks for turn_id in ids]
-    states = dict(Counter(str(one["contract"]["state"]) for one in broken))
+    states = dict(Counter(str(item["contract"]["state"]) for item in broken))
     if as_json:
         _store.print_json({"broken": len(broken), "states": states, "responses": broken})
         return int(bool(broken))
-    for one in broken[:MOST_LINES]:
-        message = next((mismatch["message"] for mismatch in one["contract"]["mismatches"]), "")
-        tool = f" {one['contract']['tool']}" if one["contract"]["tool"] else ""
-        click.echo(visible(f"✕ {one['session']} turn {one['position']}{tool}: {one['contract']['state']}: {message}"))
+    for item in broken[:MOST_LINES]:
+        message = next((mismatch["message"] for mismatch in item["contract"]["mismatches"]), "")
+        tool = f" {item['contract']['tool']}" if item["contract"]["tool"] else ""
+        click.echo(
+            visible(f"✕ {item['session']} turn {item['position']}{tool}: {item['contract']['state']}: {message}")
+        )
     if len(broken) > MOST_LINES:
         click.echo(f"and {len(broken) - MOST_LINES:,} more (--json has all)")
     click.echo(", ".join(f"{count:,} {state}" for state, count in states.items()) or "no response breaks its contract")

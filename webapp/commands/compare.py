@@ -144,9 +144,9 @@ def _name_at(name: str, commit: str) -> str:
 def _git(folder: Path, *words: str) -> str:
     """What git prints, less the line's end. Exits with 2 in git's own words where it refuses."""
     try:
-        done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True)  # noqa: S603, S607
+        run = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True)  # noqa: S603, S607
     except OSError as error:
         raise click.UsageError(f"git could not be started: {error}") from None
-    if done.returncode:
-        raise click.UsageError(f"--before: {done.stderr.strip() or 'git refused'}")
-    return done.stdout.strip()
+    if run.returncode:
+        raise click.UsageError(f"--before: {run.stderr.strip() or 'git refused'}")
+    return run.stdout.strip()

@@ -51,24 +51,24 @@ def command(tools: Path | None, as_json: bool, file: str) -> None:
     states: Counter[str] = Counter()
     responses: list[dict[str, Any]] = []
     try:
-        given = None if tools is None else read_tools(tools)
+        declared = None if tools is None else read_tools(tools)
         with tempfile.TemporaryDirectory(prefix="fencepost-") as folder, open_bytes(file) as stream:
             spooled = spool(stream, Path(folder), max_bytes=_MOST_BYTES)
             problems += [spooled.problem] if spooled.problem else []
-            for one in _held(spooled.path, click.format_filename(file), given, problems):
-                states[one.contract.state] += 1
+            for response in _held(spooled.path, click.format_filename(file), declared, problems):
+                states[response.contract.state] += 1
                 if as_json:
-                    responses.append(_as_dict(one))
-                elif one.contract.is_broken or one.contract.state == "not_checked":
-                    _say(one)
+                    responses.append(_as_dict(response))
+                elif response.contract.is_broken or response.contract.state == "not_checked":
+                    _say(response)
     except (OSError, BadTools) as error:
         raise click.UsageError(str(error)) from None
     except (BadDump, UnknownFormat) as error:
         raise click.ClickException(str(error)) from None
     counts = {state: states[state] for state in STATES}
     if as_json:
-        told = [{"at": problem.at, "reason": problem.reason} for problem in problems]
-        click.echo(jsontext.portable({"states": counts, "responses": responses, "problems": told}))
+        lines = [{"at": problem.at, "reason": problem.reason} for problem in problems]
+        click.echo(jsontext.portable({"states": counts, "responses": responses, "problems": lines}))
     else:
         click.echo(", ".join(f"{count:,} {state}" for state, count in counts.items()))
         for problem in problems:
@@ -76,10 +76,10 @@ def command(tools: Path | None, as_json: bool, file: str) -> None:
     sys.exit(1 if any(states[state] for state in BROKEN) else 0)
 
 
-def _held(path: Path, name: str, given: dict[str, Any] | None, problems: list[Problem]) -> Iterator[Held]:
+def _held(path: Path, name: str, declared: dict[str, Any] | None, problems: list[Problem]) -> Iterator[Held]:
     """The responses of a dump in order; what of it could not be read is added to `problems`."""
     for session, of_session in groupby(_placed(path, name, problems), key=lambda one: one[0]):
-        holder = Holder(given or of_service(session.service))
+        holder = Holder(declared or of_service(session.service))
         for _, answer in groupby(of_session, key=lambda one: one[2].entry):
             placed = list(answer)
             contracts = holder.answer([turn for _, _, turn in placed])
@@ -108,31 +108,34 @@ def _placed(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[Se
             position += 1
 
 
-def _as_dict(one: Held) -> dict[str, Any]:
-    turn = one.turn
-    told = {
-        "session": one.session,
-        "position": one.position,
+def _as_dict(response: Held) -> dict[str, Any]:
+    turn = response.turn
+    as_dict = {
+        "session": response.session,
+        "position": response.position,
         "model": turn.model,
         "host": turn.host,
         "stop": _stop(turn),
     }
-    return told | {"arguments": turn.arguments, "contract": one.contract.as_dict()}
+    return as_dict | {"arguments": turn.arguments, "contract": response.contract.as_dict()}
 
 
 def _stop(turn: Turn) -> dict[str, str] | None:
     return None if turn.stop is None else turn.stop._asdict()
 
 
-def _say(one: Held) -> None:
-    mark, tool = "✕" if one.contract.is_broken else "?", f" {one.contract.tool}" if one.contract.tool else ""
-    click.echo(visible(f"{mark} {one.session} turn {one.position}{tool}: {one.contract.state}"))
-    if one.contract.reason:
-        click.echo(visible(f"    {one.contract.reason}"))
-    for mismatch in one.contract.mismatches:
+def _say(response: Held) -> None:
+    mark, tool = (
+        "✕" if response.contract.is_broken else "?",
+        f" {response.contract.tool}" if response.contract.tool else "",
+    )
+    click.echo(visible(f"{mark} {response.session} turn {response.position}{tool}: {response.contract.state}"))
+    if response.contract.reason:
+        click.echo(visible(f"    {response.contract.reason}"))
+    for mismatch in response.contract.mismatches:
         click.echo(visible(f"    {mismatch.message}"))
         if mismatch.span is not None:
-            _draw(one.turn.raw or "", mismatch.span)
+            _draw(response.turn.raw or "", mismatch.span)
 
 
 def _draw(raw: str, span: tuple[int, int]) -> None:

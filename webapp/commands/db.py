@@ -109,9 +109,9 @@ def copy_(source: str, target: str, as_json: bool) -> None:
         raise click.UsageError("SOURCE and TARGET are the same database")
     settings = _store.settings()
     opened = [_store.engine(replace(settings, database=address), migrate=False) for address in addresses]
-    with opened[0] as read, opened[1] as written, _progress.bar("copying") as tell:
+    with opened[0] as first, opened[1] as written, _progress.bar("copying") as tell:
         try:
-            copies = database_copy.copy(read, written, lambda name, done, of: tell(done, of or None, name))
+            copies = database_copy.copy(first, written, lambda name, done, of: tell(done, of or None, name))
         except database_copy.NotCopied as error:
             raise click.ClickException(str(error)) from None
     _store.print_json({"tables": copies}) if as_json else _print_copies(copies)

@@ -89,7 +89,7 @@ def command(
     """
     _check(format_name, home)
     _check_mappings(mappings, format_name, again, save_as, dry_run, session_key)
-    given = None if tools is None else _tools(tools, is_once=not watch and not dry_run)
+    tools_ = None if tools is None else _tools(tools, is_once=not watch and not dry_run)
     _check_paths(name, paths, again=again, watch=watch, dry_run=dry_run)
     settings = _store.settings()
     mapping = _mapping(settings, mappings) if mappings else {OPTION: session_key} if session_key else None
@@ -103,8 +103,8 @@ def command(
             return
         files = read_again(reader, paths) if again else map(reader.read, _input.find(paths, name or "stdin"))
         results = list(files if as_json else _reported(files))
-        if given is not None and engine is not None:
-            _hold(engine, results, given, as_json)
+        if tools_ is not None and engine is not None:
+            _hold(engine, results, tools_, as_json)
         unknown = None if engine is None else _unknown_parser(engine, results, as_json)
     if as_json:
         _print_json(results, dry_run, unknown)
@@ -113,9 +113,9 @@ def command(
     sys.exit(_status(results, skip_unknown))
 
 
-def _hold(engine: sa.Engine, results: list[FileResult], given: dict[str, Any], as_json: bool) -> None:
-    held = told_tools.tell(engine, _keys(results), given)
-    click.echo(f"{held:,} calls are held against the tools that were given", err=as_json)
+def _hold(engine: sa.Engine, results: list[FileResult], tools: dict[str, Any], as_json: bool) -> None:
+    count = told_tools.tell(engine, _keys(results), tools)
+    click.echo(f"{count:,} calls are held against the tools that were given", err=as_json)
 
 
 def _print_json(results: list[FileResult], dry_run: bool, unknown: Question | None) -> None:

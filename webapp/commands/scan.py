@@ -64,16 +64,16 @@ def command(
     """
     redactor = _export.asked(keys, patterns, secrets)
     hide: _scan_report.Hide = redactor.value if redactor else lambda value: value
-    found = _found(paths, since)
-    scan = _scanned(found, _moment(since if since or paths else DEFAULT_DAYS), home, quiet=as_json)
-    told = hide(document(scan)) if as_json or sarif or junit or page else None
+    logs = _found(paths, since)
+    scan = _scanned(logs, _moment(since if since or paths else DEFAULT_DAYS), home, quiet=as_json)
+    report = hide(document(scan)) if as_json or sarif or junit or page else None
     for target, written in ((sarif, reports.sarif), (junit, reports.junit)):
-        if target and told:
-            _write(target, written(told))
-    if page and told:
-        _write(page, reports.page(told, _scan_report.excerpts(scan, hide)))
+        if target and report:
+            _write(target, written(report))
+    if page and report:
+        _write(page, reports.page(report, _scan_report.excerpts(scan, hide)))
     if as_json:
-        click.echo(jsontext.portable(told))
+        click.echo(jsontext.portable(report))
     else:
         _scan_report.say(scan, hide, every=every, on_machine=not paths)
     if opened:
@@ -102,19 +102,19 @@ def _moment(since: str | None) -> float | None:
     return moment.timestamp()
 
 
-def _scanned(found: files.Found, since: float | None, home: str | None, *, quiet: bool) -> Scan:
+def _scanned(logs: files.Found, since: float | None, home: str | None, *, quiet: bool) -> Scan:
     """All files scanned, on two processors where there is much to read; what is known where somebody interrupts."""
-    total, read, responses = sum(file.bytes for file in found.files), 0, 0
+    total, bytes_read, responses = sum(file.bytes for file in logs.files), 0, 0
     if not quiet:
-        click.echo(f"Looking at {counted(len(found.files), 'file')} ({total / 1e6:,.1f} MB), newest first", err=True)
-    scan = Scan(found, [])
-    with _progress.bar("scanning", hidden=quiet) as tell, _each(found.files, since, home, total) as scanned:
+        click.echo(f"Looking at {counted(len(logs.files), 'file')} ({total / 1e6:,.1f} MB), newest first", err=True)
+    scan = Scan(logs, [])
+    with _progress.bar("scanning", hidden=quiet) as tell, _each(logs.files, since, home, total) as scanned:
         try:
             for file in scanned:
                 scan.files.append(file)
-                read, responses = read + file.file.bytes, responses + file.responses
-                said = f"{len(scan.files):,} of {len(found.files):,} files, {counted(responses, 'response')}"
-                tell(read, total, f"{said}, {read / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+                bytes_read, responses = bytes_read + file.file.bytes, responses + file.responses
+                progress = f"{len(scan.files):,} of {len(logs.files):,} files, {counted(responses, 'response')}"
+                tell(bytes_read, total, f"{progress}, {bytes_read / 1e6:,.0f} of {total / 1e6:,.0f} MB")
         except KeyboardInterrupt:
             scan.complete = False
     return scan
@@ -122,14 +122,14 @@ def _scanned(found: files.Found, since: float | None, home: str | None, *, quiet
 
 @contextmanager
 def _each(
-    wanted: Sequence[files.LogFile], since: float | None, home: str | None, total: int
+    log_files: Sequence[files.LogFile], since: float | None, home: str | None, total: int
 ) -> Iterator[Iterable[ScannedFile]]:
     work = partial(scan_file, since=since, home=home)
-    if total <= SMALL or (os.cpu_count() or 1) < 2 or len(wanted) < 2:
-        yield map(work, wanted)
+    if total <= SMALL or (os.cpu_count() or 1) < 2 or len(log_files) < 2:
+        yield map(work, log_files)
         return
     with ProcessPoolExecutor(2) as pool:
-        futures = [pool.submit(work, file) for file in wanted]
+        futures = [pool.submit(work, file) for file in log_files]
         try:
             yield (future.result() for future in as_completed(futures))
         finally:

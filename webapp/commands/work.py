@@ -79,10 +79,10 @@ def _work_for_broker(settings: Settings, processes: int) -> None:
     name = f"fencepost-{uuid.uuid4().hex[:8]}@%h"  # a host has several workers; RabbitMQ refuses a second of one name
     options = [f"--hostname={name}", "--without-gossip", "--without-mingle", "--loglevel=WARNING"]
     options.append(f"--concurrency={processes}")
-    asked: list[str] = []  # Celery gives no exit code back
-    signals.worker_shutting_down.connect(lambda sig, **_: asked.append(sig), weak=False)
+    received: list[str] = []  # Celery gives no exit code back
+    signals.worker_shutting_down.connect(lambda sig, **_: received.append(sig), weak=False)
     tasks.app(settings).worker_main(["--quiet", "worker", "--pool=prefork", f"--queues={settings.queue}", *options])
-    if not asked:
+    if not received:
         _begin_anew()
 
 

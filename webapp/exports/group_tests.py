@@ -49,17 +49,17 @@ class GroupTests:
 
     def sentences(self) -> Iterator[str]:
         """How many of how many are in the file, and why the others are not."""
-        there = len(self.labelled) + len(self.unlabelled)
-        yield f"{there:,} of {self.total:,} responses of the group are in this file:"
+        total = len(self.labelled) + len(self.unlabelled)
+        yield f"{total:,} of {self.total:,} responses of the group are in this file:"
         yield f"- {len(self.labelled):,} with an expected value: the parser must read that value;"
         yield f"- {len(self.unlabelled):,} without an expected value: the parser must read any value."
         if self.unreadable:
             yield f"- Not in it: {self.unreadable:,} without an expected value, which fencepost cannot read or"
             yield "  which are labelled as undecidable: label them to include them."
-        if rest := self.total - there - self.unreadable:
+        if rest := self.total - total - self.unreadable:
             yield f"- Not in it: {rest:,} more without an expected value, to keep the file short. With more:"
             yield f"  {self.more_url}"
-        if there < self.total or self.unlabelled:
+        if total < self.total or self.unlabelled:
             yield f"- Label them: {self.label_url}"
 
 

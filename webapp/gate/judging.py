@@ -31,14 +31,16 @@ def judge(trace: Trace, meant: Sequence[Any], roots: str = "all") -> Judged:
     return judge_values(trace.values, meant, roots, drops=trace.policy.get("missing") == "drop")
 
 
-def judge_values(given: Sequence[Any], meant: Sequence[Any], roots: str = "all", *, drops: bool = False) -> Judged:
+def judge_values(
+    read_values: Sequence[Any], meant: Sequence[Any], roots: str = "all", *, drops: bool = False
+) -> Judged:
     """Compare the values that a profile gave with those that were meant, in order; [] says that no JSON is meant.
 
     With `drops` it leaves missing values out by its policy. A profile that gives another selection of several values by
     its policy is right where it gives that selection: `roots` is all, tools (only objects with "tool"), first, last,
     best (any one of them) or list (one list of them).
     """
-    values = list(given)
+    values = list(read_values)
     if not meant:
         return Judged("spurious" if values else "nothing")
     if values and same_as(values) == same_as(meant):

@@ -58,7 +58,8 @@ def main(lines: TextIO, out: Callable[[str], Any]) -> None:
         return
     names = ("id", "called", "split")
     cases = [
-        {name: getattr(one, name) for name in names} | {"known": one.meant is not None} for one in samples.values()
+        {name: getattr(sample, name) for name in names} | {"known": sample.meant is not None}
+        for sample in samples.values()
     ]
     out(json.dumps({"profile": profile.name, "version": profile.version, "cases": cases}) + "\n")
     for line in lines:

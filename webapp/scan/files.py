@@ -75,7 +75,7 @@ def folders(environ: Mapping[str, str], here: Path) -> dict[str, list[Path]]:
         "data": list(dict.fromkeys([data, home / ".local" / "share"])),
         "support": [support],
         "code": [support / editor for editor in _EDITORS],
-        "claude": [Path(each) for each in (environ.get("CLAUDE_CONFIG_DIR") or str(home / ".claude")).split(",")],
+        "claude": [Path(folder) for folder in (environ.get("CLAUDE_CONFIG_DIR") or str(home / ".claude")).split(",")],
         "codex": [Path(environ.get("CODEX_HOME") or home / ".codex")],
         "llm": [Path(environ.get("LLM_USER_PATH") or support / "io.datasette.llm")],
     }
@@ -121,67 +121,67 @@ class Found:
 
 def on_this_machine(environ: Mapping[str, str], here: Path, since: float | None) -> Found:
     """The logs of the programs that Fencepost knows, where these keep them."""
-    found, names = Found(), folders(environ, here)
+    logs, names = Found(), folders(environ, here)
     for place in PLACES:
-        before = len(found.files)
+        before = len(logs.files)
         for root, pattern in logs_of(place, names):
             if root.is_dir():
-                _add(found, sorted(set(_matching(root, pattern, found))), root, place.program)
-        found.programs[place.program] = len(found.files) - before
-    return found.newest_first(since)
+                _add(logs, sorted(set(_matching(root, pattern, logs))), root, place.program)
+        logs.programs[place.program] = len(logs.files) - before
+    return logs.newest_first(since)
 
 
 def below(paths: Iterable[str], since: float | None) -> Found:
     """The files that somebody named, and all files of the folders that they named but hidden ones."""
-    found = Found()
+    logs = Found()
     for name in paths:
         path = Path(name)
         if path.is_dir():
-            _add(found, sorted(_walked(path, found)), path, None)
+            _add(logs, sorted(_walked(path, logs)), path, None)
         else:
-            _add_one(found, path, path.name, None, asked=True)
-    return found.newest_first(since)
+            _add_one(logs, path, path.name, None, asked=True)
+    return logs.newest_first(since)
 
 
-def _walked(folder: Path, found: Found) -> Iterator[Path]:
-    for top, folders_, names in os.walk(folder, onerror=lambda error: _refused(found, error)):
-        folders_[:] = sorted(each for each in folders_ if not each.startswith(".") and each != "__MACOSX")
+def _walked(folder: Path, logs: Found) -> Iterator[Path]:
+    for top, folders_, names in os.walk(folder, onerror=lambda error: _refused(logs, error)):
+        folders_[:] = sorted(child for child in folders_ if not child.startswith(".") and child != "__MACOSX")
         yield from (Path(top, name) for name in names if not name.startswith("."))
 
 
-def _refused(found: Found, error: OSError) -> None:
-    found.not_read.append((str(error.filename), error.strerror or str(error)))
+def _refused(logs: Found, error: OSError) -> None:
+    logs.not_read.append((str(error.filename), error.strerror or str(error)))
 
 
-def _matching(root: Path, pattern: str, found: Found) -> Iterator[Path]:
+def _matching(root: Path, pattern: str, logs: Found) -> Iterator[Path]:
     try:
         yield from root.glob(pattern)
     except OSError as error:
-        _refused(found, error)
+        _refused(logs, error)
 
 
-def _add(found: Found, paths: Iterable[Path], root: Path, program: str | None) -> None:
+def _add(logs: Found, paths: Iterable[Path], root: Path, program: str | None) -> None:
     real = root.resolve()
     for path in paths:
         if path.resolve().is_relative_to(real):
-            _add_one(found, path, path.relative_to(root).as_posix(), program)
+            _add_one(logs, path, path.relative_to(root).as_posix(), program)
         else:
-            found.not_read.append((str(path), "a link out of its folder"))
+            logs.not_read.append((str(path), "a link out of its folder"))
 
 
-def _add_one(found: Found, path: Path, name: str, program: str | None, *, asked: bool = False) -> None:
+def _add_one(logs: Found, path: Path, name: str, program: str | None, *, asked: bool = False) -> None:
     try:
         status = path.stat()
         readable = os.access(path, os.R_OK)
     except OSError as error:
-        found.not_read.append((str(path), error.strerror or str(error)))
+        logs.not_read.append((str(path), error.strerror or str(error)))
         return
     if not stat.S_ISREG(status.st_mode):
         if not stat.S_ISDIR(status.st_mode):
-            found.not_read.append((str(path), "no regular file"))
+            logs.not_read.append((str(path), "no regular file"))
     elif not readable:
-        found.not_read.append((str(path), "Permission denied"))
+        logs.not_read.append((str(path), "Permission denied"))
     elif status.st_size:
-        found.files.append(LogFile(str(path), name, status.st_size, status.st_mtime, program, asked))
+        logs.files.append(LogFile(str(path), name, status.st_size, status.st_mtime, program, asked))
     elif asked:
-        found.not_read.append((str(path), "empty"))
+        logs.not_read.append((str(path), "empty"))

@@ -71,8 +71,8 @@ def junit(document: dict[str, Any]) -> str:
         suite = ET.SubElement(suites, "testsuite", {"name": name} | {key: str(n) for key, n in counts.items()})
         for session in sessions:
             result = session["checks"][name]
-            named = {"name": visible(session["id"]), "classname": visible(session["file"])}
-            case = ET.SubElement(suite, "testcase", named)
+            names = {"name": visible(session["id"]), "classname": visible(session["file"])}
+            case = ET.SubElement(suite, "testcase", names)
             if result["state"] == "broken":
                 ET.SubElement(case, "failure", message=visible(_message(session, name)))
             elif result["state"] == "unknown":
@@ -195,13 +195,13 @@ def fault_at(raw: str) -> int:
 
 def looked(scan: Scan) -> dict[str, Any]:
     """How much was looked at, and what was not read, each with its reason."""
-    read = [file for file in scan.files if file.error is None]
+    files = [file for file in scan.files if file.error is None]
     return {
         "complete": scan.complete,
-        "files": len(read),
-        "bytes": sum(file.file.bytes for file in read),
-        "sessions": sum(len(file.sessions) for file in read),
-        "responses": sum(file.responses for file in read),
+        "files": len(files),
+        "bytes": sum(file.file.bytes for file in files),
+        "sessions": sum(len(file.sessions) for file in files),
+        "responses": sum(file.responses for file in files),
         "older_files": scan.found.older,
         "older_sessions": sum(file.older for file in scan.files),
         "programs": scan.found.programs,
@@ -232,10 +232,10 @@ def locate(path: Path, raw: str, at: int = 0) -> LogLocation | None:
 
     The file is read in sections, so that one of any size may be searched. Of several places the first is given.
     """
-    for wanted, ahead in _written(raw, at):
-        found = _find(path, wanted)
-        if found is not None:
-            return LogLocation(found.line, found.column + ahead)
+    for needle, ahead in _written(raw, at):
+        location = _find(path, needle)
+        if location is not None:
+            return LogLocation(location.line, location.column + ahead)
     return None
 
 
@@ -249,20 +249,20 @@ def _written(raw: str, at: int) -> list[tuple[bytes, int]]:
     return [way for way in dict.fromkeys(ways) if way[0]]
 
 
-def _find(path: Path, wanted: bytes) -> LogLocation | None:
-    line, column, kept = 1, 1, b""
+def _find(path: Path, needle: bytes) -> LogLocation | None:
+    line, column, tail = 1, 1, b""
     try:
         with path.open("rb") as file:
             while section := file.read(SECTION):
-                text = kept + section
-                at = text.find(wanted)
-                passed = text[: at if at >= 0 else max(0, len(text) - len(wanted) + 1)]
+                text = tail + section
+                at = text.find(needle)
+                passed = text[: at if at >= 0 else max(0, len(text) - len(needle) + 1)]
                 if feeds := passed.count(b"\n"):
                     line, column = line + feeds, 1
                 column += len(passed[passed.rfind(b"\n") + 1 :].decode("utf-8", "ignore"))
                 if at >= 0:
                     return LogLocation(line, column)
-                kept = text[len(passed) :]
+                tail = text[len(passed) :]
     except OSError:
         return None
     return None

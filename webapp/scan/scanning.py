@@ -149,10 +149,10 @@ class OpenSession:
         """The session, once all its turns came."""
         self.evidence.answered(self.answer)
         self.state.settle()
-        tally, found = self.state.tally, self.state.findings
+        tally, findings = self.state.tally, self.state.findings
         for row in self.state.contracts:
             self.evidence.held(tally.positions[row.turn_id], row.state)
-        checks = results(self.evidence, found)
+        checks = results(self.evidence, findings)
         return ScannedSession(
             self.start.external_id,
             path,
@@ -162,19 +162,19 @@ class OpenSession:
             self.evidence.responses,
             tally.ended_at.timestamp() if tally.ended_at else None,
             checks,
-            tuple(_as_dict(finding) for finding in found),
-            sentence(found) or _failures_sentence(self.evidence),
-            self._worst(checks, found),
+            tuple(_as_dict(finding) for finding in findings),
+            sentence(findings) or _failures_sentence(self.evidence),
+            self._worst(checks, findings),
         )
 
-    def _worst(self, checks: dict[str, CheckResult], found: list[RuleFinding]) -> WorstTurn | None:
+    def _worst(self, checks: dict[str, CheckResult], findings: list[RuleFinding]) -> WorstTurn | None:
         """The first turn of the weightiest finding, or the first that was not read."""
-        ordered = sorted(found, key=lambda finding: _WEIGHT[finding.severity])
+        ordered = sorted(findings, key=lambda finding: _WEIGHT[finding.severity])
         positions = [*checks["json_read"].turns, *(position for finding in ordered for position in finding.turns)]
         positions += [position for result in checks.values() for position in result.turns]
-        shown = next((position for position in positions if position in self.texts), None)
-        if shown is not None:
-            return WorstTurn(shown, self.texts[shown])
+        position_ = next((position for position in positions if position in self.texts), None)
+        if position_ is not None:
+            return WorstTurn(position_, self.texts[position_])
         return WorstTurn(positions[0], "") if positions else None
 
 
@@ -190,6 +190,6 @@ def _as_dict(finding: RuleFinding) -> dict[str, Any]:
 def _failures_sentence(evidence: Evidence) -> str:
     failed = len({*evidence.failed, *evidence.broken.get("invalid_json", [])})
     broken = sum(len(turns) for state, turns in evidence.broken.items() if state != "invalid_json")
-    said = [f"{counted(failed, 'response')} could not be read"] if failed else []
-    said += [f"{counted(broken, 'response')} broke what the request declares"] if broken else []
-    return f"{'; '.join(said)}." if said else ""
+    sentences = [f"{counted(failed, 'response')} could not be read"] if failed else []
+    sentences += [f"{counted(broken, 'response')} broke what the request declares"] if broken else []
+    return f"{'; '.join(sentences)}." if sentences else ""

@@ -53,9 +53,9 @@ Keep = Callable[[list[row_values.Row]], None]
 def derive(connection: sa.Connection, session_ids: Iterable[int]) -> None:
     """Derive sessions; those that are gone are left out. Nobody else writes them until the caller commits."""
     for first, last in _runs(session_ids):
-        found = connection.execute(_lock, {"first": first, "last": last}).all()
-        made = _made(connection, found, lambda new: _keep(connection, new))
-        _write(connection, made)
+        sessions = connection.execute(_lock, {"first": first, "last": last}).all()
+        states = _made(connection, sessions, lambda new: _keep(connection, new))
+        _write(connection, states)
 
 
 def settle(engine: sa.Engine, session_id: int) -> None:
@@ -73,11 +73,11 @@ def settle(engine: sa.Engine, session_id: int) -> None:
     about = {"first": session_id, "last": session_id}
     for _ in range(_TRIES):
         with engine.connect() as connection:
-            found = connection.execute(_find, about).all()
-            made = _made(connection, found, keep)
+            sessions = connection.execute(_find, about).all()
+            states = _made(connection, sessions, keep)
         with database.writing_long(engine) as connection:
-            if connection.execute(_lock, about).all() == found:
-                _write(connection, made)
+            if connection.execute(_lock, about).all() == sessions:
+                _write(connection, states)
                 return
     with database.writing_long(engine) as connection:
         derive(connection, [session_id])
@@ -132,22 +132,22 @@ def _runs(session_ids: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield run[0], run[-1]
 
 
-def _made(connection: sa.Connection, found: Iterable[Any], keep: Keep) -> list[SessionState]:
+def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> list[SessionState]:
     """The state of each session, from all of its stored turns."""
-    about = ((row.id, row.home_profile, row.ingested_at, row.service) for row in found)
+    about = ((row.id, row.home_profile, row.ingested_at, row.service) for row in sessions)
     states = {number: SessionState.of_nothing(number, *more) for number, *more in about}
-    for row in found:
+    for row in sessions:
         about_session = session_facets.of_session(row.home_profile, row.source_format, row.service, row.extra)
         states[row.id].facets.counts.update(about_session)
     parsers, orders, declared = cache(_parser), {number: TurnOrder() for number in states}, Declared(connection)
     for page in pages(connection, min(states), max(states)) if states else ():
-        others, new = other_traces(connection, page), list[row_values.Row]()
+        beside, new = other_traces(connection, page), list[row_values.Row]()
         for row in page:
             state = states[row.session_id]
-            own, more = _traces(row, state.home, parsers(state.home), new)
+            traces, more = _traces(row, state.home, parsers(state.home), new)
             state.tally.put(row.entry, row.kind, row.raw is not None, row.original, row.position)
             declaration = declared.get(row.declaration_id)
-            state.see(orders[row.session_id].placed(row, declaration, own, (*more, *others.get(row.id, ()))))
+            state.see(orders[row.session_id].placed(row, declaration, traces, (*more, *beside.get(row.id, ()))))
             if row.recorded_failure is not None:
                 state.fail(row.ordinal, row.recorded_failure)
         if new:
@@ -193,12 +193,12 @@ def _write(connection: sa.Connection, states: list[SessionState]) -> None:
     findings = [stored_turns.finding_row(one.session_id, finding) for one in states for finding in one.findings]
     contracts = [row._asdict() for one in states for row in one.contracts]
     failed = [row for one in states for row in one.failed.rows(one.happened_at)]
-    made: dict[type[Base], list[Any]] = {Finding: findings, TurnContract: contracts, FailedResponse: failed}
-    for model, values in made.items():
+    new_rows: dict[type[Base], list[Any]] = {Finding: findings, TurnContract: contracts, FailedResponse: failed}
+    for model, values in new_rows.items():
         if values:
             connection.execute(sa.insert(model), values)
     search.index_notes(connection, [note for one in states for note in one.notes])
-    session_facets.replace(connection, ids[0], ids[-1], {one.session_id: one.facets.counts for one in states})
+    session_facets.replace(connection, ids[0], ids[-1], {state.session_id: state.facets.counts for state in states})
 
 
 def _forget(connection: sa.Connection, first: int, last: int) -> None:

@@ -292,8 +292,8 @@ def _other(profile: str, home: str) -> str:
 def _sentence(traces: Mapping[str, Trace | str], profile: str, home: str) -> str:
     """What the shown profile made of the response, and the other of the two that matter."""
     first = f"`{words.called(profile)}` {words.profile_sentence(traces[profile])}"
-    second, shown = _other(profile, home), traces[profile]
-    is_plain = home == OURS and isinstance(shown, Trace) and shown.verdict in ("clean", "none")
+    second, trace = _other(profile, home), traces[profile]
+    is_plain = home == OURS and isinstance(trace, Trace) and trace.verdict in ("clean", "none")
     if second not in traces or (is_plain and second == READ_AS):
         return f"{first}."
     return f"{first}; `{words.called(second)}` {words.profile_sentence(traces[second])}."

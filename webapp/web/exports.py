@@ -50,7 +50,7 @@ def index() -> str:
         *QUEUE,
         IDS,
         *REDACTION,
-        *(each for each in FILTERS if each.name != "format"),
+        *(filter_ for filter_ in FILTERS if filter_.name != "format"),
     ),
     refuses={422: "The export cannot be made of these labels"},
     example="?format=jsonl",

@@ -90,12 +90,12 @@ def first_lacking(needed: Iterable[str], rights: frozenset[str]) -> str | None:
 
 def refusal(right: str, name: str | None) -> str:
     """What to say to who has not the right that a route needs; `name` is an account's, None of a token."""
-    whose = f"The account {name}" if name else "This token"
+    holder = f"The account {name}" if name else "This token"
     if not right:
         return "No rule allows this address to anyone."
     if right == OWN:
         return "Sign in to an account for this; a token is not enough."
-    return f"{whose} does not have the right “{right}” here: {RIGHTS[right]}."
+    return f"{holder} does not have the right “{right}” here: {RIGHTS[right]}."
 
 
 LOGIN_LIMIT = 4 * KILOBYTE

@@ -198,10 +198,10 @@ def _urls() -> tuple[str, ...] | None:
         trace = debugger_queries.trace(turn_store.find(db.session, session, position), OURS)
         edited = next((at for at in trace.chosen if trace.attempts[at].edits), None)
         if edited is not None:
-            own, of = session.home_profile, {"profile": OURS, "attempt": edited}
+            home, of = session.home_profile, {"profile": OURS, "attempt": edited}
             return (
                 turn_url(session, position, guide=1),
-                turn_url(session, position, guide=2, profile=own),
+                turn_url(session, position, guide=2, profile=home),
                 turn_url(session, position, guide=3, edit=1, **of),
                 turn_url(session, position, guide=4, view="value", **of),
                 turn_url(session, position, guide=5, profile=OURS),

@@ -44,9 +44,9 @@ RECENT = (
 def nav() -> list[tuple[str, str, bool]]:
     """Address (with the window), name, and whether the page stands in it, of each room that this app has."""
     blueprint = (request.endpoint or "").split(".")[0]
-    kept: dict[str, Any] = {name: value for name, value in window().items() if value}
+    values: dict[str, Any] = {name: value for name, value in window().items() if value}
     return [
-        (url_for(endpoint, **kept), name, blueprint in blueprints)
+        (url_for(endpoint, **values), name, blueprint in blueprints)
         for endpoint, name, blueprints in ROOMS
         if endpoint in current_app.view_functions
     ]
@@ -72,8 +72,8 @@ def moment(text: str | None, last: str = "00:00") -> str:
 
 def parser_names() -> list[str]:
     """What the header offers to read responses as: the usual ones, people's own, and what the address names."""
-    own = [name for name in profiles() if specs.looks_like_one(name)]
-    return list(dict.fromkeys(("direct", "fencepost", *own, *filter(None, [request.args.get("under", "")]))))
+    names = [name for name in profiles() if specs.looks_like_one(name)]
+    return list(dict.fromkeys(("direct", "fencepost", *names, *filter(None, [request.args.get("under", "")]))))
 
 
 SOURCE_LIMIT = 20_000

@@ -37,8 +37,8 @@ class Cookie:
     key: bytes
     use: bytes
 
-    def value(self, said: Any) -> str:
-        return str(self._serializer().dumps(said))
+    def value(self, payload: Any) -> str:
+        return str(self._serializer().dumps(payload))
 
     def read(self, value: str) -> Any:
         """What was said; None where we did not sign it, or it is older than a day."""

@@ -42,13 +42,13 @@ def index() -> Response:
 def grouped(filters: Filters, by: str) -> Response:
     """The responses in view, counted by one thing that each of them has."""
     try:
-        found, why = group_by.groups(db.session, filters, by), None
+        rows, why = group_by.groups(db.session, filters, by), None
     except group_by.NotGrouped as refused:
-        found, why = [], str(refused)
+        rows, why = [], str(refused)
     around = list_filters.panel_context(session_store.page(db.session, filters, limit=1), filters)
     view = session_store.view(db.session, filters)
     cards, more_cards = group_by.card(db.session, view)
-    around |= {"found": found, "why": why, "by": by, "cards": cards, "more_cards": more_cards}
+    around |= {"found": rows, "why": why, "by": by, "cards": cards, "more_cards": more_cards}
     around |= {"zombies": group_by.zombies(db.session, view)}
     return page(
         "responses/index.html",

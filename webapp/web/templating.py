@@ -83,13 +83,13 @@ def spent_words(spent: Mapping[str, float | None], responses: int) -> str:
         "cost": dollars,
         "seconds": seconds,
     }
-    each = [
+    sums = [
         (said, words(sum_of))
         for name, words in units.items()
         if (sum_of := spent[name]) is not None and (said := spent[f"{name}_said"])
     ]
-    told = [words if said == responses else f"{words} (said of {said:,.0f})" for said, words in each]
-    return ", ".join(told) or "not in this log"
+    parts = [words if number == responses else f"{words} (said of {number:,.0f})" for number, words in sums]
+    return ", ".join(parts) or "not in this log"
 
 
 def filesize(number: int) -> str:

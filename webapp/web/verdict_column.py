@@ -56,8 +56,8 @@ class VerdictColumn:
     @property
     def rest_words(self) -> str:
         """`8 read the same, 14 fail, 3 find none, 2 not run`."""
-        said = {None: "not run", "failed": "fail", "none": "find none"}
-        counts = Counter(said.get(line.verdict, "read the same") for line in self.rest)
+        verbs = {None: "not run", "failed": "fail", "none": "find none"}
+        counts = Counter(verbs.get(line.verdict, "read the same") for line in self.rest)
         return ", ".join(f"{count} {words}" for words, count in counts.most_common())
 
     def _stands_out(self, line: ProfileVerdict) -> bool:

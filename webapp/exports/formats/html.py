@@ -85,8 +85,8 @@ def _strip(letters: str) -> str:
 
 def _turn(turn: ExportedTurn) -> str:
     facts = " · ".join(text(fact) for fact in (turn.kind, turn.who, turn.model, turn.group, turn.sent_at) if fact)
-    drawn = turn.home if turn.home and turn.home["version"] != stored_trace.UNFIT else None
-    verdict = f" · {words.VERDICT_NAMES[drawn['verdict']]}" if drawn else ""
+    home = turn.home if turn.home and turn.home["version"] != stored_trace.UNFIT else None
+    verdict = f" · {words.VERDICT_NAMES[home['verdict']]}" if home else ""
     bad = ' <span class="bad">✕ failed</span>' if turn.failed else ""
     opened = " open" if turn.failed or turn.kind in ("response", "tool_call") else ""
     readings = "".join(_reading(turn.raw, trace) for trace in _traces(turn)) or f"<pre>{_plain(turn.raw)}</pre>"

@@ -88,11 +88,11 @@ def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterato
     yield f"\n\n# {left_out_sentence(about.left_out)}\n".encode("ascii")
 
 
-def head(what: str, about: Iterable[str], profile: str) -> bytes:
+def head(title: str, about: Iterable[str], profile: str) -> bytes:
     """All that stands before the cases: `what` they are, lines `about` them, and which `profile` is tested if no other
     is named."""
     lines = "\n".join(map(comment, about))
-    return HEAD.format(what=what, about=lines, profile=comment(profile), mark=jsontext.MARK).encode("ascii")
+    return HEAD.format(what=title, about=lines, profile=comment(profile), mark=jsontext.MARK).encode("ascii")
 
 
 def case(response: LabelledResponse, label: LabelView, values: list[Any]) -> bytes:

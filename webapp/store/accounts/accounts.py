@@ -57,8 +57,8 @@ def add(
         with connection.begin_nested():
             number: int = connection.execute(sa.insert(Account).values(row).returning(Account.id)).scalar_one()
     except sa.exc.IntegrityError:
-        taken = f"there is an account {name!r}, or one that differs from it in case alone"
-        raise BadAccount(taken if subject is None else f"{taken}, or one of that subject") from None
+        message = f"there is an account {name!r}, or one that differs from it in case alone"
+        raise BadAccount(message if subject is None else f"{message}, or one of that subject") from None
     return number
 
 
@@ -85,13 +85,13 @@ def lines(connection: sa.Connection) -> list[AccountLine]:
     return [AccountLine(*row) for row in connection.execute(query)]
 
 
-def find(connection: sa.Connection, which: str | int) -> AccountLine:
+def find(connection: sa.Connection, name_or_id: str | int) -> AccountLine:
     """The account of that name, or number; raises `NoSuchAccount`."""
-    wanted = key(which) if isinstance(which, str) else which
+    name = key(name_or_id) if isinstance(name_or_id, str) else name_or_id
     for line in lines(connection):
-        if wanted in (line.id, key(line.name)):
+        if name in (line.id, key(line.name)):
             return line
-    raise NoSuchAccount(f"there is no account {which!r:.200}")
+    raise NoSuchAccount(f"there is no account {name_or_id!r:.200}")
 
 
 def set_role(connection: sa.Connection, number: int, role: str) -> None:

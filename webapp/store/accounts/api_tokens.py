@@ -52,15 +52,15 @@ class TokenUse:
 def make(connection: sa.Connection, account_id: int, name: str, scopes: list[str]) -> str:
     """Make a token and return it; raises `BadRole`, and `BadAccount` for a name or a scope beyond the role."""
     row = connection.execute(sa.select(Account.name, Account.role).where(Account.id == account_id)).one()
-    stored = checked_scopes(scopes)
-    if beyond := set(stored.split()) - ROLES[row.role]:
+    scope_text = checked_scopes(scopes)
+    if beyond := set(scope_text.split()) - ROLES[row.role]:
         raise BadAccount(f"{row.name} is a {row.role}: a token of theirs cannot have the scope {min(beyond)}")
     try:
         title = checked_name(name)[0]
     except BadAccount:
         raise BadAccount("a token has a name of 1 to 200 characters that can be seen, on one line") from None
     token = PREFIX + secrets.token_urlsafe(32)
-    values = {"account_id": account_id, "name": title, "digest": digest(token.encode()), "scopes": stored}
+    values = {"account_id": account_id, "name": title, "digest": digest(token.encode()), "scopes": scope_text}
     connection.execute(sa.insert(ApiToken).values(**values, made_at=datetime.now(UTC)))
     return token
 

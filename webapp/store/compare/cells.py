@@ -52,5 +52,5 @@ def parsed(first: str, second: str, *columns: Any) -> Any:
         select = select.outerjoin(parse, sa.and_(parse.turn_id == turn_id, parse.profile == profile))
     for parse in (_every, _a, _b):
         select = select.with_hint(parse, _INDEX, "sqlite")
-    shown = (turn_id // TURNS_A_SESSION).not_in(example_sessions.hidden)
-    return select.where(_every.profile == OURS, shown)
+    is_listed = (turn_id // TURNS_A_SESSION).not_in(example_sessions.hidden)
+    return select.where(_every.profile == OURS, is_listed)

@@ -45,8 +45,8 @@ def copy(engine: sa.Engine, target: Path, on_progress: Callable[[int, int], None
 
 
 def _copy(source: Path, draft: Path, on_progress: Callable[[int, int], None]) -> None:
-    with closing(sqlite3.connect(source)) as stored, closing(sqlite3.connect(draft)) as copied:
-        stored.backup(copied, pages=_PAGES, progress=lambda _, left, total: on_progress(total - left, total))
+    with closing(sqlite3.connect(source)) as stock, closing(sqlite3.connect(draft)) as copied:
+        stock.backup(copied, pages=_PAGES, progress=lambda _, rest, total: on_progress(total - rest, total))
         (result,) = copied.execute("PRAGMA integrity_check(1)").fetchone()
         if result != "ok":
             raise BadCopy(f"the copy is damaged: {result}")

@@ -73,7 +73,7 @@ class PerEngine(WeakKeyDictionary[sa.Engine, _T]):
             return self[engine]
 
 
-_held = PerEngine[list[float]](list)
+_waits = PerEngine[list[float]](list)
 """seconds of each long transaction since the last rest"""
 
 
@@ -142,10 +142,10 @@ def writing_long(engine: sa.Engine) -> Iterator[sa.Connection]:
         _take_lock(connection)
         began = time.monotonic()
         yield connection
-    held = _held(engine)
-    held.append(time.monotonic() - began)
-    if sum(held) >= LONGEST_HELD:
-        held.clear()
+    waits = _waits(engine)
+    waits.append(time.monotonic() - began)
+    if sum(waits) >= LONGEST_HELD:
+        waits.clear()
         if engine.dialect.name == "sqlite":
             time.sleep(REST)
 

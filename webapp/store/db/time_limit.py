@@ -53,10 +53,10 @@ def _within_postgresql(connection: sa.Connection, seconds: float) -> Iterator[No
     ends = time.monotonic() + seconds
 
     def set_timeout(*_: object) -> None:
-        left = round(1000 * (ends - time.monotonic()))
-        if left < 1:
+        milliseconds = round(1000 * (ends - time.monotonic()))
+        if milliseconds < 1:
             raise TookTooLong
-        connection.connection.cursor().execute(f"SET LOCAL statement_timeout = {left}")
+        connection.connection.cursor().execute(f"SET LOCAL statement_timeout = {milliseconds}")
 
     with connection.begin_nested():
         sa.event.listen(connection, "before_cursor_execute", set_timeout)

@@ -40,7 +40,7 @@ def upgrade(engine: sa.Engine) -> None:
 def _refuse_unknown(script: ScriptDirectory, current: str | None) -> None:
     if current is None:
         return
-    if current not in {known.revision for known in script.walk_revisions()}:
+    if current not in {revision.revision for revision in script.walk_revisions()}:
         raise database.NewerDatabase(
             f"The database is at revision {current!r}, which this Fencepost does not know: a newer one wrote it. "
             "Install that version, or point FENCEPOST_DATABASE at another database; nothing was changed."

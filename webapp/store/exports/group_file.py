@@ -32,37 +32,39 @@ def pieces(
     """The file of a group under the filters: all responses whose value is known, and at most `most` others, of each
     sort one first. `urls` are where they are labelled and where a file with more of them is."""
     members = group_detail.members(db, key, filters)
-    known, undecidable = _said(db, members)
-    without = [turn_id for turn_id in members if turn_id not in known and turn_id not in undecidable]
+    decided, undecidable = _said(db, members)
+    without = [turn_id for turn_id in members if turn_id not in decided and turn_id not in undecidable]
     readable = _readable(db, without)
-    left = [turn_id for turn_id in without if turn_id in readable]
-    chosen = [entry.turn_id for entry in group_queues.in_order(db, left[:MOST])][:most]
-    labelled, unlabelled = (list(exporting.of_turns(db, ids)) for ids in (sorted(known), chosen))
+    to_read = [turn_id for turn_id in without if turn_id in readable]
+    chosen = [entry.turn_id for entry in group_queues.in_order(db, to_read[:MOST])][:most]
+    labelled, unlabelled = (list(exporting.of_turns(db, ids)) for ids in (sorted(decided), chosen))
     parser = _parser([*labelled, *unlabelled], filters.under)
-    unreadable = len(undecidable) + len(without) - len(left)
+    unreadable = len(undecidable) + len(without) - len(to_read)
     tests = GroupTests(labelled, unlabelled, len(members), unreadable, parser, *urls)
     return group_tests.pieces(tests, exporting.about(f"failure group {title}", None))
 
 
 def _said(db: orm.Session, members: Sequence[int]) -> tuple[set[int], set[int]]:
     """The turns of which people have said what is expected, and those of which they say that nobody can tell."""
-    known: set[int] = set()
+    labelled: set[int] = set()
     undecidable: set[int] = set()
-    for some in batched(members, _AT_ONCE):
-        ids = db.scalars(sa.select(Label.turn_id).distinct().where(Label.turn_id.in_(some))).all()
+    for batch in batched(members, _AT_ONCE):
+        ids = db.scalars(sa.select(Label.turn_id).distinct().where(Label.turn_id.in_(batch))).all()
         for row in settling.of_turns(db, ids):
             content = None if row.final is None else row.final.content
             if expected_values(content) is not None:
-                known.add(row.turn.id)
+                labelled.add(row.turn.id)
             elif content is not None and content.expects == "unknown":
                 undecidable.add(row.turn.id)
-    return known, undecidable
+    return labelled, undecidable
 
 
 def _readable(db: orm.Session, turn_ids: Sequence[int]) -> set[int]:
     """Those from which `fencepost` reads a value."""
     query = sa.select(Parse.turn_id).where(Parse.profile == OURS, Parse.verdict.in_(READABLE))
-    return {one for some in batched(turn_ids, _AT_ONCE) for one in db.scalars(query.where(Parse.turn_id.in_(some)))}
+    return {
+        number for batch in batched(turn_ids, _AT_ONCE) for number in db.scalars(query.where(Parse.turn_id.in_(batch)))
+    }
 
 
 def _parser(responses: Sequence[LabelledResponse], under: str) -> str:

@@ -199,7 +199,7 @@ def _by_version(db: orm.Session, here: Scope) -> list[Rate]:
             sessions = sessions.where(Session.home_profile == profile)
         run = sa.select(Parse.version, sa.func.count()).where(Parse.profile == profile).group_by(Parse.version)
         run = run.where((Parse.turn_id // TURNS_A_SESSION).in_(sessions)).order_by(Parse.version)
-        rates += [rate(f"{profile} {one}", failed.get((profile, one), 0), of) for one, of in db.execute(run)]
+        rates += [rate(f"{profile} {phase}", failed.get((profile, phase), 0), of) for phase, of in db.execute(run)]
     return rates
 
 

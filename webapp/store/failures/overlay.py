@@ -74,16 +74,16 @@ def shown_as(changes_in_force: Sequence[FailureOverlay]) -> Callable[[str], str]
 def shown_key(changes_in_force: Sequence[FailureOverlay]) -> sa.ColumnElement[str]:
     """The group that people see a failed response in, as SQL."""
     key: sa.ColumnElement[str] = sa.type_coerce(FailedResponse.group_key, sa.String())
-    shown = shown_as(changes_in_force)
-    targets = {change.group_key: shown(change.group_key) for change in changes_in_force}
+    name_of = shown_as(changes_in_force)
+    targets = {change.group_key: name_of(change.group_key) for change in changes_in_force}
     return sa.case(targets, value=key, else_=key) if targets else key
 
 
 def aliases(changes_in_force: Sequence[FailureOverlay], key: str) -> list[str]:
     """The keys that are shown as one group."""
-    shown = shown_as(changes_in_force)
+    name_of = shown_as(changes_in_force)
     keys = dict.fromkeys((key, *(change.group_key for change in changes_in_force)))
-    return [one for one in keys if shown(one) == key]
+    return [candidate for candidate in keys if name_of(candidate) == key]
 
 
 def _put(db: orm.Session, **values: object) -> int:

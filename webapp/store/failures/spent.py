@@ -19,8 +19,8 @@ def added(values: Iterable[Sequence[Any]]) -> Spent:
     """What responses cost of which these are the values: each of the four for all responses."""
     spent: Spent = {}
     for name, of_all in zip(NAMES, values, strict=True):
-        said = [value for value in of_all if value is not None]
-        spent |= {name: sum(said) if said else None, f"{name}_said": len(said)}
+        numbers = [value for value in of_all if value is not None]
+        spent |= {name: sum(numbers) if numbers else None, f"{name}_said": len(numbers)}
     return spent
 
 

@@ -66,8 +66,8 @@ def begin(
     with writing(engine) as connection:
         number = _insert(connection, home, scope or {}, author, len(ids))
         had = {"former_profile": Session.home_profile, "former_source": Session.home_source}
-        for some in batched(ids, _AT_ONCE):
-            _claim(connection, number, Session.id.in_(some), **had)
+        for batch in batched(ids, _AT_ONCE):
+            _claim(connection, number, Session.id.in_(batch), **had)
         return number
 
 
@@ -132,8 +132,8 @@ def tell(engine: sa.Engine, keys: Sequence[str], name: str, scope: dict[str, Any
     """Give those of the sessions that have another home the profile `name`; how many have it only now."""
     ids: list[int] = []
     with engine.connect() as connection:
-        for some in batched(keys, _AT_ONCE):
-            is_of_another_home = sa.and_(Session.key.in_(some), Session.home_profile != name)
+        for batch in batched(keys, _AT_ONCE):
+            is_of_another_home = sa.and_(Session.key.in_(batch), Session.home_profile != name)
             ids += connection.scalars(sa.select(Session.id).where(is_of_another_home))
     if ids:
         work(engine, begin(engine, ids, Home(name, "told"), scope=scope))

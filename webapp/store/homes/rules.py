@@ -108,8 +108,8 @@ class HomeChooser:
             (programs.profile_of(start.extra), programs.SOURCE),
             (self.setting, "setting"),
         )
-        seen: set[str] = set()
+        names: set[str] = set()
         for name, source in candidates:
-            if name is not None and name != UNKNOWN and name not in seen:
-                seen.add(name)
+            if name is not None and name != UNKNOWN and name not in names:
+                names.add(name)
                 yield Home(name, source)

@@ -32,14 +32,14 @@ _AT_ONCE = 100
 RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """what a user's own profile may raise; ours promise not to"""
 
-_asked = (
+_trial_turns = (
     sa.select(SessionFacet.session_id, sa.func.sum(SessionFacet.count).label("texts"))
     .where(SessionFacet.value_id.in_(sa.select(FacetValue.id).where(FacetValue.name == "asked")))
     .group_by(SessionFacet.session_id)
     .subquery()
 )
 _UNNAMED = (Session.home_source == UNKNOWN, listed)
-_UNKNOWN = (*_UNNAMED, _asked.c.session_id == Session.id)
+_UNKNOWN = (*_UNNAMED, _trial_turns.c.session_id == Session.id)
 Ends = Callable[[], bool]
 _COUNTED = ("failed", "none")
 _FORM = "3"
@@ -96,7 +96,7 @@ def profiles_key() -> str:
 def question(connection: sa.Connection, where: sa.ColumnElement[bool] | None = None) -> Question | None:
     """What is asked about the sessions under `where`; None where no parser matters that somebody has not named, or
     left open."""
-    query = sa.select(Session.response_count, _asked.c.texts, Session.tried, Session.tried_key)
+    query = sa.select(Session.response_count, _trial_turns.c.texts, Session.tried, Session.tried_key)
     query = query.where(*_UNKNOWN, sa.true() if where is None else where)
     rows = connection.execute(query).all()
     if not rows:

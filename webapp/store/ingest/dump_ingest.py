@@ -118,13 +118,13 @@ class DumpIngest:
 
     def _take(self, start: SessionStart, turns: Spill) -> None:
         """Gather short sessions; a long one is written by itself, behind those before it."""
-        home, held = self._homes.choose(start, self.counts.problem), turns.held(MOST_TEXT)
-        if held is None:
+        home, spool = self._homes.choose(start, self.counts.problem), turns.held(MOST_TEXT)
+        if spool is None:
             self._write()
             self._write_long(SessionInput(start, turns, home))
         else:
             self._since = self._since if self._gathered else time.monotonic()
-            self._gathered.append(SessionInput(start, held, home))
+            self._gathered.append(SessionInput(start, spool, home))
             self._size += turns.size
             late = time.monotonic() - self._since > MOST_SECONDS
             if late or self._size >= MOST_TEXT or len(self._gathered) >= MOST_SESSIONS:
@@ -138,7 +138,7 @@ class DumpIngest:
             how: dict[str, Any] = {"on_problem": self.counts.problem, "anew": self.again is not None}
             with database.writing_long(self.engine) as connection:
                 written = append.write(connection, gathered, dump_id=self._dump, **how)
-                outcomes = [(one.start, outcome) for one, outcome in zip(gathered, written, strict=True)]
+                outcomes = [(session.start, outcome) for session, outcome in zip(gathered, written, strict=True)]
                 self._link(connection, outcomes)
             self._committed(outcomes)
 

@@ -25,8 +25,8 @@ _add_turns = (
 def add(connection: sa.Connection, dump_id: int, new_turns: Mapping[int, int]) -> int:
     """Link sessions to a dump that brought them so many turns more; how many were not linked before."""
     ids, linked = list(new_turns), set[int]()
-    for some in batched(ids, _AT_ONCE):
-        linked |= set(connection.scalars(_find_linked, {"dump": dump_id, "sessions": some}))
+    for batch in batched(ids, _AT_ONCE):
+        linked |= set(connection.scalars(_find_linked, {"dump": dump_id, "sessions": batch}))
     more = [{"dump": dump_id, "session": number, "turns": new_turns[number]} for number in linked if new_turns[number]]
     if more:
         connection.execute(_add_turns, more)

@@ -118,10 +118,10 @@ def problem_dict(problem: Problem) -> dict[str, str]:
     return {"at": problem.at, "reason": problem.reason, **code}
 
 
-def problem_of(stored: Mapping[str, str]) -> Problem:
+def problem_of(row: Mapping[str, str]) -> Problem:
     """The problem that a dump keeps."""
-    kind = MissingAnswers if stored.get("code") == ANSWERS_MISSING else Problem
-    return kind(stored["at"], stored["reason"])
+    kind = MissingAnswers if row.get("code") == ANSWERS_MISSING else Problem
+    return kind(row["at"], row["reason"])
 
 
 def describe(error: BadDump | UnknownFormat) -> dict[str, str | None]:

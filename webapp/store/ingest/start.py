@@ -209,5 +209,5 @@ def _already(engine: sa.Engine, sha256: str) -> IngestResult | None:
     if dump_id is None or not deletion.bring_back(engine, dump_id):
         return None
     with engine.connect() as connection:
-        dump, named = line(connection, dump_id), named_sessions(connection, dump_id)
-    return IngestResult(dump, *named, [problem_of(problem) for problem in dump.problems], False)
+        dump, sessions = line(connection, dump_id), named_sessions(connection, dump_id)
+    return IngestResult(dump, *sessions, [problem_of(problem) for problem in dump.problems], False)

@@ -38,11 +38,11 @@ def _tell(engine: sa.Engine, session_id: int, tools: dict[str, Any]) -> int:
             turns[row.declaration_id].append(row.id)
         count = 0
         for number, of_declaration in turns.items():
-            own = {} if number is None else connection.scalars(_content, {"declaration": number}).one()
-            if own.get("tools") is None or own.get("source") == SOURCE:
-                told = declarations.stored(connection, {**own, **tools, "source": SOURCE})
-                for some in batched(of_declaration, _AT_ONCE):
-                    connection.execute(sa.update(Turn).where(Turn.id.in_(some)).values(declaration_id=told))
+            content = {} if number is None else connection.scalars(_content, {"declaration": number}).one()
+            if content.get("tools") is None or content.get("source") == SOURCE:
+                declaration_id = declarations.stored(connection, {**content, **tools, "source": SOURCE})
+                for batch in batched(of_declaration, _AT_ONCE):
+                    connection.execute(sa.update(Turn).where(Turn.id.in_(batch)).values(declaration_id=declaration_id))
                 count += len(of_declaration)
         if count:
             derive.derive(connection, [session_id])

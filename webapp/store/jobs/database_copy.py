@@ -79,9 +79,9 @@ def _copy_rows(source: sa.Connection, target: sa.Connection, table: sa.Table, on
     on_progress(table.name, finished, total)
     query = sa.select(plain).order_by(*(plain.c[key.name] for key in table.primary_key))
     with source.execution_options(yield_per=_ROWS).execute(query) as rows:
-        for some in rows.mappings().partitions():
-            target.execute(plain.insert(), [dict(row) for row in some])
-            finished += len(some)
+        for batch in rows.mappings().partitions():
+            target.execute(plain.insert(), [dict(row) for row in batch])
+            finished += len(batch)
             on_progress(table.name, finished, total)
     return finished
 
@@ -96,8 +96,8 @@ def _set_sequences(target: sa.Connection) -> None:
     if target.dialect.name != "postgresql":
         return
     for table in Base.metadata.sorted_tables:
-        (key, *others) = table.primary_key
-        if others or not isinstance(key.type, sa.Integer):
+        (key, *more_columns) = table.primary_key
+        if more_columns or not isinstance(key.type, sa.Integer):
             continue
         highest = target.scalar(sa.select(sa.func.max(key)))
         sequence = target.scalar(sa.select(sa.func.pg_get_serial_sequence(table.name, key.name)))

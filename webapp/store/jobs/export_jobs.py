@@ -32,7 +32,7 @@ REMOVED = "removed"
 UNCLAIMED = 24 * 3600.0
 """seconds after which a file that no export names was left by a killed worker"""
 _AGAIN = "Export the sessions again."
-_done = sa.and_(Task.kind == EXPORT, Task.state == "done")
+_is_finished = sa.and_(Task.kind == EXPORT, Task.state == "done")
 
 
 class NotReady(RuntimeError):
@@ -76,7 +76,9 @@ def opened(settings: Settings, task: TaskLine) -> BinaryIO:
 def remove(engine: sa.Engine, settings: Settings, task: TaskLine) -> bool:
     """Remove the file of an export that is done; False where it is not, or was removed already."""
     with writing(engine) as connection:
-        if not connection.execute(sa.update(Task).where(_done, Task.id == task.id).values(state=REMOVED)).rowcount:
+        if not connection.execute(
+            sa.update(Task).where(_is_finished, Task.id == task.id).values(state=REMOVED)
+        ).rowcount:
             return False
         name = name_of((task.result or {})["sha256"])
         is_shared = name in _names(connection)
@@ -89,7 +91,7 @@ def purge(engine: sa.Engine, settings: Settings) -> int:
     """Remove the files of exports whose time is over, and those that killed workers left; how many exports went."""
     now, removed_count = datetime.now(UTC), 0
     with engine.connect() as connection:
-        exports = [tasks.line_of(row) for row in connection.execute(sa.select(Task.__table__).where(_done))]
+        exports = [tasks.line_of(row) for row in connection.execute(sa.select(Task.__table__).where(_is_finished))]
     for task in exports:
         if task.result is not None and datetime.fromisoformat(task.result["expires_at"]) <= now:
             removed_count += remove(engine, settings, task)
@@ -105,7 +107,7 @@ def purge(engine: sa.Engine, settings: Settings) -> int:
 
 def _names(connection: sa.Connection) -> set[str]:
     """The files of all exports that are done."""
-    rows = connection.scalars(sa.select(Task.result).where(_done))
+    rows = connection.scalars(sa.select(Task.result).where(_is_finished))
     return {name_of(result["sha256"]) for result in rows if result is not None}
 
 
@@ -180,19 +182,19 @@ def _draft(settings: Settings, number: int) -> Iterator[Path]:
 def _chosen(db: orm.Session, selection: dict[str, Any], meanwhile: Meanwhile) -> Chosen:
     """The sessions of a selection as it is now, in the order in which they are exported."""
     if "keys" in selection:
-        found = list(_rows(db, Session.key, selection["keys"]))
-        for key in (key for key, row in found if row is None):
+        matches = list(_rows(db, Session.key, selection["keys"]))
+        for key in (key for key, row in matches if row is None):
             _note(meanwhile["deleted"], key, None)
     else:
         filters = of_parameters({name: str(value) for name, value in selection["filters"].items()})
-        found = list(_rows(db, Session.id, sessions.ids_in_order(db, filters)))
-    return [row for _, row in found if row is not None]
+        matches = list(_rows(db, Session.id, sessions.ids_in_order(db, filters)))
+    return [row for _, row in matches if row is not None]
 
 
-def _note(named: dict[str, Any], key: str, external_id: str | None) -> None:
-    named["count"] += 1
-    if named["count"] <= MOST_NAMED:
-        named["sessions"].append({"key": key, "id": external_id})
+def _note(by_name: dict[str, Any], key: str, external_id: str | None) -> None:
+    by_name["count"] += 1
+    if by_name["count"] <= MOST_NAMED:
+        by_name["sessions"].append({"key": key, "id": external_id})
 
 
 def _rows(

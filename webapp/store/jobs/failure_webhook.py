@@ -105,8 +105,8 @@ def _note(state: State, lines: list[GroupLine], now: datetime) -> None:
 
 def _body(line: GroupLine, kind: str, model: str | None) -> dict[str, Any]:
     fields = {name: getattr(line, name) for name in ("key", "title", "count", "sessions", "share", "why")}
-    seen = {name: getattr(line, name).isoformat() for name in ("first_seen", "last_seen")}
-    return {"event": kind, "model": model, **fields, **seen}
+    times = {name: getattr(line, name).isoformat() for name in ("first_seen", "last_seen")}
+    return {"event": kind, "model": model, **fields, **times}
 
 
 def _send_due(state: State, settings: Settings, now: datetime) -> None:

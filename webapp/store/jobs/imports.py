@@ -91,8 +91,8 @@ def ask(
     }
     if path is not None and settings.store:
         uploads.share(settings, path)
-    held = {} if keys is None else {"state": HELD, "result": {"keys": dict(keys)}}
-    return tasks.make(engine, IMPORT, about, dump_id=dump_id, **held)
+    state = {} if keys is None else {"state": HELD, "result": {"keys": dict(keys)}}
+    return tasks.make(engine, IMPORT, about, dump_id=dump_id, **state)
 
 
 def release(engine: sa.Engine, number: int, mapping: Mapping[str, str] | None) -> bool:
@@ -100,8 +100,8 @@ def release(engine: sa.Engine, number: int, mapping: Mapping[str, str] | None) -
     with database.writing(engine) as connection:
         task = tasks.find(connection, number, IMPORT)
         values = {"state": "queued", "about": task.about | {"mapping": mapping and dict(mapping)}, "result": None}
-        held = sa.and_(Task.id == number, Task.state == HELD)
-        return bool(connection.execute(sa.update(Task).where(held).values(values)).rowcount)
+        is_waiting = sa.and_(Task.id == number, Task.state == HELD)
+        return bool(connection.execute(sa.update(Task).where(is_waiting).values(values)).rowcount)
 
 
 def cancel(engine: sa.Engine, settings: Settings, task: TaskLine) -> None:

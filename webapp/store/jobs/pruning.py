@@ -75,7 +75,7 @@ def work(
 ) -> dict[str, Any]:
     """Remove what is left of a prune; its result, as `Pruned`. `between` is called between two steps."""
     before, keep_failed = datetime.fromisoformat(task.about["before"]), task.about["keep_failed"]
-    gone = left = last = 0
+    removed_count = remaining = last = 0
     goes = _goes(before, keep_failed=keep_failed)
     query = sa.select(Session.id, Session.key).where(goes).order_by(Session.id).limit(_AT_ONCE)
     while True:
@@ -87,19 +87,19 @@ def work(
         last = rows[-1].id
         ids = [row.id for row in rows if row.key in hidden]
         removed = deletion.purge_just_hidden(engine, ids)
-        gone, left = gone + removed, left + len(ids) - removed
+        removed_count, remaining = removed_count + removed, remaining + len(ids) - removed
         with writing(engine) as connection:
-            if not tasks.note(connection, task.id, {"finished": gone}):
+            if not tasks.note(connection, task.id, {"finished": removed_count}):
                 raise Stopped(True)
         between()
     declarations.remove_orphans(engine)
     files, file_bytes = _drop_files(engine, settings, before)
-    return asdict(Pruned(gone, left, files, file_bytes))
+    return asdict(Pruned(removed_count, remaining, files, file_bytes))
 
 
 def _goes(before: datetime, *, keep_failed: bool) -> sa.ColumnElement[bool]:
-    kept = sa.or_(_has_labels, Session.failed_count > 0) if keep_failed else _has_labels
-    return sa.and_(_old(before), ~kept)
+    is_exempt = sa.or_(_has_labels, Session.failed_count > 0) if keep_failed else _has_labels
+    return sa.and_(_old(before), ~is_exempt)
 
 
 def _old(before: datetime) -> sa.ColumnElement[bool]:

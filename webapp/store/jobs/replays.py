@@ -245,9 +245,9 @@ def _keep(connection: sa.Connection, profile: str, parses: list[row_values.Row])
     """Store what was parsed now, of sessions that are still there; the numbers of those."""
     ids = {row["turn_id"] // TURNS_A_SESSION for row in parses}
     query = sa.select(Session.id).where(Session.id.in_(ids)).order_by(Session.id)
-    there = set(connection.scalars(query.with_for_update(key_share=True))) if ids else set()
-    kept_parses = [row for row in parses if row["turn_id"] // TURNS_A_SESSION in there]
+    present = set(connection.scalars(query.with_for_update(key_share=True))) if ids else set()
+    kept_parses = [row for row in parses if row["turn_id"] // TURNS_A_SESSION in present]
     turn_ids = [row["turn_id"] for row in kept_parses]
     connection.execute(sa.delete(Parse).where(Parse.turn_id.in_(turn_ids), Parse.profile == profile))
     rows.insert(connection, rows.parses, kept_parses)
-    return there
+    return present

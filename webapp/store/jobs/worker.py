@@ -147,8 +147,8 @@ def _end(engine: sa.Engine, settings: Settings, task: TaskLine, state: str, resu
 def _result(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends) -> dict[str, Any] | None:
     """What came of it. Raises `TaskFailed`, and `Stopped` where it was cancelled or the worker is to end."""
     if task.tries > tasks.MOST_TRIES and not (task.kind == IMPORT and imports.is_stored(engine, task)):
-        stored = imports.give_up(engine, task) if task.kind == IMPORT else ""
-        words = f"The {task.kind} broke off {task.tries} times without an error. {stored}{_AGAIN.get(task.kind, '')}"
+        name = imports.give_up(engine, task) if task.kind == IMPORT else ""
+        words = f"The {task.kind} broke off {task.tries} times without an error. {name}{_AGAIN.get(task.kind, '')}"
         raise TaskFailed("gave_up", words.strip())
     if task.kind == IMPORT:
         return imports.work(engine, settings, task, ends)

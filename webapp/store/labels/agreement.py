@@ -47,9 +47,11 @@ def measured(db: orm.Session) -> Agreement:
     missing = find_spec("krippendorff") is None
     if missing:
         return Agreement(len(units), _pairs(units), None, None, missing)
-    said = [[label.judgement for label in unit] for unit in units]
+    judgements = [[label.judgement for label in unit] for unit in units]
     causes = [[label.cause for label in unit if label.cause] for unit in units]
-    return Agreement(len(units), _pairs(units), alpha(said), alpha(causes), missing, interval(said), interval(causes))
+    return Agreement(
+        len(units), _pairs(units), alpha(judgements), alpha(causes), missing, interval(judgements), interval(causes)
+    )
 
 
 def alpha(units: Sequence[Sequence[str]]) -> float | None:

@@ -92,7 +92,7 @@ def _known(db: orm.Session, name: str) -> str:
         return name
     spelling = _spelling(name)
     own_names = db.scalars(sa.select(Cause.name).order_by(Cause.id))
-    return next((known for known in (*names(), *own_names) if _spelling(known) == spelling), name)
+    return next((cause for cause in (*names(), *own_names) if _spelling(cause) == spelling), name)
 
 
 def _spelling(name: str) -> str:

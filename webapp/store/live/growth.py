@@ -66,7 +66,7 @@ def count_arrivals(
         "session_count": Dump.session_count + dump_links.add(connection, dump_id, new_turns),
         "turn_count": Dump.turn_count + sum(new_turns.values()),
     }
-    problems = [{"at": one.at, "reason": reason} for one in arrived if (reason := _reason(one)) is not None]
+    problems = [{"at": record.at, "reason": reason} for record in arrived if (reason := _reason(record)) is not None]
     if problems:
         listed = connection.scalars(sa.select(Dump.problems).where(Dump.id == dump_id)).one()
         values["problem_count"] = Dump.problem_count + len(problems)
@@ -74,14 +74,16 @@ def count_arrivals(
     connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
 
 
-def _reason(one: Arrived | ArrivedLog) -> str | None:
+def _reason(record: Arrived | ArrivedLog) -> str | None:
     """Why nothing was added, where nothing was."""
-    if isinstance(one, ArrivedLog):
-        came = f"a log record of the trace {one.trace.hex()} was sent again, unchanged; nothing was added"
-        return came if one.repeated else None
-    if one.repeated and one.refused is None:
-        return f"the span {one.id.hex()} of the trace {one.trace.hex()} was sent again, unchanged; nothing was added"
-    return one.refused
+    if isinstance(record, ArrivedLog):
+        reason = f"a log record of the trace {record.trace.hex()} was sent again, unchanged; nothing was added"
+        return reason if record.repeated else None
+    if record.repeated and record.refused is None:
+        return (
+            f"the span {record.id.hex()} of the trace {record.trace.hex()} was sent again, unchanged; nothing was added"
+        )
+    return record.refused
 
 
 _AT_ONCE = 500
@@ -161,8 +163,8 @@ def _read(connection: sa.Connection, name: str, spans: list[Arrived], homes: rul
 
 
 def _written(connection: sa.Connection, waiting: list[_New], dump_id: int) -> Iterator[Count]:
-    given = [new.given for new in waiting]
-    outcomes = append.write(connection, given, dump_id=lambda _: dump_id, on_problem=ignore)
+    inputs = [new.given for new in waiting]
+    outcomes = append.write(connection, inputs, dump_id=lambda _: dump_id, on_problem=ignore)
     for new, outcome in zip(waiting, outcomes, strict=True):
         reading.note(connection, outcome.id, new.spans, 0, list(new.given.turns))
         yield Count(outcome.id, True, outcome.new_turns)

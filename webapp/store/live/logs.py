@@ -111,8 +111,8 @@ def _stored_spans(connection: sa.Connection, logs: Sequence[ArrivedLog]) -> dict
 
 
 def _waiting(connection: sa.Connection, traces: set[bytes]) -> Iterator[sa.Row[Any]]:
-    for some in batched(sorted(traces), _AT_ONCE):
-        yield from connection.execute(_find_logs, {"traces": some})
+    for batch in batched(sorted(traces), _AT_ONCE):
+        yield from connection.execute(_find_logs, {"traces": batch})
 
 
 def _digests(connection: sa.Connection, session_id: int, ordinal: int) -> set[bytes]:

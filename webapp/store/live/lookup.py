@@ -149,8 +149,8 @@ def routed(connection: sa.Connection, spans: Iterable[Arrived]) -> dict[str, lis
 def _stored(connection: sa.Connection, traces: list[bytes]) -> dict[bytes, tuple[int, str]]:
     """The session of each trace that has one, and its name."""
     by_trace: dict[bytes, tuple[int, str]] = {}
-    for some in batched(traces, _AT_ONCE):
-        rows = connection.execute(_find_trace, {"traces": some})
+    for batch in batched(traces, _AT_ONCE):
+        rows = connection.execute(_find_trace, {"traces": batch})
         by_trace |= {bytes(trace): (session_id, name) for trace, session_id, name in rows}
     return by_trace
 

@@ -77,11 +77,11 @@ def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: 
     """The turns of `new` (in the order of time) as entries of the session; `first` is their first turn's ordinal."""
     reader, steps = otlp.Reader(), _steps(connection, session_id, new)
     stored_entries = entries(connection, session_id, [step.ordinal for step in steps if step.new is None])
-    said = {
+    reads = {
         step.number: reader.turns(step.number, step.new.entry if step.new else stored_entries.get(step.ordinal, {}))
         for step in steps
     }
-    turns_by_step = _linked(said)
+    turns_by_step = _linked(reads)
     turns = [turn for step in steps if step.new for turn in turns_by_step[step.number]]
     first_new = next(index for index, step in enumerate(steps) if step.new)
     late = [step for step in steps[first_new:] if not step.new]  # the stored spans that new ones stand before
@@ -89,10 +89,10 @@ def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: 
     return Read(turns, twins, list(_failures(connection, session_id, steps, turns_by_step)))
 
 
-def _linked(said: dict[int, list[otlp.Read]]) -> dict[int, list[Turn]]:
+def _linked(reads: dict[int, list[otlp.Read]]) -> dict[int, list[Turn]]:
     """The turns of each step, by its number."""
-    turns: dict[int, list[Turn]] = {number: [] for number in said}
-    for turn in otlp.linked(pair for pairs in said.values() for pair in pairs):
+    turns: dict[int, list[Turn]] = {number: [] for number in reads}
+    for turn in otlp.linked(pair for pairs in reads.values() for pair in pairs):
         if not isinstance(turn, Problem):
             turns[turn.entry].append(turn)
     return turns
@@ -136,8 +136,8 @@ def _near(steps: list[_Step]) -> list[bool]:
 def entries(connection: sa.Connection, session_id: int, ordinals: Sequence[int]) -> dict[int, dict[str, Any]]:
     """The stored entries whose first turns have these ordinals, by these; {} for one that is no object."""
     sources: dict[int, dict[str, Any]] = {}
-    for some in batched(ordinals, _AT_ONCE):
-        for row in connection.execute(_find_entries, {"session": session_id, "ordinals": some}):
+    for batch in batched(ordinals, _AT_ONCE):
+        for row in connection.execute(_find_entries, {"session": session_id, "ordinals": batch}):
             entry = whole_entry(row.source, row.raw, row.raw_at)
             sources[row.ordinal] = entry if isinstance(entry, dict) else {}
     return sources

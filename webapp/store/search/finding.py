@@ -147,11 +147,11 @@ def _sessions_of(
     visible = sa.exists().where(Session.id == key // size, *where)
     while True:
         bound = [] if below is None else [key < below * size]
-        found = keys(connection, table, match, *bound, visible, newest=True, limit=limit)
-        yield from (number // size for number in found)
-        if len(found) < limit:
+        keys_ = keys(connection, table, match, *bound, visible, newest=True, limit=limit)
+        yield from (number // size for number in keys_)
+        if len(keys_) < limit:
             return
-        below, limit = found[-1] // size, 4 * limit
+        below, limit = keys_[-1] // size, 4 * limit
 
 
 def matches(connection: sa.Connection, query: str, session_ids: Sequence[int], *, each: int = EACH) -> list[Match]:

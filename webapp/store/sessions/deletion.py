@@ -51,8 +51,8 @@ def _set(
     db: orm.Session, keys: Iterable[str], condition: sa.ColumnElement[bool], deleted_at: datetime | None
 ) -> list[str]:
     changed_keys: list[str] = []
-    for some in batched(dict.fromkeys(keys), 500):
-        statement = sa.update(Session).where(Session.key.in_(some), condition)
+    for batch in batched(dict.fromkeys(keys), 500):
+        statement = sa.update(Session).where(Session.key.in_(batch), condition)
         values = {"deleted_at": deleted_at, "changed": change()}
         returning = statement.values(values).returning(Session.key)
         changed_keys += db.scalars(returning, execution_options={"synchronize_session": False})
@@ -69,10 +69,10 @@ def purge(engine: sa.Engine, *, older_than: timedelta = UNDONE_FOR) -> int:
     with engine.connect() as connection:
         query = sa.select(Session.id).where(Session.deleted_at < before).order_by(Session.id)
         session_ids = [number for number in connection.scalars(query) if not _labelled(connection, number)]
-    gone = sum(_purge(engine, number, before) for number in session_ids)
-    if gone:
+    purged = sum(_purge(engine, number, before) for number in session_ids)
+    if purged:
         declarations.remove_orphans(engine)
-    return gone
+    return purged
 
 
 def purge_just_hidden(engine: sa.Engine, session_ids: Iterable[int]) -> int:

@@ -12,10 +12,10 @@ from webapp.store.models import Dump, Session
 
 _HASHES = [sha256(path.read_bytes()).hexdigest() for path in sorted(paths.resource("examples").glob("*.json*"))]
 _dumps = sa.select(Dump.id).where(Dump.sha256.in_(_HASHES))
-_other = orm.aliased(Session)
+_another = orm.aliased(Session)
 are_alone: sa.ColumnElement[bool] = ~sa.exists(
-    sa.select(_other.id).where(
-        _other.deleted_at.is_(None), sa.or_(_other.dump_id.is_(None), _other.dump_id.not_in(_dumps))
+    sa.select(_another.id).where(
+        _another.deleted_at.is_(None), sa.or_(_another.dump_id.is_(None), _another.dump_id.not_in(_dumps))
     )
 )
 """whether nothing but examples is stored"""

@@ -89,14 +89,14 @@ def counted(db: orm.Session, view: View) -> Counted:
 def counts(db: orm.Session, view: View) -> Counts:
     """One look at the sessions that the other filters leave."""
     failed, rescued, label = (sa.and_(sa.true(), *view.only(name)) for name in _TOTALLED)
-    seen = sa.and_(failed, rescued)
+    is_rescued = sa.and_(failed, rescued)
     columns = (
         label,
         sa.and_(label, has_failed),
         sa.and_(label, has_rescued),
-        sa.and_(seen, Session.label_count > 0),
-        sa.and_(seen, Session.label_count == 0),
-        sa.and_(seen, label),
+        sa.and_(is_rescued, Session.label_count > 0),
+        sa.and_(is_rescued, Session.label_count == 0),
+        sa.and_(is_rescued, label),
     )
     query = sa.select(*(sa.func.count(sa.case((column, 1))) for column in columns))
     row = db.execute(query.where(*view.where(*_TOTALLED))).one()
@@ -121,9 +121,9 @@ def _by_name(
     """Facets and how many sessions have each of their values: those that nothing is chosen in at once, or, where
     everything is in view, one by one, so that the first are there in time."""
     chosen = [name for name in FACETS if getattr(view.filters, name) is not None]
-    others = [name for name in FACETS if name not in chosen and name != "label"]
+    open_names = [name for name in FACETS if name not in chosen and name != "label"]
     few = numbers.total * _FEW < numbers.of
-    for names in [others] if view.is_narrowed() else [[name] for name in others]:
+    for names in [open_names] if view.is_narrowed() else [[name] for name in open_names]:
         yield names, _values(db, view, names, (), few=few)
     yield ["label"], {"label": _labels(db, view, numbers)}
     for name in chosen:
@@ -134,11 +134,11 @@ def _by_name(
 def _values(
     db: orm.Session, view: View, names: Sequence[str], without: Collection[str], *, few: bool
 ) -> Mapping[str, Mapping[str, int]]:
-    stored = {stored_name(name, view.filters.under): name for name in names}
+    stored_names = {stored_name(name, view.filters.under): name for name in names}
     values: dict[str, dict[str, int]] = {name: {} for name in names}
-    for name, value, count, _ in sums(db, view, list(stored), without, few=few):
+    for name, value, count, _ in sums(db, view, list(stored_names), without, few=few):
         if value:  # no strategy won
-            values[stored[name]][value] = count
+            values[stored_names[name]][value] = count
     return values
 
 
@@ -159,11 +159,11 @@ def sums(
         query = query.where(SessionFacet.session_id.not_in(example_sessions.hidden))
     if not (few and view.is_narrowed(*without)):
         query = query.where(SessionFacet.value_id.in_(numbers))
-    found = {number: (count, total) for number, count, total in db.execute(query)}
+    counts_by_id = {number: (count, total) for number, count, total in db.execute(query)}
     rows = db.execute(sa.select(FacetValue.id, FacetValue.name, FacetValue.value).where(FacetValue.name.in_(names)))
     for number, name, value in rows:
-        if number in found:
-            yield name, value, found[number][0], int(found[number][1])
+        if number in counts_by_id:
+            yield name, value, counts_by_id[number][0], int(counts_by_id[number][1])
 
 
 def of_sessions(db: orm.Session, session_ids: Collection[int], *names: str) -> Iterator[tuple[int, str, int]]:

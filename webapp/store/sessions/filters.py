@@ -79,10 +79,10 @@ class Filters:
     sort: str = _filter("the order; a search shows the newest matches first", takes=SORTS, default=SORTS[0])
 
     def __post_init__(self) -> None:
-        for name, each in DESCRIBED.items():
+        for name, described in DESCRIBED.items():
             value = getattr(self, name)
-            if value is not None and each.takes:
-                _one_of(name, value, each.takes)
+            if value is not None and described.takes:
+                _one_of(name, value, described.takes)
         for name in columns.MORE_THAN:
             bound = getattr(self, name)
             if bound is not None and not 0 <= bound <= MOST:
@@ -106,7 +106,7 @@ class Filters:
         return {name: 1 if value is True else value for name, value, default in values if value != default}
 
 
-DESCRIBED: dict[str, Described] = {each.name: each.metadata["described"] for each in fields(Filters)}
+DESCRIBED: dict[str, Described] = {field_.name: field_.metadata["described"] for field_ in fields(Filters)}
 _DEFAULTS = tuple((each.name, each.default) for each in fields(Filters))
 NARROWING = tuple(name for name in DESCRIBED if name not in ("under", "sort", "q"))
 """The filters that narrow what is in view, without search."""

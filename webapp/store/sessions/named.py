@@ -21,11 +21,11 @@ def sessions(db: orm.Session, text: str, most: int) -> list[Session]:
 
 def facets(db: orm.Session, text: str, most: int) -> list[tuple[str, str]]:
     """Filter and value, of those that some session has which is no example beside others."""
-    shown = sa.exists().where(
+    is_listed = sa.exists().where(
         SessionFacet.value_id == FacetValue.id, SessionFacet.session_id.not_in(example_sessions.hidden)
     )
     query = sa.select(FacetValue.name, FacetValue.value)
-    query = query.where(FacetValue.name.in_(FACETS), contains(FacetValue.value, text), shown)
+    query = query.where(FacetValue.name.in_(FACETS), contains(FacetValue.value, text), is_listed)
     return [(row.name, row.value) for row in db.execute(query.order_by(FacetValue.value).limit(most))]
 
 

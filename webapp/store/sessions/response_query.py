@@ -107,11 +107,11 @@ def conditions(filters: Filters) -> Iterable[sa.ColumnElement[bool]]:
 
 
 def _has_contract(state: str) -> sa.ColumnElement[bool]:
-    held = sa.exists().where(TurnContract.turn_id == Turn.id)
+    has_contract = sa.exists().where(TurnContract.turn_id == Turn.id)
     if state == "not_declared":
-        return ~held
+        return ~has_contract
     states = BROKEN if state == BROKEN_AS_ONE else (state,)
-    return held.where(TurnContract.state.in_(states))
+    return has_contract.where(TurnContract.state.in_(states))
 
 
 def _with_error(db: orm.Session, rows: Sequence[Row], kind: str) -> list[Row]:

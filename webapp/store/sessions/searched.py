@@ -37,11 +37,11 @@ def view(db: orm.Session, filters: Filters, most: int = 0) -> View:
     most = max(most, MOST_COUNTED)
     text = filters.q or ""
     connection, bare = db.connection(), View(replace(filters, q=None))
-    found = search.sessions(connection, text, [where.listed], most=most)
-    if found.more and found.ids and bare.is_narrowed():
-        found = search.sessions(connection, text, bare.where(), most=most)
-    ids = found.ids if found.ids or found.more else _with_id(connection, text)
-    return View(filters, tuple(ids), found.more)
+    hits = search.sessions(connection, text, [where.listed], most=most)
+    if hits.more and hits.ids and bare.is_narrowed():
+        hits = search.sessions(connection, text, bare.where(), most=most)
+    ids = hits.ids if hits.ids or hits.more else _with_id(connection, text)
+    return View(filters, tuple(ids), hits.more)
 
 
 def page(db: orm.Session, view: View, after: str | None, limit: int) -> Hits:
@@ -52,8 +52,8 @@ def page(db: orm.Session, view: View, after: str | None, limit: int) -> Hits:
         ids, more = list(view.matching or ())[:limit], True
     elif view.open_ended:
         conditions = View(replace(view.filters, q=None)).where()
-        found = search.sessions(connection, text, conditions, below=below[0] if below else None, most=limit)
-        ids, more = found.ids, found.more
+        hits = search.sessions(connection, text, conditions, below=below[0] if below else None, most=limit)
+        ids, more = hits.ids, hits.more
     else:
         query = view.ids().where(*([Session.id < below[0]] if below else [])).order_by(Session.id.desc())
         ids = list(connection.scalars(query.limit(limit + 1)))

@@ -75,11 +75,11 @@ def of_batch(db: orm.Session, moment: datetime) -> list[str]:
 
 def parting(db: orm.Session, first: Session, second: Session) -> Parting:
     """Where two sessions first differ, by kind and raw text of their turns in order."""
-    left, right = _turns(db, first), _turns(db, second)
-    for at, (here, there) in enumerate(zip_longest(left, right)):
-        if here is None or there is None or here[1:] != there[1:]:
-            return Parting(at, here[0] if here else None, there[0] if there else None, False)
-    return Parting(len(left), None, None, len(left) >= COMPARED)
+    first_turns, right = _turns(db, first), _turns(db, second)
+    for at, (here, second_turn) in enumerate(zip_longest(first_turns, right)):
+        if here is None or second_turn is None or here[1:] != second_turn[1:]:
+            return Parting(at, here[0] if here else None, second_turn[0] if second_turn else None, False)
+    return Parting(len(first_turns), None, None, len(first_turns) >= COMPARED)
 
 
 def _turns(db: orm.Session, session: Session) -> list[tuple[int, str, bytes | None]]:

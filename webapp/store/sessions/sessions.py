@@ -111,15 +111,15 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
     in_view = view(db, filters, limit)
     found = _hits(db, in_view, after, limit)
     lines = _lines(db, found.ids)
-    told = facets.counted(db, in_view)
+    counts = facets.counted(db, in_view)
     return Page(
         list(lines.values()),
         found.next,
-        told.counts,
-        told.facets,
+        counts.counts,
+        counts.facets,
         {line.key: found.matches[number] for number, line in lines.items() if number in found.matches},
         in_view.open_ended,
-        told.cut,
+        counts.cut,
     )
 
 

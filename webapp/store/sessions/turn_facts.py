@@ -50,8 +50,8 @@ def contract_of(db: orm.Session, turn: Turn) -> dict[str, Any] | None:
     if turn.kind not in MODEL_KINDS:
         return None
     tool = turn.agent if turn.kind == "tool_call" else None
-    held = db.get(TurnContract, turn.id)
-    if held is None:
+    row = db.get(TurnContract, turn.id)
+    if row is None:
         why = "the log does not say what its request declares"
         if turn.declaration_id is not None:
             why = f"its request {'names no tools' if turn.kind == 'tool_call' else 'asks for no form of the answer'}"
@@ -59,9 +59,9 @@ def contract_of(db: orm.Session, turn: Turn) -> dict[str, Any] | None:
             why = "the provider runs this tool, and declares it"
         contract = Contract("not_declared", tool, reason=why)
         return _like_others(contract, turn.raw or "", _worked(db, turn) if tool else ()).as_dict()
-    if held.detail is None:
+    if row.detail is None:
         return Contract("kept", tool, "request").as_dict()
-    return held.detail
+    return row.detail
 
 
 def _worked(db: orm.Session, turn: Turn) -> Iterator[str]:
@@ -83,14 +83,14 @@ def declared_of(db: orm.Session, turn: Turn) -> dict[str, Any] | None:
 
 def _like_others(contract: Contract, raw: str, worked: Iterable[str]) -> Contract:
     """A `not_declared` contract with what is other in `raw` than in the arguments that `worked`: it is never broken."""
-    value, others = _object(raw), [one for one in map(_object, worked) if one is not None]
-    if contract.state != "not_declared" or value is None or len(others) < _LEAST:
+    value, examples = _object(raw), [example for example in map(_object, worked) if example is not None]
+    if contract.state != "not_declared" or value is None or len(examples) < _LEAST:
         return contract
-    held = fitted(raw, value, json.dumps(_schema(others)), Contract("kept", contract.tool, "learned"))
-    if held.state == "not_checked":
+    fit = fitted(raw, value, json.dumps(_schema(examples)), Contract("kept", contract.tool, "learned"))
+    if fit.state == "not_checked":
         return contract
-    words = "differs from" if held.is_broken else "has the keys and types of"
-    return replace(held, state="not_declared", reason=f"it {words} {len(others):,} calls that worked")
+    words = "differs from" if fit.is_broken else "has the keys and types of"
+    return replace(fit, state="not_declared", reason=f"it {words} {len(examples):,} calls that worked")
 
 
 def _schema(values: list[dict[str, Any]]) -> dict[str, Any]:
@@ -136,9 +136,9 @@ def stop_words(db: orm.Session, turn: Turn) -> str | None:
     if turn.stop == "other":
         return f"the log says why the model stopped by a word that is not known: `{turn.stop_said}`"
     words = WORDS[turn.stop]
-    if turn.stop == "length" and (said := stop(turn.stop_said)) and said.reason != "length":
+    if turn.stop == "length" and (reported := stop(turn.stop_said)) and reported.reason != "length":
         cap = f"its cap, {turn.tokens_out:,}" if turn.tokens_out else "its cap"
-        return f"the answer has exactly as many tokens as {cap}, and the log says `{said.said}`"
+        return f"the answer has exactly as many tokens as {cap}, and the log says `{reported.said}`"
     if turn.stop == "length" and _is_json(turn.raw):
         return f"{words} (`{turn.stop_said}`), and complete by chance"
     return f"{words} (`{turn.stop_said}`)"

@@ -49,7 +49,7 @@ def named(db: orm.Session, name: str) -> SavedView | None:
 
 def remove(db: orm.Session, view_id: int) -> tuple[str, str] | None:
     """Take a view away and commit; its name and who saved it, None where there is none."""
-    gone = sa.delete(SavedView).where(SavedView.id == view_id).returning(SavedView.name, SavedView.author)
-    removed = db.execute(gone).one_or_none()
+    deletion = sa.delete(SavedView).where(SavedView.id == view_id).returning(SavedView.name, SavedView.author)
+    removed = db.execute(deletion).one_or_none()
     db.commit()
     return None if removed is None else (removed.name, removed.author)

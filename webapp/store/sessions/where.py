@@ -125,8 +125,8 @@ class View:
 
     def where(self, *without: str) -> list[Condition]:
         """What holds of a session in view; the filters `without` are left out."""
-        found = [] if self.matching is None else [Session.id.in_(self.matching)]
-        return [*conditions(self.filters, without={*without, *self.may_hold}), *found]
+        matching = [] if self.matching is None else [Session.id.in_(self.matching)]
+        return [*conditions(self.filters, without={*without, *self.may_hold}), *matching]
 
     def only(self, name: str) -> list[Condition]:
         """What one filter asks for; nothing where it is not set."""

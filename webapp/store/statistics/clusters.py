@@ -53,8 +53,8 @@ def sign_test(by_session: Iterable[Cluster]) -> SignTest:
     """The test of the numbers of responses, (for the first side, for the second) of each session."""
     pairs = [(first, second) for first, second in by_session if first or second]
     first, second = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
-    p = flipped([here - there for here, there in pairs]) if pairs else None
-    return SignTest(first, second, len(pairs), p, share((here, here + there) for here, there in pairs))
+    p = flipped([here - after for here, after in pairs]) if pairs else None
+    return SignTest(first, second, len(pairs), p, share((here, here + after) for here, after in pairs))
 
 
 def flipped(differences: list[int]) -> float:

@@ -111,12 +111,12 @@ def card(db: orm.Session, view: View) -> tuple[list[CardLine], int]:
     """The 50 models and hosts in view with most calls, and how many others there are."""
     query = sa.select(FacetValue.value, SessionFacet.session_id, SessionFacet.count)
     query = query.join(SessionFacet, SessionFacet.value_id == FacetValue.id).where(FacetValue.name == HELD)
-    found: dict[tuple[str, str], dict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    tallies: dict[tuple[str, str], dict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for value, session_id, count in db.execute(query.where(SessionFacet.session_id.in_(view.ids()))):
         model, host, state = [*value.split(SEPARATOR), "", ""][:3]
         if state in STATES:
-            found[model, host][session_id][state] += count
-    lines = [_line(*names, list(sessions.values()), view.filters) for names, sessions in found.items()]
+            tallies[model, host][session_id][state] += count
+    lines = [_line(*names, list(sessions.values()), view.filters) for names, sessions in tallies.items()]
     lines.sort(key=lambda line: (-line.calls, line.model, line.host))
     return lines[:_MOST], max(0, len(lines) - _MOST)
 
@@ -125,16 +125,16 @@ def _line(model: str, host: str, sessions: list[Counter[str]], filters: Filters)
     states = sum(sessions, Counter[str]())
     silent = [session["not_declared"] + session["not_checked"] for session in sessions]
     calls = [session.total() for session in sessions]
-    kept = [session["kept"] for session in sessions]
+    kept_counts = [session["kept"] for session in sessions]
     return CardLine(
         model,
         host,
         len(sessions),
         sum(calls),
         {state: states[state] for state in STATES},
-        share((k, n - s) for k, n, s in zip(kept, calls, silent, strict=True)),
-        share((k + s, n) for k, n, s in zip(kept, calls, silent, strict=True)),
-        share(zip(kept, calls, strict=True)),
+        share((k, n - s) for k, n, s in zip(kept_counts, calls, silent, strict=True)),
+        share((k + s, n) for k, n, s in zip(kept_counts, calls, silent, strict=True)),
+        share(zip(kept_counts, calls, strict=True)),
         replace(filters, model=model or None, host=host or None),
     )
 
@@ -150,8 +150,8 @@ def zombies(db: orm.Session, view: View) -> list[tuple[str, int, Rate]]:
 
     The rates are over all answers in view; without `of` where counting these took longer than a second.
     """
-    found = sa.select(Finding.detail).join(Session, Session.id == Finding.session_id)
-    details = db.scalars(found.where(Finding.rule == "zombie_model", *view.where()))
+    query = sa.select(Finding.detail).join(Session, Session.id == Finding.session_id)
+    details = db.scalars(query.where(Finding.rule == "zombie_model", *view.where()))
     left_out = Counter((str(detail["model"]), int(detail["round"])) for detail in details)
     of = _answers(db, view) if left_out else {}
     keys = sorted(left_out, key=lambda key: (-left_out[key], key))[:MOST_MODELS]

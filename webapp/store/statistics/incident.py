@@ -97,14 +97,14 @@ def incident(db: orm.Session, filters: Filters, by: str = "model") -> Incident:
         return Incident("day", [], [], None, False, 0, by)
     older = _strays(times)
     step, edges = timesteps.edges(times[older], times[-1])
-    largest = sorted(samples, key=lambda model: (-sum(one.responses for one in samples[model]), model))
+    largest = sorted(samples, key=lambda model: (-sum(sample.responses for sample in samples[model]), model))
     series = [_series(model, samples[model], edges) for model in largest[:MOST_SERIES]]
-    if rest := [one for model in largest[MOST_SERIES:] for one in samples[model]]:
+    if rest := [sample for model in largest[MOST_SERIES:] for sample in samples[model]]:
         series.append(_series(f"{len(largest) - MOST_SERIES} others", rest, edges))
-    timed = {model: [one for one in of_model if one.has_time] for model, of_model in samples.items()}
-    told = change({model: of_model for model, of_model in timed.items() if of_model})
+    timed = {model: [sample for sample in of_model if sample.has_time] for model, of_model in samples.items()}
+    flag = change({model: of_model for model, of_model in timed.items() if of_model})
     news = _news(db, by, here, times[older], times[-1])
-    return Incident(step, list(pairwise(edges)), series, told, cut, timeless, by, news, times[older] if older else None)
+    return Incident(step, list(pairwise(edges)), series, flag, cut, timeless, by, news, times[older] if older else None)
 
 
 def _strays(times: Sequence[datetime]) -> int:
@@ -116,16 +116,18 @@ def _strays(times: Sequence[datetime]) -> int:
 
 def change(samples: dict[str, list[Sample]]) -> Change | None:
     """The change that makes most failures more, or fewer, of those that chance makes less often than `LEVEL`."""
-    changes = [one for model, of_model in samples.items() if (one := _within(model, of_model)) is not None]
-    changes += [one for model in samples if (one := _of_new(model, samples)) is not None]
-    sure = [one for one in (replace(one, chance=one.chance * len(changes)) for one in changes) if one.chance <= LEVEL]
-    return max(sure, key=lambda one: abs(_more(one.before, one.after)) * (one.after.of or 0), default=None)
+    changes = [flag for model, of_model in samples.items() if (flag := _within(model, of_model)) is not None]
+    changes += [flag for model in samples if (flag := _of_new(model, samples)) is not None]
+    sure = [
+        flag for flag in (replace(flag, chance=flag.chance * len(changes)) for flag in changes) if flag.chance <= LEVEL
+    ]
+    return max(sure, key=lambda flag: abs(_more(flag.before, flag.after)) * (flag.after.of or 0), default=None)
 
 
 def _within(model: str, samples: Sequence[Sample]) -> Change | None:
     """The likeliest change within a model's sessions; its chance counts every place where it could have been."""
     ordered = sorted(samples, key=lambda sample: sample.at)
-    responses, failed = (_sums(getattr(one, name) for one in ordered) for name in ("responses", "failed"))
+    responses, failed = (_sums(getattr(sample, name) for sample in ordered) for name in ("responses", "failed"))
     places = [at for at in range(_LEAST, len(ordered) - _LEAST + 1) if ordered[at].at != ordered[at - 1].at]
     if not places:
         return None
@@ -142,7 +144,9 @@ def _within(model: str, samples: Sequence[Sample]) -> Change | None:
 def _of_new(model: str, samples: dict[str, list[Sample]]) -> Change | None:
     """A model that was not there in the beginning, against what the others did before it came."""
     own = sorted(samples[model], key=lambda sample: sample.at)
-    others = [one for name, of_model in samples.items() if name != model for one in of_model if one.at < own[0].at]
+    others = [
+        sample for name, of_model in samples.items() if name != model for sample in of_model if sample.at < own[0].at
+    ]
     if len(own) < _LEAST or len(others) < _LEAST:
         return None
     (n1, f1), (n2, f2) = _total(others), _total(own)
@@ -157,7 +161,7 @@ def _change(
     together = _together(before, after)
     free = len(before) + len(after) - 2
     chance = min(1.0, places * _tail(max(0.0, 2 * gain / together), free))
-    since = next((one.first_failed for one in after if one.first_failed is not None), after[0].at)
+    since = next((sample.first_failed for sample in after if sample.first_failed is not None), after[0].at)
     was, now = _thinned(before, together), _thinned(after, together)
     return Change(model, since if _more(was, now) > 0 else after[0].at, was, now, is_new, chance)
 
@@ -179,7 +183,7 @@ def _together(*parts: Sequence[Sample]) -> float:
     for part in parts:
         of, count = _total(part)
         share = count / of
-        squares += sum((one.failed - share * one.responses) ** 2 for one in part)
+        squares += sum((sample.failed - share * sample.responses) ** 2 for sample in part)
         expected += of * share * (1 - share)
     free = sum(map(len, parts)) - len(parts)
     return max(1.0, squares / expected * (free + len(parts)) / free) if expected and free > 0 else 1.0
@@ -197,7 +201,7 @@ def _likelihood(of: int, count: int) -> float:
 
 
 def _total(samples: Sequence[Sample]) -> tuple[int, int]:
-    return sum(one.responses for one in samples), sum(one.failed for one in samples)
+    return sum(sample.responses for sample in samples), sum(sample.failed for sample in samples)
 
 
 def _sums(numbers: Iterable[int]) -> list[int]:
@@ -209,7 +213,7 @@ def _sums(numbers: Iterable[int]) -> list[int]:
 
 def _series(model: str, samples: Sequence[Sample], edges: Sequence[datetime]) -> Series:
     points, at = [[0, 0] for _ in edges[1:]], 0
-    ordered = sorted((one for one in samples if one.at >= edges[0]), key=lambda sample: sample.at)
+    ordered = sorted((sample for sample in samples if sample.at >= edges[0]), key=lambda sample: sample.at)
     for sample in ordered:
         while at + 2 < len(edges) and sample.at >= edges[at + 1]:
             at += 1

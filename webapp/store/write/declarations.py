@@ -50,9 +50,9 @@ def _declared(content: dict[str, Any]) -> Declared | None:
 
 def stored(connection: sa.Connection, content: dict[str, Any]) -> int | None:
     """The number of a declaration, which is stored where it is new; None of one that is nested too deep."""
-    made = _declared(content)
-    _store(connection, {} if made is None else {made.id: made.content})
-    return None if made is None else made.id
+    declaration = _declared(content)
+    _store(connection, {} if declaration is None else {declaration.id: declaration.content})
+    return None if declaration is None else declaration.id
 
 
 def put(connection: sa.Connection, batch: Sequence[dict[str, Any]]) -> None:
@@ -63,13 +63,13 @@ def put(connection: sa.Connection, batch: Sequence[dict[str, Any]]) -> None:
         row[COLUMN] = row[COLUMN].id
 
 
-def _store(connection: sa.Connection, found: dict[int, bytes]) -> None:
+def _store(connection: sa.Connection, contents: dict[int, bytes]) -> None:
     """Store those that are new; none of them goes before the caller commits what refers to them."""
-    if not found:
+    if not contents:
         return
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock_shared(_LOCK)))
-    values = [{"id": number, "content": found[number]} for number in sorted(found)]
+    values = [{"id": number, "content": contents[number]} for number in sorted(contents)]
     connection.execute(insert_new(connection.dialect.name, _table, values, ("id",)))
 
 

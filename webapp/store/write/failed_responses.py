@@ -41,9 +41,9 @@ def contract_key(contract: Mapping[str, Any]) -> str:
     """The group of a response that breaks its contract: by tool, keyword and path of its first mismatch, no value."""
     first = next(iter(contract["mismatches"]), {"keyword": "", "path": "$"})
     tool, path = contract["tool"] or "the answer", _INDEX.sub("[]", first["path"])
-    what = {"invalid_json": "arguments are no JSON" if contract["tool"] else "no JSON", "unknown_name": "unknown tool"}
-    said = what.get(contract["state"]) or f"{first['keyword']} at {path}"
-    return short(f"{VERSION}|broken contract: {tool.replace('|', ' ')}: {said.replace('|', ' ')}", 255)
+    words = {"invalid_json": "arguments are no JSON" if contract["tool"] else "no JSON", "unknown_name": "unknown tool"}
+    message = words.get(contract["state"]) or f"{first['keyword']} at {path}"
+    return short(f"{VERSION}|broken contract: {tool.replace('|', ' ')}: {message.replace('|', ' ')}", 255)
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class FailedResponses:
     def hold(self, placed: PlacedTurn, contract: Contract) -> None:
         """Note a broken contract."""
         about = contract.as_dict()
-        path = next((one["path"] for one in about["mismatches"]), "$")
+        path = next((mismatch["path"] for mismatch in about["mismatches"]), "$")
         self._fail(_BROKEN, placed, contract_key(about), path=short(path, 160))
 
     def rows(self, happened_at: datetime) -> Iterator[Row]:

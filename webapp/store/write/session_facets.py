@@ -33,8 +33,8 @@ def replace(connection: sa.Connection, first: int, last: int, counted: Mapping[i
 
 def of_session(home: str, source_format: str, service: str | None, extra: Mapping[str, Any] | None) -> Counts:
     """What a session has before its first turn."""
-    named = {"home": home, "format": source_format, "service": service, "version": _version(extra or {})}
-    return {(name, short(value, LONGEST)): 1 for name, value in named.items() if value is not None}
+    values_ = {"home": home, "format": source_format, "service": service, "version": _version(extra or {})}
+    return {(name, short(value, LONGEST)): 1 for name, value in values_.items() if value is not None}
 
 
 def _version(extra: Mapping[str, Any]) -> str | None:
@@ -46,20 +46,20 @@ def _version(extra: Mapping[str, Any]) -> str | None:
 
 def _numbers(connection: sa.Connection, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """The number of each name and value; those that are new get one, in one order, so that no two writers deadlock."""
-    found = _known(connection, pairs)
-    if missing := sorted(pairs - found.keys()):
+    ids = _known(connection, pairs)
+    if missing := sorted(pairs - ids.keys()):
         rows = [{"name": name, "value": value} for name, value in missing]
         for part in batched(rows, _AT_ONCE):
             connection.execute(insert_new(connection.dialect.name, FacetValue, part, ("name", "value")))
-        found |= _known(connection, set(missing))
-    return found
+        ids |= _known(connection, set(missing))
+    return ids
 
 
 def _known(connection: sa.Connection, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
     names, values = sorted({name for name, _ in pairs}), sorted({value for _, value in pairs})
     query = sa.select(FacetValue.name, FacetValue.value, FacetValue.id).where(FacetValue.name.in_(names))
-    found: dict[tuple[str, str], int] = {}
-    for some in batched(values, 10 * _AT_ONCE):
-        rows = connection.execute(query.where(FacetValue.value.in_(some)))
-        found |= {(row.name, row.value): row.id for row in rows}
-    return {pair: found[pair] for pair in pairs & found.keys()}
+    ids: dict[tuple[str, str], int] = {}
+    for batch in batched(values, 10 * _AT_ONCE):
+        rows = connection.execute(query.where(FacetValue.value.in_(batch)))
+        ids |= {(row.name, row.value): row.id for row in rows}
+    return {pair: ids[pair] for pair in pairs & ids.keys()}

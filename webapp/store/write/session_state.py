@@ -60,8 +60,8 @@ class ContractRow(NamedTuple):
 class Answers:
     """Gives turns on with their contracts, an entry at a time: what a text must be depends on the calls beside it."""
 
-    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        self._holder = Holder(given)
+    def __init__(self, tools: Mapping[str, Any] | None = None) -> None:
+        self._holder = Holder(tools)
         self._open: list[PlacedTurn] = []
 
     def add(self, placed: PlacedTurn) -> Iterator[tuple[PlacedTurn, Contract | None]]:
@@ -73,8 +73,8 @@ class Answers:
     def rest(self) -> Iterator[tuple[PlacedTurn, Contract | None]]:
         """The turns that were not given yet."""
         turns, self._open = self._open, []
-        own = [placed for placed in turns if placed.original is None and placed.turn.kind in MODEL_KINDS]
-        contracts = dict(zip(map(id, own), self._holder.answer([placed.turn for placed in own]), strict=True))
+        written = [placed for placed in turns if placed.original is None and placed.turn.kind in MODEL_KINDS]
+        contracts = dict(zip(map(id, written), self._holder.answer([placed.turn for placed in written]), strict=True))
         for placed in turns:
             yield placed, contracts.get(id(placed))
 
@@ -179,8 +179,8 @@ class SessionState:
         turn = placed.turn
         if contract is not None and contract.state == "not_declared" and turn.kind == "response" and placed.traces:
             is_read = self.is_home_known or placed.traces[-1].verdict == "clean"
-            read = fitting.held(placed.traces[0], turn.raw or "", turn.phase) if is_read else None
-            contract = read or contract
+            fit = fitting.held(placed.traces[0], turn.raw or "", turn.phase) if is_read else None
+            contract = fit or contract
         if contract is not None:
             stop = placed.turn.stop.reason if placed.turn.stop else NOT_IN_LOG
             self.facets.contract(stop, contract.state, *([BROKEN_AS_ONE] if contract.is_broken else []))

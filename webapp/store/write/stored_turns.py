@@ -128,7 +128,7 @@ class TurnOrder:
     """positions of responses with a recorded failure"""
 
     def placed(
-        self, row: Any, declared: dict[str, Any] | None, traces: tuple[Trace, ...], others: tuple[Trace, ...]
+        self, row: Any, declared: dict[str, Any] | None, traces: tuple[Trace, ...], not_counted: tuple[Trace, ...]
     ) -> PlacedTurn:
         """The turn of a row, as the fold sees it."""
         stop = None if row.stop is None else Stop(row.stop, row.stop_said or "")
@@ -137,7 +137,7 @@ class TurnOrder:
         turn = Turn(**about, **{name: values[name] for name in _SAME})
         raw = None if row.raw is None else row.raw.encode("utf-8", "surrogatepass")
         answers = self._answers(row)
-        return PlacedTurn(row.ordinal, row.position, row.original, turn, raw, traces, answers, others)
+        return PlacedTurn(row.ordinal, row.position, row.original, turn, raw, traces, answers, not_counted)
 
     def _answers(self, row: Any) -> int | None:
         last = self._last_responses
@@ -153,8 +153,8 @@ class TurnOrder:
 
 def stored_traces(row: Any, home: str) -> dict[str, Trace]:
     """What is stored of a turn under its home profile and under `fencepost`, by their names."""
-    stored = {OURS: row.ours} if home == OURS else {home: row.home, OURS: row.ours}
-    return {name: Trace.from_dict(trace) for name, trace in stored.items() if trace is not None}
+    blobs = {OURS: row.ours} if home == OURS else {home: row.home, OURS: row.ours}
+    return {name: Trace.from_dict(trace) for name, trace in blobs.items() if trace is not None}
 
 
 def findings_of(db: orm.Session, session_id: int) -> list[Finding]:

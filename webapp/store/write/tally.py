@@ -117,7 +117,9 @@ class Tally:
         """One letter a response: its home verdict, f for a failed and s for a rescued one; under an unknown home the
         verdict of `fencepost`, and u where that fails."""
         marks = zip(self.letters, self.failures, self.broken, self.readable, strict=True)
-        return "".join(_mark(letter, bool(failed or broken), bool(read)) for letter, failed, broken, read in marks)
+        return "".join(
+            _mark(letter, bool(failed or broken), bool(is_read)) for letter, failed, broken, is_read in marks
+        )
 
     def counters(self) -> dict[str, int | bool | str]:
         """The session's counter columns."""

@@ -228,7 +228,7 @@ def outline(schema: Schema, depth: int = 0) -> str:
         return "true" if schema["const"] is True else f'"{schema["const"]}"'
     kind = schema.get("type", "anything")
     if isinstance(kind, list):
-        return " or ".join(outline(schema | {"type": each}, depth) for each in kind)
+        return " or ".join(outline(schema | {"type": name}, depth) for name in kind)
     if kind == "array":
         return _array(schema, depth)
     if kind == "object":

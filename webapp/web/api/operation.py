@@ -167,7 +167,7 @@ def _of_filter(name: str, filter_: Described) -> Parameter:
     return Parameter(name, one_of(filter_.takes) if filter_.takes else TEXT, filter_.about)
 
 
-FILTERS = tuple(_of_filter(name, each) for name, each in DESCRIBED.items())
+FILTERS = tuple(_of_filter(name, described) for name, described in DESCRIBED.items())
 """those of the list, as docs/filters.md has them"""
 
 AFTER = Parameter("after", TEXT, "`next` of the previous page: returns the rows after it")

@@ -48,7 +48,7 @@ def record(optional: dict[str, Schema] | None = None, /, **fields: Schema) -> Sc
 
 def joined(schema: Schema, **fields: Schema) -> Schema:
     """A record with more fields, all of them always there."""
-    optional = {name: each for name, each in schema["properties"].items() if name not in schema["required"]}
+    optional = {name: inner for name, inner in schema["properties"].items() if name not in schema["required"]}
     return record(optional, **{name: schema["properties"][name] for name in schema["required"]}, **fields)
 
 

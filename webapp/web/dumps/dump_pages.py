@@ -70,7 +70,7 @@ def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
         sent=sent,
         jobs=[dump_rows.of_job(job) for job in live],
         exports=[task_rows.of_task(task) for task in exports],
-        rows=[row for row in rows if row.ident not in {one.ident for one in sent}],
+        rows=[row for row in rows if row.ident not in {row_.ident for row_ in sent}],
         older=rows[-1].dump if len(dumps) > ROWS_A_PAGE else None,
         before=before,
         message=message,
@@ -231,16 +231,19 @@ def upload_api() -> tuple[Response, int]:
     if request.args.get("background") == "1":
         return uploads.queued([queue_upload(stream, name, how) for stream, name in files])
     before = clock()
-    taken = [ingest_upload(stream, name, how) for stream, name in files]
-    if numbers := [one for one in taken if isinstance(one, int)]:
+    results_or_numbers = [ingest_upload(stream, name, how) for stream, name in files]
+    if numbers := [item for item in results_or_numbers if isinstance(item, int)]:
         return uploads.queued(numbers)
-    results = [one for one in taken if not isinstance(one, int)]
+    results = [item for item in results_or_numbers if not isinstance(item, int)]
     if request.args.get("format") == "recorder":
         keys = [key for result in results if isinstance(result, IngestResult) for key in result.keys]
         growth.mark_watched(db.engine, keys, before)
     if (who := identity.current()) is None or roles.READ not in who.rights:
-        told = zip(results, (name for _, name in files), strict=True)
-        results = [uploads.as_sent(one, name) if isinstance(one, IngestResult) else one for one, name in told]
+        named_results = zip(results, (name for _, name in files), strict=True)
+        results = [
+            uploads.as_sent(result, name) if isinstance(result, IngestResult) else result
+            for result, name in named_results
+        ]
     return uploads.answer(results)
 
 

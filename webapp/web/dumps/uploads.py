@@ -230,11 +230,11 @@ def as_sent(result: IngestResult, filename: str) -> IngestResult:
 def answer(results: list[IngestResult | RefusedUpload]) -> tuple[Response, int]:
     """One file: its dump, or its error. Several: the first's, and `dumps` with each one's."""
     bodies = [result_dict(result) for result in results]
-    taken = [result for result in results if isinstance(result, IngestResult)]
-    if not taken and isinstance(results[0], RefusedUpload):
+    ingested = [result for result in results if isinstance(result, IngestResult)]
+    if not ingested and isinstance(results[0], RefusedUpload):
         return jsonify({**bodies[0], "dumps": bodies}), results[0].status
     several = {"dumps": bodies} if len(results) > 1 else {}
-    return jsonify({**result_dict(taken[0]), **several}), 201 if any(result.created for result in taken) else 200
+    return jsonify({**result_dict(ingested[0]), **several}), 201 if any(result.created for result in ingested) else 200
 
 
 def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:

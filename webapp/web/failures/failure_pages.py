@@ -66,9 +66,9 @@ def index() -> Response:
     by = request.args.get("by") or incident.DIVIDED[0]
     if by not in incident.DIVIDED:
         raise BadFilter(f"by must be one of {', '.join(incident.DIVIDED)}, not {by[:40]!r}")
-    told = incident.incident(db.session, filters, by)
-    axis = (told.steps[0][0], told.steps[-1][1]) if told.steps else None
-    new_since = told.change.since if told.change else None
+    incident_ = incident.incident(db.session, filters, by)
+    axis = (incident_.steps[0][0], incident_.steps[-1][1]) if incident_.steps else None
+    new_since = incident_.change.since if incident_.change else None
     after = request.args.get("after")
     result = groups.page(
         *(db.session, filters), after=after, limit=A_PAGE, only_new=only_new, axis=axis, new_since=new_since
@@ -80,8 +80,10 @@ def index() -> Response:
         "failures/_list.html",
         **around,
         result=result,
-        chart=rate_chart.chart(told, filters, result.groups[:MOST_FLAGGED]),
-        divided=[(one, list_filters.address(active, by=None if one == "model" else one)) for one in incident.DIVIDED],
+        chart=rate_chart.chart(incident_, filters, result.groups[:MOST_FLAGGED]),
+        divided=[
+            (part, list_filters.address(active, by=None if part == "model" else part)) for part in incident.DIVIDED
+        ],
         only_new=only_new,
         group_query={name: value for name, value in filters.active().items() if name != "sort"},
         next_url=list_filters.address(active, after=result.next) if result.next else None,
@@ -129,10 +131,10 @@ def show(group: str) -> Response | AnyResponse:
 
 def pytest_file(detail: GroupDetail, filters: Filters) -> Response:
     """The group's responses as regression tests: `most` of those without a known value at most."""
-    asked = request.args.get("most") or str(MOST_UNLABELLED)
-    if not asked.isascii() or not asked.isdigit():
-        raise BadFilter(f"most must be a number of responses, not {asked[:40]!r}")
-    most = min(int(asked[:9]), group_file.MOST)
+    bound = request.args.get("most") or str(MOST_UNLABELLED)
+    if not bound.isascii() or not bound.isdigit():
+        raise BadFilter(f"most must be a number of responses, not {bound[:40]!r}")
+    most = min(int(bound[:9]), group_file.MOST)
     larger = filters.active() | {"part": "pytest", "most": group_file.MOST}
     larger_url = request.host_url.rstrip("/") + group_url(detail.key, **larger)
     urls = (label_url(detail, filters, external=True) or "", larger_url)
@@ -203,14 +205,14 @@ def change(group: str) -> AnyResponse:
         if action is None:
             raise BadState(f"action takes {', '.join(actions)}")
         _refuse_unseen(history)
-        shown, said = action(group)
+        renamed, message = action(group)
         db.session.commit()
-        flash(said, "")
+        flash(message, "")
     except (BadState, BadOverlay, NoSuchChange) as refused:
         db.session.rollback()
         flash(f"Nothing was changed: {refused}.", "")
-        shown = group
-    return redirect(group_url(shown), 303)
+        renamed = group
+    return redirect(group_url(renamed), 303)
 
 
 def _refuse_unseen(history: Sequence[FailureEvent]) -> None:

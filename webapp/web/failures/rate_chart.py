@@ -81,12 +81,12 @@ def _steps(incident: Incident, filters: Filters) -> list[ChartStep]:
 def _flags(incident: Incident, kinds: Iterable[GroupLine]) -> list[Flag]:
     """What changed, and what was not there before: models, services, versions, and kinds of failure, which all are new
     in the first step."""
-    (start, known), end = incident.steps[0], incident.steps[-1][1]
-    new = (kind for kind in kinds if kind.is_new and kind.known_since >= known)
-    told = [*incident.news, *((kind.known_since, f"new: {kind.title}") for kind in new)]
+    (start, first_share), end = incident.steps[0], incident.steps[-1][1]
+    new = (kind for kind in kinds if kind.is_new and kind.known_since >= first_share)
+    news = [*incident.news, *((kind.known_since, f"new: {kind.title}") for kind in new)]
     if (change := incident.change) is not None and not change.is_new:
-        told.append((change.since, "change"))
-    return [_flag(when, words, start, end) for when, words in sorted(told)]
+        news.append((change.since, "change"))
+    return [_flag(when, words, start, end) for when, words in sorted(news)]
 
 
 def _flag(when: datetime, words: str, start: datetime, end: datetime) -> Flag:

@@ -69,12 +69,12 @@ def disagreements(message: str | None = None) -> str:
     )
 
 
-def evidence(one: settling.Labelled) -> dict[str, Any]:
+def evidence(labelled: settling.Labelled) -> dict[str, Any]:
     """What the first response is settled by: the text with the edits of its repair, and what the profiles read."""
-    detail = turn_store.find(db.session, one.session, one.turn.position)
-    texts = example_texts.of_turns(db.session, [one.turn.id])
-    results = profile_values.groups(profile_values.every_trace(detail), one.session.first_profile, None)
-    return {"line": group_report.pieces(texts[one.turn.id]), "results": results}
+    detail = turn_store.find(db.session, labelled.session, labelled.turn.position)
+    texts = example_texts.of_turns(db.session, [labelled.turn.id])
+    results = profile_values.groups(profile_values.every_trace(detail), labelled.session.first_profile, None)
+    return {"line": group_report.pieces(texts[labelled.turn.id]), "results": results}
 
 
 def written(label: Any) -> str:

@@ -58,8 +58,8 @@ def rows(detail: store.TurnDetail) -> StreamRows | None:
     view = of_turn(detail)
     if view is None:
         return None
-    asked = request.args.get("chunk", "")
-    first = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 10 else 0
+    chunk = request.args.get("chunk", "")
+    first = int(chunk) if chunk.isascii() and chunk.isdecimal() and len(chunk) < 10 else 0
     first = min(first, max(0, len(view.chunks) - 1))
     return StreamRows(
         view.chunks[first : first + SHOWN],
@@ -67,7 +67,7 @@ def rows(detail: store.TurnDetail) -> StreamRows | None:
         len(view.chunks),
         _by_reading(view),
         bool(view.readings.keys() - {_NAIVE}),
-        bool(asked),
+        bool(chunk),
         turn_url(detail.session, detail.turn.position),
         {name: value for name, value in request.args.items() if name not in ("chunk", "r")},
     )

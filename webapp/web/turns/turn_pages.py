@@ -97,7 +97,7 @@ def bench(detail: store.TurnDetail, contract: dict[str, Any] | None) -> debugger
     if raw is None or detail.turn.kind not in WRITTEN_BY_MODEL:
         return None
     query, home = debugger.from_args(request.args), detail.session.first_profile
-    places = [one["span"] for one in contract["mismatches"] if one["span"]] if contract else []
+    places = [mismatch["span"] for mismatch in contract["mismatches"] if mismatch["span"]] if contract else []
     if places and query.range is None and query.attempt is None:
         query = replace(query, range=Span(*places[0]))
     go = partial(with_query, turn_url(detail.session, detail.turn.position))

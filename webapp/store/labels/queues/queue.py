@@ -152,8 +152,8 @@ def _stretch(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[i
 
 
 def _viewed(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
-    found = sessions.hits(db, spec.filters(), state["at"], 50)
-    return found.ids, found.next
+    hits = sessions.hits(db, spec.filters(), state["at"], 50)
+    return hits.ids, hits.next
 
 
 def _chosen(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:

@@ -110,13 +110,13 @@ def served(
     where it is neither, nothing is said of the expected value.
     """
     profile = _reader(db, turn, content)
-    values = _values(db, [other.id for other in alike_turns], profile) if profile else {}
-    return [(other, _for_other(turn, content, other, values.get(other.id))) for other in alike_turns]
+    values = _values(db, [same.id for same in alike_turns], profile) if profile else {}
+    return [(same, _for_other(turn, content, same, values.get(same.id))) for same in alike_turns]
 
 
-def _for_other(turn: Turn, content: LabelContent, other: Turn, values: list[Any] | None) -> LabelContent:
+def _for_other(turn: Turn, content: LabelContent, same: Turn, values: list[Any] | None) -> LabelContent:
     content = replace(content, seconds=None)
-    if not content.has_expected or other.raw_sha256 == turn.raw_sha256:
+    if not content.has_expected or same.raw_sha256 == turn.raw_sha256:
         return content
     if values is None:
         return replace(content, expects=None, expected=None)
