@@ -67,8 +67,8 @@ def styled(raw: str, at: int) -> bool:
     before = line_before(raw, at)
     if before.rstrip()[-1:] in ("", ":", "=", "(") or not _selector.search(before, max(0, len(before) - 80)):
         return False
-    held = raw[at : at + 300].partition("}")[0]
-    return ";" in held or not _second_member.search(held)
+    inside = raw[at : at + 300].partition("}")[0]
+    return ";" in inside or not _second_member.search(inside)
 
 
 def subscript(raw: str, at: int) -> bool:

@@ -86,16 +86,16 @@ def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
     text = apply(raw, attempt.span, attempt.edits)
     if not (repeated := first_keys(text)[1]):
         return False
-    made, shift = list[int](), -attempt.span.start
+    offsets, shift = list[int](), -attempt.span.start
     for edit in attempt.edits:  # where each is in the mended text
         if edit.span.start < core and edit.repair in _BETWEEN_KEYS:
-            made.append(edit.span.start + shift)
+            offsets.append(edit.span.start + shift)
         shift += len(edit.new) - len(edit.old)
     places: dict[str, list[int]] = {}
     for match in _string_or_key.finditer(text):
         if match[2] and (key := json.loads(match[1])) in repeated:
             places.setdefault(key, []).append(match.start())
-    return any(bisect_right(made, at[0]) < bisect_right(made, at[-1]) for at in places.values())
+    return any(bisect_right(offsets, at[0]) < bisect_right(offsets, at[-1]) for at in places.values())
 
 
 def _at_the_end(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
@@ -226,11 +226,11 @@ def _is_guess(raw: str, attempt: Attempt, edit: Edit, cut: bool) -> bool:
 
 def _closes_elsewhere(raw: str, attempt: Attempt, edit: Edit) -> bool:
     """Whether the value is sound as well where the bracket is put in before an earlier comma."""
-    others = [other for other in attempt.edits if other is not edit]
+    rest = [e for e in attempt.edits if e is not edit]
     if attempt.span.end - attempt.span.start > _LONG or len(edit.new) != 1:
         return False
-    before = apply(raw, Span(attempt.span.start, edit.span.start), [e for e in others if e.span.end <= edit.span.start])
-    text = apply(raw, attempt.span, others)
+    before = apply(raw, Span(attempt.span.start, edit.span.start), [e for e in rest if e.span.end <= edit.span.start])
+    text = apply(raw, attempt.span, rest)
     at = len(before)
     for _ in range(_COMMAS):
         at = text.rfind(",", 0, at)

@@ -82,8 +82,8 @@ def group(raw: str, failed: Trace, ours: Trace) -> FailureGroup | None:
     """
     if failed.verdict != "failed" or failed.version == _NOT_RUN:
         return None
-    if own := _of_the_parser_itself(failed.attempts[-1:]):
-        return FailureGroup(f"{VERSION}|{own}", own, None, None)
+    if cause := _of_the_parser_itself(failed.attempts[-1:]):
+        return FailureGroup(f"{VERSION}|{cause}", cause, None, None)
     chosen = [ours.attempts[index] for index in ours.chosen]
     if not chosen:
         return _unreadable(ours)
@@ -116,9 +116,9 @@ def title(key: str) -> str:
     """A key in words: `trailing comma, single quotes — fenced, in prose`."""
     _, kind, *rest = [*key.split("|"), ""]
     kind = kind.replace("recorded in the dump", "recorded in the log")
-    named = _SAID.get(kind) or ", ".join(name if "_" in name else defect(name) for name in kind.split(", "))
+    names = _SAID.get(kind) or ", ".join(name if "_" in name else defect(name) for name in kind.split(", "))
     places = [word for word in rest if word and word not in _EVERYWHERE]
-    return f"{named} — {', '.join(places)}" if places else named
+    return f"{names} — {', '.join(places)}" if places else names
 
 
 def _defect(failed: Trace, ours: Trace, chosen: list[Attempt]) -> str:
@@ -141,14 +141,14 @@ def _names(repairs: set[str]) -> list[str]:
 def _unreadable(ours: Trace) -> FailureGroup:
     """What `fencepost` reads no value from: why not, without what is quoted there."""
     failures = [attempt for attempt in ours.attempts if attempt.outcome == "failed" and attempt.strategy != "whole"]
-    refusals = [each for each in ours.attempts if each.outcome == "rejected" and each.strategy != "leftover"]
+    refusals = [tried for tried in ours.attempts if tried.outcome == "rejected" and tried.strategy != "leftover"]
     if ours.verdict == "failed" and failures:
-        what = f"unreadable: {_why(failures[-1])}"
+        words = f"unreadable: {_why(failures[-1])}"
     elif refusals:
-        what = f"no JSON: {_why(refusals[-1])}"
+        words = f"no JSON: {_why(refusals[-1])}"
     else:
-        what = NO_CANDIDATE
-    key = f"{VERSION}|{what}"[:LONGEST_KEY]
+        words = NO_CANDIDATE
+    key = f"{VERSION}|{words}"[:LONGEST_KEY]
     return FailureGroup(key, title(key), None, None)
 
 

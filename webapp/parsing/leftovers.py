@@ -107,9 +107,9 @@ def _leftovers(raw: str, values: list[Span]) -> Iterator[tuple[str, int, int]]:
     open_brackets: list[str] = []
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         at = start
-        while (found := _next.match(raw, at)) and found.start(found.lastgroup or 0) < end:
-            kind = found.lastgroup or ""
-            place = found.span(kind)
+        while (match := _next.match(raw, at)) and match.start(match.lastgroup or 0) < end:
+            kind = match.lastgroup or ""
+            place = match.span(kind)
             at = place[0] + 1 if kind == "call" else place[1]
             if kind == "opener":
                 open_brackets.append("}" if raw[place[0]] == "{" else "]")

@@ -211,9 +211,9 @@ def _changed(raw: str, start: int, text: str, failed: int) -> Mended | None:
     for at, width, char in dict.fromkeys(chain(replaced, inserted, removed)):
         if char == '"' and not width and (text[at - 1] in "”’'`»" or text[at - 1 : at + 1] == "::"):
             continue
-        other = text[:at] + char + text[at + width :]
-        stop, value, failure = decoded(other)
-        if failure < 0 and stop > failed and not _goes_on.match(other, stop) and not first_keys(other[:stop])[1]:
+        changed = text[:at] + char + text[at + width :]
+        stop, value, failure = decoded(changed)
+        if failure < 0 and stop > failed and not _goes_on.match(changed, stop) and not first_keys(changed[:stop])[1]:
             old = text[at : at + width]
             name = _name(old, char)
             edit = Edit(name, Span(start + at, start + at + width), old, char)

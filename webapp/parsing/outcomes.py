@@ -197,12 +197,12 @@ def _made(tracer: Tracer, value: object) -> None:
 
 def _swallowed(tracer: Tracer, value: object, attempts: Sequence[Attempt]) -> None:
     """The failed attempt whose error the parser caught, once more as what it made of it."""
-    shown = clipped(json.dumps(value), _QUOTED)
+    quoted = clipped(json.dumps(value), _QUOTED)
     caught = next((attempt for attempt in reversed(attempts) if attempt.outcome == "failed"), None)
     if caught is None:
-        tracer.fail(SWALLOWED, _whole(tracer), f"the parser returned {shown}, which no decode of this text gave")
+        tracer.fail(SWALLOWED, _whole(tracer), f"the parser returned {quoted}, which no decode of this text gave")
         return
-    reason = f"the parser caught the error and returned {shown}"
+    reason = f"the parser caught the error and returned {quoted}"
     if caught.error is None:
         tracer.fail(SWALLOWED, caught.span, f"{reason}: {caught.reason}", caught.edits, site=caught.site)
         return

@@ -41,13 +41,13 @@ def requoted(raw: str, start: int, end: int) -> Mended | None:
     if not slips:
         return Mended(last, value, tuple(edits))
     places = [to_raw(span, edits, slip.span.start) for slip in slips]
-    made = [
+    merged = [
         Edit(slip.repair, Span(at, at + len(slip.old)), raw[at : at + len(slip.old)], slip.new)
         for at, slip in zip(places, slips, strict=True)
     ]
-    gone = {edit.span for edit in made if edit.old}
-    made += [edit for edit in edits if edit.span not in gone]
-    return Mended(last, value, tuple(sorted(made, key=lambda edit: edit.span)))
+    replaced = {edit.span for edit in merged if edit.old}
+    merged += [edit for edit in edits if edit.span not in replaced]
+    return Mended(last, value, tuple(sorted(merged, key=lambda edit: edit.span)))
 
 
 def _edits(raw: str, start: int, end: int) -> tuple[list[Edit], bool]:

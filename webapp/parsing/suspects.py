@@ -12,7 +12,7 @@ def mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
     """Where a character may stand in the place of another, and of which, or of none; the likeliest first."""
     char = text[failed : failed + 1]
     if char and char in ";:.,=|" and not _set.match(text, max(_open_bracket(text, failed), 0)):
-        yield from ((failed, other) for other in (":," if char in "=," else ",:"))
+        yield from ((failed, twin) for twin in (":," if char in "=," else ",:"))
     if char and char in "}])":
         yield from ((failed, other) for other in "}]" if other != char)
     if char == '"' and _ended_scalar.search(text, max(0, failed - 40), failed):

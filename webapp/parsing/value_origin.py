@@ -64,7 +64,7 @@ def origin(value: Any, attempts: Sequence[Attempt], tried: Sequence[Attempt]) ->
 
 def _failed_after(attempt: Attempt, tried: Sequence[Attempt]) -> bool:
     later = tried[next((at + 1 for at, each in enumerate(tried) if each is attempt), 0) :]
-    return any(each.outcome == "failed" for each in later)
+    return any(item.outcome == "failed" for item in later)
 
 
 def says_nothing(raw: str, value: Any, attempts: Sequence[Attempt]) -> bool:
@@ -127,10 +127,10 @@ def _keys(value: Any) -> Iterator[str]:
 
 def _walk(value: Any) -> Iterator[Any]:
     """A value and all within it, up to a bound, without recursion."""
-    stack, seen = [value], 0
-    while stack and seen < _MOST:
+    stack, visited = [value], 0
+    while stack and visited < _MOST:
         inner = stack.pop()
-        seen += 1
+        visited += 1
         yield inner
         if isinstance(inner, dict):
             stack.extend(islice(inner.values(), _MOST))

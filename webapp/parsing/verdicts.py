@@ -79,8 +79,8 @@ def place_of(raw: str, within: Span, value: Any) -> Span | None:
     if not isinstance(value, (dict, list)):
         return None
     for match in islice(_opener.finditer(raw, *within), PLACES):
-        end, found = read(raw, match.start())[:2]
-        if 0 < end <= within.end and _same(found, value):
+        end, read_value = read(raw, match.start())[:2]
+        if 0 < end <= within.end and _same(read_value, value):
             return Span(match.start(), end)
     return None
 
@@ -93,9 +93,9 @@ def _is_unseen(attempt: Attempt) -> bool:
     return edit.repair in _UNPLACED or edit.repair == attempt.strategy
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(first: Any, second: Any) -> bool:
     """Equal as JSON; values that are too deep to be written are taken to be."""
-    if type(one) is not type(other):
-        return jsontext.same_as([one]) == jsontext.same_as([other])
-    written = jsontext.canonical([one])
-    return written is None or written == jsontext.canonical([other])
+    if type(first) is not type(second):
+        return jsontext.same_as([first]) == jsontext.same_as([second])
+    written = jsontext.canonical([first])
+    return written is None or written == jsontext.canonical([second])

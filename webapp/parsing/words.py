@@ -93,9 +93,9 @@ def call_sentence(attempt: Attempt) -> str | None:
         return None
     value = attempt.value if isinstance(attempt.value, dict) else {}
     arguments = value.get("arguments")
-    held = f" with {counted(len(arguments), 'argument')}" if isinstance(arguments, dict) else ""
+    many = f" with {counted(len(arguments), 'argument')}" if isinstance(arguments, dict) else ""
     family = next(name for begin, name in FAMILIES.items() if begin in attempt.edits[0].old)
-    return f"a {family} call of {clipped(str(value.get('name')), LONGEST_CHANGE)}{held}"
+    return f"a {family} call of {clipped(str(value.get('name')), LONGEST_CHANGE)}{many}"
 
 
 def change_sentence(edit: Edit) -> str:

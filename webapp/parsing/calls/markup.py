@@ -46,7 +46,7 @@ _FAMILIES = (
     ("recipient", r"<\|recipient\|>\s*{0}\s*<\|content\|>"),
 )
 _behind_name = r"(?::\d{1,4})?(?:\s*<[｜|][\w▁]+[｜|]>\s*(?:json\b)?)*\s*\Z"
-_named = tuple((sign, later(pattern.format(_NAME) + _behind_name)) for sign, pattern in _FAMILIES)
+_with_names = tuple((sign, later(pattern.format(_NAME) + _behind_name)) for sign, pattern in _FAMILIES)
 """How each family names a tool before its JSON: a string without which the pattern cannot match, and the pattern."""
 _named_alone = later(rf"(?:\A|\n)(?=\w*[_.][a-z]){_NAME}\n{_behind_name}")
 WIDTH = 240
@@ -88,7 +88,7 @@ def kind_of(tag: str) -> str | None:
 def tool_before(raw: str, at: int) -> str | None:
     """The name of the tool that stands right before a value at `at`, in the markup of any family."""
     before = raw[max(0, at - WIDTH) : at]
-    matches = [match for sign, pattern in _named if sign in before and (match := pattern.search(before))]
+    matches = [match for sign, pattern in _with_names if sign in before and (match := pattern.search(before))]
     if _may_stand_alone(before) and (match := _named_alone.search(before)):
         matches.append(match)
     if not matches:
