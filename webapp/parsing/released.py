@@ -1,4 +1,4 @@
-"""What came of holding profiles against the releases that they restate, as `python -m benchmarks.released` wrote it."""
+"""How far profiles are the releases that they restate, as `python -m benchmarks.released` wrote it."""
 
 from __future__ import annotations
 
