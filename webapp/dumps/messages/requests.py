@@ -30,11 +30,6 @@ class RequestMessage:
     make: Callable[[], list[PlacedTurn]]
 
 
-def as_request(question: Any) -> dict[str, Any]:
-    """What a model was asked as a request: such an object, a list of messages, or a text."""
-    return question if isinstance(question, dict) else {"messages" if isinstance(question, list) else "input": question}
-
-
 def request_messages(request: dict[str, Any], at: Path, conversation: Conversation) -> Iterator[RequestMessage]:
     """Each message of a request, system prompts that stand beside them first."""
     for key in _SYSTEM:
