@@ -98,7 +98,8 @@ def test_the_program_that_a_log_names_is_the_parser(client: FlaskClient, post: C
     (session,) = client.get("/api/sessions").json["sessions"]
     assert (session["home"], session["home_source"]) == (parser, "program")
     evidence = client.get(f"/api/session/{session['key']}/home").json["home_evidence"]
-    assert words in evidence and evidence in client.get(session["url"]).text
+    page = client.get(session["url"]).text
+    assert words in evidence and evidence in page and "Inferred from the program that its log names." in page
     assert client.put(f"/api/session/{session['key']}/home", json={"home": "direct"}).status_code == 200
     changed = client.get(f"/api/session/{session['key']}/home").json
     assert (changed["home"], changed["home_source"], changed["home_evidence"]) == ("direct", "told", None)
