@@ -140,8 +140,8 @@ def _is_printed(head: DumpHead) -> bool:
     return bool(_REPR.match(head.text)) or (head.shape == "text" and any(printed_objects(head.text)))
 
 
-def _is_of(tables: set[str], names: tuple[str, ...], there: set[str], keys: set[str]) -> bool:
-    return bool(tables and tables <= there) or bool(names and set(names) <= keys)
+def _is_of(tables: set[str], names: tuple[str, ...], columns: set[str], keys: set[str]) -> bool:
+    return bool(tables and tables <= columns) or bool(names and set(names) <= keys)
 
 
 def _listed(names: list[str]) -> str:
@@ -162,16 +162,16 @@ def _what_to_do(head: DumpHead) -> list[str]:
         and not _speaks(head)
         and not _BINARY.search(head.text)
     ):
-        named = f"fencepost ingest --format responses {shlex.quote(head.filename)}"
-        return ["What can be read: fencepost formats, and docs/formats.md.", f"If all of it is one response: {named}"]
+        command = f"fencepost ingest --format responses {shlex.quote(head.filename)}"
+        return ["What can be read: fencepost formats, and docs/formats.md.", f"If all of it is one response: {command}"]
     if tried is None:
         return ["What can be read: fencepost formats, and docs/formats.md."]
     how = "as responses between its lines of --- or ===" if "--format" in tried.arguments else "by a mapping"
-    shown = " and ".join(repr(text) for text in tried.shown)
+    quoted = " and ".join(repr(text) for text in tried.shown)
     answers = f"{tried.answers:,} answer{'s' * (tried.answers != 1)}"
     return [
         f"Read it {how}: fencepost ingest {tried.arguments} {shlex.quote(head.filename)}",
-        f"Tried on its beginning, this gives {answers}, as {shown}. What else can be read: fencepost formats.",
+        f"Tried on its beginning, this gives {answers}, as {quoted}. What else can be read: fencepost formats.",
     ]
 
 
@@ -215,13 +215,13 @@ def _tried(kind: Any, beginning: bytes, arguments: str, filename: str) -> _Tried
     except BadDump:
         return None
     answers = [turn.raw.strip() for turn in turns if turn.kind == "response" and turn.raw and turn.raw.strip()]
-    said = [text for text in answers if not _NO_ANSWER.fullmatch(text)]
-    if not said or 2 * len(said) < len(answers):
+    spoken = [text for text in answers if not _NO_ANSWER.fullmatch(text)]
+    if not spoken or 2 * len(spoken) < len(answers):
         return None
     users = {"user", "User", "human", "Human", "prompter"}  # they say of a text that no model wrote it
     if any(users.intersection(map(str, as_object(turn.source).values())) for turn in turns if turn.kind == "response"):
         return None
-    return _Tried(arguments, len(answers), [_short(text) for text in said[:2]])
+    return _Tried(arguments, len(answers), [_short(text) for text in spoken[:2]])
 
 
 def _short(text: str) -> str:

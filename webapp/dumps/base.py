@@ -118,9 +118,9 @@ class Format:
 
     def with_key(self, session_key: str | None) -> Format:
         """This, for sessions by the key `session_key`."""
-        other = copy(self)
-        other.session_key = session_key
-        return other
+        twin = copy(self)
+        twin.session_key = session_key
+        return twin
 
     def follows(self, entry: dict[str, Any]) -> bool:
         """Whether an entry that names no session belongs to the one before it."""
@@ -188,8 +188,8 @@ class Format:
 
     def program_in(self, entries: Iterable[Entry | Problem]) -> dict[str, Any]:
         """What a session's `extra` says of the program that the first of these names; nothing where none does."""
-        named = (self.program_of(entry[1]) for entry in entries if not isinstance(entry, Problem))
-        program = next(filter(None, named), None)
+        programs = (self.program_of(entry[1]) for entry in entries if not isinstance(entry, Problem))
+        program = next(filter(None, programs), None)
         return {KEY: program._asdict()} if program else {}
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
@@ -264,15 +264,15 @@ def told_beside(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Co
     everywhere = None if is_declared else conversation.declared_always
     if why is None and declared is None and everywhere is None and host is None and is_error is None:
         return turns
-    asked = max((place for place, (turn, _) in enumerate(turns) if turn.kind in _ASKING), default=-1)
-    told: list[PlacedTurn] = []
+    last_question = max((place for place, (turn, _) in enumerate(turns) if turn.kind in _ASKING), default=-1)
+    placed: list[PlacedTurn] = []
     for place, (turn, path) in enumerate(turns):
-        is_answer = place > asked
+        is_answer = place > last_question
         values: dict[str, Any] = {"declared": everywhere}
         if is_answer:
             values = {"declared": declared or everywhere, "stop": why, "host": turn.host or host}
         if turn.kind == "tool_result" and turn.is_error is None:
             turn = changed(turn, is_error=is_error)
         new = {name: value for name, value in values.items() if value is not None} if turn.written_by_model else {}
-        told.append((changed(turn, **new) if new else turn, path))
-    return told
+        placed.append((changed(turn, **new) if new else turn, path))
+    return placed

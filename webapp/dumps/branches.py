@@ -63,8 +63,8 @@ def _depth_first(nodes: dict[str, Any], parent_key: str, children_key: str) -> I
 
 def _missing_children(at: str, nodes: dict[str, Any], children_key: str) -> Iterator[Problem]:
     """What to say of messages that others name as those below them, and that are not there."""
-    named = (id_text(child) for node in nodes.values() for child in as_list(as_object(node).get(children_key)))
-    missing = list(dict.fromkeys(name for name in named if name is not None and name not in nodes))
+    child_ids = (id_text(child) for node in nodes.values() for child in as_list(as_object(node).get(children_key)))
+    missing = list(dict.fromkeys(name for name in child_ids if name is not None and name not in nodes))
     if missing:
         count = f"{len(missing):,} messages are" if len(missing) > 1 else "a message is"
         yield Problem(at, f"{count} not there that others name as what follows them ({missing[0][:80]!r})")

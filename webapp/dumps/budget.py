@@ -72,11 +72,11 @@ class Budget:
 
     def timed(self, items: Iterable[_T], at: str) -> Iterator[_T]:
         """The items; making them takes time, what is done with them does not count."""
-        made = iter(items)
+        iterator = iter(items)
         while True:
             with self.spending():
                 try:
-                    item = next(made)
+                    item = next(iterator)
                 except StopIteration:
                     return
             self.check_time(at)
@@ -148,9 +148,9 @@ def reading(budget: Budget) -> Iterator[Budget]:
         _CURRENT.reset(token)
 
 
-def current(came: int = 0) -> Budget:
+def current(start: int = 0) -> Budget:
     """The budget of the file that is being read; one of its own for `came` bytes that nobody set one for."""
-    return _CURRENT.get() or Budget(came)
+    return _CURRENT.get() or Budget(start)
 
 
 class Allowance:

@@ -116,10 +116,10 @@ class Declared(Format):
             return sessions
         when, key = self.spec["runs"]
         return (
-            one
-            if isinstance(one, Problem)
-            else replace(one, entries=joined_runs(one.entries, lambda value: holds(value, when), key))
-            for one in sessions
+            session
+            if isinstance(session, Problem)
+            else replace(session, entries=joined_runs(session.entries, lambda value: holds(value, when), key))
+            for session in sessions
         )
 
     def _sessions(self, source: Source, head: DumpHead) -> Sessions:
@@ -135,10 +135,10 @@ class Declared(Format):
             yield from self._sorted(self.named(source.stem, *with_list(source, head, key, needed=needed)))
         elif self._is_each or any(self._listed(value)[1] for value in head.objects if head.shape != "object"):
             alone = head.shape == "object" and not self._held(head, self._pages)
-            for one in each_session(entries, source.stem, self._session):
-                is_unnamed = alone and isinstance(one, SessionEntries) and one.name == f"{source.stem}-1"
-                one = replace(one, name=source.stem) if is_unnamed and isinstance(one, SessionEntries) else one
-                yield from self._sorted(one)
+            for part in each_session(entries, source.stem, self._session):
+                is_unnamed = alone and isinstance(part, SessionEntries) and part.name == f"{source.stem}-1"
+                part = replace(part, name=source.stem) if is_unnamed and isinstance(part, SessionEntries) else part
+                yield from self._sorted(part)
         elif "sort" in self.spec:
             yield from by_time(entries, lambda value: self.session_of(value) or source.stem, self._time)
         else:
@@ -151,10 +151,10 @@ class Declared(Format):
     def _time(self, value: dict[str, Any]) -> Any:
         return at(value, self.spec["sort"])[0]
 
-    def _sorted(self, one: SessionEntries | Problem) -> Sessions:
-        if isinstance(one, Problem) or "sort" not in self.spec:
-            return iter((one,))
-        return by_time(one.entries, lambda _: one.name, self._time, one.title, one.extra)
+    def _sorted(self, session: SessionEntries | Problem) -> Sessions:
+        if isinstance(session, Problem) or "sort" not in self.spec:
+            return iter((session,))
+        return by_time(session.entries, lambda _: session.name, self._time, session.title, session.extra)
 
     def named(self, fallback: str, about: dict[str, Any], entries: Iterator[Entry | Problem]) -> SessionEntries:
         """A session by what stands around its entries."""
@@ -169,21 +169,21 @@ class Declared(Format):
         if spec.get("each"):
             return replace(self.named(fallback, value, iter([(place, value)])), extra={})
         path = spec["tree"][0] if "tree" in spec else spec.get("list") or self._listed(value)[1]
-        held, steps = at(value, path)
-        if "tree" in spec and isinstance(held, list):
-            held = {id_text(as_object(item).get("id")) or str(number): item for number, item in enumerate(held)}
-        if not isinstance(held, dict if "tree" in spec else list) or steps is None:
+        items, steps = at(value, path)
+        if "tree" in spec and isinstance(items, list):
+            items = {id_text(as_object(item).get("id")) or str(number): item for number, item in enumerate(items)}
+        if not isinstance(items, dict if "tree" in spec else list) or steps is None:
             return Problem(place, f"no list of {path or '|'.join(self._within)}; skipped")
-        about = without(value, steps[:1] if isinstance(held, dict) else steps)
-        if isinstance(held, dict):
-            return self.named(fallback, about, tree_entries(place, held, str(steps[-1]), *spec["tree"][1:]))
+        about = without(value, steps[:1] if isinstance(items, dict) else steps)
+        if isinstance(items, dict):
+            return self.named(fallback, about, tree_entries(place, items, str(steps[-1]), *spec["tree"][1:]))
         opening = [
-            {"role": role, key: said}
+            {"role": role, key: beside_text}
             for role, key, beside in spec.get("before", ())
-            if (said := text(at({**value, str(steps[0]): None}, beside)[0]))
+            if (beside_text := text(at({**value, str(steps[0]): None}, beside)[0]))
         ]
-        held = [{spec["wrap"]: item} for item in held] if "wrap" in spec else held
-        entries = nested(place, str(steps[-1]), [*opening, *held, *_preferred(about, spec.get("preferred", ()))])
+        items = [{spec["wrap"]: item} for item in items] if "wrap" in spec else items
+        entries = nested(place, str(steps[-1]), [*opening, *items, *_preferred(about, spec.get("preferred", ()))])
         missing = [key for key in spec.get("preferred", ()) if key not in about]
         words = "of the preferred and the rejected answer one is missing"
         one_side = [Problem(place, f"{words} ({missing[0]!r})")] if len(missing) == 1 else []
@@ -205,8 +205,8 @@ class Declared(Format):
                 inner = at(value, spec.get("entry", "."))[0]
                 name = id_text(at(value, key)[0]) if key else None
                 place = f"{table}, row {number}"
-                for index, one in enumerate(inner if isinstance(inner, list) else [inner]):
-                    entry = one if isinstance(one, dict) else {"value": one}
+                for index, item in enumerate(inner if isinstance(inner, list) else [inner]):
+                    entry = item if isinstance(item, dict) else {"value": item}
                     aside.put(name or source.stem, 0, f"{place}[{index}]" if isinstance(inner, list) else place, entry)
             about = (
                 {id_text(row.get("id")): plain(row) for row in tables.rows(spec["about"])} if "about" in spec else {}
@@ -248,8 +248,8 @@ def _preferred(about: dict[str, Any], keys: Iterable[str]) -> Iterator[dict[str,
     """Answers beside a list, of which the first was preferred: texts, messages or lists of them, each on a branch."""
     for number, key in enumerate(keys, start=1):
         value = about.get(key)
-        for one in as_list(value) or ([] if value is None else [value]):
-            message = one if isinstance(one, dict) else {"role": "assistant", "value": one}
+        for item in as_list(value) or ([] if value is None else [value]):
+            message = item if isinstance(item, dict) else {"role": "assistant", "value": item}
             yield {**message, "preference": number}
 
 

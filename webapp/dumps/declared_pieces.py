@@ -50,9 +50,9 @@ def _pieces(kind: str, part: Part, entry: dict[str, Any], notes: list[str], call
     if kind == "calls":
         holder, _, key = part[kind].rpartition(".")
         listed = listed_calls(as_object(at(entry, holder)[0]) if holder else entry, key, notes)
-        return [provider_call(one, ()) if "provider" in part else _call(one, (), part, called) for one in listed]
+        return [provider_call(item, ()) if "provider" in part else _call(item, (), part, called) for item in listed]
     if kind == "join":
-        return [Piece("text", "\n".join(own for key in part[kind].split("+") if (own := text(at(entry, key)[0]))))]
+        return [Piece("text", "\n".join(words for key in part[kind].split("+") if (words := text(at(entry, key)[0]))))]
     value, steps = at(entry, part[kind])
     if kind == "content":
         return content(value, steps or ())
@@ -112,8 +112,8 @@ def _call(call: dict[str, Any], steps: Path, part: Part, called: set[str]) -> Pi
     where = () if "unplaced" in part else (*steps, *(place or ()))
     failure = part.get("cut") or text_or_json(at(call, part.get("failed"))[0], ())[0]
     if "made" in part:
-        made = {"id": ident, "type": part["made"] or None, "name": name, "arguments": arguments}
-        call = {key: value for key, value in made.items() if value is not None}
+        built = {"id": ident, "type": part["made"] or None, "name": name, "arguments": arguments}
+        call = {key: value for key, value in built.items() if value is not None}
     else:
         call = {**call, "name": name} if "named" in part else dict(call)
     if "bare" in part and not arguments:  # it writes an empty text where none came

@@ -58,12 +58,12 @@ def ruled(
             conversation.notes.append(rule["note"])
         role = rule.get("role") or id_text(at(entry, spec.get("role", "role"))[0])
         role = _renamed(role, spec) or around
-        said = (
+        texts = (
             _each(rule, entry, spec, role, conversation)
             if "for" in rule
             else _turns(rule, entry, spec, role, conversation)
         )
-        turns += _with(said, rule, entry, role, conversation)
+        turns += _with(texts, rule, entry, role, conversation)
         if not rule.get("go_on"):
             break
     return turns
@@ -88,12 +88,12 @@ def _each(rule: Rule, entry: dict[str, Any], spec: Spec, role: str | None, conve
     rules = rule["rules"] if isinstance(rule["rules"], list) else spec[rule["rules"]]
     turns: list[PlacedTurn] = []
     for index, (item, place, wrapped) in items:
-        said = ruled(rules, item, spec, conversation, role)
-        said = each_filled(said, **filling(rule.get("fill_each", {}), item))
+        placed = ruled(rules, item, spec, conversation, role)
+        placed = each_filled(placed, **filling(rule.get("fill_each", {}), item))
         number = index if rule.get("numbered") else (index or None) if "versions" in rule else None
         turns += [
             (turn, None if path is None else (*place, *path[wrapped:]))
-            for turn, path in each_with(said, sounding=number)
+            for turn, path in each_with(placed, sounding=number)
         ]
         turns = _stopped(turns, at(item, rule.get("stop_each"))[0])
     return turns
@@ -177,19 +177,19 @@ def _turns(
     if "id" in rule:  # a call that no model made, which results answer
         conversation.tools[id_text(at(entry, rule["id"])[0]) or ""] = text(at(entry, rule.get("name"))[0]) or ""
     value, steps = at(entry, rule.get("text"))
-    said = text_or_json(value, steps or ()) if "json" in rule or isinstance(value, str) else (None, None)
-    return event_turns(text(at(entry, rule.get("event"))[0]) or rule.get("called"), *said)
+    value_text = text_or_json(value, steps or ()) if "json" in rule or isinstance(value, str) else (None, None)
+    return event_turns(text(at(entry, rule.get("event"))[0]) or rule.get("called"), *value_text)
 
 
 def _exchanged(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:
     request, request_at = at(entry, rule.get("request"))
     response, response_at = at(entry, rule.get("response"))
-    asked = {"messages": request} if isinstance(request, list) else request
-    asked = {"prompt": asked} if isinstance(asked, str) else asked
-    turns = exchange(asked, response, request_at or (), response_at or (), conversation)
+    request_ = {"messages": request} if isinstance(request, list) else request
+    request_ = {"prompt": request_} if isinstance(request_, str) else request_
+    turns = exchange(request_, response, request_at or (), response_at or (), conversation)
     if not any(turn.written_by_model for turn, _ in turns):
         unanswered(entry, turns, conversation)
-    return turns if asked is request else unplaced(turns)
+    return turns if request_ is request else unplaced(turns)
 
 
 def _traced(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:

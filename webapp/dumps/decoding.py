@@ -87,7 +87,7 @@ def _brackets(text: str, at: int, end: int) -> int:
 def depth(value: Any) -> int:
     """How many lists and objects `value` is nested, found without recursion."""
     deepest, level = 0, [value]
-    while holders := [one for one in level if isinstance(one, _HOLDERS)]:
+    while holders := [holder for holder in level if isinstance(holder, _HOLDERS)]:
         deepest += 1
         level = [inner for one in holders for inner in (one.values() if isinstance(one, dict) else one)]
     return deepest

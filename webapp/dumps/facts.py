@@ -46,10 +46,12 @@ class Carried:
         """The names in `WORDS` that no response has; None before the first response."""
         if not self.facts:
             return None
-        seen = {name for column, word in self.facts for name in (column, f"{column}_{word}")}
-        if "arguments_decoded" not in seen or "arguments_free" in seen:  # nothing is lost where nothing was decoded
-            seen.add("arguments_written")
-        return [name for name in WORDS if name not in seen]
+        present = {name for column, word in self.facts for name in (column, f"{column}_{word}")}
+        if (
+            "arguments_decoded" not in present or "arguments_free" in present
+        ):  # nothing is lost where nothing was decoded
+            present.add("arguments_written")
+        return [name for name in WORDS if name not in present]
 
 
 def in_words(missing: Iterable[str]) -> str:

@@ -139,13 +139,13 @@ def _binary_head(source: Source, shape: _BinaryShape) -> DumpHead:
 
 def _gather(head: DumpHead, chunks: Iterator[str], most: int | None = None) -> None:
     """Fill in what `chunks` show; where all of the dump is at hand, up to a list's last sample or `most` characters."""
-    left = most or 0
+    remaining = most or 0
     for part in walk(chunks, None):
         if isinstance(part, Problem) and most:
             head.unread = head.unread or part
         if isinstance(part, Item) and most and len(head.items[part.key]) == SAMPLES:
             return
-        if isinstance(part, Item | DocumentMember) and most and (left := left - len(repr(part.value))) < 0:
+        if isinstance(part, Item | DocumentMember) and most and (remaining := remaining - len(repr(part.value))) < 0:
             return
         if isinstance(part, DocumentMember):
             head.members.setdefault(part.key, part.value)

@@ -77,7 +77,7 @@ def value_at(value: Any, steps: Steps) -> tuple[Any, JsonPath | None]:
             value = value[step]
             continue
         each = values_at(value, steps[number:], cast("JsonPath", steps[:number])) if value is not None else iter(())
-        return next((found for found in each if found[0] is not None), (None, None))
+        return next((match for match in each if match[0] is not None), (None, None))
     return value, cast("JsonPath", steps)
 
 

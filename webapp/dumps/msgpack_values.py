@@ -30,8 +30,8 @@ def decoded(data: bytes, level: int = 0, allowance: Allowance | None = None) -> 
         raise BadMsgpack("nested too deeply")
     allowance = allowance or Allowance()
     allowance.take(4 + level * len(data) // _COPIED, "an extension")
-    made = {"object_pairs_hook": partial(_object, allowance), "list_hook": partial(_list, allowance)}
-    hooks = {"ext_hook": partial(_extension, level, allowance), **made}
+    options = {"object_pairs_hook": partial(_object, allowance), "list_hook": partial(_list, allowance)}
+    hooks = {"ext_hook": partial(_extension, level, allowance), **options}
     try:
         value = _text(msgpack.unpackb(data, strict_map_key=False, unicode_errors="surrogatepass", **hooks))
     except (ValueError, TypeError, msgpack.UnpackException) as error:

@@ -24,17 +24,17 @@ _LONGEST_ID = 80
 
 def columns(values: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
     """What stands at each path that leads to a text or a number, record by record; nulls are left out."""
-    found: dict[str, list[Any]] = {}
+    shapes: dict[str, list[Any]] = {}
     for value in values:
         for place in places_of(value, "$", 0):
-            if place.kind in ("text", "number") and (len(found) < MOST_PATHS or place.path in found):
-                found.setdefault(place.path, []).append(place.text if place.text is not None else place.sample)
-    return found
+            if place.kind in ("text", "number") and (len(shapes) < MOST_PATHS or place.path in shapes):
+                shapes.setdefault(place.path, []).append(place.text if place.text is not None else place.sample)
+    return shapes
 
 
-def by_shape(found: dict[str, list[Any]], records: int, taken: set[str]) -> dict[str, str]:
+def by_shape(shapes: dict[str, list[Any]], records: int, used: set[str]) -> dict[str, str]:
     """`time`, `role`, `session`: dates in all records, both sides of a conversation, an id that comes again."""
-    whole = {path: values for path, values in found.items() if len(values) == records and path not in taken}
+    whole = {path: values for path, values in shapes.items() if len(values) == records and path not in used}
     if records < _LEAST:
         return {}
     mapping: dict[str, str] = {}
@@ -53,8 +53,8 @@ def _is_time(path: str, values: list[Any]) -> bool:
 def _is_role(path: str, values: list[Any]) -> bool:
     """Both who asks and who answers are named, and hardly anybody else."""
     roles = [role_of({"role": value}) for value in values]
-    known = [role for role in roles if role in _MODEL | _ASKER]
-    return bool(_MODEL & set(known)) and bool(_ASKER & set(known)) and len(known) * 10 >= len(roles) * 9
+    sides = [role for role in roles if role in _MODEL | _ASKER]
+    return bool(_MODEL & set(sides)) and bool(_ASKER & set(sides)) and len(sides) * 10 >= len(roles) * 9
 
 
 def _is_session(path: str, values: list[Any]) -> bool:
@@ -62,7 +62,7 @@ def _is_session(path: str, values: list[Any]) -> bool:
     different, is_named = len(set(values)), bool(_RUN.search(path.rpartition(".")[2]))
     if different > len(values) / 2 or any(len(value) > _LONGEST_ID or " " in value for value in values):
         return False
-    return is_named or 1 < different == 1 + sum(one != other for one, other in pairwise(values))
+    return is_named or 1 < different == 1 + sum(first != second for first, second in pairwise(values))
 
 
 _GUESSES = {
@@ -182,8 +182,8 @@ def guess(values: list[dict[str, Any]]) -> dict[str, str]:
         longest = max(answers, key=lambda place: (" " in (place.text or ""), len(place.text or "")), default=None)
         if longest is not None:
             mapping["raw"] = longest.path
-    named = _iterated(mapping, {place.path for place in places})
-    return named if "each" in named else by_shape(columns(values), len(values), set(named.values())) | named
+    iterated = _iterated(mapping, {place.path for place in places})
+    return iterated if "each" in iterated else by_shape(columns(values), len(values), set(iterated.values())) | iterated
 
 
 def _is_no_answer(path: str) -> bool:

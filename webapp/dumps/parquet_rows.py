@@ -76,10 +76,10 @@ def _batches(source: Source, budget: Budget, most_held: int) -> Iterator[Any]:
     row = max((_unpacked(group) // max(1, group.num_rows) for group in groups), default=0)
     file = parquet.ParquetFile(source.file, metadata=file.metadata, read_dictionary=once, pre_buffer=False)
     rows = max(1, min(_BATCH, _MOST_IN_BATCH // max(1, row)))
-    made = file.iter_batches(batch_size=rows, use_threads=False)
+    batches = file.iter_batches(batch_size=rows, use_threads=False)
     while True:
         with at_most(_MOST_HELD):
-            batch = next(made, None)
+            batch = next(batches, None)
         if batch is None:
             return
         yield batch
@@ -107,8 +107,8 @@ def _size(columns: Any) -> int:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return size + _size(columns.flatten())
     if pa.types.is_map(kind):
-        held = columns.cast(pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)])))
-        return size + _size(held.flatten())
+        structs = columns.cast(pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)])))
+        return size + _size(structs.flatten())
     return size + int(columns.nbytes)
 
 

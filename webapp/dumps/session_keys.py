@@ -180,34 +180,34 @@ def chosen(choices: Sequence[KeyChoice]) -> str | None:
     return None if best is None else best.key
 
 
-def of_members(named: Sequence[tuple[str, SessionKeys]], *, cut: bool) -> SessionKeys | None:
+def of_members(of_names: Sequence[tuple[str, SessionKeys]], *, cut: bool) -> SessionKeys | None:
     """The keys of an archive by those of its members, each with its name; None where no member has a choice."""
-    if not named:
+    if not of_names:
         return None
-    each = [keys for _, keys in named]
-    taken = {keys.key for keys in each}
-    told = each[0].told
-    members = [MemberKeys(name, keys.key, keys.entries, keys.sessions, keys.is_sure) for name, keys in named]
+    member_keys = [keys for _, keys in of_names]
+    chosen_keys = {keys.key for keys in member_keys}
+    is_told = member_keys[0].told
+    members = [MemberKeys(name, keys.key, keys.entries, keys.sessions, keys.is_sure) for name, keys in of_names]
     return SessionKeys(
-        next(iter(taken - {None}), None) if told or len(taken) == 1 else None,
-        told,
-        sum(keys.entries for keys in each),
-        sum(keys.sessions for keys in each),
-        sum(keys.without for keys in each),
-        _choices_of(each),
-        len(named),
+        next(iter(chosen_keys - {None}), None) if is_told or len(chosen_keys) == 1 else None,
+        is_told,
+        sum(keys.entries for keys in member_keys),
+        sum(keys.sessions for keys in member_keys),
+        sum(keys.without for keys in member_keys),
+        _choices_of(member_keys),
+        len(of_names),
         _shown_first(members),
         cut,
     )
 
 
-def _choices_of(each: Sequence[SessionKeys]) -> list[KeyChoice]:
+def _choices_of(members: Sequence[SessionKeys]) -> list[KeyChoice]:
     """The keys of all members. A member without a key is one session by it, which counts as one."""
     entries, more_sessions = Counter[str](), Counter[str]()
-    for choice in (choice for keys in each for choice in keys.choices):
+    for choice in (choice for keys in members for choice in keys.choices):
         entries[choice.key] += choice.entries
         more_sessions[choice.key] += choice.sessions - 1
-    return [KeyChoice(key, entries[key], len(each) + more_sessions[key]) for key in list(entries)[:MOST_KEYS]]
+    return [KeyChoice(key, entries[key], len(members) + more_sessions[key]) for key in list(entries)[:MOST_KEYS]]
 
 
 def _shown_first(members: list[MemberKeys]) -> list[MemberKeys]:

@@ -39,12 +39,12 @@ def look(source: Source, samples: int) -> tuple[list[str], dict[str, list[Any]],
     names, items, damage = list[str](), dict[str, list[Any]](), None
     try:
         with opened_tables(source) as tables:
-            names, held = tables.names, replace(source.budget, out=0, most=source.budget.characters())
+            names, budget = tables.names, replace(source.budget, out=0, most=source.budget.characters())
             for name in names[:_MOST_TABLES]:
                 with suppress(sqlite3.Error):
                     items[name] = []
                     for row in islice(tables.rows(name), samples):
-                        held.take(_size(row.values()), name)
+                        budget.take(_size(row.values()), name)
                         items[name].append(opened(row))
     except BadDump as bad:
         damage = Problem(bad.at, bad.reason)
@@ -84,9 +84,9 @@ class Tables:
             return
         where = " AND ".join(f"{_quoted(column)} = ?" for column in values) or "1"
         by = ", ".join(_quoted(column) for column in order if column in columns) or "1"
-        stored = ", ".join(map(_quoted, columns))
-        query = f"SELECT {stored} FROM {_quoted(table)} WHERE {where}"  # noqa: S608 - names of this database
-        self._measure(table, stored)
+        column_list = ", ".join(map(_quoted, columns))
+        query = f"SELECT {column_list} FROM {_quoted(table)} WHERE {where}"  # noqa: S608 - names of this database
+        self._measure(table, column_list)
         count, reason = 0, ""
         for ordered in (f"{query} ORDER BY {by}", query):  # of a damaged table the rows as they lie: to sort needs all
             try:
@@ -110,14 +110,14 @@ class Tables:
         while (row := cursor.fetchone()) is not None:
             yield row
 
-    def _measure(self, table: str, stored: str) -> None:
+    def _measure(self, table: str, column_list: str) -> None:
         """Pass over a table once, before it is sorted. Raises `TooLarge` where it holds more than its file can."""
         if table in self._measured:
             return
         self._measured.add(table)
         size, most = 0, PIECE + 2 * self._source.file.seek(0, 2)
         with suppress(sqlite3.DatabaseError):  # damage is said when it is read
-            for row in self._rows(f"SELECT {stored} FROM {_quoted(table)}", table):  # noqa: S608
+            for row in self._rows(f"SELECT {column_list} FROM {_quoted(table)}", table):  # noqa: S608
                 size += _size(row)
                 if size > most:
                     raise TooLarge("a decompression bomb: its rows are more than the file", f"table {table}")
@@ -153,10 +153,8 @@ def _fill(source: Source, copy: BinaryIO) -> None:
     whole = (65536 if page == 1 else page) * int.from_bytes(header[28:32])
     if len(header) < 100 or size < whole <= _MOST_FILLED:
         copy.truncate(max(size, whole))
-        there = (
-            f"{size:,} of its {whole:,} bytes are there" if whole else f"it ends after {size:,} bytes, in its header"
-        )
-        reason = f"the SQLite file is cut: {there}; no more than that can be read"
+        lost = f"{size:,} of its {whole:,} bytes are there" if whole else f"it ends after {size:,} bytes, in its header"
+        reason = f"the SQLite file is cut: {lost}; no more than that can be read"
         source.problem = source.problem or Problem(f"byte {size}", reason)
 
 

@@ -91,9 +91,9 @@ def as_lines(file: BinaryIO, start: int, name: str) -> BinaryIO | None:
     if _LISTS.match(head):
         return _written(_of_lists(_lists(file, start)))
     if _YAML.match(head) or _YAML_DOCUMENT.match(head):
-        read = (one if isinstance(one, Problem) else one[1] for one in yaml_values.read(file, start))
+        items = (item if isinstance(item, Problem) else item[1] for item in yaml_values.read(file, start))
         with suppress(BadDump):
-            return _written(map(_line, chain([next(read)], read)))
+            return _written(map(_line, chain([next(items)], items)))
     if _FRAME.match(head) and (rows := _frame(file, start)) is not None:
         return _written(map(_line, rows))
     if _CONSOLE.match(head) and not current().too_long(file.seek(0, 2) - start):
@@ -114,10 +114,10 @@ def _printed(file: BinaryIO, start: int, head: str) -> list[Any] | None:
         or json_or_none(head.partition("\n")[0]) is not None
     ):
         return None
-    read = list(printed_records(head, _is_whole))
-    if not any(isinstance(one, dict) and (one.keys() & _TELLING or _is_whole(one)) for one in read):
+    records = list(printed_records(head, _is_whole))
+    if not any(isinstance(record, dict) and (record.keys() & _TELLING or _is_whole(record)) for record in records):
         return None
-    return [one for one in read if not isinstance(one, str) or one.strip()]
+    return [record for record in records if not isinstance(record, str) or record.strip()]
 
 
 def _frame(file: BinaryIO, start: int) -> list[dict[str, Any]] | None:
@@ -147,19 +147,19 @@ def _spoken(written: str) -> Iterator[dict[str, Any]]:
     """What AutoGen prints of a chat, as its messages: names and, in the older way, whom they speak to."""
     marks = list(_CONSOLE.finditer(written))
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
-        said = written[mark.end() : following.start() if following else len(written)].strip("\r\n")
+        body = written[mark.end() : following.start() if following else len(written)].strip("\r\n")
         if mark["type"]:
-            yield {"type": mark["type"], "source": mark["source"], "content": printed_list(said) or said}
+            yield {"type": mark["type"], "source": mark["source"], "content": printed_list(body) or body}
             continue
-        if not said and following:  # the name stands again below it, before a tool's result
+        if not body and following:  # the name stands again below it, before a tool's result
             continue
-        said = _RULE.split(said)[0].strip("\r\n")
-        calls = [{"id": call[1], "function": {"name": call[2], "arguments": call[3]}} for call in _CALL.finditer(said)]
-        result, is_user = _RESULT.match(said), re.match(r"user|human|admin", mark["name"], re.I)
+        body = _RULE.split(body)[0].strip("\r\n")
+        calls = [{"id": call[1], "function": {"name": call[2], "arguments": call[3]}} for call in _CALL.finditer(body)]
+        result, is_user = _RESULT.match(body), re.match(r"user|human|admin", mark["name"], re.I)
         if result:
             yield {"role": "tool", "tool_call_id": result[1], "content": result[2]}
         else:
-            content = {"name": mark["name"], "content": _CALL.sub("", said).strip("\r\n")}
+            content = {"name": mark["name"], "content": _CALL.sub("", body).strip("\r\n")}
             yield {"role": "user" if is_user else "assistant", **content, "tool_calls": calls}
 
 

@@ -25,10 +25,10 @@ def read_tools(path: Path) -> dict[str, Any]:
             value = json.loads(file.read_bytes())
         except (ValueError, RecursionError) as error:
             raise BadTools(f"{file}: no JSON: {error}") from None
-        read = _declared(value)
-        if read is None:
+        tools = _declared(value)
+        if tools is None:
             raise BadTools(f"{file}: no tools are declared in it")
-        declared = {**declared, **read, "tools": [*declared["tools"], *read.get("tools", ())]}
+        declared = {**declared, **tools, "tools": [*declared["tools"], *tools.get("tools", ())]}
     if not files:
         raise BadTools(f"{path}: no file *.json is in it")
     return declared

@@ -131,22 +131,22 @@ class UnreadTexts:
         by_model = [turn for turn, _ in turns if turn.kind in MODEL_KINDS]
         is_answered = not by_model or any(turn.kind == "response" and turn.raw for turn in by_model)
         least = None if is_answered else 2 if raws else 1
-        said = _Said(raws)
+        spoken = _Said(raws)
         self.seen = self.seen if len(self.seen) < _MOST_SEEN else set()
         self.seen.update(map(hash, raws))
         self.seen.update(hash(who) for turn, _ in turns for who in (turn.role, turn.model) if who)
         for path, text in _spoken(entry, least, self.seen):
-            held = self.suspects.get(path, {})
-            is_full = len(held) >= _MOST_AT_PATH or (not held and len(self.suspects) >= _MOST_PATHS)
+            by_text = self.suspects.get(path, {})
+            is_full = len(by_text) >= _MOST_AT_PATH or (not by_text and len(self.suspects) >= _MOST_PATHS)
             if (digest := text_hash(text.strip())) in self.read_texts or is_full:
                 continue
-            if text_hash(_ESCAPES.sub("", text)) not in self.read_texts and not said.holds(text):
+            if text_hash(_ESCAPES.sub("", text)) not in self.read_texts and not spoken.holds(text):
                 self.suspects.setdefault(path, {})[digest] = at, len(text)
 
     def problems(self) -> Iterator[UnreadText]:
         """What is in no turn of the session, once all were read: a problem for each path."""
-        for path, held in self.suspects.items():
-            texts = [place for digest, place in held.items() if digest not in self.read_texts]
+        for path, by_text in self.suspects.items():
+            texts = [place for digest, place in by_text.items() if digest not in self.read_texts]
             if texts:
                 at, length = texts[0]
                 more = f", as are {len(texts) - 1} more there" if len(texts) > 1 else ""

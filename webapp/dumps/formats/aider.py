@@ -93,8 +93,8 @@ def _next_kind(line: str, kind: str, lines: list[str]) -> str:
     if kind == "note" and _is_open(lines) and not line.startswith(_MARKED):
         return "note"
     within_answer = kind == "answer" and any(line_before.strip() for line_before in lines)
-    own = not _is_ended(line) and not line.startswith(_NOTES)
-    return "answer" if within_answer and own else _kind(line)
+    is_answer = not _is_ended(line) and not line.startswith(_NOTES)
+    return "answer" if within_answer and is_answer else _kind(line)
 
 
 def _is_ended(line: str) -> bool:

@@ -67,7 +67,7 @@ class Chats(Format):
             if not chats and head.shape != "object":
                 yield Problem(entry[0], "no messages of two sides are known in it; it was left out")
             for number, chat in enumerate(chats):
-                if any(_repeats(chat, other) for other in chats[:number]):
+                if any(_repeats(chat, earlier) for earlier in chats[:number]):
                     yield Problem(chat.at, "these messages repeat those before them; left out")
                     continue
                 if chat.around and chat.around[-1].keys() >= _CHAT_RESULT:
@@ -98,12 +98,12 @@ class Chats(Format):
 plugin = Chats()
 
 
-def _repeats(chat: _Chat, other: _Chat) -> bool:
+def _repeats(chat: _Chat, earlier: _Chat) -> bool:
     """Whether a list next to another says nothing new, as the timeline of Copilot's older sessions."""
-    if not chat.around or not other.around or chat.around[-1] is not other.around[-1]:
+    if not chat.around or not earlier.around or chat.around[-1] is not earlier.around[-1]:
         return False
     texts = _texts(chat.messages)
-    return bool(texts) and texts <= _texts(other.messages)
+    return bool(texts) and texts <= _texts(earlier.messages)
 
 
 def _texts(messages: list[Any]) -> set[str]:

@@ -189,8 +189,8 @@ class ClaudeExport(Format):
         if head.shape != "text":
             return 0
         kinds = {_KINDS.get(match["mark"].strip()) for match in _MARK.finditer(head.text)}
-        own = "⏺" in head.text or _BOX.search(head.text)
-        return 62 if own and {"prompt", "answer"} <= kinds else 0
+        is_export = "⏺" in head.text or _BOX.search(head.text)
+        return 62 if is_export and {"prompt", "answer"} <= kinds else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _entries(source.plain_text()))
@@ -214,9 +214,9 @@ def _entries(written: str) -> Entries:
         yield "character 0", {"kind": "title", "text": before}
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
         lines = written[mark.end() : end].rstrip().splitlines()
-        said = "\n".join(line.rstrip().removeprefix("  ") for line in lines)
-        if said.strip():
-            yield f"character {mark.start()}", {"kind": _KINDS.get(mark["mark"].strip(), "note"), "text": said}
+        answer = "\n".join(line.rstrip().removeprefix("  ") for line in lines)
+        if answer.strip():
+            yield f"character {mark.start()}", {"kind": _KINDS.get(mark["mark"].strip(), "note"), "text": answer}
 
 
 plugins = (ClaudeCode(), ClaudeExport())

@@ -111,7 +111,7 @@ class LogLines(Format):
         elif "side" in entry:
             turns = _said(entry, conversation)
         else:
-            turns = [placed for named in named_texts(entry["json"]) for placed in _named(named, conversation)]
+            turns = [placed for named_text in named_texts(entry["json"]) for placed in _named(named_text, conversation)]
         match = _TIME.match(str(entry.get("before")))
         return each_filled(turns, sent_at=moment(match[1].replace(",", ".")) if match else None)
 
@@ -148,10 +148,10 @@ def _plain(line: str) -> str:
     """A line out of JSON, without what colours it on a terminal; some logs have lost the sign before it."""
     value = json_or_none(line) if line[:1] == "{" else None
     if isinstance(value, dict) and (key := _line_key(value)):
-        told = value[key]
+        value_ = value[key]
         when = first_text(value, "asctime", "timestamp", "time")
-        goes_on = key == "log" or _BEGIN.match(told)  # Docker's, a line each
-        line = told if goes_on else f"{when if when and _TIME.match(when) else 'INFO'} {told}\n"
+        goes_on = key == "log" or _BEGIN.match(value_)  # Docker's, a line each
+        line = value_ if goes_on else f"{when if when and _TIME.match(when) else 'INFO'} {value_}\n"
     line = _SERVICE.sub("", line)
     return _COLOURS.sub("", line) if "[" in line else line
 
@@ -218,17 +218,17 @@ def _unquoted(value: str) -> str:
 
 def _fields(record: str) -> dict[str, str]:
     """The quoted fields of a record, as logfmt and vLLM write them beside others, of a model's log."""
-    found = list(_FIELD.finditer(record))
-    is_alone = len(found) == 1 and record[found[0].end() :].strip()
-    quoted = [match for match in found if match[2][0] in "'\"" and match[1] not in LINES]
+    matches = list(_FIELD.finditer(record))
+    is_alone = len(matches) == 1 and record[matches[0].end() :].strip()
+    quoted = [match for match in matches if match[2][0] in "'\"" and match[1] not in LINES]
     is_spoken = not is_alone and _MODEL.search(record.replace("_", " "))
     return {match[1]: _unquoted(match[2]) for match in quoted} if is_spoken else {}
 
 
 def _objects(record: str) -> list[tuple[int, str]]:
     """The objects of SDKs, printed in a record, in which somebody speaks."""
-    found = [(at, printed, unprinted(printed)) for at, printed in printed_objects(record)]
-    return [(at, printed) for at, printed, body in found if is_answer(body) or is_message(body)]
+    objects = [(at, printed, unprinted(printed)) for at, printed in printed_objects(record)]
+    return [(at, printed) for at, printed, body in objects if is_answer(body) or is_message(body)]
 
 
 def _mark(record: str) -> tuple[str, int] | None:

@@ -93,12 +93,12 @@ class Mapped(Format):
         """The rows of a table of a SQLite file, with what their columns hold as JSON; `each` goes through them."""
         table = self.mapping.get("table", "")
         if head.shape != "sqlite" or table not in head.names:
-            there = f"there are: {', '.join(head.names[:20])}" if head.shape == "sqlite" else "it is no SQLite file"
-            raise BadDump(f"no table {table!r} is in it ({there})", "the mapping")
+            advice = f"there are: {', '.join(head.names[:20])}" if head.shape == "sqlite" else "it is no SQLite file"
+            raise BadDump(f"no table {table!r} is in it ({advice})", "the mapping")
         with opened_tables(source) as tables, spilled() as aside:
             for number, row in enumerate(tables.rows(table), start=1):
                 value = opened(row)
-                inner = [(at, {"each": one, "around": around}) for at, one, around in each_at(value, self._each)]
+                inner = [(at, {"each": item, "around": around}) for at, item, around in each_at(value, self._each)]
                 for at, entry in inner if self._each else [("", value)]:
                     place = f"{table}, row {number}{f': {at}' if at else ''}"
                     aside.put(self.session_of(entry) or source.stem, 0, place, entry)

@@ -39,7 +39,7 @@ class NamedAnswers(Format):
         """Most of the samples hold an answer, and one of them a sentence."""
         if head.shape not in ("object", "array", "lines", "parquet"):
             return 0
-        every = [[named for named in named_texts(value) if named.side == "assistant"] for value in head.objects]
+        every = [[item for item in named_texts(value) if item.side == "assistant"] for value in head.objects]
         speaking = any(_is_sentence(named.value) for answers in every for named in answers)
         return _SURE if speaking and 2 * sum(map(bool, every)) >= len(every) else 0
 

@@ -204,8 +204,8 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
         response, response_at = value["result"], ("result",)
     turns = exchange(request, body or response, request_at, response_at, conversation)
     if not any(turn.written_by_model or (turn.stop and turn.tokens_out) for turn, _ in turns):
-        said = [(turn, path) for turn, path in turns if turn.kind != "event" or turn.role == "thinking"]
-        turns = [*said, *failure_turns(value, key, conversation)]
+        answers = [(turn, path) for turn, path in turns if turn.kind != "event" or turn.role == "thinking"]
+        turns = [*answers, *failure_turns(value, key, conversation)]
         unanswered(value, turns, conversation)
     if body is not None:  # it stood there as a text, and was put together
         turns = [(turn, path if path and path[0] == "request" else None) for turn, path in turns]

@@ -28,8 +28,8 @@ class OpenCode(Declared):
         return super().sniff(head)
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        stored = {"sqlite": _of_database, "zip": _stored}.get(head.shape)
-        return super().sessions(source, head) if stored is None else stored(source)
+        reader = {"sqlite": _of_database, "zip": _stored}.get(head.shape)
+        return super().sessions(source, head) if reader is None else reader(source)
 
 
 plugin = OpenCode("opencode")

@@ -114,8 +114,8 @@ class Jaeger(Otlp):
         return 94 if head.objects and all(_is_trace(value) or value.keys() >= _SPAN for value in head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        named = _named(page_entries(source, head, "data"), source.stem)
-        yield from by_time(named, lambda entry: str(entry["session"]), lambda entry: entry["span"].get("startTime"))
+        sessions = _named(page_entries(source, head, "data"), source.stem)
+        yield from by_time(sessions, lambda entry: str(entry["session"]), lambda entry: entry["span"].get("startTime"))
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
         yield from ids.again(at, "span id", as_object(entry.get("span")).get("spanID"))

@@ -105,7 +105,7 @@ class Fencepost(Format):
         name = source.stem if name is None else name
         if about.get("floats") == "marked":
             about = jsontext.unmarked(about)  # NaN and the infinities stand where they were: see `jsontext.marked`
-            entries = (each if isinstance(each, Problem) else (each[0], jsontext.unmarked(each[1])) for each in entries)
+            entries = (item if isinstance(item, Problem) else (item[0], jsontext.unmarked(item[1])) for item in entries)
         extra = as_object(about.get("extra"))
         original, problem = _original(about.get("format"))
         home, title, service = (text(about.get(key)) for key in ("home", "title", "service"))

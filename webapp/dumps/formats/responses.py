@@ -64,7 +64,7 @@ class Responses(Format):
         answer = Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when)
         calls = list(_calls(entry))
         if parts := templated(raw):
-            return [turn for role, said in parts for turn in text_turns(said, None, role, conversation, model=model)]
+            return [turn for role, part in parts for turn in text_turns(part, None, role, conversation, model=model)]
         said: list[PlacedTurn] = [(answer, ("text",))]
         if is_printed(raw) or body_in(raw):
             said = each_filled(said_turns(raw, ("text",), conversation), model=model, parent=ident, sent_at=when)

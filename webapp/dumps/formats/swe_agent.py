@@ -80,8 +80,8 @@ def _entries(source: Source, head: DumpHead) -> Entries:
             yield entry_or_problem(part.at, part.value)
         elif isinstance(part, DocumentMember) and missing.pop(part.key, ""):
             yield Problem(part.key, f"expected a list, found {kind_of(part.value)}; skipped")
-    for key, held in missing.items():
-        yield Problem(key, f"the document has no {key}, which holds {held}; the rest was read")
+    for key, value in missing.items():
+        yield Problem(key, f"the document has no {key}, which holds {value}; the rest was read")
 
 
 def _history(source: Source, head: DumpHead, *, demos: bool) -> Entries:

@@ -139,8 +139,8 @@ def _unread_nodes(at: str, node: dict[str, Any], below: str) -> Problem | None:
     """What to say of nodes below one that stand under another key, or in no list."""
     if below in node and not isinstance(node[below], list | None):
         return Problem(at, f"{below}: expected a list, found {kind_of(node[below])}; skipped")
-    others = (key for key, value in node.items() if key != below and any(map(_is_node, as_list(value))))
-    key = None if below in node else next(others, None)
+    keys = (key for key, value in node.items() if key != below and any(map(_is_node, as_list(value))))
+    key = None if below in node else next(keys, None)
     return None if key is None else Problem(at, f"the nodes under {key[:40]!r}, which is no known key, were left out")
 
 

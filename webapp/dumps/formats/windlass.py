@@ -30,16 +30,16 @@ class Windlass(Format):
             return _sniff_object(head)
         if head.shape not in ("lines", "array", "parquet"):
             return 0
-        each = head.objects and (all(map(_is_early, head.objects)) or all(map(_is_session, head.objects)))
-        return 80 if each or head.any_has(*_FIELDS) else 0
+        is_whole = head.objects and (all(map(_is_early, head.objects)) or all(map(_is_session, head.objects)))
+        return 80 if is_whole or head.any_has(*_FIELDS) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and ("node_type" not in head.members or "entries" in head.keys):
             yield _document(source, head)
             return
         whole = any(map(_is_session, head.objects))
-        each = each_list(source, head, "entries", ids=("session_id",)) if whole else None
-        for session in each or grouped(source, head, self.session_of):
+        lists = each_list(source, head, "entries", ids=("session_id",)) if whole else None
+        for session in lists or grouped(source, head, self.session_of):
             yield session if isinstance(session, Problem) else replace(session, home=HOME)
 
     def reader(self, context: Context) -> TurnReader:

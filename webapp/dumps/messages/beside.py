@@ -79,18 +79,18 @@ def stop_of(value: Any, depth: int = _DEPTH) -> Stop | None:
     if not isinstance(value, dict) or depth == 0:
         return None
     for key in _KEYS:
-        if found := stop(value.get(key)):
+        if ending := stop(value.get(key)):
             native = stop(value.get("native_finish_reason"))
-            if found.reason == "complete" and native and native.reason in _MORE:
+            if ending.reason == "complete" and native and native.reason in _MORE:
                 return native
             refused = as_object(value.get("message")).get("refusal") or value.get("refusal")
-            return Stop("refused", found.said) if found.reason == "complete" and text(refused) else found
-    if found := stop(as_object(value.get("incomplete_details")).get("reason")):
-        return found
-    if value.get("object") == "response" and (found := stop(value.get("status"))):
+            return Stop("refused", ending.said) if ending.reason == "complete" and text(refused) else ending
+    if ending := stop(as_object(value.get("incomplete_details")).get("reason")):
+        return ending
+    if value.get("object") == "response" and (ending := stop(value.get("status"))):
         refused = any(_refuses(item) for item in as_list(value.get("output")))
-        return Stop("refused", found.said) if refused and found.reason == "complete" else found
-    return next((found for key in _REASONS if (found := stop_of(value.get(key), depth - 1))), None)
+        return Stop("refused", ending.said) if refused and ending.reason == "complete" else ending
+    return next((ending for key in _REASONS if (ending := stop_of(value.get(key), depth - 1))), None)
 
 
 def _refuses(item: Any) -> bool:
@@ -129,7 +129,7 @@ Host = tuple[int, str]
 
 def hosts_of(entry: Any) -> list[Host]:
     """The providers that an entry names, the addresses that were asked, and what is a sign of either."""
-    return [host for each in under(entry, _INTO) if not _NAMED.isdisjoint(each) for host in _named(each)]
+    return [host for object_ in under(entry, _INTO) if not _NAMED.isdisjoint(object_) for host in _named(object_)]
 
 
 def asked_at(url: str) -> list[Host]:
@@ -166,7 +166,7 @@ def _word(value: str) -> str | None:
 
 def says_error(entry: dict[str, Any]) -> bool | None:
     """Whether each result of an entry is marked as an error; None where no mark says anything."""
-    marks = [mark for each in under(entry, _RESULTS) for mark in _marks(each)]
+    marks = [mark for object_ in under(entry, _RESULTS) for mark in _marks(object_)]
     return all(marks) if marks else None
 
 
@@ -182,12 +182,12 @@ def _marks(result: dict[str, Any]) -> Iterator[bool]:
 
 def under(entry: Any, keys: tuple[str, ...]) -> list[dict[str, Any]]:
     """The entry and the objects that these keys lead to, in lists as well; some hundred of them."""
-    found: list[dict[str, Any]] = [entry] if isinstance(entry, dict) else []
-    for each in found:
+    objects: list[dict[str, Any]] = [entry] if isinstance(entry, dict) else []
+    for object_ in objects:
         for key in keys:
-            if (value := each.get(key)) is not None:
+            if (value := object_.get(key)) is not None:
                 inner = value if isinstance(value, list) else (value,)
-                found.extend(item for item in inner[:_MOST] if isinstance(item, dict))
-        if len(found) >= _MOST:
+                objects.extend(item for item in inner[:_MOST] if isinstance(item, dict))
+        if len(objects) >= _MOST:
             break
-    return found
+    return objects

@@ -124,10 +124,10 @@ def answer(body: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
     if _has_generations(body):
         return unplaced(answer(generations_body(body), (), conversation))
     messages, when = _messages(body, at), first_moment(body, *_TIMES)
-    each = list(zip(messages, _stops(body, len(messages)), strict=True))
+    pairs = list(zip(messages, _stops(body, len(messages)), strict=True))
     turns = [
         placed
-        for parts, why in [(parts, why) for parts, why in each if parts] or each[:1]
+        for parts, why in [(parts, why) for parts, why in pairs if parts] or pairs[:1]
         for placed in turns_of(parts, "assistant", conversation, sent_at=when, stop=why)
     ]
     thought = next((turn for turn, _ in turns if turn.stop is not None), None)

@@ -95,13 +95,13 @@ def _grow_blocks(message: dict[str, Any], written: Any) -> None:
     for part in map(as_object, parts):
         key = "thinking" if part.get("type") == "thinking" else "text"
         last = blocks[-1] if blocks and blocks[-1].get("type") == part.get("type") else None
-        said, before = part.get(key), None if last is None else last.get(key)
-        if isinstance(said, str) and isinstance(before, str | Pieces):
-            add(last, key, said)
-        elif isinstance(said, list) and isinstance(before, list) and not isinstance(before, Pieces):
-            before.extend(said)
+        piece, before = part.get(key), None if last is None else last.get(key)
+        if isinstance(piece, str) and isinstance(before, str | Pieces):
+            add(last, key, piece)
+        elif isinstance(piece, list) and isinstance(before, list) and not isinstance(before, Pieces):
+            before.extend(piece)
         else:
-            blocks.append({**part, **({key: list(said)} if isinstance(said, list) else {})})
+            blocks.append({**part, **({key: list(piece)} if isinstance(piece, list) else {})})
 
 
 def begins(event: dict[str, Any], before: list[dict[str, Any]], ended_before: set[Any]) -> bool:
@@ -139,8 +139,9 @@ def chatgpt(events: list[dict[str, Any]]) -> dict[str, Any]:
         for delta in as_list(event["v"]) if event.get("o") == "patch" else [event]:
             place = first_text(delta, "p") or place
             _grow(as_object(message.get("content")), place, as_object(delta))
-    model = next((slug for one in messages.values() if (slug := first_text(one.get("metadata"), "model_slug"))), None)
-    return {"model": model, "choices": [{"message": said} for one in messages.values() if (said := _said(one))]}
+    slugs = (first_text(message.get("metadata"), "model_slug") for message in messages.values())
+    model = next(filter(None, slugs), None)
+    return {"model": model, "choices": [{"message": body} for message in messages.values() if (body := _said(message))]}
 
 
 def _grow(content: dict[str, Any], place: str, delta: dict[str, Any]) -> None:

@@ -61,8 +61,8 @@ def declared_in(holder: Any, depth: int = _DEPTH) -> Declared | None:
         inner = holder.get(key)
         if inner is None or (key == "response" and as_object(inner).get("object") != key):  # OpenAI's repeat it
             continue
-        if found := declared_in(inner, depth - 1):
-            declared = {**found, **declared}
+        if inner_tools := declared_in(inner, depth - 1):
+            declared = {**inner_tools, **declared}
     return declared or None
 
 
@@ -96,8 +96,8 @@ def _tools(request: dict[str, Any]) -> list[Declared] | None:
         parsed = {name: json_or_none(inner) if isinstance(inner, str) else inner for name, inner in listed.items()}
         listed = [{"name": name, **inner} for name, inner in parsed.items() if isinstance(inner, dict)]
     extra = [tool for tool in as_list(request.get("output_tools")) if isinstance(tool, dict)]
-    read = [json_or_none(tool) if isinstance(tool, str) else tool for tool in [*as_list(listed), *extra]]
-    tools = [one for tool in read if isinstance(tool, dict) for one in tools_of(tool)]
+    tool_values = [json_or_none(tool) if isinstance(tool, str) else tool for tool in [*as_list(listed), *extra]]
+    tools = [declared_tool for tool in tool_values if isinstance(tool, dict) for declared_tool in tools_of(tool)]
     if as_list(request.get("mcp_servers")):
         tools.append({"name": "mcp", "open": True})
     return tools or None
@@ -133,8 +133,8 @@ def _named(function: dict[str, Any]) -> Declared:
         schema = schema["json"]
     if isinstance(schema, dict) and isinstance(schema.get("jsonSchema"), dict):  # Vercel's
         schema = schema["jsonSchema"]
-    named = {"name": first_text(function, "name", "toolName", "tool_name")}
-    return named if schema is None else named | {"schema": schema}
+    tool = {"name": first_text(function, "name", "toolName", "tool_name")}
+    return tool if schema is None else tool | {"schema": schema}
 
 
 def _choice(request: dict[str, Any]) -> Any:
@@ -169,10 +169,10 @@ def _word(value: Any) -> str | None:
 
 def _chosen(names: list[Any], mode: str | None) -> Any:
     """Of some tools one must be called, or may."""
-    named = [name for name in names if isinstance(name, str)]
-    if mode == "required" and len(named) == 1:
-        return {"name": named[0]}
-    return {"names": named, "mode": mode or "auto"} if named else mode
+    tool_names = [name for name in names if isinstance(name, str)]
+    if mode == "required" and len(tool_names) == 1:
+        return {"name": tool_names[0]}
+    return {"names": tool_names, "mode": mode or "auto"} if tool_names else mode
 
 
 def _answer(request: dict[str, Any]) -> Declared | None:
@@ -184,13 +184,13 @@ def _answer(request: dict[str, Any]) -> Declared | None:
     for key in _ANSWER_SCHEMAS:
         if isinstance(schema := config.get(key), dict):  # within a name in Inspect's
             return {"type": "json_schema", "schema": schema.get("json_schema", schema)}
-    said, output, vllm = (as_object(request.get(key)) for key in ("text", "output_config", "structured_outputs"))
-    candidates = [_value(request, "response_format"), said.get("format"), request.get("output_format")]
+    words, output, vllm = (as_object(request.get(key)) for key in ("text", "output_config", "structured_outputs"))
+    candidates = [_value(request, "response_format"), words.get("format"), request.get("output_format")]
     candidates += [output.get("format"), request.get("format"), _value(request, "guided_json"), vllm.get("json")]
     if request.get("output_mode") == "native":  # Pydantic AI's
         candidates.append(as_object(request.get("output_object")).get("json_schema"))
-    found = next(filter(None, map(_answer_format, candidates)), None)
-    return found or ({"type": "json_schema", "schema": {}} if mime else None)
+    answer_format = next(filter(None, map(_answer_format, candidates)), None)
+    return answer_format or ({"type": "json_schema", "schema": {}} if mime else None)
 
 
 def _cap(request: dict[str, Any]) -> int | None:

@@ -162,15 +162,15 @@ def speaks_of_models(http: HttpExchange) -> bool:
 
 def of_models(entries: Entries, exchange_of: Callable[[dict[str, Any]], HttpExchange]) -> Entries:
     """The entries in which a model was asked; where there are none, how many others there were."""
-    asked, others = 0, 0
+    requests, lines = 0, 0
     for entry in entries:
         if isinstance(entry, Problem) or speaks_of_models(exchange_of(entry[1])):
-            asked += not isinstance(entry, Problem)
+            requests += not isinstance(entry, Problem)
             yield entry
         else:
-            others += 1
-    if others and not asked:
-        count = f"{others:,} exchange{'s' * (others != 1)}"
+            lines += 1
+    if lines and not requests:
+        count = f"{lines:,} exchange{'s' * (lines != 1)}"
         yield Problem("the log", f"no model was asked, as far as is known: {count} passed over")
 
 

@@ -166,12 +166,12 @@ def grow(holder: dict[str, Any], delta: dict[str, Any], *keys: str) -> None:
             add(holder, key, delta[key])
 
 
-def add(holder: Any, key: Any, said: Any) -> None:
+def add(holder: Any, key: Any, piece: Any) -> None:
     """Add a text to the one under `key`; what is none is an empty one."""
     before = holder[key] if isinstance(holder, list) else holder.get(key)
     if not isinstance(before, Pieces):
         before = holder[key] = Pieces([or_empty(before)])
-    before.append(or_empty(said))
+    before.append(or_empty(piece))
 
 
 def settled(value: Any, levels: int = _GROWS) -> Any:

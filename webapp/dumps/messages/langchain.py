@@ -115,12 +115,12 @@ _GUESSED = "LangChain prints arguments without quotes: whether those that look l
 def pretty_printed(raw: str, role: str | None, notes: list[str]) -> dict[str, Any]:
     """The message that was printed, in LangChain's shape."""
     message: dict[str, Any] = {"role": role}
-    if named := _NAMED.match(raw):
-        message["name"], raw = named["name"], raw[named.end() :]
+    if name_mark := _NAMED.match(raw):
+        message["name"], raw = name_mark["name"], raw[name_mark.end() :]
     block = _BLOCK.search(raw) if role == "assistant" else None
-    said = (raw[: block.start()] if block else raw).strip("\r\n").rstrip()
-    blocks = from_repr(said) if said.startswith("[{'") else None
-    message["content"] = blocks if isinstance(blocks, list) else said
+    body = (raw[: block.start()] if block else raw).strip("\r\n").rstrip()
+    blocks = from_repr(body) if body.startswith("[{'") else None
+    message["content"] = blocks if isinstance(blocks, list) else body
     if block and (calls := list(_calls(raw[block.start() :], notes))):
         message["tool_calls"] = calls
     elif block:
@@ -135,8 +135,8 @@ def _calls(block: str, notes: list[str]) -> Iterator[dict[str, Any]]:
         written = block[mark.end() : following.start() if following else len(block)]
         begin = _ARGUMENTS.search(written)
         rest = _BLOCK.split(written[begin.end() :])[0].strip("\r\n").rstrip() if begin else ""
-        named = None if mark["id"] == "None" else mark["id"]
-        yield {"name": mark["name"], "id": named, "args": _arguments(rest, notes)}
+        ident = None if mark["id"] == "None" else mark["id"]
+        yield {"name": mark["name"], "id": ident, "args": _arguments(rest, notes)}
 
 
 def _arguments(written: str, notes: list[str]) -> Any:
@@ -146,14 +146,14 @@ def _arguments(written: str, notes: list[str]) -> Any:
         return written.strip() if written.strip() else {}
     ends = [*(mark.start() for mark in marks[1:]), len(written) + 1]
     texts = {mark["key"]: written[mark.end() : end - 1] for mark, end in zip(marks, ends, strict=True)}
-    values = {key: _printed_value(said) for key, said in texts.items()}
+    values = {key: _printed_value(printed) for key, printed in texts.items()}
     if values != texts and _GUESSED not in notes:
         notes.append(_GUESSED)
     return values
 
 
-def _printed_value(said: str) -> Any:
-    if _LITERAL.fullmatch(said):
-        return ast.literal_eval(said)
-    inner = from_repr(said) if said[:1] in ("{", "[") else None
-    return said if inner is None else inner
+def _printed_value(printed: str) -> Any:
+    if _LITERAL.fullmatch(printed):
+        return ast.literal_eval(printed)
+    inner = from_repr(printed) if printed[:1] in ("{", "[") else None
+    return printed if inner is None else inner

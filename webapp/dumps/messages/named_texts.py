@@ -71,8 +71,8 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None) -> Iterator
         yield NamedText("assistant", value, at)
     elif isinstance(value, dict):
         sides = [(_side(str(key), side, value), key) for key in value if not _REFERENCES & set(_words(str(key)))]
-        if value.keys() & _JUDGED or any(found == "assistant" and not _is_weak(key) for found, key in sides):
-            sides = [(None if found == "assistant" and _is_weak(key) else found, key) for found, key in sides]
+        if value.keys() & _JUDGED or any(role == "assistant" and not _is_weak(key) for role, key in sides):
+            sides = [(None if role == "assistant" and _is_weak(key) else role, key) for role, key in sides]
         for key_side, key in sorted(sides, key=lambda pair: _ORDER.get(pair[0] or "assistant", 3)):
             yield from named_texts(value[key], (*at, key), key_side)
 

@@ -190,8 +190,8 @@ def block(value: Any, at: Path) -> Iterator[Piece]:
     elif (invocation := invocation_of(value)) is not None:
         yield from invoked(invocation)
     else:
-        other = kind if isinstance(kind, str) and kind not in _TEXT_KINDS else None
-        texts = [Piece("text", value[key], (*at, key), other) for key in _TEXTS if isinstance(value.get(key), str)]
+        kind_ = kind if isinstance(kind, str) and kind not in _TEXT_KINDS else None
+        texts = [Piece("text", value[key], (*at, key), kind_) for key in _TEXTS if isinstance(value.get(key), str)]
         inner = value.get("text")
         if isinstance(inner, dict) and isinstance(inner.get("value"), str):  # of OpenAI's Assistants
             texts = [Piece("text", inner["value"], (*at, "text", "value"))]
@@ -238,8 +238,8 @@ def _unread(block: dict[str, Any], kind: Any) -> Iterator[Piece]:
 
 def _has_word(block: dict[str, Any]) -> bool:
     """Whether a part has a text of its own, however short, in any script."""
-    own = (inner for key, inner in block.items() if key != "type" and not str(key).endswith(_NO_TEXTS))
-    return any(isinstance(inner, str) and any(map(str.isalpha, inner)) for inner in own)
+    values = (inner for key, inner in block.items() if key != "type" and not str(key).endswith(_NO_TEXTS))
+    return any(isinstance(inner, str) and any(map(str.isalpha, inner)) for inner in values)
 
 
 def speaks(value: Any, depth: int = 0) -> bool:

@@ -98,8 +98,8 @@ def unprinted(value: str) -> dict[str, Any] | None:
     """What such a text says, as an object with the fields that were printed; None where it cannot be read."""
     if not (_PRINTED.match(value) or _BLOCK.match(value)):
         return None
-    said = _read(value.strip())
-    return said if isinstance(said, dict) else None
+    value_ = _read(value.strip())
+    return value_ if isinstance(value_, dict) else None
 
 
 def printed_block(value: str) -> dict[str, Any] | None:
@@ -114,8 +114,8 @@ def _is_block(value: Any) -> bool:
 
 def printed_list(value: str) -> list[Any] | None:
     """The objects of a list that Python printed; None where it is none."""
-    said = _read(value) if re.match(r"\[[A-Z]\w{0,80}+\(", value) else None
-    return said if isinstance(said, list) else None
+    value_ = _read(value) if re.match(r"\[[A-Z]\w{0,80}+\(", value) else None
+    return value_ if isinstance(value_, list) else None
 
 
 def printed_records(text: str, is_whole: Callable[[dict[str, Any]], bool]) -> Iterator[Any]:
@@ -135,13 +135,15 @@ def printed_records(text: str, is_whole: Callable[[dict[str, Any]], bool]) -> It
             if isinstance(value, list) and value and all(map(_is_block, value)):
                 items = [{"role": "assistant", "content": items}]
             wholes = [isinstance(item, dict) and is_whole(item) for item in items]
-            held = [
-                one
+            messages = [
+                item_
                 for item, is_it in zip(items, wholes, strict=True)
-                for one in ([item] if is_it else _messages(item, 0))
+                for item_ in ([item] if is_it else _messages(item, 0))
             ]
-            yield from [one for one in held if repr(one) not in before or any(wholes)] if held else items
-            before.update(map(repr, held))
+            yield from (
+                [message for message in messages if repr(message) not in before or any(wholes)] if messages else items
+            )
+            before.update(map(repr, messages))
         else:
             yield text[match.end() : at]
     yield text[at:]

@@ -48,22 +48,22 @@ def readings(events: Iterable[dict[str, Any]], body: Any, choice: int) -> dict[s
     text = "".join(or_empty(delta.get("content")) for delta in deltas)
     text = ours.text if any(isinstance(delta.get("content"), list) for delta in deltas) else text
     pieces = [as_object(call) for delta in deltas for call in as_list(delta.get("tool_calls"))]
-    each = {rule: Reading(text, tuple(_calls(pieces, rule))) for rule in RULES}
-    return {rule: reading for rule, reading in each.items() if reading != ours}
+    by_rule = {rule: Reading(text, tuple(_calls(pieces, rule))) for rule in RULES}
+    return {rule: reading for rule, reading in by_rule.items() if reading != ours}
 
 
 def _deltas(events: Iterable[dict[str, Any]], choice: int) -> Iterable[dict[str, Any]]:
     """The deltas of the choice that came as the first, the second …: as the body has them."""
     order: dict[Any, int] = {}
     for event in events:
-        for one in map(as_object, as_list(event.get("choices"))):
-            if isinstance(delta := one.get("delta"), dict) and order.setdefault(number(one), len(order)) == choice:
+        for item in map(as_object, as_list(event.get("choices"))):
+            if isinstance(delta := item.get("delta"), dict) and order.setdefault(number(item), len(order)) == choice:
                 yield delta
 
 
 def _of_message(message: dict[str, Any]) -> Reading:
     functions = [as_object(as_object(call).get("function")) for call in as_list(message.get("tool_calls"))]
-    calls = (Call(or_empty(one.get("name")), or_empty(one.get("arguments"))) for one in functions)
+    calls = (Call(or_empty(function.get("name")), or_empty(function.get("arguments"))) for function in functions)
     return Reading(or_empty(message.get("content")), tuple(calls))
 
 
@@ -116,9 +116,9 @@ def stream_view(entry: Any, raw: str) -> StreamView | None:
     for texts, events in _streams(entry, _DEEPEST):
         for answer in answers(events):
             if (len(answer.events) > 1 or is_event(answer.events[0])) and _says(answer.body, raw):
-                came = (texts[place].strip() for place in answer.places)
+                pieces = (texts[place].strip() for place in answer.places)
                 adds = ("".join(dict.fromkeys(piece for _, piece in _added(event))) for event in answer.events)
-                rows = zip(came, adds, _spans(answer, raw), strict=True)
+                rows = zip(pieces, adds, _spans(answer, raw), strict=True)
                 return StreamView([Chunk(*row) for row in rows], _readings(answer, raw))
     return None
 
@@ -139,8 +139,8 @@ def _streams(value: Any, depth: int) -> Iterator[tuple[list[str], list[Any]]]:
         whole = json_or_none(value) if value[:1] in ("[", "{") and len(value) <= MOST else None
         if isinstance(whole, list):
             yield from _streams(whole, depth - 1)
-        elif not isinstance(whole, dict) and len(value) <= MOST and (found := chunks(value)):
-            yield [text for text, _ in found], [event for _, event in found]
+        elif not isinstance(whole, dict) and len(value) <= MOST and (pieces := chunks(value)):
+            yield [text for text, _ in pieces], [event for _, event in pieces]
     elif isinstance(value, list | dict) and depth > 0:
         if isinstance(value, list) and any(is_event(item) or wrapped_event(item) for item in value):
             yield [jsontext.dumps(event) for event in value], value
@@ -163,11 +163,11 @@ def _says(body: Any, raw: str, key: str = "", depth: int = _DEEPEST) -> bool:
     return any(_says(inner, raw, name, depth - 1) for name, inner in pairs)
 
 
-def _joined(blocks: list[Any], wanted: str) -> bool:
+def _joined(blocks: list[Any], whole: str) -> bool:
     """Whether texts of several blocks, one behind the other, come to it: adjacent ones are one turn."""
     texts = [written for block in blocks if (written := text(as_object(block).get("text")))]
     ends = tuple(written.strip() for written in texts)
-    return len(texts) > 1 and wanted in "".join(texts) and wanted.startswith(ends) and wanted.endswith(ends)
+    return len(texts) > 1 and whole in "".join(texts) and whole.startswith(ends) and whole.endswith(ends)
 
 
 def _added(

@@ -68,7 +68,7 @@ def chunks(body: str) -> list[tuple[str, Any]]:
     """The chunks of a stream's text: each as it came, with what stands around it, and the JSON that it holds."""
     if ui_streams.is_data_stream(body):
         return ui_streams.data_stream(body)
-    found, decoder, at, begin, base, rest = list[tuple[str, Any]](), Decoder(), 0, 0, 0, body
+    events, decoder, at, begin, base, rest = list[tuple[str, Any]](), Decoder(), 0, 0, 0, body
     while match := _OBJECT.search(body, at):
         if (start := match.start()) - base > _BEHIND:
             base, rest = start, body[start:]
@@ -80,9 +80,9 @@ def chunks(body: str) -> list[tuple[str, Any]]:
             last = body.find("\n", start) if is_deep else body.rfind("{", start + 1, base + damage.at)
             at = len(body) if is_deep and last < 0 else max(start + 1, last)
         else:
-            found.append((body[begin:at], value))
+            events.append((body[begin:at], value))
             begin = at
-    return [*found[:-1], *((text + body[begin:], value) for text, value in found[-1:])]
+    return [*events[:-1], *((text + body[begin:], value) for text, value in events[-1:])]
 
 
 def stream_faults(body: Any) -> tuple[list[str], int]:
@@ -115,20 +115,20 @@ def ends_early(body: Any) -> bool:
 
 def put_together(events: list[Any]) -> Any:
     """The body that a stream's events say, as `assembled`; a list of them where it holds several answers."""
-    each = answers(events)
-    bodies = [body for one in each for body in (one.body if isinstance(one.body, list) else [one.body])]
-    return (bodies[0] if len(bodies) == 1 else bodies) if each else None
+    joined = answers(events)
+    bodies = [body for answer in joined for body in (answer.body if isinstance(answer.body, list) else [answer.body])]
+    return (bodies[0] if len(bodies) == 1 else bodies) if joined else None
 
 
 def answers(events: list[Any]) -> list[Answer]:
     """Each answer that a stream's events say; none where no provider's stream is known that looks like this."""
     places = [place for place, event in enumerate(events) if isinstance(event, dict)]
     parts = [_bare(events[place]) for place in places]
-    dialect = next((one for one in _DIALECTS if any(map(one.fits, parts))), None)
+    dialect = next((dialect_ for dialect_ in _DIALECTS if any(map(dialect_.fits, parts))), None)
     if dialect is None:
         inner = [wrapped_event(part) for part in parts]
-        each = answers(inner) if any(inner) else []
-        return [replace(one, places=[places[place] for place in one.places]) for one in each]
+        joined = answers(inner) if any(inner) else []
+        return [replace(answer, places=[places[place] for place in answer.places]) for answer in joined]
     groups = [([parts[at] for at in of_one], [places[at] for at in of_one]) for of_one in _each_answer(parts, dialect)]
     return [Answer(item_streams.settled(dialect.make(of_one)), at, of_one) for of_one, at in groups]
 

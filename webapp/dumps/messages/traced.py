@@ -50,10 +50,10 @@ def _request(question: Any) -> dict[str, Any]:
 def _with_tools(request: dict[str, Any]) -> dict[str, Any]:
     """A request of Langfuse's handler for LangChain, which writes each tool behind the messages, of the role `tool`."""
     messages = as_list(request.get("messages"))
-    tools = (one for one in messages if as_object(one).get("role") == "tool")
-    behind = [one for one in tools if _declares(as_object(one.get("content")))]
-    said = [one for one in messages if one not in behind]
-    return {**request, "messages": said, "tools": [one["content"] for one in behind]} if behind else request
+    tools = (message for message in messages if as_object(message).get("role") == "tool")
+    behind = [message for message in tools if _declares(as_object(message.get("content")))]
+    rest = [message for message in messages if message not in behind]
+    return {**request, "messages": rest, "tools": [tool["content"] for tool in behind]} if behind else request
 
 
 def _declares(content: dict[str, Any]) -> bool:
@@ -106,8 +106,8 @@ def _calls(raw: Any) -> list[Piece]:
     if not calls or len(calls) < len(as_list(listed)):
         return []
     return [
-        Piece.of_call(one.get("input", one.get("args")), (), one["toolName"], text(one.get("toolCallId")), one)
-        for one in calls
+        Piece.of_call(call.get("input", call.get("args")), (), call["toolName"], text(call.get("toolCallId")), call)
+        for call in calls
     ]
 
 

@@ -129,10 +129,10 @@ def message_turns(
     return turns_of(parts, role, conversation, once=once, **about)
 
 
-def _told_calls(told: str) -> Iterator[Piece]:
+def _told_calls(raw: str) -> Iterator[Piece]:
     """The calls of "Calling tools:" and what Python prints of a list of them."""
-    calls = from_repr(told.partition("\n")[2])
-    yield from (call(one, ()) for one in calls or () if isinstance(one, dict))
+    calls = from_repr(raw.partition("\n")[2])
+    yield from (call(item, ()) for item in calls or () if isinstance(item, dict))
 
 
 def turns_of(

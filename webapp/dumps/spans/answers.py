@@ -128,8 +128,8 @@ def _is_call(attributes: Attributes) -> bool:
 def _is_silent(attributes: Attributes) -> bool:
     """Whether the messages that the model answered are logged, and hold nothing."""
     messages = parsed(attributes.first("gen_ai.output.messages"))
-    said = [message.get("parts", message.get("content")) for message in as_list(messages) if isinstance(message, dict)]
-    return bool(said) and not any(said)
+    parts = [message.get("parts", message.get("content")) for message in as_list(messages) if isinstance(message, dict)]
+    return bool(parts) and not any(parts)
 
 
 def _names_answer(attributes: Attributes, is_failed: bool) -> bool:

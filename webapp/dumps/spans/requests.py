@@ -228,8 +228,8 @@ def _listed(attributes: Attributes) -> list[Any]:
     tools = []
     for item in attributes.indexed("llm.tools"):
         whole = as_object(parsed(item.get("tool.json_schema", (None, None))[0]))
-        named = {key.removeprefix("tool."): parsed(value) for key, (value, _) in item.items()}
-        tools.append(whole if _NAMED & whole.keys() else named)
+        values = {key.removeprefix("tool."): parsed(value) for key, (value, _) in item.items()}
+        tools.append(whole if _NAMED & whole.keys() else values)
     functions = attributes.indexed("llm.request.functions")
     return [*tools, *({key: parsed(value) for key, (value, _) in item.items()} for item in functions)]
 
@@ -238,15 +238,15 @@ def span_stop(span: EntrySpan) -> Stop | None:
     """Why the model of a span stopped."""
     attributes = span.attributes
     word = parsed(attributes.first(*_STOPS))
-    if found := stop(next(iter(as_list(word)), None) if isinstance(word, list) else word):
-        return found
+    if ending := stop(next(iter(as_list(word)), None) if isinstance(word, list) else word):
+        return ending
     for item in attributes.indexed("gen_ai.completion"):
-        if found := stop(item.get("finish_reason", (None, None))[0]):
-            return found
+        if ending := stop(item.get("finish_reason", (None, None))[0]):
+            return ending
     for holder in (attributes, *(event for _, event in span.events)):
-        if found := stop(holder.first("finish_reason", "gen_ai.response.finish_reason")):
-            return found
+        if ending := stop(holder.first("finish_reason", "gen_ai.response.finish_reason")):
+            return ending
         for key in _ANSWERS:
-            if found := stop_of(parsed(holder.first(key))):
-                return found
+            if ending := stop_of(parsed(holder.first(key))):
+                return ending
     return None

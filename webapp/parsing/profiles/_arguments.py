@@ -70,14 +70,14 @@ def must_be_object(value: Any) -> str:
 
 def no_prototype(value: Any) -> str:
     """What the Vercel AI SDK refuses: a key that would reach an object's prototype in JavaScript, at any depth."""
-    left = [value]
-    while left:
-        node = left.pop()
+    stack = [value]
+    while stack:
+        node = stack.pop()
         if isinstance(node, dict):
             constructor = node.get("constructor")
             if "__proto__" in node or (isinstance(constructor, dict) and "prototype" in constructor):
                 return "SyntaxError: Object contains forbidden prototype property"
-            left += node.values()
+            stack += node.values()
         elif isinstance(node, list):
-            left += node
+            stack += node
     return ""

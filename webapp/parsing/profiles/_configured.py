@@ -90,10 +90,10 @@ def process_of(spec: ParserSpec) -> ParserProcess:
     return process
 
 
-def profiles(taken: Mapping[str, Profile] | None = None) -> Mapping[str, Profile]:
+def profiles(reserved: Mapping[str, Profile] | None = None) -> Mapping[str, Profile]:
     """The configured parsers by name. Raises `BadSpec`, also where one is called like a profile that is `taken`."""
     configured = specs.configured()
-    for name in taken or ():
+    for name in reserved or ():
         if name in configured:
             raise BadSpec(f"{configured[name].origin}: {name!r} is the name of a profile of Fencepost; give it another")
     return {name: _profile(spec) for name, spec in configured.items()}

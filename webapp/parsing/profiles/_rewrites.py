@@ -36,9 +36,9 @@ def edits_of(raw: str, span: Span, rules: Sequence[Rule], *, strategy: str) -> l
     text, places = span.of(raw), list(range(*span))
     for pattern, new in rules:
         text, places = _applied(text, places, pattern, new)
-    kept = [(at, place) for at, place in enumerate(places) if place != _NEW]
+    places_kept = [(at, place) for at, place in enumerate(places) if place != _NEW]
     edits = []
-    for (left, before), (right, after) in pairwise([(-1, span.start - 1), *kept, (len(text), span.end)]):
+    for (left, before), (right, after) in pairwise([(-1, span.start - 1), *places_kept, (len(text), span.end)]):
         if right - left > 1 or after - before > 1:
             gap = Span(before + 1, after)
             edits.append(Edit(strategy, gap, gap.of(raw), text[left + 1 : right]))
@@ -63,10 +63,10 @@ def _changes(
     """Where each match changes something, without what stands at both ends of it before and after."""
     for match in pattern.finditer(text):
         old, by = match[0], new(match) if callable(new) else match.expand(new)
-        same = next((at for at, (one, other) in enumerate(zip(old, by, strict=False)) if one != other), None)
-        left = min(len(old), len(by)) if same is None else same
+        same = next((at for at, (a, b) in enumerate(zip(old, by, strict=False)) if a != b), None)
+        prefix = min(len(old), len(by)) if same is None else same
         right = 0
-        while right < min(len(old), len(by)) - left and old[-right - 1] == by[-right - 1]:
+        while right < min(len(old), len(by)) - prefix and old[-right - 1] == by[-right - 1]:
             right += 1
         if old != by:
-            yield match.start() + left, match.end() - right, by[left : len(by) - right]
+            yield match.start() + prefix, match.end() - right, by[prefix : len(by) - right]

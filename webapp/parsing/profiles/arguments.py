@@ -87,8 +87,8 @@ def _fenced(tracer: Tracer) -> bool:
 
 def _quotes(raw: str, span: Span) -> list[Edit]:
     """The edits that put quotes round bare keys behind { or a comma, outside of strings."""
-    found = (match for match in _KEYS.finditer(raw, *span) if match[1])
-    return [Edit("unquoted_key", Span(*match.span(1)), match[1], f'"{match[1]}"') for match in found]
+    matches = (match for match in _KEYS.finditer(raw, *span) if match[1])
+    return [Edit("unquoted_key", Span(*match.span(1)), match[1], f'"{match[1]}"') for match in matches]
 
 
 def _read(tracer: Tracer, strategy: str, span: Span, edits: Sequence[Edit] = ()) -> bool:

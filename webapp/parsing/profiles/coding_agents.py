@@ -120,16 +120,16 @@ def aider(tracer: Tracer) -> None:
     """
     lines = tracer.raw.splitlines(keepends=True)
     begins = [0, *accumulate(map(len, lines))]
-    found: list[tuple[Span, Any]] = []
+    blocks: list[tuple[Span, Any]] = []
     try:
         for first, last, value in _blocks(lines):
-            found.append((Span(begins[first], begins[last]), value))
+            blocks.append((Span(begins[first], begins[last]), value))
     except _Unfinished as error:
         tracer.fail("blocks", Span(begins[error.args[1]], len(tracer.raw)), f"ValueError: {error.args[0]}")
         return
-    for span, value in found:
+    for span, value in blocks:
         tracer.choose(rewritten(tracer, "derived", span, value, _NOTE))
-    if not found:
+    if not blocks:
         tracer.reject("blocks", whole(tracer.raw), "no edit block: plain text")
 
 

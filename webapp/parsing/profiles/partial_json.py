@@ -31,8 +31,8 @@ class _Reader:
         char = self.char()
         if not char:
             raise ValueError(f"Unexpected end of input at position {self.at}")
-        if read := {'"': self.string, "{": self.members, "[": self.items}.get(char):
-            return read()
+        if reader := {'"': self.string, "{": self.members, "[": self.items}.get(char):
+            return reader()
         rest = self.text[self.at : self.at + 9]
         for word, value in _WORDS.items():
             if rest.startswith(word) or (len(rest) < len(word) and word.startswith(rest) and rest != "-"):
@@ -61,7 +61,7 @@ class _Reader:
             return self.json(start, self.text.rfind("\\"), '"')
 
     def members(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         self.at += 1
         self.char()
         try:
@@ -71,26 +71,26 @@ class _Reader:
                 self.at += 1
                 value = self.value()
                 if not key or key != self.dropped:
-                    found[key] = value
+                    members[key] = value
                 if self.char() == ",":
                     self.at += 1
             self.at += 1
         except ValueError:
             pass
-        return found
+        return members
 
     def items(self) -> list[Any]:
-        found: list[Any] = []
+        items: list[Any] = []
         self.at += 1
         try:
             while self.text[self.at : self.at + 1] != "]":
-                found.append(self.value())
+                items.append(self.value())
                 if self.char() == ",":
                     self.at += 1
             self.at += 1
         except ValueError:
             pass
-        return found
+        return items
 
     def number(self) -> Any:
         """As far as a comma or a closer; a text that begins with none of what values begin with, whole."""
