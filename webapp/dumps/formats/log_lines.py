@@ -200,11 +200,8 @@ def _entry(record: str) -> dict[str, Any] | None:
     mark = _mark(record)
     if mark is None or not (rest := record[mark[1] :].lstrip("\r\n")).strip():
         return None
-    return {
-        "before": record[: mark[1]],
-        "side": mark[0],
-        "text": _unquoted(rest) if record[mark[1] - 1] == "=" else rest,
-    }
+    text = _unquoted(rest) if record[mark[1] - 1] == "=" else rest
+    return {"before": record[: mark[1]], "side": mark[0], "text": text}
 
 
 def _unquoted(value: str) -> str:

@@ -14,13 +14,7 @@ from sqlalchemy import orm
 from webapp import __version__, findings
 from webapp.contracts import BROKEN
 from webapp.exports import base
-from webapp.exports.labelled import (
-    LabelledResponse,
-    LabelView,
-    expected_values,
-    left_out_sentence,
-    why_unknown,
-)
+from webapp.exports.labelled import LabelledResponse, LabelView, expected_values, left_out_sentence, why_unknown
 from webapp.exports.labelled import rows as flat_rows
 from webapp.exports.redaction import Redactor
 from webapp.exports.session import ExportedTurn, FindingView, SessionView, redacted
@@ -273,13 +267,8 @@ def _turns(db: orm.Session, stored_session: Session) -> Iterator[ExportedTurn]:
         responses = {response.turn.id: response for response in settling.of_turns(db, ids, with_history=True)}
         states = _states(db, ids)
         for turn in batch:
-            yield _turn(
-                turn,
-                states.get(turn.id),
-                parses.get((turn.id, home)),
-                parses.get((turn.id, OURS)),
-                responses.get(turn.id),
-            )
+            own, ours = (parses.get((turn.id, profile)) for profile in (home, OURS))
+            yield _turn(turn, states.get(turn.id), own, ours, responses.get(turn.id))
 
 
 def _turn(

@@ -118,9 +118,7 @@ def change(samples: dict[str, list[Sample]]) -> Change | None:
     """The change that makes most failures more, or fewer, of those that chance makes less often than `LEVEL`."""
     changes = [flag for model, of_model in samples.items() if (flag := _within(model, of_model)) is not None]
     changes += [flag for model in samples if (flag := _of_new(model, samples)) is not None]
-    sure = [
-        flag for flag in (replace(flag, chance=flag.chance * len(changes)) for flag in changes) if flag.chance <= LEVEL
-    ]
+    sure = (replace(flag, chance=flag.chance * len(changes)) for flag in changes if flag.chance * len(changes) <= LEVEL)
     return max(sure, key=lambda flag: abs(_more(flag.before, flag.after)) * (flag.after.of or 0), default=None)
 
 
@@ -144,9 +142,7 @@ def _within(model: str, samples: Sequence[Sample]) -> Change | None:
 def _of_new(model: str, samples: dict[str, list[Sample]]) -> Change | None:
     """A model that was not there in the beginning, against what the others did before it came."""
     own = sorted(samples[model], key=lambda sample: sample.at)
-    others = [
-        sample for name, of_model in samples.items() if name != model for sample in of_model if sample.at < own[0].at
-    ]
+    others = [s for name, of_model in samples.items() if name != model for s in of_model if s.at < own[0].at]
     if len(own) < _LEAST or len(others) < _LEAST:
         return None
     (n1, f1), (n2, f2) = _total(others), _total(own)
