@@ -99,7 +99,7 @@ def test_drawn_with_marks_that_need_no_colour():
     result = run("--profile", "windlass-balanced")
     lines = result.stdout.split("\n")
     assert lines[0].startswith(
-        "◆ repaired: a value was read from text that is not JSON, by windlass-balanced 1. 1 value, 1 edit, 2 attempts, "
+        "◆ repaired: a value was read from text that is not JSON, by windlass-balanced 2. 1 value, 1 edit, 2 attempts, "
     )
     assert '4 ┃ ⟦{"tool": "run_code", "arguments": {"code": "print(\'hello\')"}}[-}}-]⟧' in lines
     assert "5 │ ```" in lines

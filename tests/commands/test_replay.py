@@ -21,7 +21,7 @@ def test_verdicts_are_counted(run: Run) -> None:
     done = run("replay", "--profile", "windlass-balanced")
     assert done.exit_code == 0
     rows = [line.split() for line in done.stdout.splitlines()]
-    assert " ".join(rows[0]) == "windlass-balanced 1: 3 responses, 3 of them parsed now"
+    assert " ".join(rows[0]) == "windlass-balanced 2: 3 responses, 3 of them parsed now"
     assert rows[1:4] == [["●", "clean", "0"], ["○", "extracted", "0"], ["◆", "repaired", "1"]]
     assert "1 of the failed responses can be read by " in done.stdout
 

@@ -79,4 +79,4 @@ def test_the_workflow_of_the_page_runs_line_by_line(project: Path) -> None:
         "<failure" in (project / "gate.xml").read_text() and "Fencepost: failed" in (project / "summary.md").read_text()
     )
     code, out = run(project, tests)
-    assert code == 1 and "it failed here" in out, out
+    assert code == 1 and "▲" in out and "stops at line 1" in out, out

@@ -31,11 +31,12 @@ def windlass(session_id: str, entries: Sequence[Any], **fields: Any) -> dict[str
     return {"session_id": session_id, "entry_count": len(entries), "entries": list(entries), **fields}
 
 
-def facets(db: orm.Session, external_id: str) -> dict[str, dict[str, int]]:
+def facets(db: orm.Session, external_id: str, revision: int = 1) -> dict[str, dict[str, int]]:
     """How often a session has each value, by name."""
     query = sa.select(FacetValue.name, FacetValue.value, SessionFacet.count)
     query = query.join(SessionFacet, SessionFacet.value_id == FacetValue.id)
-    query = query.join(Session, Session.id == SessionFacet.session_id).where(Session.external_id == external_id)
+    query = query.join(Session, Session.id == SessionFacet.session_id)
+    query = query.where(Session.external_id == external_id, Session.revision == revision)
     counts: dict[str, dict[str, int]] = {}
     for name, value, count in db.execute(query.order_by(FacetValue.value)):
         counts.setdefault(name, {})[value] = count

@@ -35,7 +35,7 @@ def check(engine: sa.Engine, count: int | None = None) -> None:
             assert not row.stale
             made_notes = [*search.session_notes(row.id, row.external_id, row.title), *state.notes]
             assert {name: getattr(row, name) for name in state.columns()} == state.columns()
-            assert facets(orm.Session(connection), row.external_id) == by_name(state.facets.counts)
+            assert facets(orm.Session(connection), row.external_id, row.revision) == by_name(state.facets.counts)
             assert findings(connection, row.id) == [
                 (finding.rule, finding.severity, list(finding.turns), finding.detail) for finding in state.findings
             ]

@@ -111,7 +111,7 @@ def test_a_group_says_who_when_how_often_and_what_would_read_it(failing: FlaskCl
     assert "<b>3 responses</b> (37.5 % of 8) in 2 sessions" in page
     rate = '<td class="num">66.7 %</td> <td class="num soft">2 of 3</td>'
     assert rate in page and "95 %: 20.8 % to 93.9 %" in page
-    assert "windlass-strict 1" in page and "reads them all" in page
+    assert "windlass-strict 2" in page and "reads them all" in page
     halves = re.findall(
         r'<th scope="row">2026-11-[^<]*</th> <td class="num">[^<]*</td> <td class="num soft">(\d+) of', page
     )

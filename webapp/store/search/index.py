@@ -85,7 +85,8 @@ def rebuild(connection: sa.Connection) -> None:
 
 
 def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
-    """Take a session, or its turns from the ordinal `first` on, out of the index; those turns must still be there."""
+    """Take a session, or its turns from the ordinal `first` on, out of the index, once; the turns must still be there:
+    SQLite takes an index without texts for damaged where it is to forget what is not in it."""
     low, high = session_id * TURNS_A_SESSION + first, (session_id + 1) * TURNS_A_SESSION
     if connection.dialect.name == "sqlite":
         _remove_raw(connection, low, high)
