@@ -27,7 +27,7 @@ from webapp.dumps import read
 from webapp.dumps.records import Turn
 from webapp.dumps.spool import zstd
 
-MOST_GROWN, MOST_SECONDS = 300 * 2**20, 10
+MOST_GROWN, MOST_SECONDS = 300 * 2**20, 20  # of processor time; without its bound a bomb takes minutes
 MANY = 70 * 2**20
 READ = """
 import json, resource, sys, time

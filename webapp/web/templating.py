@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from flask import Flask
 from jinja2.ext import Extension
@@ -111,7 +112,7 @@ def ticks(text: str) -> Markup:
     return Markup("").join([*pieces, escape(text[at:])])
 
 
-OPTIONS = {"trim_blocks": True, "lstrip_blocks": True}
+OPTIONS: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
 _LINE_BREAK = re.compile(
     r"(?<=[^\s>])[ \t]*\n\s*(?=[^\s<]|\Z|<(?:a|b|code|del|ins|kbd|span)\b)|\A(?:[ \t]*\n\s*|\s{2,})(?=[^\s<])"
 )
