@@ -85,11 +85,11 @@ def rebuild(connection: sa.Connection) -> None:
 
 
 def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
-    """Take a session, or its turns from the ordinal `first` on, out of the index, once; the turns must still be there:
-    SQLite takes an index without texts for damaged where it is to forget what is not in it."""
+    """Take a session, or its turns from the ordinal `first` on, out of the index; those turns must still be there."""
     low, high = session_id * TURNS_A_SESSION + first, (session_id + 1) * TURNS_A_SESSION
     if connection.dialect.name == "sqlite":
-        _remove_raw(connection, low, high)
+        if _holds(connection, session_id):  # SQLite damages its index where it is to forget what is not in it
+            _remove_raw(connection, low, high)
     else:
         connection.execute(sa.text("DELETE FROM search_raw WHERE rowid >= :low AND rowid < :high"), _between(low, high))
     _delete_notes(connection, low * SLOTS, high * SLOTS)
@@ -98,6 +98,12 @@ def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
 def forget_errors(connection: sa.Connection, first: int, last: int) -> None:
     """Take out what is said of failed parses of the sessions from the number `first` to `last`."""
     _delete_notes(connection, first * _SIZE, (last + 1) * _SIZE, f"AND rowid % {SLOTS} = {KINDS.index('error')}")
+
+
+def _holds(connection: sa.Connection, session_id: int) -> bool:
+    """Whether the session is in the index: its id is, till the whole session is taken out."""
+    where = {"id": key(session_id * TURNS_A_SESSION, "id")}
+    return connection.execute(sa.text("SELECT 1 FROM search_note WHERE rowid = :id"), where).first() is not None
 
 
 def _remove_raw(connection: sa.Connection, low: int, high: int) -> None:
