@@ -90,7 +90,7 @@ def test_deep_nesting_is_a_failure_at_most(name: str, depth: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.text(st.characters(categories=None), max_size=60)
     | st.text(st.sampled_from('{}[]"\\:,`\n j\ud800\x00'), max_size=60)
