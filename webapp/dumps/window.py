@@ -237,7 +237,8 @@ class Resync:
             window.at += 2 if mark == "\\" and quoted else 1
             quoted ^= mark == '"'
             if not quoted:
-                level = max(0, level + (mark in "{[") - (mark in "}]"))
+                level += _STEP.get(mark, 0)
+                level = level if level > 0 else 0
 
     def _anchor(self, window: Window) -> re.Pattern[str] | None:
         if len(window.text) - window.at < 512 and not window.ended:
