@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from webapp.dumps import BadDump, Problem, Turn, UnknownFormat, known_formats, read, sniff
+from webapp.dumps.formats import chats
+from webapp.dumps.messages.named_texts import spoken
 from webapp.plugins import help_of
 
 ENTRY = '{"node_type": "agent", "role": "agent", "content": "x"}'
@@ -236,3 +238,21 @@ def test_an_object_where_a_name_or_a_number_should_be(got, line):
         with suppress(UnknownFormat, BadDump):
             got(json.dumps(value) + "\n" + json.dumps(value))
             got(f"data: {json.dumps(value)}\n\ndata: {json.dumps(value)}\n\n")
+
+
+def test_a_document_of_many_chats_takes_time_with_its_size(got, monkeypatch):
+    calls, counts = 0, list[int]()
+
+    def counting(value):
+        nonlocal calls
+        calls += 1
+        return spoken(value)
+
+    monkeypatch.setattr(chats, "spoken", counting)
+    for size in (50, 100, 200):
+        said = [(f"Which is number {number}?", f"It is number {number}.") for number in range(size)]
+        asked = [[{"sender": "user", "text": one}, {"sender": "bot", "text": other}] for one, other in said]
+        calls = 0
+        assert len(got(json.dumps({f"chat {number}": chat for number, chat in enumerate(asked)})).turns) == size
+        counts.append(calls)
+    assert counts[2] - counts[1] < 3 * (counts[1] - counts[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
@@ -31,6 +32,8 @@ _NO_ANSWER = re.compile(
 )
 """in the keys of texts beside a chat that no model wrote"""
 _DEEPEST = 6
+_SHOWN = 50
+"""items of a list that show whether messages are in it"""
 _SURE = 14
 """less than of any format that knows whose messages these are"""
 
@@ -50,7 +53,7 @@ class Chats(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape not in ("object", "array", "lines", "parquet"):
             return 0
-        has_chat = is_chat(head.objects) or any(next(_chats("", (), value, 0), None) for value in head.objects)
+        has_chat = is_chat(head.objects) or any(next(_chats("", (), value, 0, _SHOWN), None) for value in head.objects)
         return _SURE if has_chat else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
@@ -63,11 +66,12 @@ class Chats(Format):
                 yield entry
                 continue
             chats = list(_chats(entry[0], (), entry[1], 0))
-            yield from _left_over(*entry, [chat.messages for chat in chats])
+            yield from _left_over(*entry, chats)
             if not chats and head.shape != "object":
                 yield Problem(entry[0], "no messages of two sides are known in it; it was left out")
-            for number, chat in enumerate(chats):
-                if any(_repeats(chat, earlier) for earlier in chats[:number]):
+            said: dict[int, list[set[str]]] = {}
+            for chat in chats:
+                if _repeats(chat, said):
                     yield Problem(chat.at, "these messages repeat those before them; left out")
                     continue
                 if chat.around and chat.around[-1].keys() >= _CHAT_RESULT:
@@ -98,17 +102,19 @@ class Chats(Format):
 plugin = Chats()
 
 
-def _repeats(chat: _Chat, earlier: _Chat) -> bool:
-    """Whether a list next to another says nothing new, as the timeline of Copilot's older sessions."""
-    if not chat.around or not earlier.around or chat.around[-1] is not earlier.around[-1]:
+def _repeats(chat: _Chat, said: dict[int, list[set[str]]]) -> bool:
+    """Whether a list next to another says nothing new, as the timeline of Copilot's older sessions.
+
+    `said` are the texts of those before it, by what they stand in.
+    """
+    if not chat.around:
         return False
-    texts = _texts(chat.messages)
-    return bool(texts) and texts <= _texts(earlier.messages)
-
-
-def _texts(messages: list[Any]) -> set[str]:
-    contents = (as_object(spoken(message)).get("content") for message in messages)
-    return {content for content in contents if isinstance(content, str)}
+    contents = (as_object(spoken(message)).get("content") for message in chat.messages)
+    texts = {content for content in contents if isinstance(content, str)}
+    before = said.setdefault(id(chat.around[-1]), [])
+    is_known = bool(texts) and any(texts <= earlier for earlier in before)
+    before.append(texts)
+    return is_known
 
 
 def _session(chat: _Chat, fallback: str) -> SessionEntries:
@@ -119,22 +125,26 @@ def _session(chat: _Chat, fallback: str) -> SessionEntries:
     return SessionEntries(chat_id or fallback, _entries(chat.at, chat.messages), title, extra=small)
 
 
-def _chats(at: str, around: tuple[dict[str, Any], ...], value: Any, depth: int) -> Iterator[_Chat]:
-    """The lists of messages in a value: the outermost, and of a message with replies itself."""
+def _chats(
+    at: str, around: tuple[dict[str, Any], ...], value: Any, depth: int, most: int | None = None
+) -> Iterator[_Chat]:
+    """The lists of messages in a value: the outermost, and of a message with replies itself; in `most` of a list."""
     if depth > _DEEPEST:
         return
     if isinstance(value, list):
-        if is_chat(list(_with_replies(value))):
+        if is_chat(list(islice(_with_replies(value), _SHOWN))):
             yield _Chat(at, around, value)
             return
-        for index, inner in enumerate(value):
-            yield from _chats(f"{at}[{index}]", around, inner, depth + 1)
+        for index, inner in enumerate(value[:most]):
+            if isinstance(inner, dict | list):
+                yield from _chats(f"{at}[{index}]", around, inner, depth + 1, most)
     elif isinstance(value, dict):
-        if any(map(value.get, _REPLIES)) and is_chat(list(_with_replies([value]))):
+        if any(map(value.get, _REPLIES)) and is_chat(list(islice(_with_replies([value]), _SHOWN))):
             yield _Chat(at, around, [value])
             return
         for key, inner in value.items():
-            yield from _chats(f"{at}, {key}" if at else str(key), (*around, value), inner, depth + 1)
+            if isinstance(inner, dict | list):
+                yield from _chats(f"{at}, {key}" if at else str(key), (*around, value), inner, depth + 1, most)
 
 
 def _with_replies(messages: list[Any]) -> Iterator[Any]:
@@ -160,44 +170,43 @@ def _entries(at: str, messages: list[Any]) -> Entries:
         yield entry_or_problem(f"{at}[{number}]", message)
 
 
-def _left_over(at: str, value: dict[str, Any], chats: list[list[Any]]) -> Iterator[Problem]:
+def _left_over(at: str, value: dict[str, Any], chats: list[_Chat]) -> Iterator[Problem]:
     """What may be an answer and stands outside of the lists that are read."""
-    if deep := list(_too_deep(_without(value, chats), "$", 0)):
+    read = {id(chat.messages) for chat in chats} | {id(chat.messages[0]) for chat in chats if len(chat.messages) == 1}
+    rest = _without(value, read)
+    places = list(_unread(rest, "$", 0, is_chat=bool(chats)))
+    if deep := [place for place, count in places if count is None]:
         more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
         yield Problem(at, f"nested too deeply, not searched for messages: {deep[0][:200]}{more}")
-    for place, count in _one_sided(_without(value, chats), "$", 0) if chats else ():
-        words = "one message" if count == 1 else f"{count:,} messages"
-        yield Problem(at, f"{words} at {place[:200]} of which not both sides are known: left out")
-    paths = [path for path in long_texts([_without(value, chats)]) if not _NO_ANSWER.search(path.rpartition(".")[2])]
+    for place, count in places:
+        if count is not None:
+            words = "one message" if count == 1 else f"{count:,} messages"
+            yield Problem(at, f"{words} at {place[:200]} of which not both sides are known: left out")
+    paths = [path for path in long_texts([rest]) if not _NO_ANSWER.search(path.rpartition(".")[2])]
     if paths:
         yield Problem(at, f"beside the messages there are texts that were not read (at {', '.join(paths)})")
 
 
-def _one_sided(value: Any, at: str, depth: int) -> Iterator[tuple[str, int]]:
-    """The lists in which somebody who is known speaks, and that are no chats for want of the other side."""
-    if depth > _DEEPEST:
-        return
-    if isinstance(value, list) and any(spoken(item) for item in value):
-        yield at, len(value)
-    elif isinstance(value, dict | list):
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _one_sided(inner, f"{at}[{key}]" if isinstance(value, list) else f"{at}.{key}", depth + 1)
-
-
-def _too_deep(value: Any, at: str, depth: int) -> Iterator[str]:
-    """The paths of what is nested deeper than chats are looked for."""
+def _unread(value: Any, at: str, depth: int, *, is_chat: bool) -> Iterator[tuple[str, int | None]]:
+    """The places that are deeper than chats are looked for; beside chats, and with their length, the lists in which
+    somebody who is known speaks, and that are none for want of the other side.
+    """
     if not isinstance(value, dict | list) or not value:
         return
     if depth > _DEEPEST:
-        yield at
+        yield at, None
         return
+    if is_chat and isinstance(value, list) and any(spoken(item) for item in value):
+        is_chat = False
+        yield at, len(value)
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _too_deep(inner, f"{at}[{step}]" if isinstance(value, list) else f"{at}.{str(step)[:40]}", depth + 1)
+        place = f"{at}[{step}]" if isinstance(value, list) else f"{at}.{str(step)[:40]}"
+        yield from _unread(inner, place, depth + 1, is_chat=is_chat)
 
 
-def _without(value: Any, chats: list[list[Any]]) -> Any:
-    if any(value is chat or (len(chat) == 1 and value is chat[0]) for chat in chats):
+def _without(value: Any, read: set[int]) -> Any:
+    if id(value) in read:
         return None
     if isinstance(value, dict):
-        return {key: _without(inner, chats) for key, inner in value.items()}
-    return [_without(inner, chats) for inner in value] if isinstance(value, list) else value
+        return {key: _without(inner, read) for key, inner in value.items()}
+    return [_without(inner, read) for inner in value] if isinstance(value, list) else value

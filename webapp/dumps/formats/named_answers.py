@@ -15,6 +15,8 @@ from webapp.dumps.values import first_text
 _SURE = 5
 """less than of any format that knows what it reads"""
 _SENTENCE = 20
+_SHOWN = 50
+"""items of a list that show whether answers are in it"""
 _TIMES = ("timestamp", "ts", "time", "created_at", "created", "date", "started_at", "start_time")
 
 
@@ -39,7 +41,9 @@ class NamedAnswers(Format):
         """Most of the samples hold an answer, and one of them a sentence."""
         if head.shape not in ("object", "array", "lines", "parquet"):
             return 0
-        every = [[item for item in named_texts(value) if item.side == "assistant"] for value in head.objects]
+        every = [
+            [item for item in named_texts(value, most=_SHOWN) if item.side == "assistant"] for value in head.objects
+        ]
         speaking = any(_is_sentence(named.value) for answers in every for named in answers)
         return _SURE if speaking and 2 * sum(map(bool, every)) >= len(every) else 0
 

@@ -52,8 +52,11 @@ class NamedText(NamedTuple):
     path: Path
 
 
-def named_texts(value: Any, at: Path = (), side: Side | None = None) -> Iterator[NamedText]:
-    """What a value says by the names of its keys; at one level what was asked comes before what was answered."""
+def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int | None = None) -> Iterator[NamedText]:
+    """What a value says by the names of its keys; at one level what was asked comes before what was answered.
+
+    Of long lists no more than `most` items are looked at.
+    """
     if len(at) > _DEEPEST:
         if (isinstance(value, dict | list) and value) or (isinstance(value, str) and side and value.strip()):
             yield NamedText("too deep", None, at)
@@ -63,8 +66,8 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None) -> Iterator
     elif isinstance(value, list) and value and all(map(is_event, value)):
         yield NamedText("assistant", value, at)
     elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from named_texts(inner, (*at, index), side)
+        for index, inner in enumerate(value[:most]):
+            yield from named_texts(inner, (*at, index), side, most)
     elif isinstance(value, dict) and "role" in value and ("content" in value or "tool_calls" in value):
         yield NamedText("assistant" if value["role"] == "assistant" else "user", value, at)
     elif isinstance(value, dict) and is_answer(value) and (side == "assistant" or "choices" in value):
@@ -74,7 +77,7 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None) -> Iterator
         if value.keys() & _JUDGED or any(role == "assistant" and not _is_weak(key) for role, key in sides):
             sides = [(None if role == "assistant" and _is_weak(key) else role, key) for role, key in sides]
         for key_side, key in sorted(sides, key=lambda pair: _ORDER.get(pair[0] or "assistant", 3)):
-            yield from named_texts(value[key], (*at, key), key_side)
+            yield from named_texts(value[key], (*at, key), key_side, most)
 
 
 def is_served(request: Any, response: Any) -> bool:
