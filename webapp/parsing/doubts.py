@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from webapp.parsing.decode import decode, first_keys
@@ -39,8 +39,10 @@ _scalar_string = later(r"""["'](?:-?\d[\d.]*+|true|false|null|True|False|None)\Z
 """A number or literal behind a quote that may be the one too many."""
 _alone = later(rf"\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+\}}")
 """An object of a pair of values, or of one, which may be a set or lack what follows the key."""
-_sign = later(r"""'|\\"|[}\]](?:,|\\n)""")
-"""Without one of these, a string swallowed nothing."""
+_signed_string = later(
+    rf"""(?:[^"]++|"(?:[^"\\'}}\]]++|\\[^"]|[}}\]](?!,|\\n))*+")*+(?:(?P<string>{STRING})(?P<colon>\s*+:)?|\Z)"""
+)
+"""The next string with a sign that it may have swallowed something: a quote, or a bracket before a comma or a line."""
 _in_no_key = later(r"""\\["n]|'\W|[{}\[\]]""")
 """What no key holds but one that swallowed what follows it."""
 _string_or_key = later(rf"({STRING})(\s*+:)?")
@@ -58,7 +60,8 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
         return
     if attempt.strategy == "called" and attempt.edits[0].repair == "missing_opener":
         yield Flag("closed_by_guess", attempt.edits[0].span)
-    names = {edit.repair for edit in attempt.edits}
+    edits = _unsure(raw, attempt.edits)
+    names = {edit.repair for edit in edits}
     doubtful_set = _pair if "set" in names else _alone if "missing_value" in names else None
     if doubtful_set and (pair := doubtful_set.search(attempt.span.of(raw))):
         yield Flag("closed_by_guess", Span(attempt.span.start + pair.start(), attempt.span.start + pair.end()))
@@ -68,7 +71,7 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     if "missing_comma" in names and names & {"missing_value", "unquoted_key", "unquoted_value"}:
         yield from _beside_commas(attempt)
     if names & _QUOTES:
-        yield from _quotes(raw, attempt, names)
+        yield from _quotes(raw, edits, names)
     if "unquoted_value" in names:
         yield from _bare(raw, attempt)
     if _may_have_swallowed(raw, attempt, names) and (at := _swallowed(apply(raw, attempt.span, attempt.edits))) >= 0:
@@ -81,7 +84,7 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
 def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
     """Whether a bracket or a quote that was mended between two equal keys puts them into one object."""
     core = _core(raw, attempt)
-    if not any(edit.repair in _BETWEEN_KEYS and edit.span.start < core for edit in attempt.edits):
+    if not any(edit.repair in _BETWEEN_KEYS and edit.span.start < core for edit in _unsure(raw, attempt.edits)):
         return False
     text = apply(raw, attempt.span, attempt.edits)
     if not (repeated := first_keys(text)[1]):
@@ -147,18 +150,18 @@ def _may_have_swallowed(raw: str, attempt: Attempt, names: set[str]) -> bool:
 def _swallowed(text: str) -> int:
     """Where a string of the mended text holds what looks like a key or another string, and no code; else -1."""
     before_it = -1
-    for string in _string_or_key.finditer(text):
-        start, end = string.span(1)
-        if not _sign.search(text, start, end):
-            continue
-        if (string[1].count('\\"') - len(_inches.findall(string[1]))) % 2 or _is_odd(string[1], "'"):
+    for found in _signed_string.finditer(text):
+        if (string := found["string"]) is None:
+            break
+        start, end = found.span("string")
+        if (string.count('\\"') - len(_inches.findall(string))) % 2 or _is_odd(string, "'"):
             if before_it > 0 and text[before_it:start].strip() == ",":
                 return start  # two items, each with half of what may be quoted in one: `["f("a", "b")"]`
             before_it = end
-        if string[2] and _in_no_key.search(text, start + 1, end - 1):
+        if found["colon"] and _in_no_key.search(text, start + 1, end - 1):
             return start
         match = _key_in_string.search(text, start + 1, end - 1)
-        if not match and (odd := _closing.search(text, start + 1, end - 1)) and _is_odd(string[1], odd[0][0]):
+        if not match and (odd := _closing.search(text, start + 1, end - 1)) and _is_odd(string, odd[0][0]):
             match = odd
         before = text[start : match.start()] if match else ""
         if match and not any(before.count(opener) > before.count(closer) for opener, closer in OPENERS.items()):
@@ -172,12 +175,30 @@ def _is_odd(string: str, quote: str) -> bool:
     return quotes % 2 == 1
 
 
-def _quotes(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
+def _unsure(raw: str, edits: Sequence[Edit]) -> Sequence[Edit]:
+    """The edits but for quotes escaped in pairs in a string in single quotes, where none of them could end it."""
+    if "unescaped_quote" not in {edit[0] for edit in edits}:
+        return edits
+    unsure, opening, escaped = list[Edit](), 0, 0
+    for edit in edits:
+        repair = edit[0]
+        if repair == "unescaped_quote":
+            escaped += 1
+        elif repair == "single_quotes":
+            is_even = escaped and not escaped % 2 and escaped == len(unsure) - opening - 1
+            if is_even and raw.count('"', unsure[opening].span.start, edit.span.start) == escaped:
+                del unsure[opening + 1 :]
+            opening, escaped = len(unsure), 0
+        unsure.append(edit)
+    return unsure
+
+
+def _quotes(raw: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
     """Quotes at which a string may have swallowed a key."""
     single = False
     both = {"unescaped_quote", "missing_quote"} <= names and "single_quotes" not in names
     before = ""
-    for edit in attempt.edits:
+    for edit in edits:
         at = edit.span.start
         single ^= edit.repair == "single_quotes"
         is_bare = before in ("unquoted_value", "unquoted_key")

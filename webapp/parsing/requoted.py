@@ -12,8 +12,8 @@ from webapp.parsing.span import Span
 
 _ENDS = r"(?=\s{0,60}+[,:}\]])"
 _token = later(
-    r"""(?:[^'"\\TFN]++|\\.|"(?:[^"\\\n]|\\.)*+"|(?!True|False|None)[TFN])*+(?:"""
-    rf"""(?<![^\W_])(?<!')(?:(?P<plain>'[^'"\\\n]*+'{_ENDS})|(?P<string>'(?:[^'\\\n]|\\.)*+'{_ENDS}))"""
+    r"""(?:[^'"\\TFN]++|\\.|"(?:[^"\\\n]++|\\.)*+"|(?!True|False|None)[TFN])*+(?:"""
+    rf"""(?<![^\W_])(?<!')(?:(?P<plain>'[^'"\\\n]*+'{_ENDS})|(?P<string>'(?:[^'\\\n]++|\\.)*+'{_ENDS}))"""
     r"""|(?P<quote>(?<![^\W_])'|'(?![^\W_]))|(?P<word>\b(?:True|False|None)(?!_?[^\W_]))|.|\Z)"""
 )
 """What is passed over, then a string in single quotes, such a quote by itself that is no apostrophe, or a literal."""

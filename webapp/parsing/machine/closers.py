@@ -38,6 +38,8 @@ _tail = later(r"[ \t\r\n]{0,200}+[}\]](?:[ \t\r\n]{0,20}+[}\]])*+")
 text_goes_on = later(r"""[ \t]{0,20}+(?:["':]|,[ \t]{0,20}+"[^"\n]{1,60}+"[ \t]{0,20}+:)""")
 DEEPEST = 64
 """How many open containers a closer of the wrong kind is compared with."""
+_AHEAD = 2_000
+"""So near to the region's end all brackets are counted."""
 
 
 def close(machine: Machine, char: str) -> None:
@@ -132,8 +134,9 @@ def _mismatched(machine: Machine, char: str) -> None:
     opener = _opener_of(machine, char)
     follows = _fits(machine, opener - 1) if opener >= 0 else False
     top = len(machine.frames) - 1
-    stays = _fits(machine, top)
-    if stays and (balance := _closers_ahead(machine)) in (top, top + 1):
+    is_far = machine.end - machine.at > _AHEAD
+    stays = not (is_far and follows) and _fits(machine, top)
+    if stays and not is_far and (balance := _closers_ahead(machine)) in (top, top + 1):
         follows, stays = False, balance == top + 1
     if follows:
         close_missing(machine, opener + 1)
@@ -145,9 +148,9 @@ def _mismatched(machine: Machine, char: str) -> None:
 
 
 def _closers_ahead(machine: Machine) -> int:
-    """How many more brackets close than open behind this one, as far as the region ends soon enough; else -1."""
+    """How many more brackets close than open behind this one, as far as may still be looked; else -1."""
     start, end = machine.at + 1, machine.end
-    if end - start > 2_000 or machine.look < end - start:
+    if machine.look < end - start:
         return -1
     machine.look -= 10 * (end - start)
     count = 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import cast
+
 from webapp.parsing.decode import read
 from webapp.parsing.edit import NotJson
 from webapp.parsing.machine import closers, missing_tokens, strings, tokens
@@ -47,12 +50,15 @@ def _mend(machine: Machine, char: str) -> bool:
 def _key(machine: Machine, char: str) -> None:
     raw, at, end = machine.raw, machine.at, machine.end
     if char == '"':
-        if run := tokens.members.match(raw, at, end):
-            _eat(machine, run.end())
-            return
-        if clean := tokens.key.match(raw, at, end):
-            machine.key_start, machine.key_end = clean.span(1)
-            machine.at, machine.state = clean.end(), "v"
+        clean = cast("re.Match[str]", tokens.members.match(raw, at, end))  # always matches
+        if (run := clean.end("run")) > at:
+            _eat(machine, run)
+        if (stop := clean.end()) > run:
+            machine.key_start, machine.key_end = clean.span("key")
+            machine.at, machine.state = stop, "v"
+            if stop < end:
+                _value(machine, raw[stop])
+        if stop > at:
             return
     if char in "}])":
         closers.close(machine, char)
@@ -80,16 +86,16 @@ def _colon(machine: Machine, char: str) -> None:
 
 
 def _value(machine: Machine, char: str) -> None:
+    raw, at, end = machine.raw, machine.at, machine.end
+    item = machine.inside != "{"
+    if item and machine.frames and (run := tokens.items.match(raw, at, end)):
+        _eat(machine, run.end())
+        return
     if char in "{[":
         _container(machine, char)
         return
     if char in "}])":
         closers.close(machine, char)
-        return
-    raw, at, end = machine.raw, machine.at, machine.end
-    item = machine.inside != "{"
-    if item and machine.frames and (run := tokens.items.match(raw, at, end)):
-        _eat(machine, run.end())
         return
     if char in "\"'" and not item and _member_next.match(raw, at, end):
         missing_tokens.value_left_out(machine)

@@ -55,7 +55,7 @@ def swallowed_key(machine: Machine, reading: Reading, at: int) -> int:
 
 def _opens_next_key(machine: Machine, reading: Reading, at: int) -> int:
     raw = machine.raw
-    if not _rest_of_key.match(raw, at + 1, machine.end):
+    if not (raw[at - 1] == "," or raw[at - 1].isspace()) or not _rest_of_key.match(raw, at + 1, machine.end):
         return -1
     before = _spaced_comma.search(raw, max(reading.open_end, at - 210), at)
     if not before or before.start() <= reading.open_end or raw[before.start() - 1] in '\\"':

@@ -67,6 +67,7 @@ def _opens_twice(machine: Machine, opener: str) -> bool:
 
 def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> None:
     raw, end = machine.raw, machine.end
+    is_plain = reading.where != "k" and raw[reading.start] == '"'
     while True:
         at = run.match(raw, at, end).end()  # type: ignore[union-attr]  # always matches
         if at >= end:
@@ -81,11 +82,11 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
                 return
             reading.patches.append(escapes.control(raw, at))
             at += 1
-        elif char == raw[reading.start] and string_quotes.is_written_twice(raw, reading, at):
+        elif raw[reading.start] == char == raw[at + 1 : at + 2] and string_quotes.is_written_twice(raw, reading, at):
             reading.patches.append(as_patch((at, at + 1, "\\" if char == '"' else "", "doubled_quote")))
             reading.twice += 1
             at += 2
-        elif char in reading.closers and (stop := _inside_until(machine, reading, at)) > at:
+        elif is_plain and char == '"' and (stop := string_quotes.inside_until(machine, reading, at)) > at:
             _keep(machine, reading, at, stop)
             at = stop
         elif char in reading.closers and _closes(machine, reading, at):
@@ -95,11 +96,6 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
                 reading.patches.append(as_patch((at, at, "\\", "unescaped_quote")))
             reading.inner += char not in "'’" or not string_end.is_apostrophe(raw, reading, at + 1)
             at += 1
-
-
-def _inside_until(machine: Machine, reading: Reading, at: int) -> int:
-    is_plain = reading.where != "k" and machine.raw.startswith('"', reading.start) and machine.raw[at] == '"'
-    return string_quotes.inside_until(machine, reading, at) if is_plain else at
 
 
 def _keep(machine: Machine, reading: Reading, start: int, stop: int) -> None:

@@ -62,12 +62,17 @@ settled_item = later(
     rf"{STRING}(?={SPACE}(?:\](?!\")|,{SPACE}(?:{STRING}{SPACE}[,\]]|[-0-9\[{{]|true\b|false\b|null\b)))"
 )
 """A string as an array's item, its closing quote beyond doubt."""
-key = later(rf"({STRING}){SPACE}:(?!=)")
-"""A key in double quotes and its colon."""
-members = later(rf"(?:{STRING}{SPACE}:{SPACE}{SCALAR}{SPACE},{SPACE}(?={KEY_AHEAD}))++")
-"""Whole members of an object, each with its comma."""
-items = later(rf'(?:{SCALAR}{SPACE},{SPACE}(?=["\-0-9tfn{{\[]))++')
-"""Whole scalar items of an array, each with its comma."""
+_MEMBER = rf"{STRING}{SPACE}:{SPACE}{SCALAR}{SPACE}"
+_ITEM = rf"{SCALAR}{SPACE}"
+FLAT = rf"(?:\[{SPACE}(?:{_ITEM}(?:,{SPACE}{_ITEM})*+)?+\]|\{{{SPACE}(?:{_MEMBER}(?:,{SPACE}{_MEMBER})*+)?+\}})"
+"""An array or object that holds no other."""
+members = later(
+    rf"(?P<run>(?:{STRING}{SPACE}:{SPACE}(?:{SCALAR}|{FLAT}){SPACE},{SPACE}(?={KEY_AHEAD}))*+)"
+    rf"(?:(?P<key>{STRING}){SPACE}:(?!=){SPACE})?+"
+)
+"""Whole members of an object, each with its comma; then a key in double quotes and its colon."""
+items = later(rf'(?:(?:{SCALAR}|{FLAT}){SPACE},{SPACE}(?=["\-0-9tfn{{\[]))++')
+"""Whole items of an array, each with its comma."""
 
 OPENERS = {"{": "}", "[": "]", "(": ")"}
 """Each opening bracket with the one that closes it."""
