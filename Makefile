@@ -9,7 +9,7 @@ export HOST ?= 127.0.0.1
 export PORT ?= 5001
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test lint style types tools check audit sbom extras migration newer screenshot clean
+.PHONY: run test lint style types tools check audit sbom extras migration newer docs screenshot clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/fencepost serve
@@ -60,6 +60,10 @@ migration: $(VENV)/.linted
 # Newer releases of the parsers that profiles restate, and on how many texts they differ; for a job, not for each change.
 newer: $(VENV)/.tested
 	$(BIN)/python -m benchmarks.released --newer
+
+# The tables of docs/ that plugins' docstrings and cases make.
+docs: $(VENV)/.tested
+	$(BIN)/python -m tests.test_docs_tables
 
 screenshot: $(VENV)/.tested browser
 	$(BIN)/python docs/screenshots.py

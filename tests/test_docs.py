@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from webapp import __version__, plugins
+from webapp import __version__
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.dumps import known_formats
-from webapp.exports.base import formats
 from webapp.findings import rules
 from webapp.parsing import engine
-from webapp.parsing.machine.repair import repairs
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -52,10 +50,8 @@ def test_the_api_document_names_every_route(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("document", "names"),
     [
-        ("parsing.md", [*repairs(), *plugins.collect("webapp.parsing.strategies")]),
         ("formats.md", known_formats()),
         ("findings.md", rules()),
-        ("exports.md", formats("labels")),
     ],
 )
 def test_a_page_has_a_row_for_every_plugin_of_its_kind(document: str, names: Iterable[str]) -> None:

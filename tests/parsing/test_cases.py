@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from webapp import plugins
 from webapp.parsing import Attempt, parse
 from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply
-from webapp.parsing.machine.repair import FOLDER, MADE_BETWEEN_TOKENS, repairs
+from webapp.parsing.machine.repair import repairs
 
 _spec = importlib.util.spec_from_file_location("fencepost_cases", Path(__file__).with_name("_cases.py"))
 assert _spec and _spec.loader
@@ -62,20 +61,6 @@ def _spare(raw: str, attempt: Attempt) -> list[str]:
 def test_no_edit_can_be_left_out(case) -> None:
     trace = parse(case.raw)
     assert [_spare(case.raw, trace.attempts[at]) for at in trace.chosen] == [[] for _ in trace.chosen]
-
-
-@pytest.mark.parametrize(
-    ("heading", "helps"),
-    [
-        ("Repairs", MADE_BETWEEN_TOKENS | plugins.help_of(FOLDER)),
-        ("Strategies", plugins.help_of("webapp.parsing.strategies")),
-    ],
-)
-def test_each_plugin_that_the_documentation_names_does_what_it_says(heading: str, helps: dict[str, str]) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "parsing.md").read_text("utf-8")
-    section = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.MULTILINE))
-    assert rows and rows == {name: helps.get(name) for name in rows}
 
 
 def test_what_the_documentation_says_is_not_read_is_not_read_for_that_reason() -> None:
