@@ -84,6 +84,8 @@ class Format:
     """what is remembered while a session's entries are read; a format that needs more derives its own"""
     home: str | None = None
     """the profile that every program that writes this format parses with, where there is one: `NATIVE` reads no text"""
+    surest: int = 100
+    """the highest that `sniff` gives: who is surer already leaves it unasked"""
     by_key: bool = False
     """whether a key of its entries names their session, where they have one: `keys` shows which (see `session_keys`)"""
     session_key: str | None = None

@@ -47,7 +47,7 @@ class Declared(Format):
 
     def __init__(self, name: str) -> None:
         self.called, self.spec = name, (spec := _table()[name])
-        self.shapes = spec["shapes"]
+        self.shapes, self.surest = spec["shapes"], 100 if "code" in spec else spec["score"]
         self.home, self.by_key = spec.get("home"), bool(spec.get("by_key"))
         self.id_key, self.id_name = spec.get("id_key", ""), spec.get("id_name", "id")
         self._within, self._pages = spec.get("within", ()), spec.get("pages", ())

@@ -114,8 +114,14 @@ def choose(head: DumpHead) -> Format:
 
 
 def _best(head: DumpHead) -> tuple[int, str]:
-    """How well a head is recognised, and the format that does it best."""
-    return max(((plugin.sniff(head), name) for name, plugin in known_formats().items()), key=lambda pair: pair[0])
+    """How well a head is recognised, and the format that does it best; of several the first by name."""
+    score, best = 0, ""
+    for name, kind in sorted(known_formats().items(), key=lambda pair: -pair[1].surest):
+        if kind.surest < score:
+            break
+        if (sure := kind.sniff(head)) > score or (sure == score > 0 and name < best):
+            score, best = sure, name
+    return score, best
 
 
 def checked(kind: Format, source: Source, head: DumpHead) -> Iterator[Record]:

@@ -48,6 +48,7 @@ class _Chat(NamedTuple):
 
 class Chats(Format):
     shapes = 'chats of other apps, wherever they lie: lists of {"sender", "text"}, {"is_user", "mes"} and the like'
+    surest = _SURE
     by_key = True
 
     def sniff(self, head: DumpHead) -> int:

@@ -43,6 +43,7 @@ class Sides(NamedTuple):
 
 class ExchangePairs(Format):
     shapes = 'a request and its response under any names {"req", "resp"} (or "in", "out"; "call", "result"), one a line'
+    surest = 73
     by_key = True
 
     def sniff(self, head: DumpHead) -> int:

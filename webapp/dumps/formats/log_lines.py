@@ -91,6 +91,7 @@ class _Record:
 
 class LogLines(Format):
     shapes = "a program's log as text, whose records name a model's response or hold its JSON on their line"
+    surest = 55
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape in ("lines", "object") and all(map(_line_key, head.objects)):

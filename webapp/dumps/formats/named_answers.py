@@ -33,6 +33,7 @@ class _Guessed(Conversation):
 
 class NamedAnswers(Format):
     shapes = 'any JSON whose keys name what a model answered ("llm_output", "bot_reply", "generated_text")'
+    surest = _SURE
     conversation_type = _Guessed
     times = _TIMES
     by_key = True

@@ -14,6 +14,7 @@ _HEADING = re.compile(r"(?:\A|\r?\n)### (USER|ASSISTANT|SYSTEM)\r?\n")
 
 class OpenWebUiText(Format):
     shapes = "Open WebUI's chats as plain text (### USER, ### ASSISTANT)"
+    surest = 75
 
     def sniff(self, head: DumpHead) -> int:
         first = _HEADING.match(head.text.lstrip("\ufeff")) if head.shape == "text" else None

@@ -50,6 +50,7 @@ class _Named(Conversation):
 class Pairs(Format):
     conversation_type = _Named
     shapes = 'a prompt and its answer as texts {"prompt", "output"} (or "completion", "response", "answer"), one a line'
+    surest = 40
     times = _TIMES
 
     by_key = True

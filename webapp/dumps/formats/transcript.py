@@ -68,6 +68,7 @@ _MOST_BEFORE = 2000
 
 class Transcript(Format):
     shapes = "a chat as Markdown or text, who speaks on a line of its own (**User**, ## Assistant, Human:)"
+    surest = 60
 
     def sniff(self, head: DumpHead) -> int:
         return 60 if head.shape == "text" and _style(head.text) is not None else 0
