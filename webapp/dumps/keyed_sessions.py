@@ -2,103 +2,81 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.decoding import Decoder
-from webapp.dumps.documents import Place, as_lines, whole_document
+from webapp.dumps.documents import as_lines, whole_document
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
 from webapp.dumps.session_keys import MOST_KEYS, NO_KEY, OPTION, KeyChoice, SessionKeys, chosen, named_by, rank_of
-from webapp.dumps.sessions import Runs, SessionEntries, lines, lines_of, object_of
+from webapp.dumps.sessions import LineRuns, SessionEntries, lines, lines_of, object_of
 from webapp.dumps.source import Source
 
 Follows = Callable[[dict[str, Any]], bool]
 """Whether an entry that names no session belongs to the one before it, as a message does; a request stands alone."""
-_NOTHING, _FOLLOWER, _ALONE = 0, 1, 2
 
 
 @dataclass(slots=True)
 class _Column:
-    """A key over all lines: the number of the name that each has, from 1, and 0 for none."""
+    """A key over all lines: the session of each by it; of those that stand alone without it the first, and a count."""
 
-    numbers: array[int] = field(default_factory=lambda: array("L"))
-    names: dict[str, int] = field(default_factory=dict)
+    lines: LineRuns
+    names: set[str] = field(default_factory=set)
     entries: int = 0
+    without: int = 0
+    first_without: int = 0
 
-    def put(self, line: int, name: str) -> None:
-        self.numbers.extend([0] * (line + 1 - len(self.numbers)))
-        if not self.numbers[line]:
-            self.numbers[line] = self.names.setdefault(name, len(self.names) + 1)
+    def put(self, at: int, number: int, name: str | None, *, alone: bool) -> None:
+        self.lines.put(at, number, name, alone=alone)
+        if name is not None:
+            self.names.add(name)
             self.entries += 1
+        elif alone:
+            self.first_without = self.first_without or number
+            self.without += 1
 
 
 @dataclass(slots=True)
 class LineKeys:
-    """Where each line begins, what it is, and the keys that lines have."""
+    """How many lines hold entries, and the keys that these have."""
 
-    places: array[int] = field(default_factory=lambda: array("Q"))
-    kinds: bytearray = field(default_factory=bytearray)
     columns: dict[str, _Column] = field(default_factory=dict)
+    entries: int = 0
 
     def report(self, given_key: str | None) -> SessionKeys:
         choices = [KeyChoice(key, column.entries, len(column.names)) for key, column in self.columns.items()]
         key = (given_key if given_key in self.columns else None) if given_key else chosen(choices)
-        without = len(self.without(key)) if key is not None else 0
-        sessions = len(self.columns[key].names) + bool(without) if key is not None else 1
+        column = None if key is None else self.columns[key]
+        without = column.without if column else 0
+        sessions = len(column.names) + bool(without) if column else 1
         return SessionKeys(key, given_key is not None, self.entries, sessions, without, choices)
 
-    @property
-    def entries(self) -> int:
-        return len(self.kinds) - self.kinds.count(_NOTHING)
 
-    def without(self, key: str) -> list[int]:
-        """The lines that stand alone and do not have `key`."""
-        numbers = self.columns[key].numbers
-        return [n for n, kind in enumerate(self.kinds) if kind == _ALONE and not (n < len(numbers) and numbers[n])]
-
-    def runs(self, key: str, rest: str) -> Runs:
-        """The lines of each session; those that stand alone and name none are in the session `rest`."""
-        column = self.columns[key]
-        names = list(column.names)
-        index: Runs = {}
-        current: str | None = None
-        run_of: str | None = None
-        early = 0
-        for line, kind in enumerate(self.kinds):
-            number = column.numbers[line] if line < len(column.numbers) else 0
-            name = names[number - 1] if number else rest if kind == _ALONE else current
-            if name is None:
-                early += 1
-                continue
-            runs = index.setdefault(name, array("Q"))
-            if name == run_of:
-                runs[-1] += 1
-            else:
-                runs.extend((self.places[line - early], line - early + 1, early + 1))
-            current, run_of, early = name, name, 0
-        return index
-
-
-def line_keys(source: Source, given_key: str | None, follows: Follows) -> LineKeys:
-    """Look at every line once."""
-    keys, decoder = LineKeys(), Decoder()
-    for number, (at, data) in enumerate(source.lines()):
-        keys.places.append(at)
+def line_keys(source: Source, given_key: str | None, follows: Follows, rest: str) -> LineKeys:
+    """Look at every line once; what names no session and stands alone belongs to the session `rest`."""
+    keys, decoder, nameless = LineKeys(), Decoder(), _Column(LineRuns(source.start, rest))
+    for number, (at, data) in enumerate(source.lines(), start=1):
         value = object_of(source, decoder, data, at)
-        keys.kinds.append(_NOTHING if value is None else _FOLLOWER if follows(value) else _ALONE)
+        keys.entries += value is not None
+        alone = value is not None and not follows(value)
+        names: dict[str, str] = {}
         for key, name in () if value is None else named_by(value, given_key):
-            if key in keys.columns or len(keys.columns) < MOST_KEYS:
-                keys.columns.setdefault(key, _Column()).put(number, name)
+            names.setdefault(key, name)
+        for key in names:
+            if key not in keys.columns and len(keys.columns) < MOST_KEYS:
+                keys.columns[key] = deepcopy(nameless)
+        for key, column in (*keys.columns.items(), ("", nameless)):
+            column.put(at, number, names.get(key), alone=alone)
     return keys
 
 
 def session_keys(source: Source, head: DumpHead, given_key: str | None, follows: Follows) -> SessionKeys:
     """The keys of a dump's entries, and the one that `keyed` takes."""
     with as_lines(source, head) as (recoded, _, _):
-        return line_keys(recoded, given_key, follows).report(given_key)
+        return line_keys(recoded, given_key, follows, source.stem).report(given_key)
 
 
 def keyed(
@@ -110,7 +88,7 @@ def keyed(
         return
     with as_lines(source, head) as (recoded, problems, place):
         yield from problems
-        keys = line_keys(recoded, given_key, follows)
+        keys = line_keys(recoded, given_key, follows, source.stem)
         report = keys.report(given_key)
         if given_key not in (None, NO_KEY) and report.key is None:
             yield Problem("the log", f"no entry has the session key {str(given_key)[:200]!r}; all are one session")
@@ -119,7 +97,14 @@ def keyed(
         elif report.key is None:
             yield SessionEntries(source.stem, lines(recoded, place))
         else:
-            yield from _named_sessions(recoded, source.stem, keys, report.key, place or "line {}".format)
+            column = keys.columns[report.key]
+            if column.without:
+                count = f"{column.without:,} {'entry names' if column.without == 1 else 'entries name'} no {report.key}"
+                at = (place or "line {}".format)(column.first_without)
+                yield Problem(at, f"{count}; in the session {source.stem[:200]!r}")
+            for name, runs in column.lines.runs.items():
+                entries = lines_of(recoded, runs, place or "line {}".format)
+                yield SessionEntries(name, entries, extra={OPTION: report.key})
 
 
 def _only(source: Source, given_key: str | None) -> SessionEntries:
@@ -131,13 +116,3 @@ def _only(source: Source, given_key: str | None) -> SessionEntries:
         keys, key=lambda pair: -1 if pair[0] == given_key else rank_of(pair[0]), default=(None, source.stem)
     )
     return SessionEntries(name, entries, extra={} if key is None else {OPTION: key})
-
-
-def _named_sessions(
-    source: Source, rest: str, keys: LineKeys, key: str, place: Place
-) -> Iterator[SessionEntries | Problem]:
-    if without := keys.without(key):
-        count = f"{len(without):,} {'entry names' if len(without) == 1 else 'entries name'} no {key}"
-        yield Problem(place(without[0] + 1), f"{count}; in the session {rest[:200]!r}")
-    for name, places in keys.runs(key, rest).items():
-        yield SessionEntries(name, lines_of(source, places, place), extra={OPTION: key})

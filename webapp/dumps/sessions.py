@@ -107,7 +107,7 @@ def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Sessions:
         return
     with as_lines(source, head) as (recoded, problems, place):
         yield from problems
-        index = _index(recoded, session_of)
+        index = _by_name(recoded, session_of)
         for name, runs in index.items():
             yield SessionEntries(name, lines_of(recoded, runs, place or recoded.line_place))
         if not index:
@@ -122,23 +122,37 @@ def lines(source: Source, place: Place | None = None) -> Entries:
             yield from _line(source, decoder, data, at, place(number))
 
 
-def _index(source: Source, session_of: SessionOf) -> Runs:
-    index: Runs = {}
+@dataclass(slots=True)
+class LineRuns:
+    """Lines by the session that each names; those that name none belong to the one before them, the first ones to the
+    first that is named, and those that stand `alone` to the session `rest`.
+    """
+
+    start: int
+    rest: str = ""
+    runs: Runs = field(default_factory=dict)
     current: str | None = None
-    number, objects_count, decoder = 0, 0, Decoder()
+
+    def put(self, at: int, number: int, name: str | None, *, alone: bool = False) -> None:
+        """The line `number`, which begins at byte `at`; every line is put, in order."""
+        if name is None and alone:
+            name = self.rest
+        if name is not None and name != self.current:
+            runs = self.runs.setdefault(name, array("Q"))
+            runs.extend((self.start, 1, number) if self.current is None else (at, number, 1))
+            self.current = name
+        elif self.current is not None:
+            self.runs[self.current][-1] += 1
+
+
+def _by_name(source: Source, session_of: SessionOf) -> Runs:
+    """The lines of each session; all where none names one, and none where no line is an object."""
+    index, decoder, number, count = LineRuns(source.start), Decoder(), 0, 0
     for number, (at, data) in enumerate(source.lines(), start=1):
         value = object_of(source, decoder, data, at)
-        objects_count += value is not None
-        name = None if value is None else session_of(value)
-        if name is not None and name != current:
-            runs = index.setdefault(name, array("Q"))
-            runs.extend((source.start, 1, number) if current is None else (at, number, 1))
-            current = name
-        elif current is not None:
-            index[current][-1] += 1
-    if current is None and objects_count:
-        index[source.stem] = array("Q", (source.start, 1, number))
-    return index
+        count += value is not None
+        index.put(at, number, None if value is None else session_of(value))
+    return index.runs or ({source.stem: array("Q", (source.start, 1, number))} if count else {})
 
 
 def object_of(source: Source, decoder: Decoder, data: bytes, at: int) -> dict[str, Any] | None:
