@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.capture.alignment import Budget, apply, follow
+from webapp.capture.alignment import WorkBudget, apply, follow
 from webapp.capture.locate import Located, locate
 from webapp.capture.process import Call, ParserFailure
 
@@ -94,7 +94,7 @@ def exact(raw: str, found: Located) -> None:
 
 def test_an_alignment_costs_no_more_than_its_budget() -> None:
     raw, text = "abcdefgh" * 5_000, "hgfedcba" * 5_000
-    budget = Budget()
+    budget = WorkBudget()
     while budget.left > 0:
         _, edits, cost = follow(raw, 0, text, 0, len(raw), budget)
         assert cost >= len(text) // 2

@@ -22,7 +22,7 @@ _QUOTES = "'\"`‘’“”"
 
 
 @dataclass
-class Budget:
+class WorkBudget:
     left: int = WORK
 
     def spend(self, work: int) -> bool:
@@ -38,14 +38,14 @@ def apply(raw: str, span: tuple[int, int], edits: Sequence[Replacement]) -> str:
     return "".join([*parts, raw[at : span[1]]])
 
 
-def align_from(raw: str, text: str, start: int, skipped: int, budget: Budget) -> Alignment:
+def align_from(raw: str, text: str, start: int, skipped: int, budget: WorkBudget) -> Alignment:
     stop, edits, cost = follow(raw, start, text, skipped, len(raw), budget)
     if skipped:
         edits.insert(0, (start, start, text[:skipped]))
     return cost + skipped, (start, stop), edits
 
 
-def follow(raw: str, i: int, text: str, j: int, stop: int, budget: Budget) -> tuple[int, list[Replacement], int]:
+def follow(raw: str, i: int, text: str, j: int, stop: int, budget: WorkBudget) -> tuple[int, list[Replacement], int]:
     """Walk both texts in step from `i` and `j`; where they part, the nearest place at which they agree again."""
     edits: list[Replacement] = []
     cost = 0
@@ -79,7 +79,7 @@ def _common(raw: str, i: int, text: str, j: int, stop: int) -> int:
     return count
 
 
-def _step(raw: str, i: int, text: str, j: int, stop: int, budget: Budget) -> tuple[int, int]:
+def _step(raw: str, i: int, text: str, j: int, stop: int, budget: WorkBudget) -> tuple[int, int]:
     """How many characters of the response were dropped here and how many of the text were added."""
     if i < stop and raw[i] in _QUOTES and text[j] in _QUOTES:
         return 1, 1

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from webapp.capture.alignment import WORK, Alignment, Budget, Replacement, align_from, apply, follow, joined, starts
+from webapp.capture.alignment import WORK, Alignment, Replacement, WorkBudget, align_from, apply, follow, joined, starts
 from webapp.capture.process import Call
 
 How = Literal["whole", "exact", "ambiguous", "edited", "derived", "unlocated"]
@@ -39,7 +39,7 @@ class Located:
 def locate(raw: str, calls: Sequence[Call]) -> list[Located]:
     """Each call with its place in `raw`, in the same order."""
     located: list[Located] = []
-    texts_made, budget = TextsMade(located), Budget(WORK_IN_ALL)
+    texts_made, budget = TextsMade(located), WorkBudget(WORK_IN_ALL)
     for call in calls:
         located.append(_place(raw, call, located, texts_made, budget))
     return located
@@ -73,7 +73,7 @@ def _texts_made_of(value: Any) -> list[str]:
         return []
 
 
-def _place(raw: str, call: Call, before: Sequence[Located], texts_made: TextsMade, budget: Budget) -> Located:
+def _place(raw: str, call: Call, before: Sequence[Located], texts_made: TextsMade, budget: WorkBudget) -> Located:
     text = call.text
     if text == raw:
         return Located(call, "whole", (0, len(raw)))
@@ -144,10 +144,10 @@ def _cut_at_end(raw: str, outer: Located, text: str) -> Replacement | None:
     return (at, at + len(tail.rstrip()), "") if tail.strip() else None
 
 
-def _aligned(raw: str, call: Call, outer: Located | None, in_all: Budget) -> Located:
+def _aligned(raw: str, call: Call, outer: Located | None, in_all: WorkBudget) -> Located:
     """The cheapest alignment, where it keeps half of the text or more; else unlocated."""
     allowance = min(WORK, in_all.left)
-    budget = Budget(allowance)
+    budget = WorkBudget(allowance)
     best = _cheapest(raw, call.text, outer, budget)
     in_all.spend(allowance - max(0, budget.left) + 32 * len(raw) // SEARCHED)
     if best is not None:
@@ -158,7 +158,7 @@ def _aligned(raw: str, call: Call, outer: Located | None, in_all: Budget) -> Loc
     return Located(call, "unlocated", exhausted=budget.left < 0)
 
 
-def _cheapest(raw: str, text: str, outer: Located | None, budget: Budget) -> Alignment | None:
+def _cheapest(raw: str, text: str, outer: Located | None, budget: WorkBudget) -> Alignment | None:
     """Against the failed attempt before it, and unless that is near enough from each place where it may begin."""
     best: Alignment | None = None
     if outer:
@@ -173,7 +173,7 @@ def _cheapest(raw: str, text: str, outer: Located | None, budget: Budget) -> Ali
     return best
 
 
-def _against(raw: str, text: str, outer: Located, budget: Budget) -> Alignment:
+def _against(raw: str, text: str, outer: Located, budget: WorkBudget) -> Alignment:
     start, end = outer.span or (0, 0)
     stop, edits, cost = follow(raw, start, text, 0, end, budget)
     if stop < end:

@@ -25,7 +25,7 @@ _AROUND = 40
 """characters of the text that are shown on either side of a place"""
 
 
-class Held(NamedTuple):
+class HeldResponse(NamedTuple):
     """A turn with its contract; `position` counts the session's turns from 0, those that repeat another left out."""
 
     session: str
@@ -76,7 +76,7 @@ def command(tools: Path | None, as_json: bool, file: str) -> None:
     sys.exit(1 if any(states[state] for state in BROKEN) else 0)
 
 
-def _held(path: Path, name: str, declared: dict[str, Any] | None, problems: list[Problem]) -> Iterator[Held]:
+def _held(path: Path, name: str, declared: dict[str, Any] | None, problems: list[Problem]) -> Iterator[HeldResponse]:
     """The responses of a dump in order; what of it could not be read is added to `problems`."""
     for session, of_session in groupby(_placed(path, name, problems), key=lambda one: one[0]):
         holder = Holder(declared or of_service(session.service))
@@ -85,7 +85,7 @@ def _held(path: Path, name: str, declared: dict[str, Any] | None, problems: list
             contracts = holder.answer([turn for _, _, turn in placed])
             for (_, position, turn), contract in zip(placed, contracts, strict=True):
                 if contract is not None:
-                    yield Held(session.external_id, position, turn, _or_given(turn, contract))
+                    yield HeldResponse(session.external_id, position, turn, _or_given(turn, contract))
 
 
 def _or_given(turn: Turn, contract: Contract) -> Contract:
@@ -108,7 +108,7 @@ def _placed(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[Se
             position += 1
 
 
-def _as_dict(response: Held) -> dict[str, Any]:
+def _as_dict(response: HeldResponse) -> dict[str, Any]:
     turn = response.turn
     as_dict = {
         "session": response.session,
@@ -124,7 +124,7 @@ def _stop(turn: Turn) -> dict[str, str] | None:
     return None if turn.stop is None else turn.stop._asdict()
 
 
-def _say(response: Held) -> None:
+def _say(response: HeldResponse) -> None:
     mark, tool = (
         "✕" if response.contract.is_broken else "?",
         f" {response.contract.tool}" if response.contract.tool else "",

@@ -83,7 +83,7 @@ def command(
     sys.exit(1 if scan.breaks(fail_on) else 0)
 
 
-def _found(paths: Sequence[str], since: str | None) -> files.Found:
+def _found(paths: Sequence[str], since: str | None) -> files.FoundLogs:
     missing = [path for path in paths if not os.path.lexists(path)]
     if missing:
         raise click.UsageError(f"there is no file or folder {click.format_filename(missing[0])!r}")
@@ -102,7 +102,7 @@ def _moment(since: str | None) -> float | None:
     return moment.timestamp()
 
 
-def _scanned(logs: files.Found, since: float | None, home: str | None, *, quiet: bool) -> Scan:
+def _scanned(logs: files.FoundLogs, since: float | None, home: str | None, *, quiet: bool) -> Scan:
     """All files scanned, on two processors where there is much to read; what is known where somebody interrupts."""
     total, bytes_read, responses = sum(file.bytes for file in logs.files), 0, 0
     if not quiet:

@@ -24,7 +24,7 @@ _WORDS = {"": None, "~": None, "null": None, "Null": None, "true": True, "True":
 _AROUND = (yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentStartEvent, yaml.DocumentEndEvent)
 
 
-class Refused(ValueError):
+class YamlRefused(ValueError):
     """Something that is not read from YAML: an alias, a tag, or what is nested too deeply."""
 
 
@@ -39,7 +39,7 @@ def read(file: BinaryIO, start: int, key: str | None = None) -> Iterator[Entry |
         while (entered := _entered(events, key)) is not None:
             if isinstance(entered, yaml.MappingStartEvent):
                 if reason := current().too_long(size):
-                    raise Refused(reason)
+                    raise YamlRefused(reason)
                 yield entry_or_problem(f"document {count + 1}", value(entered, events, 0))
                 count += 1
                 continue
@@ -48,7 +48,7 @@ def read(file: BinaryIO, start: int, key: str | None = None) -> Iterator[Entry |
                 count += 1
             if key is not None:
                 return
-    except (yaml.YAMLError, Refused, TooLarge, StopIteration) as error:
+    except (yaml.YAMLError, YamlRefused, TooLarge, StopIteration) as error:
         mark = getattr(error, "problem_mark", None)
         at = f"line {mark.line + 1}" if mark is not None else f"{key or ''}[{count}]"
         reason = f"not YAML that is read here ({getattr(error, 'problem', None) or error})"
@@ -62,7 +62,7 @@ def value(event: Any, events: Iterator[Any], level: int, allowance: Allowance | 
     allowance = allowance or Allowance()
     allowance.take(1, "an item")
     if level > DEEPEST:
-        raise Refused("nested too deeply")
+        raise YamlRefused("nested too deeply")
     if isinstance(event, yaml.ScalarEvent):
         return _scalar(event)
     if isinstance(event, yaml.SequenceStartEvent):
@@ -77,14 +77,14 @@ def value(event: Any, events: Iterator[Any], level: int, allowance: Allowance | 
             inner = value(next(events), events, level + 1, allowance)
             mapping[name if isinstance(name, str) else str(name)] = inner
         return mapping
-    raise Refused("aliases are not followed" if isinstance(event, yaml.AliasEvent) else "unexpected")
+    raise YamlRefused("aliases are not followed" if isinstance(event, yaml.AliasEvent) else "unexpected")
 
 
 def _scalar(event: Any) -> Any:
     if event.tag == _BINARY_TAG:
         return {BINARY: "".join(event.value.split())}
     if event.tag not in _PLAIN_TAGS:
-        raise Refused(f"the tag {event.tag!r} is not read")
+        raise YamlRefused(f"the tag {event.tag!r} is not read")
     if event.style or event.tag is not None:
         return event.value
     if event.value in _WORDS:
@@ -100,10 +100,10 @@ def _entered(events: Iterator[Any], key: str | None) -> Any:
     if root is None or (key is None and isinstance(root, yaml.MappingStartEvent | yaml.SequenceStartEvent)):
         return root
     if not isinstance(root, yaml.MappingStartEvent):
-        raise Refused("expected a mapping")
+        raise YamlRefused("expected a mapping")
     while not isinstance(event := next(events), yaml.MappingEndEvent):
         name, started = value(event, events, 0), next(events)
         if name == key and isinstance(started, yaml.SequenceStartEvent):
             return started
         value(started, events, 0)
-    raise Refused(f"no list under {key}")
+    raise YamlRefused(f"no list under {key}")

@@ -103,7 +103,7 @@ class LogFile:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundLogs:
     """The files to scan, and what is not scanned: files with the reason, programs without logs, how many are older."""
 
     files: list[LogFile] = field(default_factory=list)
@@ -112,16 +112,16 @@ class Found:
     """of each program that Fencepost looked for, how many logs there are"""
     older: int = 0
 
-    def newest_first(self, since: float | None) -> Found:
+    def newest_first(self, since: float | None) -> FoundLogs:
         """Without those that were last written before `since`."""
         files = sorted(self.files, key=lambda file: (-file.modified, file.path))
         young = [file for file in files if since is None or file.asked or file.modified >= since]
-        return Found(young, self.not_read, self.programs, len(files) - len(young))
+        return FoundLogs(young, self.not_read, self.programs, len(files) - len(young))
 
 
-def on_this_machine(environ: Mapping[str, str], here: Path, since: float | None) -> Found:
+def on_this_machine(environ: Mapping[str, str], here: Path, since: float | None) -> FoundLogs:
     """The logs of the programs that Fencepost knows, where these keep them."""
-    logs, names = Found(), folders(environ, here)
+    logs, names = FoundLogs(), folders(environ, here)
     for place in PLACES:
         before = len(logs.files)
         for root, pattern in logs_of(place, names):
@@ -131,9 +131,9 @@ def on_this_machine(environ: Mapping[str, str], here: Path, since: float | None)
     return logs.newest_first(since)
 
 
-def below(paths: Iterable[str], since: float | None) -> Found:
+def below(paths: Iterable[str], since: float | None) -> FoundLogs:
     """The files that somebody named, and all files of the folders that they named but hidden ones."""
-    logs = Found()
+    logs = FoundLogs()
     for name in paths:
         path = Path(name)
         if path.is_dir():
@@ -143,24 +143,24 @@ def below(paths: Iterable[str], since: float | None) -> Found:
     return logs.newest_first(since)
 
 
-def _walked(folder: Path, logs: Found) -> Iterator[Path]:
+def _walked(folder: Path, logs: FoundLogs) -> Iterator[Path]:
     for top, folders_, names in os.walk(folder, onerror=lambda error: _refused(logs, error)):
         folders_[:] = sorted(child for child in folders_ if not child.startswith(".") and child != "__MACOSX")
         yield from (Path(top, name) for name in names if not name.startswith("."))
 
 
-def _refused(logs: Found, error: OSError) -> None:
+def _refused(logs: FoundLogs, error: OSError) -> None:
     logs.not_read.append((str(error.filename), error.strerror or str(error)))
 
 
-def _matching(root: Path, pattern: str, logs: Found) -> Iterator[Path]:
+def _matching(root: Path, pattern: str, logs: FoundLogs) -> Iterator[Path]:
     try:
         yield from root.glob(pattern)
     except OSError as error:
         _refused(logs, error)
 
 
-def _add(logs: Found, paths: Iterable[Path], root: Path, program: str | None) -> None:
+def _add(logs: FoundLogs, paths: Iterable[Path], root: Path, program: str | None) -> None:
     real = root.resolve()
     for path in paths:
         if path.resolve().is_relative_to(real):
@@ -169,7 +169,7 @@ def _add(logs: Found, paths: Iterable[Path], root: Path, program: str | None) ->
             logs.not_read.append((str(path), "a link out of its folder"))
 
 
-def _add_one(logs: Found, path: Path, name: str, program: str | None, *, asked: bool = False) -> None:
+def _add_one(logs: FoundLogs, path: Path, name: str, program: str | None, *, asked: bool = False) -> None:
     try:
         status = path.stat()
         readable = os.access(path, os.R_OK)

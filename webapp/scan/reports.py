@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 from webapp import __version__
 from webapp.parsing import parse
 from webapp.scan.checks import CHECKS
-from webapp.scan.files import Found
+from webapp.scan.files import FoundLogs
 from webapp.scan.scanning import ScannedFile, ScannedSession
 from webapp.visible import visible
 
@@ -127,7 +127,7 @@ SEVERITIES = ("low", "medium", "high")
 class Scan:
     """All that was scanned, worst session first; `complete` is False where somebody stopped it."""
 
-    found: Found
+    found: FoundLogs
     files: list[ScannedFile]
     complete: bool = True
 

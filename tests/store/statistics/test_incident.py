@@ -11,13 +11,13 @@ from sqlalchemy import orm
 
 from tests.store.made import Bring
 from webapp.store.sessions.filters import Filters
-from webapp.store.statistics.incident import LEVEL, Sample, change, incident
+from webapp.store.statistics.incident import LEVEL, Point, change, incident
 
 BEGAN = datetime(2026, 11, 8, tzinfo=UTC)
 Rates = tuple[float, ...]
 
 
-def made(chance: random.Random, rate: float, sessions: int, first: int = 0, together: float = 0.0) -> list[Sample]:
+def made(chance: random.Random, rate: float, sessions: int, first: int = 0, together: float = 0.0) -> list[Point]:
     """Sessions a minute apart, of 1 to 12 responses; with `together` those of a session fail or are well together."""
     samples = []
     for at in range(first, first + sessions):
@@ -25,7 +25,7 @@ def made(chance: random.Random, rate: float, sessions: int, first: int = 0, toge
         of = chance.randint(1, 12)
         failed = sum(chance.random() < own for _ in range(of))
         when = BEGAN + timedelta(minutes=at)
-        samples.append(Sample(when, of, failed, when if failed else None))
+        samples.append(Point(when, of, failed, when if failed else None))
     return samples
 
 

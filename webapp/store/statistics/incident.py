@@ -39,7 +39,7 @@ _FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class Point:
     """The responses of one model in one session: when it began, how many there are, how many failed, and the first
     that did. One without a time of its own stands where it came in, which says nothing of a change."""
 
@@ -114,7 +114,7 @@ def _strays(times: Sequence[datetime]) -> int:
     return next((at for at in range(1, most + 1) if (end - times[at]) * 10 < end - times[0]), 0)
 
 
-def change(samples: dict[str, list[Sample]]) -> Change | None:
+def change(samples: dict[str, list[Point]]) -> Change | None:
     """The change that makes most failures more, or fewer, of those that chance makes less often than `LEVEL`."""
     changes = [flag for model, of_model in samples.items() if (flag := _within(model, of_model)) is not None]
     changes += [flag for model in samples if (flag := _of_new(model, samples)) is not None]
@@ -122,7 +122,7 @@ def change(samples: dict[str, list[Sample]]) -> Change | None:
     return max(sure, key=lambda flag: abs(_more(flag.before, flag.after)) * (flag.after.of or 0), default=None)
 
 
-def _within(model: str, samples: Sequence[Sample]) -> Change | None:
+def _within(model: str, samples: Sequence[Point]) -> Change | None:
     """The likeliest change within a model's sessions; its chance counts every place where it could have been."""
     ordered = sorted(samples, key=lambda sample: sample.at)
     responses, failed = (_sums(getattr(sample, name) for sample in ordered) for name in ("responses", "failed"))
@@ -139,7 +139,7 @@ def _within(model: str, samples: Sequence[Sample]) -> Change | None:
     return _change(model, ordered[:at], ordered[at:], gain(at), len(places), is_new=False)
 
 
-def _of_new(model: str, samples: dict[str, list[Sample]]) -> Change | None:
+def _of_new(model: str, samples: dict[str, list[Point]]) -> Change | None:
     """A model that was not there in the beginning, against what the others did before it came."""
     own = sorted(samples[model], key=lambda sample: sample.at)
     others = [s for name, of_model in samples.items() if name != model for s in of_model if s.at < own[0].at]
@@ -151,7 +151,7 @@ def _of_new(model: str, samples: dict[str, list[Sample]]) -> Change | None:
 
 
 def _change(
-    model: str, before: Sequence[Sample], after: Sequence[Sample], gain: float, places: int, *, is_new: bool
+    model: str, before: Sequence[Point], after: Sequence[Point], gain: float, places: int, *, is_new: bool
 ) -> Change:
     """Responses of a session fail together: what is known is as much less as they do."""
     together = _together(before, after)
@@ -166,14 +166,14 @@ def _more(was: Rate, now: Rate) -> float:
     return (now.share or 0) - (was.share or 0)
 
 
-def _thinned(samples: Sequence[Sample], together: float) -> Rate:
+def _thinned(samples: Sequence[Point], together: float) -> Rate:
     """The rate of these, with the interval that so many fewer independent responses have."""
     of, count = _total(samples)
     thin = rate("", round(count / together), max(1, round(of / together)))
     return replace(rate("", count, of), low=thin.low, high=thin.high)
 
 
-def _together(*parts: Sequence[Sample]) -> float:
+def _together(*parts: Sequence[Point]) -> float:
     """How many times the variance between sessions is that of independent responses; 1 at least."""
     squares = expected = 0.0
     for part in parts:
@@ -196,7 +196,7 @@ def _likelihood(of: int, count: int) -> float:
     return sum(part * log(part / of) for part in (count, of - count) if part)
 
 
-def _total(samples: Sequence[Sample]) -> tuple[int, int]:
+def _total(samples: Sequence[Point]) -> tuple[int, int]:
     return sum(sample.responses for sample in samples), sum(sample.failed for sample in samples)
 
 
@@ -207,7 +207,7 @@ def _sums(numbers: Iterable[int]) -> list[int]:
     return sums
 
 
-def _series(model: str, samples: Sequence[Sample], edges: Sequence[datetime]) -> Series:
+def _series(model: str, samples: Sequence[Point], edges: Sequence[datetime]) -> Series:
     points, at = [[0, 0] for _ in edges[1:]], 0
     ordered = sorted((sample for sample in samples if sample.at >= edges[0]), key=lambda sample: sample.at)
     for sample in ordered:
@@ -236,7 +236,7 @@ def _news(db: orm.Session, by: str, here: Ids, start: datetime, end: datetime) -
     return list(islice(late, MOST_NEWS))
 
 
-def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list[Sample]], bool, int, Ids]:
+def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list[Point]], bool, int, Ids]:
     """By model, service, host or version, "" where none is named; whether there are more sessions than were looked at;
     how many have no time; the ids of the sessions."""
     view = sessions.view(db, filters)
@@ -247,7 +247,7 @@ def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list
     here = sa.select(ids.c.id)
     responses, failed = _of_models(db, here), _failed(db, filters, here, by)
     names = {} if by == "model" else _names(db, by, here)
-    samples: dict[str, list[Sample]] = defaultdict(list)
+    samples: dict[str, list[Point]] = defaultdict(list)
     for session in rows:
         named = responses[session.id]
         if filters.model is not None:
@@ -261,7 +261,7 @@ def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list
             began = None if first is None else moment(first)
             if count:
                 has_time = session.started_at is not None
-                samples[name].append(Sample(session.happened_at, count, min(failures, count), began, has_time))
+                samples[name].append(Point(session.happened_at, count, min(failures, count), began, has_time))
     timeless = sum(session.started_at is None and session.response_count > 0 for session in rows)
     return samples, len(rows) == MOST_SESSIONS, timeless, here
 

@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.dumps.session_keys import OPTION
 from webapp.extensions import db
 from webapp.parsing.words import counted
-from webapp.scan.files import Found, on_this_machine
+from webapp.scan.files import FoundLogs, on_this_machine
 from webapp.store.jobs import imports
 from webapp.store.sessions import dumps as dump_store
 from webapp.store.tasks import IMPORT, TaskLine
@@ -119,7 +119,7 @@ def add() -> AnyResponse:
     return redirect(url_for("dumps.index"), 303)
 
 
-def _found() -> Found:
+def _found() -> FoundLogs:
     if not is_this_machine():
         abort(404)
     return on_this_machine(os.environ, Path.cwd(), None)

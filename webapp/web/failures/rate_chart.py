@@ -28,7 +28,7 @@ class ChartStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class ChartFlag:
     """Something that began at `x`."""
 
     x: float
@@ -43,7 +43,7 @@ class RateChart:
     most: float
     steps: list[ChartStep]
     lines: list[str]
-    flags: list[Flag]
+    flags: list[ChartFlag]
 
 
 def chart(incident: Incident, filters: Filters, kinds: Iterable[GroupLine] = ()) -> RateChart | None:
@@ -78,7 +78,7 @@ def _steps(incident: Incident, filters: Filters) -> list[ChartStep]:
     return steps
 
 
-def _flags(incident: Incident, kinds: Iterable[GroupLine]) -> list[Flag]:
+def _flags(incident: Incident, kinds: Iterable[GroupLine]) -> list[ChartFlag]:
     """What changed, and what was not there before: models, services, versions, and kinds of failure, which all are new
     in the first step."""
     (start, first_share), end = incident.steps[0], incident.steps[-1][1]
@@ -89,9 +89,9 @@ def _flags(incident: Incident, kinds: Iterable[GroupLine]) -> list[Flag]:
     return [_flag(when, words, start, end) for when, words in sorted(news)]
 
 
-def _flag(when: datetime, words: str, start: datetime, end: datetime) -> Flag:
+def _flag(when: datetime, words: str, start: datetime, end: datetime) -> ChartFlag:
     share = (when - start) / max(end - start, timedelta(microseconds=1))
-    return Flag(round(WIDTH * min(1.0, max(0.0, share)), 1), f"{when:%-d %b %H:%M} {words}")
+    return ChartFlag(round(WIDTH * min(1.0, max(0.0, share)), 1), f"{when:%-d %b %H:%M} {words}")
 
 
 def spark_bars(series: Sequence[int]) -> str:

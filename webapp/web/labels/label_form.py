@@ -35,7 +35,7 @@ class Fields:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckedValue:
     """What the expected text is: `values` where it is JSON; else the error with the line it stands on.
 
     `before` is what stands on that line before the error.
@@ -60,16 +60,16 @@ def of_form(form: Mapping[str, str]) -> Fields:
     return Fields(**{name: form.get(name, "").replace("\r\n", "\n") for name in Fields.__dataclass_fields__})
 
 
-def check(fields: Fields) -> Check:
+def check(fields: Fields) -> CheckedValue:
     """Read the expected text; no values where nothing is said of it, an empty list where no JSON is meant."""
     if fields.expects in ("none", "unknown"):
-        return Check([] if fields.expects == "none" else None)
+        return CheckedValue([] if fields.expects == "none" else None)
     try:
-        return Check(read(fields.expected) or None)
+        return CheckedValue(read(fields.expected) or None)
     except BadValue as error:
         line = fields.expected.split("\n")[error.line - 1]
         at = error.column - 1
-        return Check(None, error, line[max(0, at - 60) : at], line[at : at + 20])
+        return CheckedValue(None, error, line[max(0, at - 60) : at], line[at : at + 20])
 
 
 def said(fields: Fields, seconds: str = "") -> LabelContent:
