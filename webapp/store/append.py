@@ -14,7 +14,7 @@ from webapp.dumps.records import Turn
 from webapp.dumps.turn_reader import LOOKAHEAD
 from webapp.store import derive, search
 from webapp.store.db import database, ids
-from webapp.store.db.dialect import change, clock
+from webapp.store.db.dialect import change, clock, take_locks
 from webapp.store.models import Session
 from webapp.store.write import growth, stored_turns
 from webapp.store.write.session_state import SessionInput, columns
@@ -29,8 +29,6 @@ _bring_back = (
 )
 _insert = sa.insert(_sessions).returning(_sessions.c.id)
 _has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
-_take_locks = sa.text("SELECT count(pg_advisory_xact_lock(number)) FROM unnest(CAST(:numbers AS bigint[])) AS number")
-"""in the order of the array"""
 
 DumpId = Callable[[sa.Connection], int]
 """gives the dump that sessions come from, which is asked for only where something is to be written"""
@@ -212,13 +210,8 @@ def _appended(target: _Target, turns: Iterable[Turn], new: TurnRows) -> Iterator
 
 
 def lock(connection: sa.Connection, *external_ids: str) -> None:
-    """Let no other transaction write a revision of these ids before this one ends (SQLite has but one writer).
-
-    Who takes several takes them in the order of their numbers, and no more of them in the same transaction.
-    """
-    if connection.dialect.name == "postgresql":
-        numbers = sorted({ids.lock_number(ids.shortened(external_id)) for external_id in external_ids})
-        connection.execute(_take_locks, {"numbers": numbers})
+    """Let no other transaction write a revision of these ids before this one ends."""
+    take_locks(connection, *(ids.lock_number(ids.shortened(external_id)) for external_id in external_ids))
 
 
 def _free_key(connection: sa.Connection, external_id: str, revision: int) -> str:

@@ -180,7 +180,7 @@ def _traces(
 
 def _keep(connection: sa.Connection, new: list[row_values.Row]) -> None:
     """Store parses, but for those that somebody else made meanwhile."""
-    connection.execute(insert_new(connection.dialect.name, rows.parses, None, ("turn_id", "profile")), new)
+    connection.execute(insert_new(rows.parses, None, ("turn_id", "profile")), new)
 
 
 def _write(connection: sa.Connection, states: list[SessionState]) -> None:

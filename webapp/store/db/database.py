@@ -225,5 +225,5 @@ _table = sa.table("database_secret", sa.column("name", sa.String), sa.column("va
 def shared_secret(engine: sa.Engine, name: str, fresh: bytes) -> bytes:
     """The value of that name; `fresh` where there is none yet, which is kept: of two at once both get the same."""
     with writing(engine) as connection:
-        connection.execute(dialect.insert_new(engine.dialect.name, _table, {"name": name, "value": fresh}, ("name",)))
+        connection.execute(dialect.insert_new(_table, {"name": name, "value": fresh}, ("name",)))
         return bytes(connection.scalars(sa.select(_table.c.value).where(_table.c.name == name)).one())

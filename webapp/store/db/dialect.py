@@ -7,21 +7,37 @@ from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
 
 
-def upsert(dialect: str, table: Any, values: dict[str, Any], key: tuple[str, ...]) -> sa.Insert:
+def upsert(table: Any, values: dict[str, Any], key: tuple[str, ...]) -> sa.Insert:
     """Insert a row, or set its other columns where one with the same `key` is there already."""
-    insert = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
     columns = {name: value for name, value in values.items() if name not in key}
-    return insert.values(values).on_conflict_do_update(index_elements=list(key), set_=columns)
+    insert = postgresql.insert(table).values(values)  # SQLite took the clause over, and is given it by this, too
+    return insert.on_conflict_do_update(index_elements=list(key), set_=columns)
 
 
-def insert_new(dialect: str, table: Any, values: Any, key: tuple[str, ...]) -> sa.Insert:
+def insert_new(table: Any, values: Any, key: tuple[str, ...]) -> sa.Insert:
     """Insert a row, some, or (None) those that it is executed with; none where one with that `key` is there already."""
-    insert = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    insert = postgresql.insert(table)
     return (insert if values is None else insert.values(values)).on_conflict_do_nothing(index_elements=list(key))
+
+
+def take_locks(connection: sa.Connection, *numbers: int, shared: bool = False) -> None:
+    """Hold these to the end of the transaction, as nobody else then does, but for who shares them; in the order of the
+    numbers, and no more of them in it. SQLite, which has but one writer, needs none."""
+    if connection.dialect.name == "postgresql":
+        name = f"pg_advisory_xact_lock{'_shared' if shared else ''}"
+        query = f"SELECT count({name}(number)) FROM unnest(CAST(:numbers AS bigint[])) AS number"  # noqa: S608
+        connection.execute(sa.text(query), {"numbers": sorted(set(numbers))})
+
+
+def begin_snapshot(connection: sa.Connection) -> None:
+    """Let all that is read in the transaction, which begins with this, be of one moment."""
+    is_server = connection.dialect.name == "postgresql"
+    begin = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ" if is_server else "BEGIN DEFERRED"
+    connection.exec_driver_sql(begin)
 
 
 def by_dialect(

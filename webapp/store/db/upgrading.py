@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic.runtime.environment import EnvironmentContext
 from alembic.script import ScriptDirectory
 
-from webapp.store.db import database
+from webapp.store.db import database, dialect
 
 _LOCK = 0x46454E43  # an arbitrary number of our own for PostgreSQL's advisory lock
 _log = logging.getLogger(__name__)
@@ -28,8 +28,7 @@ def upgrade(engine: sa.Engine) -> None:
             f"migrations/ ends with {heads}, and its highest file is {database.HEAD}: they must be one"
         )
     with database.writing(engine) as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        dialect.take_locks(connection, _LOCK)
         _refuse_unknown(script, database.revision_of(connection))
         steps = EnvironmentContext(config, script, fn=lambda at, _: script._upgrade_revs(database.HEAD, at))
         with steps as context:

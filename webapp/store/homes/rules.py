@@ -63,7 +63,7 @@ def remember(connection: sa.Connection, kind: str, value: str, profile: str, aut
     if profile == UNKNOWN or not is_known(profile):
         raise BadRule(f"no profile is called {profile[:200]!r}")
     values = {"kind": kind, "value": value, "profile": profile, "author": author, "made_at": datetime.now(UTC)}
-    connection.execute(dialect.upsert(connection.dialect.name, HomeRule, values, ("kind", "value")))
+    connection.execute(dialect.upsert(HomeRule, values, ("kind", "value")))
 
 
 def forget(engine: sa.Engine, number: int) -> RuleLine:

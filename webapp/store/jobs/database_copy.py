@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp.store.db import database
+from webapp.store.db import database, dialect
 from webapp.store.db.types import UtcDateTime
 from webapp.store.jobs import reindex
 from webapp.store.models import Base
@@ -47,22 +47,14 @@ def copy(source: sa.Engine, target: sa.Engine, on_progress: OnProgress = lambda 
         raise NotCopied("the target is at another revision: name a database that is empty")
     database.migrate(target)
     tables = Base.metadata.sorted_tables
-    with _snapshot(source) as reading, database.writing(target) as writing:
+    with source.connect() as reading, database.writing(target) as writing:
+        dialect.begin_snapshot(reading)
         _refuse_rows(writing)
         copies = [TableCopy(table.name, _copy_rows(reading, writing, table, on_progress)) for table in tables]
         _set_sequences(writing)
         reindex.rebuild(writing)
     reindex.reindex(target, on_progress=lambda finished, total: on_progress("search index", finished, total))
     return copies
-
-
-def _snapshot(source: sa.Engine) -> sa.Connection:
-    """One reading transaction, so that what is written meanwhile is in no table of the copy."""
-    if source.dialect.name == "postgresql":
-        return source.connect().execution_options(isolation_level="REPEATABLE READ")
-    connection = source.connect()
-    connection.exec_driver_sql("BEGIN DEFERRED")
-    return connection
 
 
 def _refuse_rows(target: sa.Connection) -> None:

@@ -16,6 +16,7 @@ from webapp.config import Settings
 from webapp.store import tasks
 from webapp.store.db import disk_full
 from webapp.store.db.database import writing
+from webapp.store.db.dialect import begin_snapshot
 from webapp.store.db.ids import batched
 from webapp.store.exports import session_dump
 from webapp.store.files import StoreUnreachable, draft, file_store
@@ -143,7 +144,7 @@ def write(engine: sa.Engine, settings: Settings, task: TaskLine, between: Callab
             with orm.Session(engine) as db:
                 chosen = _chosen(db, task.about, meanwhile)
             progress.chosen = len(chosen)
-            with _reader(engine) as db:
+            with orm.Session(engine) as db:
                 chosen_sessions = _sessions(db, chosen, progress, meanwhile, between)
                 sha256 = _write_pieces(path, session_dump.stream_zip(db, chosen_sessions, now), progress)
             size = path.stat().st_size
@@ -208,19 +209,12 @@ def _rows(
         yield from ((value, rows.get(value)) for value in batch)
 
 
-def _reader(engine: sa.Engine) -> orm.Session:
-    """A session of the database in which each transaction sees one state of it."""
-    is_server = engine.dialect.name == "postgresql"
-    return orm.Session(engine.execution_options(isolation_level="REPEATABLE READ") if is_server else engine)
-
-
 def _sessions(
     db: orm.Session, chosen: Chosen, progress: Progress, meanwhile: Meanwhile, between: Callable[[], None]
 ) -> Iterator[Session]:
     """The chosen sessions that are still there, each in a transaction that ends when the next one is asked for."""
     for number, key, changed in chosen:
-        if db.get_bind().dialect.name == "sqlite":
-            db.connection().exec_driver_sql("BEGIN DEFERRED")
+        begin_snapshot(db.connection())
         session = db.get(Session, number)
         if session is None or session.deleted_at is not None:
             _note(meanwhile["deleted"], key, session.external_id if session else None)

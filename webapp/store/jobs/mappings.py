@@ -55,7 +55,7 @@ def save(engine: sa.Engine, name: str, fields: Mapping[str, str]) -> Saved:
     mapped(fields)
     values = {"name": name, "fields": dict(fields), "made_at": datetime.now(UTC)}
     with database.writing(engine) as connection:
-        connection.execute(dialect.upsert(engine.dialect.name, Row, values, ("name",)))
+        connection.execute(dialect.upsert(Row, values, ("name",)))
         return _found(connection, Row.name == name, name)
 
 

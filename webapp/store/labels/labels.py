@@ -110,7 +110,7 @@ def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, m
     """Make `author`'s label of `turn` say `content`, without a commit and without an event."""
     content = replace(content, cause=causes.resolve(db, content.cause, author))
     values = _columns(turn, author, content, made_at)
-    db.execute(upsert(db.get_bind().dialect.name, Label, values, ("turn_id", "author")))
+    db.execute(upsert(Label, values, ("turn_id", "author")))
 
 
 def of_turn(db: orm.Session, turn: Turn) -> list[Label]:
@@ -173,12 +173,11 @@ def _same(content: LabelContent, label: Label) -> bool:
 
 
 def _put(db: orm.Session, values: dict[str, Any], seen: str | None) -> bool:
-    dialect = db.get_bind().dialect.name
     if seen is None:
-        db.execute(upsert(dialect, Label, values, ("turn_id", "author")))
+        db.execute(upsert(Label, values, ("turn_id", "author")))
         return True
     if not seen:
-        insert = insert_new(dialect, Label, values, ("turn_id", "author")).returning(Label.id)
+        insert = insert_new(Label, values, ("turn_id", "author")).returning(Label.id)
         return db.scalar(insert) is not None
     return _replace(db, values, seen)
 

@@ -159,7 +159,7 @@ def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, m
     values = {"turn_id": turn.id, "author": author, "made_at": made_at, "judgement": content.judgement}
     values |= {"cause": causes.resolve(db, content.cause, author), "why": content.note}
     values |= {"expects": content.expects, "expected": content.expected}
-    db.execute(upsert(db.get_bind().dialect.name, FinalLabel, values, ("turn_id",)))
+    db.execute(upsert(FinalLabel, values, ("turn_id",)))
     return db.get_one(FinalLabel, turn.id, populate_existing=True)
 
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.store import derive
 from webapp.store.db import database
+from webapp.store.db.dialect import take_locks
 from webapp.store.live import growth, logs
 from webapp.store.live.logs import ArrivedLog
 from webapp.store.live.lookup import routed
@@ -26,8 +27,7 @@ def take(
     Raises what the database raises: nothing of the request is stored then.
     """
     with database.writing(engine) as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LIVE)))
+        take_locks(connection, _LIVE)
         dump_id = growth.dump_of_today(connection)
         late = logs.kept(connection, logged)
         logs.attach(connection, spans)

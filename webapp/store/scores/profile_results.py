@@ -115,13 +115,12 @@ def _compare(db: orm.Session, ids: list[int], profiles: list[Profile], ends: flo
     """Compare these turns until `ends`, the first in any case, and keep what came of it; how many were."""
     events = {row[0]: row[1] for row in db.execute(_event_counts.where(LabelEvent.turn_id.in_(ids)))}
     old_rows = {row.turn_id: row for row in db.scalars(sa.select(Compared).where(Compared.turn_id.in_(ids)))}
-    dialect = db.get_bind().dialect.name
     count = 0
     for labelled in settling.of_turns(db, ids):
         if count and time.monotonic() >= ends:
             break
         values = _row(db, labelled, profiles, old_rows.get(labelled.turn.id))
-        db.execute(upsert(dialect, Compared, {**values, "events": events.get(labelled.turn.id, 0)}, ("turn_id",)))
+        db.execute(upsert(Compared, {**values, "events": events.get(labelled.turn.id, 0)}, ("turn_id",)))
         count += 1
     else:
         count = len(ids)

@@ -31,7 +31,7 @@ def save(db: orm.Session, name: str, query: str, *, author: str) -> SavedView:
     if (db.scalar(count) or 0) >= MOST_VIEWS:
         raise BadView(f"at most {MOST_VIEWS} views are kept; remove one first")
     values = {"name": name, "query": query.lstrip("?"), "author": author[:200], "made_at": datetime.now(UTC)}
-    db.execute(upsert(db.get_bind().dialect.name, SavedView, values, ("name",)))
+    db.execute(upsert(SavedView, values, ("name",)))
     db.commit()
     return next(view for view in views(db) if view.name == name)
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from webapp import jsontext
 from webapp.store.db import types
 from webapp.store.db.database import writing
-from webapp.store.db.dialect import insert_new
+from webapp.store.db.dialect import insert_new, take_locks
 from webapp.store.models import Declaration, Turn
 
 COLUMN = "declaration_id"
@@ -67,16 +67,14 @@ def _store(connection: sa.Connection, contents: dict[int, bytes]) -> None:
     """Store those that are new; none of them goes before the caller commits what refers to them."""
     if not contents:
         return
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock_shared(_LOCK)))
+    take_locks(connection, _LOCK, shared=True)
     values = [{"id": number, "content": contents[number]} for number in sorted(contents)]
-    connection.execute(insert_new(connection.dialect.name, _table, values, ("id",)))
+    connection.execute(insert_new(_table, values, ("id",)))
 
 
 def remove_orphans(engine: sa.Engine) -> int:
     """Remove the declarations that no turn refers to any more; how many went."""
     is_used = sa.exists().where(Turn.declaration_id == Declaration.id)
     with writing(engine) as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        take_locks(connection, _LOCK)
         return connection.execute(sa.delete(Declaration).where(~is_used)).rowcount

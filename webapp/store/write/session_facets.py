@@ -50,7 +50,7 @@ def _numbers(connection: sa.Connection, pairs: set[tuple[str, str]]) -> dict[tup
     if missing := sorted(pairs - ids.keys()):
         rows = [{"name": name, "value": value} for name, value in missing]
         for part in batched(rows, _AT_ONCE):
-            connection.execute(insert_new(connection.dialect.name, FacetValue, part, ("name", "value")))
+            connection.execute(insert_new(FacetValue, part, ("name", "value")))
         ids |= _known(connection, set(missing))
     return ids
 

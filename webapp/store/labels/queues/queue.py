@@ -43,7 +43,7 @@ def opened(db: orm.Session, spec: Spec) -> LabelQueue:
         return queue
     values = {"spec": spec.name, "state": beginning(db), "complete": False, "made_at": datetime.now(UTC)}
     _forget_oldest(db, spec)
-    db.execute(insert_new(db.get_bind().dialect.name, LabelQueue, values, ("spec",)))
+    db.execute(insert_new(LabelQueue, values, ("spec",)))
     db.commit()
     return db.scalars(sa.select(LabelQueue).where(LabelQueue.spec == spec.name)).one()
 
@@ -206,7 +206,7 @@ def _again(db: orm.Session, queue: LabelQueue, spec: Spec, ids: Sequence[int]) -
 def _insert(db: orm.Session, queue: LabelQueue, items: list[QueueEntry]) -> None:
     rows = [asdict(item) | {"queue_id": queue.id} for item in items]
     if rows:
-        db.execute(insert_new(db.get_bind().dialect.name, LabelQueueItem, rows, ("queue_id", "turn_id")))
+        db.execute(insert_new(LabelQueueItem, rows, ("queue_id", "turn_id")))
 
 
 def _sample(db: orm.Session, spec: Spec) -> list[int]:
