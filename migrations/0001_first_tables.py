@@ -43,17 +43,6 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_audit_entry_at"), "audit_entry", ["at"], unique=False)
     op.create_table(
-        "cause",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("name", sa.String(length=128), nullable=False),
-        sa.Column("parent", sa.String(length=128), nullable=True),
-        sa.Column("merged_into", sa.String(length=128), nullable=True),
-        sa.Column("author", sa.LargeBinary(), nullable=False),
-        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_cause")),
-        sa.UniqueConstraint("name", name=op.f("uq_cause_name")),
-    )
-    op.create_table(
         "database_secret",
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("value", sa.LargeBinary(), nullable=False),
@@ -125,17 +114,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_failure_overlay")),
     )
     op.create_table(
-        "home_rule",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("kind", sa.String(length=16), nullable=False),
-        sa.Column("value", sa.String(length=255), nullable=False),
-        sa.Column("profile", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=False),
-        sa.Column("author", sa.LargeBinary(), nullable=False),
-        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_home_rule")),
-        sa.UniqueConstraint("kind", "value", name=op.f("uq_home_rule_kind_value")),
-    )
-    op.create_table(
         "label_queue",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("spec", sa.String(length=1024), nullable=False),
@@ -156,23 +134,15 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_live_log_received_at"), "live_log", ["received_at"], unique=False)
     op.create_table(
-        "mapping",
+        "saved_item",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("name", sa.String(length=128), nullable=False),
-        sa.Column("fields", sa.LargeBinary(), nullable=False),
-        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_mapping")),
-        sa.UniqueConstraint("name", name=op.f("uq_mapping_name")),
-    )
-    op.create_table(
-        "saved_view",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("name", sa.String(length=128), nullable=False),
-        sa.Column("query", sa.LargeBinary(), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
+        sa.Column("name", sa.String(length=255), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
         sa.Column("author", sa.LargeBinary(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_saved_view")),
-        sa.UniqueConstraint("name", name=op.f("uq_saved_view_name")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_saved_item")),
+        sa.UniqueConstraint("kind", "name", name=op.f("uq_saved_item_kind_name")),
     )
     op.create_table(
         "api_token",

@@ -237,7 +237,7 @@ def _mapping(settings: Settings, options: Sequence[str]) -> dict[str, str]:
 def _saved_mapping(settings: Settings, name: str) -> dict[str, str]:
     with _store.engine(settings) as engine, engine.connect() as connection:
         try:
-            return dict(saved_mappings.named(connection, name).fields)
+            return saved_mappings.find(connection, name).content
         except saved_mappings.NoSuchMapping:
             takes = "--map takes FIELD=PATH, or the name of a saved mapping, and none is called"
             raise click.UsageError(f"{takes} {name!r}") from None

@@ -133,5 +133,5 @@ def _found(text: str) -> Iterator[tuple[str, str, str]]:
     for facet, value in named.facets(db.session, text, 2 * _EACH):
         yield facet, visible(value), list_filters.with_filters("/sessions", {facet: value})
     for view in named.views(db.session, text, _EACH):
-        yield "saved view", visible(view.name), in_header(f"{url_for('sessions.index')}?{view.query.lstrip('?')}")
+        yield "saved view", visible(view.name), in_header(f"{url_for('sessions.index')}?{view.content['query']}")
     yield "search", f"search texts for {visible(text)}", url_for("sessions.index", q=text)

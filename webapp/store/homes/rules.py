@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 import sqlalchemy as sa
 
 from webapp.dumps.reading import known_formats
 from webapp.dumps.records import Problem, SessionStart
-from webapp.store.db import database, dialect
+from webapp.store import saved
+from webapp.store.db import database
 from webapp.store.db.ids import short
 from webapp.store.homes import programs
-from webapp.store.models import HomeRule
+from webapp.store.saved import Saved
 from webapp.store.write.parser import NOT_KNOWN, UNKNOWN, Home, is_known
 
 KINDS = ("service", "format")
@@ -45,14 +46,16 @@ class RuleLine:
 
 def read(connection: sa.Connection) -> Rules:
     """All rules, for those who choose the home of what comes in."""
-    rows = connection.execute(sa.select(HomeRule.kind, HomeRule.value, HomeRule.profile))
-    return {(row.kind, row.value): row.profile for row in rows}
+    return {(rule.kind, rule.value): rule.profile for rule in lines(connection)}
 
 
 def lines(connection: sa.Connection) -> list[RuleLine]:
     """All rules, by kind and value."""
-    columns = (getattr(HomeRule, name) for name in RuleLine.__dataclass_fields__)
-    return [RuleLine(*row) for row in connection.execute(sa.select(*columns).order_by(HomeRule.kind, HomeRule.value))]
+    return [_line(rule) for rule in saved.every(connection, *KINDS)]
+
+
+def _line(rule: Saved) -> RuleLine:
+    return RuleLine(rule.id, rule.kind, rule.name, rule.content["profile"], rule.author, rule.made_at)
 
 
 def remember(connection: sa.Connection, kind: str, value: str, profile: str, author: str) -> None:
@@ -62,18 +65,16 @@ def remember(connection: sa.Connection, kind: str, value: str, profile: str, aut
         raise BadRule(f"a rule is for a {' or a '.join(KINDS)}, with a value")
     if profile == UNKNOWN or not is_known(profile):
         raise BadRule(f"no profile is called {profile[:200]!r}")
-    values = {"kind": kind, "value": value, "profile": profile, "author": author, "made_at": datetime.now(UTC)}
-    connection.execute(dialect.upsert(HomeRule, values, ("kind", "value")))
+    saved.put(connection, kind, value, {"profile": profile}, author)
 
 
 def forget(engine: sa.Engine, number: int) -> RuleLine:
     """Delete a rule; what came under it stays as it is. Raises `NoSuchRule`."""
     with database.writing(engine) as connection:
-        rule = next((line for line in lines(connection) if line.id == number), None)
-        if rule is None:
-            raise NoSuchRule(f"no rule has the number {number}")
-        connection.execute(sa.delete(HomeRule).where(HomeRule.id == number))
-    return rule
+        rule = saved.remove(connection, number, *KINDS)
+    if rule is None:
+        raise NoSuchRule(f"no rule has the number {number}")
+    return _line(rule)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Saved mappings: ways to read JSON of somebody's own, under names."""
+"""Saved mappings: ways to read JSON of somebody's own, under names; the `content` has paths by the fields of a turn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
@@ -16,13 +15,14 @@ from webapp import dumps as readers
 from webapp.config import Settings
 from webapp.dumps.formats.mapped import BadMapping
 from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
-from webapp.store.db import database, dialect
-from webapp.store.db.ids import short
+from webapp.store import saved
+from webapp.store.db import database
 from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.ingest.start import mapped
-from webapp.store.models import Mapping as Row
+from webapp.store.saved import Saved
 from webapp.visible import is_seen
 
+KIND = "mapping"
 LONGEST_NAME = 128
 LONGEST_PATH = 1000
 SAMPLE = 1024 * 1024
@@ -35,59 +35,38 @@ class NoSuchMapping(LookupError):
     """No mapping is saved under that name or number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """A mapping under its name; `fields` are paths by the fields of a turn."""
-
-    id: int
-    name: str
-    fields: dict[str, str]
-    made_at: datetime
-
-
-def save(engine: sa.Engine, name: str, fields: Mapping[str, str]) -> Saved:
-    """Save `fields` under `name`, over what was saved under it before. Raises `BadMapping`, for a bad name too."""
+def save(engine: sa.Engine, name: str, fields: Mapping[str, str]) -> str:
+    """Save `fields` under `name`, over what was saved under it before; the name. Raises `BadMapping`, for that too."""
     name = name.strip()
     if not name or len(name) > LONGEST_NAME or "=" in name or not is_seen(name):
         raise BadMapping(f"a mapping's name is one line of 1 to {LONGEST_NAME} characters without =")
     if any(len(path) > LONGEST_PATH for path in fields.values()):
         raise BadMapping(f"a path is at most {LONGEST_PATH} characters long")
     mapped(fields)
-    values = {"name": name, "fields": dict(fields), "made_at": datetime.now(UTC)}
     with database.writing(engine) as connection:
-        connection.execute(dialect.upsert(Row, values, ("name",)))
-        return _found(connection, Row.name == name, name)
+        saved.put(connection, KIND, name, fields)
+    return name
 
 
-def named(connection: sa.Connection, name: str) -> Saved:
-    """The mapping saved under `name`; raises `NoSuchMapping`."""
-    return _found(connection, Row.name == short(name, LONGEST_NAME), name)
-
-
-def find(connection: sa.Connection, number: int) -> Saved:
-    """Raises `NoSuchMapping`."""
-    return _found(connection, Row.id == number, str(number))
+def find(connection: sa.Connection, name: str | int) -> Saved:
+    """The mapping saved under that name, or number; raises `NoSuchMapping`."""
+    mapping = saved.find(connection, KIND, name)
+    if mapping is None:
+        raise NoSuchMapping(f"no mapping is called {str(name)[:200]!r}")
+    return mapping
 
 
 def every(connection: sa.Connection) -> list[Saved]:
     """All of them, by name."""
-    return [Saved(*row) for row in connection.execute(_query.order_by(Row.name))]
+    return saved.every(connection, KIND)
 
 
-def delete(engine: sa.Engine, number: int) -> None:
-    """Forget a mapping; dumps that were read by it keep theirs."""
+def delete(engine: sa.Engine, number: int) -> Saved:
+    """Forget a mapping, and say what it was; dumps that were read by it keep theirs. Raises `NoSuchMapping`."""
     with database.writing(engine) as connection:
-        connection.execute(sa.delete(Row).where(Row.id == number))
-
-
-_query = sa.select(Row.id, Row.name, Row.fields, Row.made_at)
-
-
-def _found(connection: sa.Connection, where: sa.ColumnElement[bool], name: str) -> Saved:
-    row = connection.execute(_query.where(where)).first()
-    if row is None:
-        raise NoSuchMapping(f"no mapping is called {name[:200]!r}")
-    return Saved(*row)
+        mapping = find(connection, number)
+        saved.remove(connection, number, KIND)
+    return mapping
 
 
 @dataclass(frozen=True, slots=True)

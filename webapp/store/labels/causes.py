@@ -5,14 +5,15 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.store import saved
 from webapp.store.labels import history
-from webapp.store.models import Cause, FinalLabel, Label
+from webapp.store.models import FinalLabel, Label
 from webapp.visible import is_seen
 
 TREE = {
@@ -30,6 +31,9 @@ TREE = {
 }
 """The kinds that the reports and the extraction cases name, by what is wrong."""
 OWN = "your own"
+KIND = "cause"
+Content = dict[str, Any]
+"""of a cause that somebody added: `parent`, its group, and the cause that it was `merged_into`, each may be None"""
 _HOPS = 50
 
 
@@ -54,22 +58,22 @@ def names() -> tuple[str, ...]:
 
 def tree(db: orm.Session) -> dict[str, list[CauseLine]]:
     """Every cause by group, in order; those that were merged away are named by the one that took them in."""
-    by_name = {cause.name: cause for cause in db.scalars(sa.select(Cause).order_by(Cause.name))}
+    by_name = {cause.name: cause.content for cause in saved.every(db, KIND)}
     query = sa.select(Label.cause, sa.func.count().label("labels")).group_by(Label.cause)
     counts = {row.cause: row.labels for row in db.execute(query)}
     merged: dict[str, list[str]] = {}
     groups: dict[str, list[str]] = {group: list(causes) for group, causes in TREE.items()}
     for name, cause in by_name.items():
-        if cause.merged_into:
+        if cause["merged_into"]:
             merged.setdefault(_follow(by_name.get, name), []).append(name)
-        of_group = groups.setdefault(cause.parent or OWN, [])
+        of_group = groups.setdefault(cause["parent"] or OWN, [])
         if name not in names():
             of_group.append(name)
     return {
         group: [
             CauseLine(name, counts.get(name, 0), name in by_name, tuple(merged.get(name, ())))
             for name in causes
-            if name not in by_name or not by_name[name].merged_into
+            if name not in by_name or not by_name[name]["merged_into"]
         ]
         for group, causes in groups.items()
         if causes
@@ -82,7 +86,7 @@ def resolve(db: orm.Session, name: str | None, author: str) -> str | None:
         return None
     name = _follow(partial(_find, db), _known(db, name))
     if name not in names() and _find(db, name) is None:
-        _add(db, name, None, author)
+        _put(db, name, None, author)
     return name
 
 
@@ -91,7 +95,7 @@ def _known(db: orm.Session, name: str) -> str:
     if name in names() or _find(db, name) is not None:
         return name
     spelling = _spelling(name)
-    own_names = db.scalars(sa.select(Cause.name).order_by(Cause.id))
+    own_names = (cause.name for cause in saved.every(db, KIND))
     return next((cause for cause in (*names(), *own_names) if _spelling(cause) == spelling), name)
 
 
@@ -104,7 +108,7 @@ def add(db: orm.Session, name: str, parent: str | None, author: str) -> None:
     name = checked(name)
     if name in names() or _find(db, name) is not None:
         raise BadCause(f"the cause {name!r} is there already")
-    _add(db, name, parent if parent in TREE else None, author)
+    _put(db, name, parent if parent in TREE else None, author)
     db.commit()
 
 
@@ -117,13 +121,14 @@ def merge(db: orm.Session, name: str, into: str, author: str) -> int:
     source = _find(db, name)
     if source is None and name not in names():
         raise BadCause(f"no cause is called {name!r}")
-    group = next((group for group, causes in TREE.items() if name in causes), source.parent if source else None)
+    group = next((group for group, causes in TREE.items() if name in causes), source["parent"] if source else None)
     if (target := resolve(db, into, author)) == name:
         db.rollback()
         raise BadCause(f"{into!r} was merged into {name!r}; undo that first")
-    db.execute(sa.update(Cause).where(Cause.name == target, Cause.parent.is_(None)).values(parent=group))
-    source = source or _add(db, name, group, author)
-    source.merged_into = target
+    own = _find(db, target or into)
+    if own is not None and own["parent"] is None:
+        _put(db, target or into, group, author, own["merged_into"])
+    _put(db, name, source["parent"] if source else group, author, target)
     changed = _rename(db, _labels_with(db, name), target or into, author)
     db.commit()
     return changed
@@ -131,10 +136,11 @@ def merge(db: orm.Session, name: str, into: str, author: str) -> int:
 
 def split(db: orm.Session, name: str, author: str) -> int:
     """Undo the merge of `name`, in the labels that it changed and that still say so; the number of those."""
-    cause = db.scalar(sa.select(Cause).where(Cause.name == name, Cause.merged_into.is_not(None)))
-    if cause is None:
+    cause = _find(db, name)
+    if cause is None or cause["merged_into"] is None:
         raise BadCause(f"{name[:100]!r} was not merged into another cause")
-    target, cause.merged_into = cause.merged_into, None
+    target = cause["merged_into"]
+    _put(db, name, cause["parent"], author)
     merged = [label for label in _labels_with(db, target) if history.cause_before(db, label) == name]
     changed = _rename(db, merged, name, author)
     db.commit()
@@ -167,21 +173,19 @@ def _rename(db: orm.Session, labels: list[Label | FinalLabel], cause: str, autho
     return sum(isinstance(label, Label) for label in labels)
 
 
-def _add(db: orm.Session, name: str, parent: str | None, author: str) -> Cause:
-    cause = Cause(name=name, parent=parent, merged_into=None, author=author, made_at=datetime.now(UTC))
-    db.add(cause)
-    db.flush()
-    return cause
+def _put(db: orm.Session, name: str, parent: str | None, author: str, merged_into: str | None = None) -> None:
+    saved.put(db, KIND, name, {"parent": parent, "merged_into": merged_into}, author)
 
 
-def _find(db: orm.Session, name: str) -> Cause | None:
-    return db.scalar(sa.select(Cause).where(Cause.name == name))
+def _find(db: orm.Session, name: str) -> Content | None:
+    cause = saved.find(db, KIND, name)
+    return None if cause is None else cause.content
 
 
-def _follow(find: Callable[[str], Cause | None], name: str) -> str:
+def _follow(find: Callable[[str], Content | None], name: str) -> str:
     for _ in range(_HOPS):
         cause = find(name)
-        if cause is None or cause.merged_into is None:
+        if cause is None or cause["merged_into"] is None:
             break
-        name = cause.merged_into
+        name = cause["merged_into"]
     return name

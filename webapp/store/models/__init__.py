@@ -3,7 +3,7 @@
 # ruff: noqa: F401 - what others import from here
 
 from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of
-from webapp.store.models.dumps import Dump, DumpSession, LiveLog, LiveSpan, Mapping, Task
+from webapp.store.models.dumps import Dump, DumpSession, LiveLog, LiveSpan, Task
 from webapp.store.models.parses import (
     Declaration,
     Parse,
@@ -16,7 +16,6 @@ from webapp.store.models.people import (
     Account,
     ApiToken,
     AuditEntry,
-    Cause,
     Compared,
     DatabaseSecret,
     FailedResponse,
@@ -27,13 +26,12 @@ from webapp.store.models.people import (
     LabelEvent,
     LabelQueue,
     LabelQueueItem,
+    SavedItem,
 )
 from webapp.store.models.sessions import (
     MODEL_KINDS,
     FacetValue,
     Finding,
-    HomeRule,
-    SavedView,
     Session,
     SessionFacet,
     Turn,

@@ -1,4 +1,4 @@
-"""The tables of what comes in, and of what goes on behind a request: dumps, mappings, live spans and logs, tasks."""
+"""The tables of what comes in, and of what goes on behind a request: dumps, live spans and logs, tasks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import ExactJson, ExactText, PackedJson, ProfileName, ShortText, UtcDateTime
+from webapp.store.db.types import ExactJson, ExactText, PackedJson, ProfileName, UtcDateTime
 from webapp.store.models.base import Base, Numbered
 
 
@@ -34,14 +34,6 @@ class Dump(Numbered):
     """the mapping that it was read by"""
     not_in_log: orm.Mapped[list[str] | None] = orm.mapped_column(ExactJson)
     """which facts none of its responses has, see `webapp.dumps.facts`; null where no response was read"""
-
-
-class Mapping(Numbered):
-    """A saved way to read JSON of somebody's own: a name, and a path for each field."""
-
-    name: orm.Mapped[str] = orm.mapped_column(ShortText(128), unique=True)
-    fields: orm.Mapped[dict[str, str]] = orm.mapped_column(ExactJson)
-    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
 
 
 class DumpSession(Base):

@@ -1,4 +1,4 @@
-"""The tables of people: accounts, labels and their queues, and what is said of failed responses and their groups."""
+"""The tables of people: accounts, labels and their queues, what they saved, and what they say of failure groups."""
 
 from __future__ import annotations
 
@@ -65,12 +65,15 @@ class FinalLabel(Base):
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
 
 
-class Cause(Numbered):
-    """A cause of one's own: where it stands in the tree, or which one it was merged into."""
+class SavedItem(Numbered):
+    """What somebody saved for everybody: see `store.saved`."""
 
-    name: orm.Mapped[str] = orm.mapped_column(ShortText(128), unique=True)
-    parent: orm.Mapped[str | None] = orm.mapped_column(ShortText(128))
-    merged_into: orm.Mapped[str | None] = orm.mapped_column(ShortText(128))
+    __table_args__ = (sa.UniqueConstraint("kind", "name"),)
+
+    kind: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    """view, mapping, cause, or the service or format whose parser a rule names"""
+    name: orm.Mapped[str] = orm.mapped_column(ShortText(255))
+    content: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
 

@@ -213,25 +213,3 @@ class Finding(Numbered):
     severity: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     turns: orm.Mapped[list[int]] = orm.mapped_column(ExactJson)
     detail: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
-
-
-class SavedView(Numbered):
-    """Filters of the list under a name; `query` is the query string of their URL, without `?`."""
-
-    name: orm.Mapped[str] = orm.mapped_column(ShortText(128), unique=True)
-    query: orm.Mapped[str] = orm.mapped_column(ExactText)
-    author: orm.Mapped[str] = orm.mapped_column(ExactText)
-    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
-
-
-class HomeRule(Numbered):
-    """A home profile that is remembered for sessions of a service or a format that come later."""
-
-    __table_args__ = (sa.UniqueConstraint("kind", "value"),)
-
-    kind: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    """service or format"""
-    value: orm.Mapped[str] = orm.mapped_column(sa.String(255))
-    profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
-    author: orm.Mapped[str] = orm.mapped_column(ExactText)
-    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)

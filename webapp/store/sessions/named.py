@@ -6,8 +6,10 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.dialect import contains
-from webapp.store.models import FacetValue, SavedView, Session, SessionFacet
+from webapp.store.models import FacetValue, Session, SessionFacet
+from webapp.store.saved import Saved
 from webapp.store.sessions import example_sessions, where
+from webapp.store.sessions import views as saved_views
 
 FACETS = ("model", "tool", "host", "service", "agent")
 """filters of the list whose values are found"""
@@ -29,6 +31,5 @@ def facets(db: orm.Session, text: str, most: int) -> list[tuple[str, str]]:
     return [(row.name, row.value) for row in db.execute(query.order_by(FacetValue.value).limit(most))]
 
 
-def views(db: orm.Session, text: str, most: int) -> list[SavedView]:
-    query = sa.select(SavedView).where(contains(SavedView.name, text))
-    return list(db.scalars(query.order_by(SavedView.name).limit(most)))
+def views(db: orm.Session, text: str, most: int) -> list[Saved]:
+    return [view for view in saved_views.views(db) if text.lower() in view.name.lower()][:most]

@@ -16,6 +16,7 @@ from webapp.dumps.records import Problem, Turn
 from webapp.extensions import db
 from webapp.store.ingest.result import problem_dict
 from webapp.store.jobs import mappings as store
+from webapp.store.saved import Saved
 from webapp.store.sessions import dumps as dump_store
 from webapp.web.answers import page
 from webapp.web.api.operation import json, json_object, operation, refused
@@ -59,7 +60,7 @@ def make() -> Response:
 
 def _editor(
     fields: dict[str, str],
-    saved: store.Saved | None,
+    saved: Saved | None,
     dump: dump_store.DumpLine | None,
     status: int = 200,
     message: str | None = None,
@@ -68,7 +69,7 @@ def _editor(
     context: dict[str, Any] = {"saved": saved, "dump": dump, "places": [], "preview": None}
     is_untouched = not fields and "raw" not in request.values
     if is_untouched and saved is not None:
-        fields = saved.fields
+        fields = saved.content
     if dump is not None:
         with store.beginning(current_app.config["SETTINGS"], dump.sha256) as (path, whole):
             if is_untouched and saved is None:
@@ -86,24 +87,21 @@ def save() -> AnyResponse:
     fields, dump = _fields(request.form), _dump(request.form.get("dump"))
     db.session.rollback()
     try:
-        saved = store.save(db.engine, request.form.get("name", ""), fields)
+        name = store.save(db.engine, request.form.get("name", ""), fields)
     except BadMapping as bad:
         message = str(bad)
         return _editor(fields, None, dump, 422, f"{message[:1].upper()}{message[1:]}.")
     if dump is None:
-        flash(f"Saved the mapping {saved.name}.")
+        flash(f"Saved the mapping {name}.")
         return redirect(url_for("mappings.index"))
     uploads.queue_kept(dump, fields)
-    flash(f"Saved the mapping {saved.name}; {dump.filename} is being imported with it.")
+    flash(f"Saved the mapping {name}; {dump.filename} is being imported with it.")
     return redirect(url_for("dumps.index"))
 
 
 @blueprint.post("/mappings/<int:number>/delete")
 def delete(number: int) -> AnyResponse:
-    saved = store.find(db.session.connection(), number)
-    db.session.rollback()
-    store.delete(db.engine, number)
-    flash(f"Deleted the mapping {saved.name}. Dumps imported with it stay.")
+    flash(f"Deleted the mapping {store.delete(db.engine, number).name}. Dumps imported with it stay.")
     return redirect(url_for("mappings.index"))
 
 

@@ -95,7 +95,7 @@ def upload_options(values: Mapping[str, str]) -> UploadOptions:
     if name:
         with db.engine.connect() as connection:
             try:
-                mapping = mappings.named(connection, name).fields
+                mapping = mappings.find(connection, name).content
             except mappings.NoSuchMapping as unknown:
                 raise BadRequest(str(unknown)) from unknown
     if key := values.get("session_key", "").strip():

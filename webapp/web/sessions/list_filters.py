@@ -246,9 +246,9 @@ def remove(view_id: int) -> AnyResponse:
     if removed is None:
         flash("That view was already removed.")
     else:
-        name, by = removed
-        audit_trail.about(view=name, saved_by=by)
-        flash(f"Removed the view {visible(name)}, which {visible(by) or 'somebody without a name'} saved.")
+        audit_trail.about(view=removed.name, saved_by=removed.author)
+        by = visible(removed.author) or "somebody without a name"
+        flash(f"Removed the view {visible(removed.name)}, which {by} saved.")
     return _back(request.form.get("here", ""))
 
 
