@@ -34,10 +34,10 @@ from webapp.jsontext import same_as
 from webapp.parsing import Trace
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
-from webapp.store.labels.queues import queue
-from webapp.store.labels.queues.queue_spec import Spec
+from webapp.store.labels import queue
+from webapp.store.labels.queue_spec import Spec
 from webapp.store.labels.values import written
-from webapp.store.models import LabelQueueItem, Session, Turn
+from webapp.store.models import Session, Turn
 from webapp.web.labels import label_form, profile_values
 from webapp.web.labels.label_form import Fields
 
@@ -127,15 +127,11 @@ def of_corpus(folders: Sequence[Path]) -> dict[str, Any]:
 
 
 def _of_queue(db: orm.Session) -> tuple[list[int], int]:
-    spec = Spec("failed")
-    failed = queue.opened(db, spec)
-    while not queue.extend(db, failed, spec, seconds=60):
-        pass
+    turn_ids = queue.of(db, Spec("failed")).turn_ids
     query = sa.select(Turn.raw, Turn.recorded_failure, Session.home_profile).join(
         Session, Session.id == Turn.session_id
     )
-    query = query.join(LabelQueueItem, LabelQueueItem.turn_id == Turn.id).where(LabelQueueItem.queue_id == failed.id)
-    rows = db.execute(query).all()
+    rows = db.execute(query.where(Turn.id.in_(turn_ids))).all()
     short = [row for row in rows if len(row.raw) <= LONGEST]
     return [form(parsed(row.raw), row.home_profile, row.recorded_failure).least() for row in short], len(rows) - len(
         short

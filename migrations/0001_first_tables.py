@@ -114,16 +114,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_failure_overlay")),
     )
     op.create_table(
-        "label_queue",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("spec", sa.String(length=1024), nullable=False),
-        sa.Column("state", sa.LargeBinary(), nullable=False),
-        sa.Column("complete", sa.Boolean(), nullable=False),
-        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_label_queue")),
-        sa.UniqueConstraint("spec", name=op.f("uq_label_queue_spec")),
-    )
-    op.create_table(
         "live_log",
         sa.Column("trace", sa.LargeBinary(length=16), nullable=False),
         sa.Column("span", sa.LargeBinary(length=8), nullable=False),
@@ -160,20 +150,6 @@ def upgrade() -> None:
         sa.UniqueConstraint("digest", name=op.f("uq_api_token_digest")),
     )
     op.create_index(op.f("ix_api_token_account_id"), "api_token", ["account_id"], unique=False)
-    op.create_table(
-        "label_queue_item",
-        sa.Column("queue_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
-        sa.Column("session_id", sa.BigInteger(), nullable=False),
-        sa.Column("rank", sa.BigInteger(), nullable=False),
-        sa.Column("likeness", sa.LargeBinary(length=16), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["queue_id"], ["label_queue.id"], name=op.f("fk_label_queue_item_queue_id_label_queue"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("queue_id", "turn_id", name=op.f("pk_label_queue_item")),
-    )
-    op.create_index("ix_label_queue_item_likeness", "label_queue_item", ["queue_id", "likeness"], unique=False)
-    op.create_index("ix_label_queue_item_order", "label_queue_item", ["queue_id", "rank", "turn_id"], unique=False)
     op.create_table(
         "session",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jinja2 import FileSystemBytecodeCache
 
-from webapp.store.labels.queues import queue, queue_progress
+from webapp.store.labels import queue
 from webapp.store.scores import profile_results
 from webapp.store.search import finding
 from webapp.store.sessions import facets
@@ -22,7 +22,4 @@ def be_unhurried() -> None:
     """For this process. A test of what is left for later sets its own time. Templates compile once for all apps."""
     compiler = sha256(Path(templating.__file__).read_bytes()).hexdigest()[:12]
     templating.OPTIONS["bytecode_cache"] = FileSystemBytecodeCache(pattern=f"fencepost-{compiler}-%s.cache")
-    finding.LIMIT = facets.LIMIT = profile_results.SECONDS = home_pages.AT_ONCE = LONG
-    for goes_on in (queue.extend, queue_progress.looked_at):
-        assert goes_on.__kwdefaults__ and "seconds" in goes_on.__kwdefaults__
-        goes_on.__kwdefaults__["seconds"] = LONG
+    finding.LIMIT = facets.LIMIT = queue.LIMIT = profile_results.SECONDS = home_pages.AT_ONCE = LONG

@@ -9,9 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.ingest.start import IngestResult
-from webapp.store.labels.queues import queue
-from webapp.store.labels.queues.queue_spec import Spec
-from webapp.store.models import FacetValue, LabelQueue, Session, SessionFacet
+from webapp.store.models import FacetValue, Session, SessionFacet
 
 Bring = Callable[..., IngestResult]
 BringRecords = Callable[..., IngestResult]
@@ -41,11 +39,3 @@ def facets(db: orm.Session, external_id: str, revision: int = 1) -> dict[str, di
     for name, value, count in db.execute(query.order_by(FacetValue.value)):
         counts.setdefault(name, {})[value] = count
     return counts
-
-
-def complete(db: orm.Session, spec: Spec) -> LabelQueue:
-    """The queue with every session gone through."""
-    made = queue.opened(db, spec)
-    while not queue.extend(db, made, spec, seconds=60):
-        pass
-    return made

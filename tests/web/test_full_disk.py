@@ -65,7 +65,8 @@ def body_of(endpoint: str, method: str, key: str) -> dict[str, Any]:
         return {"data": json.dumps(SPANS), "content_type": "application/json"}
     if method == "PUT":
         return {"data": json.dumps(JSON)}
-    return {"data": FORM | {"ids": key, "at": f"{key}.1"}}
+    own = {"labels.draw": {"queue": "sample"}, "labels.save": {"judgement": "spurious"}}.get(endpoint, {})
+    return {"data": FORM | {"ids": key, "at": f"{key}.1"} | own}
 
 
 def test_no_room_in_the_database(app: Flask, client: FlaskClient, post: Callable[..., Any]) -> None:

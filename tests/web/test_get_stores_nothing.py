@@ -5,7 +5,6 @@ But one: the scoreboard keeps what it compared, a row for each labelled response
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -56,28 +55,6 @@ def test_no_get_changes_a_row(app: Flask, stored: FlaskClient) -> None:
             changed.append((address, [name for name in now if now[name] != before.get(name)]))
             before = now
     assert changed == []
-
-
-def test_a_queue_is_shown_before_it_is_stored_and_as_it_is_now(
-    app: Flask, stored: FlaskClient, post: Callable[..., Any]
-) -> None:
-    key = stored.get("/api/sessions").json["sessions"][0]["key"]
-    for queue in ("failed", "view&view=label%3Dwrong", f"chosen&ids={key}"):
-        shown = stored.get(f"/labels?queue={queue}").text
-        assert 'data-at="' in shown, queue
-        gathered = stored.post(f"/labels/progress?queue={queue}")
-        assert gathered.status_code == 200 and total(shown) == total(gathered.text) > 0
-    post(pages.SESSION.replace(b'"s"', b'"later"'), home="direct")
-    before = every_row(app)
-    shown = stored.get("/labels?queue=failed").text
-    assert every_row(app) == before and len(before["label_queue"]) == 3
-    assert total(shown) == total(stored.post("/labels/progress?queue=failed").text) == 2 * len(before["session"])
-
-
-def total(page: str) -> int:
-    match = re.search(r"</b> of (\d+)", page)
-    assert match
-    return int(match[1])
 
 
 def test_a_queue_is_shown_while_another_writes(app: Flask, stored: FlaskClient) -> None:

@@ -13,7 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from webapp.extensions import db
-from webapp.store.models import Label, LabelQueue
+from webapp.store.models import Base, Label
 
 Post = Callable[..., Any]
 FOUR = '```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```'
@@ -173,7 +173,7 @@ def test_what_others_said_stands_beside_the_response(ann: FlaskClient, app: Flas
         assert "ann thinks so" in bob.get(url).text, url
     assert [label["judgement"] for label in labels(bob)] == ["spurious"]
     save(bob, at, "missed")
-    assert "bob" in ann.post("/labels/progress?queue=failed").text
+    assert "bob" in ann.get("/labels/progress?queue=failed").text
 
 
 def test_a_disagreement_is_listed_and_settled(ann: FlaskClient, app: Flask) -> None:
@@ -228,12 +228,12 @@ def test_a_sample_is_drawn_by_a_post_and_by_no_link(app: Flask, ann: FlaskClient
     before = stored_rows(app)
     asked = ann.get(f"/labels?{query}")
     assert asked.status_code == 200 and "not drawn yet" in asked.text
-    assert ann.get(f"/labels/progress?{query}").status_code == 405
+    assert ann.get(f"/labels/progress?{query}").status_code == 404
     assert ann.get(f"/labels/export?{query}").status_code == 400
     assert stored_rows(app) == before
     drawn = ann.post("/labels/draw", data={"queue": "sample", "size": "2", "seed": "4"})
     assert drawn.status_code == 303
-    assert stored_rows(app)["label_queue"] == before["label_queue"] + 1
+    assert stored_rows(app)["saved_item"] == before["saved_item"] + 1
     complete = stored_rows(app)
     assert place(ann.get(drawn.headers["Location"]).text) and place(ann.get(f"/labels?{query}").text)
     assert ann.get(f"/labels/export?{query}").status_code == 200
@@ -242,7 +242,7 @@ def test_a_sample_is_drawn_by_a_post_and_by_no_link(app: Flask, ann: FlaskClient
 
 def stored_rows(app: Flask) -> dict[str, int]:
     with app.app_context(), db.engine.connect() as connection:
-        tables = LabelQueue.metadata.tables.values()
+        tables = Base.metadata.tables.values()
         return {table.name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables}
 
 

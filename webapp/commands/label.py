@@ -18,7 +18,7 @@ from webapp.exports import base
 from webapp.exports.labelled import left_out_sentence
 from webapp.store.exports import exporting
 from webapp.store.labels import importing, label_content, label_list, labels
-from webapp.store.labels.queues.queue_spec import spec_of
+from webapp.store.labels.queue_spec import spec_of
 from webapp.store.models import Label
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import turns

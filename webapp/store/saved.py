@@ -1,4 +1,5 @@
-"""What somebody saved for everybody under a name: views of the list, mappings, rules of parsers, causes of their own.
+"""What somebody saved for everybody under a name: views of the list, mappings, rules of parsers, causes of their
+own; and the samples that were drawn.
 
 What the `content` has, the module of its kind says.
 """

@@ -13,8 +13,8 @@ from webapp.exports.redaction import Redactor, redactor
 from webapp.extensions import db
 from webapp.store.exports import exporting
 from webapp.store.exports.filenames import safe_name
-from webapp.store.labels.queues import queue
-from webapp.store.labels.queues.queue_spec import spec_of
+from webapp.store.labels import queue
+from webapp.store.labels.queue_spec import SAMPLE, spec_of
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.filters import BadFilter
@@ -93,7 +93,7 @@ def scope_of_request() -> tuple[str, dict[str, Any]]:
     idents, spec = request.args.getlist("ids"), None
     if request.args.get("queue"):
         spec = spec_of(request.args, idents)
-        if spec.kind == "sample" and queue.stored(db.session, spec) is None:
+        if spec.kind == SAMPLE and not queue.is_drawn(db.session, spec):
             raise BadFilter("this sample is not drawn yet: open it under Labels and draw it")
     filters = filtering.of_parameters(request.args.to_dict() | {"format": request.args.get("source", "")})
     return exporting.chosen(db.session, spec, idents, filters)

@@ -31,7 +31,7 @@ ROUTES = {
         failures.show failures_api.detail_api failures_api.list_api failures_api.same_api
         growing.head guide.begin guide.end help.index help.picture help.show
         homes.ask homes.index homes.question homes.show_api
-        labels.causes.index labels.index labels.lists.disagreements labels.lists.index
+        labels.causes.index labels.index labels.lists.disagreements labels.lists.index labels.progress
         labels.name.ask labels.name.tell labels.turn.list_api labels.value
         machine_logs.index mapping_api.suggest mappings.index mappings.make metrics.show palette.found
         playground.case playground.index playground.markdown playground.raw playground.read
@@ -45,7 +45,7 @@ ROUTES = {
     LABEL: """
         export_jobs.cancel_api export_jobs.make export_jobs.make_api export_jobs.remove
         failure_actions.change labels.causes.change labels.check labels.draw
-        labels.lists.settle labels.progress labels.save labels.turn.put_api labels.turn.save
+        labels.lists.settle labels.save labels.turn.put_api labels.turn.save
         labels.undo runs.cancel_api runs.make runs.make_api selection.label
         sessions.write_dump sessions.write_dump_api tasks.cancel views.remove views.save
     """,

@@ -21,10 +21,11 @@ from webapp import paths
 from webapp.store.db import database
 from webapp.store.db.ids import microseconds
 from webapp.store.db.upgrading import WrongRevisions
-from webapp.store.labels.queues import queue
-from webapp.store.labels.queues.queue_spec import Spec
-from webapp.store.models import Base
+from webapp.store.models import Base, Session
 from webapp.store.models.parses import SEARCH_TABLES
+from webapp.store.sessions import sessions
+from webapp.store.sessions.filters import Filters
+from webapp.store.sessions.where import View
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 
@@ -134,7 +135,7 @@ def test_flask_alembic_finds_the_same_revisions(blank: sa.Engine) -> None:
         assert [script.revision for script in alembic.current()] == [database.HEAD]
 
 
-def test_a_queue_reads_its_order_from_an_index(tmp_path: Path) -> None:
+def test_a_list_reads_its_order_from_an_index(tmp_path: Path) -> None:
     engine = database.connect(f"sqlite:///{tmp_path / 'store.sqlite3'}")
     database.migrate(engine)
     plans: list[str] = []
@@ -148,8 +149,9 @@ def test_a_queue_reads_its_order_from_an_index(tmp_path: Path) -> None:
             raw.close()
 
     sa.event.listen(engine, "before_cursor_execute", explain)
+    behind = [1, microseconds(datetime(2020, 1, 1, tzinfo=UTC)), 1]
     with orm.Session(engine) as db:
-        queue._stretch(db, Spec("disagree"), {"at": [1, microseconds(datetime(2020, 1, 1, tzinfo=UTC)), 1]})
+        sessions.in_order(db, View(Filters()), "failing", behind, 100, Session.response_count)
     engine.dispose()
     assert "INDEX ix_session_failing ((failed,happened_at" in plans[0]
     assert not any("TEMP B-TREE" in step or step == "SCAN session" for step in plans)

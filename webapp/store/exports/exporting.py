@@ -21,9 +21,8 @@ from webapp.exports.session import ExportedTurn, FindingView, SessionView, redac
 from webapp.parsing import stored_trace, words
 from webapp.store.db.ids import batched
 from webapp.store.exports import session_causes
-from webapp.store.labels import history, settling
-from webapp.store.labels.queues import queue_progress
-from webapp.store.labels.queues.queue_spec import Spec
+from webapp.store.labels import history, queue, settling
+from webapp.store.labels.queue_spec import Spec
 from webapp.store.models import Finding, Label, Parse, Session, Turn, TurnContract
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import turns
@@ -159,8 +158,7 @@ def of_filters(db: orm.Session, filters: Filters) -> set[int]:
 
 def of_queue(db: orm.Session, spec: Spec) -> list[int]:
     """The turns of a queue that have a label; ends the transaction."""
-    labelled = sa.select(Label.turn_id).distinct().where(Label.turn_id.in_(queue_progress.turn_ids(db, spec)))
-    turn_ids = list(db.scalars(labelled))
+    turn_ids = queue.labelled(db, spec)
     db.rollback()
     return turn_ids
 

@@ -14,14 +14,13 @@ from webapp.exports.labelled import LabelledResponse, expected_values
 from webapp.store.db.ids import batched
 from webapp.store.exports import exporting
 from webapp.store.failures import group_detail
-from webapp.store.labels import settling
-from webapp.store.labels.queues import group_queues
+from webapp.store.labels import alike, queue, settling
 from webapp.store.models import Label, Parse
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.store.write.tally import READABLE
 
-MOST = group_queues.MOST_QUEUED
+MOST = queue.MOST_OF_GROUP
 """responses without a known value that a file can have"""
 _AT_ONCE = 1_000
 
@@ -36,7 +35,7 @@ def pieces(
     without = [turn_id for turn_id in members if turn_id not in decided and turn_id not in undecidable]
     readable = _readable(db, without)
     to_read = [turn_id for turn_id in without if turn_id in readable]
-    chosen = [entry.turn_id for entry in group_queues.in_order(db, to_read[:MOST])][:most]
+    chosen = alike.one_of_each_first(db, to_read[:MOST])[:most]
     labelled, unlabelled = (list(exporting.of_turns(db, ids)) for ids in (sorted(decided), chosen))
     parser = _parser([*labelled, *unlabelled], filters.under)
     unreadable = len(undecidable) + len(without) - len(to_read)

@@ -101,9 +101,3 @@ def add_series(facts: dict[str, Facts], stretch: tuple[int, int]) -> None:
     for of_group in facts.values():
         buckets = Counter((at - low) * BUCKETS // (high + 1 - low) for at in of_group.times)
         of_group.series = [buckets[number] for number in range(BUCKETS)]
-
-
-def labelled(db: orm.Session, scope: Scope) -> set[str]:
-    """The groups with a response that has a label."""
-    query = sa.select(scope.key).select_from(FailedResponse).join(Label, Label.turn_id == FailedResponse.turn_id)
-    return set(db.scalars(query.where(*scope.where).distinct()))

@@ -17,7 +17,7 @@ from webapp.store.failures import events, group_facts, overlay
 from webapp.store.failures.group_facts import Facts
 from webapp.store.failures.group_line import Example, GroupLine, Groups
 from webapp.store.failures.scope import Coverage, Scope, coverage, scope
-from webapp.store.models import FailedResponse, FailureEvent, Label, Session, Turn
+from webapp.store.models import FailedResponse, FailureEvent, Session, Turn
 from webapp.store.sessions.facets import top
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.order import BadCursor
@@ -105,11 +105,9 @@ def largest(db: orm.Session, limit: int) -> list[tuple[str, str]]:
     return [(key, failure_group.title(key)) for key in ordered[:limit]]
 
 
-def members(db: orm.Session, scope_in_view: Scope, limit: int | None = None, *, unlabelled: bool = False) -> list[int]:
+def members(db: orm.Session, scope_in_view: Scope, limit: int | None = None) -> list[int]:
     """The turns of the failed responses of a scope, the newest first."""
     query = sa.select(FailedResponse.turn_id).where(*scope_in_view.where)
-    if unlabelled:
-        query = query.where(~sa.exists().where(Label.turn_id == FailedResponse.turn_id))
     return list(db.scalars(query.order_by(FailedResponse.at.desc(), FailedResponse.turn_id.desc()).limit(limit)))
 
 

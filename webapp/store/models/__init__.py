@@ -24,8 +24,6 @@ from webapp.store.models.people import (
     FinalLabel,
     Label,
     LabelEvent,
-    LabelQueue,
-    LabelQueueItem,
     SavedItem,
 )
 from webapp.store.models.sessions import (

@@ -1,4 +1,4 @@
-"""The tables of people: accounts, labels and their queues, what they saved, and what they say of failure groups."""
+"""The tables of people: accounts, labels, what they saved, and what they say of failure groups."""
 
 from __future__ import annotations
 
@@ -71,37 +71,11 @@ class SavedItem(Numbered):
     __table_args__ = (sa.UniqueConstraint("kind", "name"),)
 
     kind: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    """view, mapping, cause, or the service or format whose parser a rule names"""
+    """view, mapping, cause, sample, or the service or format whose parser a rule names"""
     name: orm.Mapped[str] = orm.mapped_column(ShortText(255))
     content: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
-
-
-class LabelQueue(Numbered):
-    """Responses to label in one order, gathered a stretch of sessions at a time: see `store.labels.queues`."""
-
-    spec: orm.Mapped[str] = orm.mapped_column(ShortText(1024), unique=True)
-    """which responses, in which order: as the URL says it"""
-    state: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
-    """how far the sessions have been gone through"""
-    complete: orm.Mapped[bool] = orm.mapped_column(default=False)
-    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
-
-
-class LabelQueueItem(Base):
-    """One response of a queue: by `rank`, then by turn; near-identical ones share their `likeness`."""
-
-    __table_args__ = (
-        sa.Index("ix_label_queue_item_order", "queue_id", "rank", "turn_id"),
-        sa.Index("ix_label_queue_item_likeness", "queue_id", "likeness"),
-    )
-
-    queue_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("label_queue.id", ondelete="CASCADE"), primary_key=True)
-    turn_id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True, autoincrement=False)
-    session_id: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    rank: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    likeness: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(16))
 
 
 class Compared(Base):

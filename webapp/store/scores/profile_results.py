@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +17,6 @@ from webapp.gate.judging import judge, roots_of
 from webapp.parsing import Profile, Trace, installing
 from webapp.store.db.dialect import upsert
 from webapp.store.labels import settling
-from webapp.store.labels.queues.queue import brief
 from webapp.store.labels.settling import Labelled
 from webapp.store.labels.values import same_as
 from webapp.store.models import TURNS_A_SESSION, Compared, Label, LabelEvent, Parse, Session
@@ -55,6 +55,20 @@ def refresh(db: orm.Session, *, seconds: float | None = None) -> int:
     except sa.exc.OperationalError:
         db.rollback()
     return len(ids) - count
+
+
+@contextmanager
+def brief(db: orm.Session) -> Iterator[None]:
+    """Wait for SQLite's write lock for a moment only: who looks at a page does not wait for an ingest."""
+    if db.get_bind().dialect.name != "sqlite":
+        yield
+        return
+    raw: Any = db.connection().connection.dbapi_connection
+    raw.execute("PRAGMA busy_timeout=200")
+    try:
+        yield
+    finally:
+        raw.execute("PRAGMA busy_timeout=30000")
 
 
 def pending(db: orm.Session) -> list[int]:

@@ -117,9 +117,8 @@ _hidden = Session.deleted_at.is_not(None)
 
 def has_labels(session_id: Any) -> sa.ColumnElement[bool]:
     """Whether a session, by its id or the column of it, has labels, settlements, or a history of either."""
-    tables = ((Label, ()), (FinalLabel, ()), (LabelEvent, (LabelEvent.action != "assigned",)))
-    here = ((turns_of(table.turn_id, session_id), *more) for table, more in tables)
-    return sa.or_(*(sa.exists().where(*where) for where in here))
+    tables = (Label, FinalLabel, LabelEvent)
+    return sa.or_(*(sa.exists().where(turns_of(table.turn_id, session_id)) for table in tables))
 
 
 def _labelled(connection: sa.Connection, session_id: int) -> bool:

@@ -15,7 +15,7 @@ from webapp import jsontext
 from webapp.dumps.budget import Allowance, check_json
 from webapp.dumps.decoding import MAX_DEPTH, depth
 from webapp.dumps.records import TooLarge
-from webapp.store.labels.queues.queue_spec import KINDS, LARGEST_SAMPLE
+from webapp.store.labels.queue_spec import KINDS, LARGEST_SAMPLE
 from webapp.store.sessions.columns import MORE_THAN
 from webapp.store.sessions.filters import DESCRIBED, MOST, SWITCHES, BadFilter, Described
 from webapp.web.api.shapes import TEXT, Content, Schema, one_of, whole

@@ -21,7 +21,7 @@ from webapp.store.failures.events import BadState
 from webapp.store.failures.group_detail import GroupDetail
 from webapp.store.failures.overlay import BadOverlay, NoSuchChange
 from webapp.store.jobs import failure_webhook
-from webapp.store.labels.queues.queue_spec import GROUP, spec_of
+from webapp.store.labels.queue_spec import GROUP, spec_of
 from webapp.store.models import FailureEvent
 from webapp.store.sessions import example_texts
 from webapp.store.sessions import sessions as session_store

@@ -15,11 +15,11 @@ from webapp.exports.labelled import expected_values
 from webapp.extensions import db
 from webapp.parsing import Trace, failure_group
 from webapp.store.failures import neighbours
-from webapp.store.labels import causes, label_content, values
+from webapp.store.labels import alike, causes, label_content, queue, values
 from webapp.store.labels import labels as store
-from webapp.store.labels.queues import queue, queue_progress
-from webapp.store.labels.queues.queue_spec import KINDS, Spec, spec_of
-from webapp.store.models import LabelQueue, Session, Turn
+from webapp.store.labels.queue import Queue
+from webapp.store.labels.queue_spec import KINDS, SAMPLE, Spec, spec_of
+from webapp.store.models import Session, Turn
 from webapp.store.sessions import debugger_queries as bench_store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
@@ -38,7 +38,7 @@ class QueuePosition:
     """The queue of a request, and the response that is looked at: None where nothing is left to label."""
 
     spec: Spec
-    queue: LabelQueue
+    queue: Queue
     detail: turn_store.TurnDetail | None = None
 
     def url(self, **query: Any) -> str:
@@ -49,8 +49,12 @@ class QueuePosition:
 
     def group(self) -> dict[str, Any]:
         """What the page says of the failure group that is queued: its words, and how many responses it has in all."""
-        title = failure_group.title(self.spec.group)
-        return {"title": title, "count": next(iter(self.queue.state.get("groups", ())), 0)}
+        return {"title": failure_group.title(self.spec.group), "count": self.queue.of}
+
+    def at(self, turn_id: int | None) -> str | None:
+        """This queue's URL at another response; None where there is none."""
+        turn = None if turn_id is None else db.session.get(Turn, turn_id)
+        return None if turn is None else self.url(at=place(turn))
 
 
 def place(turn: Turn) -> str:
@@ -71,6 +75,8 @@ def index() -> Response | AnyResponse:
 @blueprint.post("/labels/draw")
 def draw() -> AnyResponse:
     """Draw the sample that the form asks for, and go to it: a link alone makes none."""
+    if (spec := spec_of_request()).kind == SAMPLE:
+        queue.draw(db.session, spec)
     return redirect(here().url(), 303)
 
 
@@ -84,17 +90,17 @@ def save() -> Response | AnyResponse:
         label = label_form.said(fields, request.form.get("seconds", ""))
         refuse_contradiction(detail, label)
         is_for_all = request.form.get("like")
-        like_it = queue_progress.alike(db.session, at.queue, detail.turn, author()) if is_for_all else []
-        group = queue_progress.served(db.session, detail.turn, label, [similar.turn for similar in like_it])
+        like_it = queue.similar(db.session, at.spec, at.queue, detail.turn, author()) if is_for_all else []
+        group = alike.served(db.session, detail.turn, label, [similar.turn for similar in like_it])
         like = f"{detail.session.external_id[:100]} turn {detail.turn.position}"
         store.put_all(db.session, [(detail.turn, label), *group], author=author(), seen=fields.seen, like=like)
     except label_content.BadLabel as error:
         return shown(at, fields, message=str(error), status=422)
     except store.Conflict as conflict:
         return shown(at, replace(fields, seen=store.stamp(conflict.stored)), conflict=conflict, status=409)
-    following = queue_progress.following(db.session, at.queue, author(), detail.turn.id)
     cookie["served"] = len(group)
-    return redirect(at.url(at=following and place(following)), 303)
+    following = queue.following(db.session, at.queue, author(), detail.turn.id)
+    return redirect(at.at(following) or at.url(at=None), 303)
 
 
 def decided(detail: turn_store.TurnDetail, fields: label_form.Fields) -> label_form.Fields:
@@ -159,13 +165,11 @@ def value() -> Response:
     return plain(values.written(trace.values))
 
 
-@blueprint.post("/labels/progress")
+@blueprint.get("/labels/progress")
 def progress() -> str:
-    """Gather further; a page that stays open asks for it."""
+    """How far it is by now; a page that stays open asks for it."""
     at = here()
-    return render_template(
-        "labels/_progress.html", here=at, progress=queue_progress.progress(db.session, at.queue, author())
-    )
+    return render_template("labels/_progress.html", here=at, progress=queue.progress(db.session, at.queue, author()))
 
 
 def plain(text: str) -> Response:
@@ -173,26 +177,20 @@ def plain(text: str) -> Response:
 
 
 def here() -> QueuePosition:
-    """What the request's parameters (`queue`, `at` …) lead to; raises `BadFilter`, `NoSuchSession`, `NoSuchTurn`.
-
-    Only a POST stores the queue, and how far it was gathered.
-    """
+    """What the request's parameters (`queue`, `at` …) lead to; raises `BadFilter`, `NoSuchSession`, `NoSuchTurn`."""
     parameters, spec = request.values, spec_of_request()
-    if request.method != "POST" and is_undrawn(spec):
+    if is_undrawn(spec):
         raise NotFound("this sample is not drawn yet: open its page and draw it")
-    if request.method == "POST":
-        made_queue = queue.opened(db.session, spec)
-        queue.extend(db.session, made_queue, spec)
-    else:
-        made_queue = queue_progress.looked_at(db.session, spec)
+    asked = queue.of(db.session, spec, author())
     key, dot, position = parameters.get("at", "").rpartition(".")
     if dot and position.isdecimal():
-        return QueuePosition(spec, made_queue, turn_store.find_by_id(db.session, key, int(position)))
-    turn = queue_progress.following(db.session, made_queue, author())
-    if turn is None:
-        return QueuePosition(spec, made_queue)
+        return QueuePosition(spec, asked, turn_store.find_by_id(db.session, key, int(position)))
+    first = queue.following(db.session, asked, author())
+    if first is None:
+        return QueuePosition(spec, asked)
+    turn = db.session.get_one(Turn, first)
     session = db.session.get_one(Session, turn.session_id)
-    return QueuePosition(spec, made_queue, turn_store.find(db.session, session, turn.position))
+    return QueuePosition(spec, asked, turn_store.find(db.session, session, turn.position))
 
 
 def spec_of_request() -> Spec:
@@ -201,7 +199,7 @@ def spec_of_request() -> Spec:
 
 def is_undrawn(spec: Spec) -> bool:
     """Whether `spec` is a sample that is not stored: each seed is another, so only a POST makes one."""
-    return spec.kind == "sample" and queue.stored(db.session, spec) is None
+    return spec.kind == SAMPLE and not queue.is_drawn(db.session, spec)
 
 
 def here_at_response() -> tuple[QueuePosition, turn_store.TurnDetail]:
@@ -221,7 +219,7 @@ def shown(
     status: int = 200,
 ) -> Response:
     context: dict[str, Any] = {"here": at, "kinds": KINDS, "views": view_store.views(db.session)}
-    context["progress"] = queue_progress.progress(db.session, at.queue, author())
+    context["progress"] = queue.progress(db.session, at.queue, author())
     context["undone"] = request.args.get("undone", type=int)
     context["served"] = cookie.pop("served", 0)
     if at.detail is not None:
@@ -243,9 +241,7 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
         if mine is not None
         else label_form.start(session, turn, traces, label_form.Fields())
     )
-    before = queue_progress.before(db.session, at.queue, turn.id)
-    after = queue_progress.following(db.session, at.queue, author(), turn.id)
-    after = after or queue_progress.after(db.session, at.queue, turn.id)
+    following = queue.following(db.session, at.queue, author(), turn.id) or at.queue.beside(turn.id, 1)
     context = profile_values.checked(detail, fields, traces)
     return {
         **context,
@@ -260,10 +256,10 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
         "mine": mine,
         "tree": causes.tree(db.session),
         "judgements": label_content.JUDGEMENTS,
-        "alike": queue_progress.alike(db.session, at.queue, turn, author()),
+        "alike": queue.similar(db.session, at.spec, at.queue, turn, author()),
         "same": neighbours.of_turn(db.session, turn.id),
-        "back": None if before is None else at.url(at=place(before)),
-        "skip": None if after is None or after.id == turn.id else at.url(at=place(after)),
+        "back": at.at(at.queue.beside(turn.id, -1)),
+        "skip": at.at(following),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +21,7 @@ KINDS = {
     "chosen": "chosen sessions",
     "group": "a failure group",
 }
-GROUPS, GROUP = "one-per-group", "group"
+FAILED, GROUPS, GROUP, SAMPLE, VIEW, CHOSEN = "failed", "one-per-group", "group", "sample", "view", "chosen"
 LARGEST_SAMPLE = 10_000
 MOST_CHOSEN = 1_000
 
@@ -51,9 +50,8 @@ class Spec:
 
     @property
     def name(self) -> str:
-        """What the stored queue is called."""
-        text = urlencode(self.query(), doseq=True)
-        return text if len(text) <= 1000 else f"queue={self.kind}&sha256={hashlib.sha256(text.encode()).hexdigest()}"
+        """What a sample that was drawn is called."""
+        return f"size={self.size}&seed={self.seed}"
 
     @property
     def words(self) -> str:

@@ -1,0 +1,247 @@
+"""Queues: responses to label in one order. They are asked of the database whenever somebody looks at one; nothing is
+gathered or kept but the samples that were drawn."""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store import saved
+from webapp.store.db.ids import batched
+from webapp.store.db.time_limit import TookTooLong, within
+from webapp.store.failures import group_detail, neighbours
+from webapp.store.failures.scope import scope
+from webapp.store.labels import alike
+from webapp.store.labels.alike import Alike
+from webapp.store.labels.queue_spec import CHOSEN, FAILED, GROUP, GROUPS, SAMPLE, VIEW, Spec
+from webapp.store.models import FailedResponse, Label, Parse, Session, Turn, is_response
+from webapp.store.sessions import sessions
+from webapp.store.sessions.example_sessions import listed
+from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.sessions.where import Condition
+from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
+from webapp.store.write.tally import READABLE
+
+MOST = 10_000
+"""responses of a queue; of more, the first"""
+MOST_OF_GROUP = 1_000
+"""responses of a failure group, the newest"""
+MOST_FOUND = 1_000
+"""sessions with what is searched for, the newest"""
+MOST_SAMPLES = 20
+"""that are kept; of more, the oldest is forgotten, its labels stay"""
+LIMIT = 1.0
+"""seconds that looking through all that is stored may take"""
+_AT_ONCE = 5_000
+_another = orm.aliased(Parse)
+_DOUBTS: dict[str, sa.ColumnElement[bool]] = {
+    "silent": sa.and_(
+        Turn.recorded_failure.is_(None),
+        home_parse.verdict.in_(READABLE),
+        sa.or_(
+            home_parse.value_digest.is_distinct_from(our_parse.value_digest),
+            our_parse.ambiguous,
+            our_parse.truncated,
+        ),
+    ),
+    "disagree": sa.exists().where(
+        _another.turn_id == Turn.id, _another.value_digest.is_distinct_from(our_parse.value_digest)
+    ),
+}
+"""Of which responses it is doubtful what was meant: production took a value, and `fencepost` reads another or nothing,
+cannot choose between several, or sees that it was cut off; or those that were run over it read different values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The turns of a queue in order, and `of` how many: None where there are more than were counted, and where with
+    `cut` the time was up before all that is stored was looked through."""
+
+    turn_ids: list[int]
+    of: int | None
+    cut: bool = False
+
+    def beside(self, turn_id: int, step: int) -> int | None:
+        """The turn that stands so many places behind (or before) another; None where there is none."""
+        at = self.turn_ids.index(turn_id) + step if turn_id in self.turn_ids else -1
+        return self.turn_ids[at] if 0 <= at < len(self.turn_ids) else None
+
+    def others(self, turn_id: int | None) -> list[int]:
+        """All but this turn, those behind it first: what was skipped comes again at the end."""
+        if turn_id not in self.turn_ids:
+            return self.turn_ids
+        at = self.turn_ids.index(turn_id)
+        return [*self.turn_ids[at + 1 :], *self.turn_ids[:at]]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueProgress:
+    """How far a queue is labelled: `people` by how many of its responses each has labelled; `seconds` is what the
+    person took for one lately, the median."""
+
+    total: int
+    labelled: int
+    people: dict[str, int]
+    seconds: float | None
+
+
+def of(db: orm.Session, spec: Spec, author: str = "") -> Queue:
+    """The queue as it is now, for that person: of each failure group they are given one response."""
+    if spec.kind == GROUP:
+        members = group_detail.members(db, spec.group, spec.filters())
+        return Queue(alike.one_of_each_first(db, members[:MOST_OF_GROUP]), len(members))
+    if spec.kind in (GROUPS, SAMPLE):
+        turn_ids = _of_groups(db, author) if spec.kind == GROUPS else _of_sample(db, spec)
+        return Queue(turn_ids, len(turn_ids))
+    turn_ids, query = [], _selected(db, spec).limit(MOST + 1).execution_options(yield_per=100)
+    try:
+        with within(db.connection(), LIMIT):
+            turn_ids.extend(db.scalars(query))
+    except TookTooLong:
+        return Queue(turn_ids[:MOST], None, cut=True)
+    return Queue(turn_ids[:MOST], len(turn_ids) if len(turn_ids) <= MOST else None)
+
+
+def following(db: orm.Session, queue: Queue, author: str, turn_id: int | None = None) -> int | None:
+    """The next response that `author` has not labelled, behind `turn_id`, else from the beginning."""
+    mine = _labelled_by(db, author)
+    return next((number for number in queue.others(turn_id) if number not in mine), None)
+
+
+def progress(db: orm.Session, queue: Queue, author: str) -> QueueProgress:
+    people: Counter[str] = Counter()
+    for batch in batched(queue.turn_ids, _AT_ONCE):
+        people.update(db.scalars(sa.select(Label.author).where(Label.turn_id.in_(batch))))
+    times = sa.select(Label.seconds).where(Label.author == author, Label.seconds.is_not(None))
+    lately = sorted(seconds or 0.0 for seconds in db.scalars(times.order_by(Label.made_at.desc()).limit(25)))
+    median = lately[len(lately) // 2] if lately else None
+    return QueueProgress(len(queue.turn_ids), people[author], dict(people), median)
+
+
+def similar(db: orm.Session, spec: Spec, queue: Queue, turn: Turn, author: str) -> list[Alike]:
+    """The responses like this one that `author` has not labelled: of the next ones in the queue, or of its group."""
+    others = queue.others(turn.id)
+    if spec.kind == GROUPS:
+        same = neighbours.of_turn(db, turn.id)
+        others = [] if same is None else group_detail.members(db, same.key, Filters())
+    mine = _labelled_by(db, author)
+    return alike.to(db, turn, [number for number in others if number not in mine and number != turn.id])
+
+
+def labelled(db: orm.Session, spec: Spec) -> list[int]:
+    """The turns of the whole queue that have a label."""
+    labels = sa.select(Label.turn_id).distinct()
+    if spec.kind in (GROUP, GROUPS, SAMPLE):
+        return sorted(set(of(db, spec).turn_ids).intersection(db.scalars(labels)))
+    return list(db.scalars(labels.where(Label.turn_id.in_(_selected(db, spec).order_by(None)))))
+
+
+def is_drawn(db: orm.Session, spec: Spec) -> bool:
+    return saved.find(db, SAMPLE, spec.name) is not None
+
+
+def draw(db: orm.Session, spec: Spec) -> None:
+    """Draw a sample and keep it, where it is not, and commit: so it stays what it was, and its rates stay honest."""
+    if is_drawn(db, spec):
+        return
+    oldest_last = sorted(saved.every(db, SAMPLE), key=lambda sample: sample.id, reverse=True)
+    for sample in oldest_last[MOST_SAMPLES - 1 :]:
+        saved.remove(db, sample.id, SAMPLE)
+    saved.put(db, SAMPLE, spec.name, {"turns": _sample(db, spec)})
+    db.commit()
+
+
+def _labelled_by(db: orm.Session, author: str) -> set[int]:
+    return set(db.scalars(sa.select(Label.turn_id).where(Label.author == author)))
+
+
+def _selected(db: orm.Session, spec: Spec) -> sa.Select[Any]:
+    """The responses of the sessions that the spec leaves, the newest session first."""
+    where: list[Condition]
+    if spec.kind == CHOSEN:
+        where = [Session.deleted_at.is_(None), Session.key.in_(spec.ids)]
+    else:
+        where = sessions.view(db, spec.filters(), MOST_FOUND).where()
+    query: sa.Select[Any] = sa.select(Turn.id).join(Session, Session.id == Turn.session_id).where(is_response, *where)
+    if spec.kind == FAILED or (spec.kind == VIEW and spec.filters().failed):
+        at_home = (FailedResponse.under == HOME, FailedResponse.session_id == Session.id)
+        query = query.join(FailedResponse, sa.and_(FailedResponse.turn_id == Turn.id, *at_home))
+        is_parsed = FailedResponse.profile == Session.home_profile
+        query = query.where(sa.or_(is_parsed, Turn.recorded_failure.is_not(None)))
+    if spec.kind in _DOUBTS:
+        query = join_parses(query, Session.home_profile).where(_DOUBTS[spec.kind])
+    return query.order_by(Session.happened_at.desc(), Turn.id)
+
+
+def _of_groups(db: orm.Session, author: str) -> list[int]:
+    """One response of each failure group under home, the largest group first, those behind that others have labelled.
+
+    That is the one that `author` has labelled, else the newest that nobody has.
+    """
+    here, has_label = scope(db, Filters()), sa.exists().where(Label.turn_id == FailedResponse.turn_id)
+    is_mine, is_others = has_label.where(Label.author == author), has_label.where(Label.author != author)
+    best = (is_mine.desc(), has_label, FailedResponse.at.desc(), FailedResponse.turn_id.desc())
+    ranked = (
+        sa.select(
+            *(FailedResponse.turn_id, here.key.label("key")),
+            sa.func.row_number().over(partition_by=here.key, order_by=best).label("place"),
+            sa.func.count().over(partition_by=here.key).label("count"),
+            sa.func.max(sa.case((is_others, 1), else_=0)).over(partition_by=here.key).label("others"),
+        )
+        .where(*here.where)
+        .subquery()
+    )
+    order = (ranked.c.others, ranked.c.count.desc(), ranked.c.key)
+    return list(db.scalars(sa.select(ranked.c.turn_id).where(ranked.c.place == 1).order_by(*order).limit(MOST)))
+
+
+def _of_sample(db: orm.Session, spec: Spec) -> list[int]:
+    """The sample that was drawn, else one as it would be now, but for what was deleted since."""
+    sample = saved.find(db, SAMPLE, spec.name)
+    drawn = _sample(db, spec) if sample is None else sample.content["turns"]
+    here = sa.select(Turn.id).join(Session, Session.id == Turn.session_id).where(Session.deleted_at.is_(None))
+    present = {number for batch in batched(drawn, _AT_ONCE) for number in db.scalars(here.where(Turn.id.in_(batch)))}
+    return [number for number in drawn if number in present]
+
+
+def _sample(db: orm.Session, spec: Spec) -> list[int]:
+    """Turns drawn at random, each response as likely as any other.
+
+    Positions are drawn from all turns and kept where a model wrote: the same data and seed give the same sample.
+    """
+    sessions_listed = sa.select(Session.id, Session.turn_count).where(listed, Session.response_count > 0)
+    rows = db.execute(sessions_listed.order_by(Session.key)).all()
+    ends = list(accumulate(row.turn_count for row in rows))
+    total = db.scalar(sa.select(sa.func.sum(Session.response_count)).where(listed)) or 0
+    chance = random.Random(spec.seed)  # noqa: S311 a sample to be drawn again, no secret
+    if spec.size * 2 >= total:
+        joined = _places.join(Session, Session.id == Turn.session_id).where(listed)
+        every = list(db.scalars(joined.order_by(Session.key, Turn.position)))
+        chance.shuffle(every)
+        return every[: spec.size]
+    sample: dict[int, None] = {}
+    while len(sample) < spec.size:
+        places = []
+        for _ in range(200):
+            at = chance.randrange(ends[-1])
+            index = bisect_right(ends, at)
+            places.append((rows[index].id, at - (ends[index - 1] if index else 0)))
+        sample |= dict.fromkeys(_responses(db, places))
+    return list(sample)[: spec.size]
+
+
+def _responses(db: orm.Session, places: list[tuple[int, int]]) -> list[int]:
+    """The responses at these (session, position), in that order."""
+    query = _places.where(sa.tuple_(Turn.session_id, Turn.position).in_(places))
+    by_place = {(row.session_id, row.position): row.id for row in db.execute(query)}
+    return [by_place[place] for place in places if place in by_place]
+
+
+_places = sa.select(Turn.id, Turn.session_id, Turn.position).where(is_response)
