@@ -6,10 +6,12 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.dialect import contains
+from webapp.store.db.ids import short
 from webapp.store.models import FacetValue, Session, SessionFacet
 from webapp.store.saved import Saved
 from webapp.store.sessions import example_sessions, where
 from webapp.store.sessions import views as saved_views
+from webapp.store.write.facets import LONGEST
 
 FACETS = ("model", "tool", "host", "service", "agent")
 """filters of the list whose values are found"""
@@ -27,7 +29,8 @@ def facets(db: orm.Session, text: str, most: int) -> list[tuple[str, str]]:
         SessionFacet.value_id == FacetValue.id, SessionFacet.session_id.not_in(example_sessions.hidden)
     )
     query = sa.select(FacetValue.name, FacetValue.value)
-    query = query.where(FacetValue.name.in_(FACETS), contains(FacetValue.value, text), is_listed)
+    has_text = sa.func.lower(FacetValue.value).contains(short(text.lower(), LONGEST), autoescape=True)
+    query = query.where(FacetValue.name.in_(FACETS), has_text, is_listed)
     return [(row.name, row.value) for row in db.execute(query.order_by(FacetValue.value).limit(most))]
 
 
