@@ -14,6 +14,7 @@ import json
 import random
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ from webapp.parsing.engine import profile
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 WRITTEN = Path(__file__).resolve().parents[1] / "webapp" / "parsing" / "released.json"
-MORE, ENGINE, AGENTS = 4, 5_000, 5_000
+MORE, ENGINE, AGENTS, PATCHES = 4, 5_000, 5_000, 1_000
 KINDS = {
     (False, True): "the release reads nothing, the profile a value",
     (True, False): "the release reads a value, the profile nothing",
@@ -59,12 +60,12 @@ def outcomes(name: str) -> Outcomes:
         some = list(test_vllm.responses(SHARED))
         pairs = [(_as_json(read(text)), _as_json(test_vllm.ours(text, name))) for text in some]
     elif name in test_released.IN_NODE:
-        some = texts()
+        some = list(test_released.written(name, AGENTS)) if name in test_released.AGENTS else texts()
         pairs = list(zip(_in_node(name, some), _ours_in_node(name, some), strict=True))
+    elif name == "codex-apply-patch":
+        pairs = list(_patches())
     elif name in test_released.TEXTUAL:
-        pieces = test_released.AGENTS[name].replace("~", "\n").split("|")
-        some = list(_released.in_pieces(pieces, AGENTS, test_released.SEED))
-        pairs = _pairs(test_released.TEXTUAL[name](), name, some)
+        pairs = _pairs(test_released.TEXTUAL[name](), name, list(test_released.written(name, AGENTS)))
     else:
         pairs = _pairs(test_released.RELEASED[name](), name, texts())
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
@@ -72,6 +73,29 @@ def outcomes(name: str) -> Outcomes:
 
 def _pairs(release: Callable[[str], Any], name: str, some: list[str]) -> list[tuple[Any, Any]]:
     return [(test_released.outcome(release, text), test_released.ours(name, text)) for text in some]
+
+
+def _patches() -> Iterator[tuple[list[str] | None, list[str] | None]]:
+    """The files that Codex' own program, of 172 MB, changes by each patch; that it was read where no line was found."""
+    version = f"@openai/codex@{test_released._version('codex-apply-patch')}-linux-x64"
+    member = "package/vendor/x86_64-unknown-linux-musl/bin/codex"
+    program = _released.packed(version, member) / member
+    pieces = (test_released.PATCH + "|~|  ~|*** End of File~|  *** Add File: o~|*** End Patch~").replace("~", "\n")
+    dice = random.Random(test_released.SEED)
+    for _ in range(PATCHES):
+        text = "".join(dice.choice(pieces.split("|")) for _ in range(dice.randint(1, 6)))
+        text = f"*** Begin Patch\n{text}*** End Patch"
+        ours = parse(text, "codex-apply-patch")
+        changed = sorted(f"{value['type'][0]} {value.get('move_to', value['path'])}" for value in ours.values)
+        refused = any((attempt.reason or "").startswith("invalid patch") for attempt in ours.attempts)
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "apply_patch").symlink_to(program)
+            for name in ("a", "g"):
+                (Path(folder) / name).write_text("j\nk\ni\n\nj\nk\n")
+            done = subprocess.run(["./apply_patch", text], cwd=folder, capture_output=True, text=True)
+        said = sorted(line.replace("M ", "u ").lower() for line in done.stdout.splitlines()[1:])
+        released = None if done.stderr.startswith("Invalid patch") else said or changed
+        yield released, None if refused else changed
 
 
 def _as_json(calls: Any) -> str | None:
@@ -90,14 +114,20 @@ def _ours_in_node(name: str, some: list[str]) -> Iterator[str | None]:
 
 
 def names() -> list[str]:
-    every = (test_released.RELEASED, test_released.TEXTUAL, test_released.IN_NODE, test_vllm.RELEASED)
+    every = (
+        {"codex-apply-patch": None},
+        test_released.RELEASED,
+        test_released.TEXTUAL,
+        test_released.IN_NODE,
+        test_vllm.RELEASED,
+    )
     return sorted({*test_vllm_engine.READERS, *test_sglang.DETECTORS, *(name for group in every for name in group)})
 
 
 def package(name: str) -> tuple[str, str]:
     """The registry, npm or pip, and the package that a profile restates."""
-    if name in test_released.IN_NODE:
-        return "npm", test_released.IN_NODE[name]
+    if name in test_released.IN_NODE or name == "codex-apply-patch":
+        return "npm", test_released.IN_NODE.get(name, "@openai/codex")
     server = next((server for server in ("vllm", "sglang") if name.startswith(server)), None)
     return "pip", server or test_released.DISTRIBUTIONS.get(name, name)
 

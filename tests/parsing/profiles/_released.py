@@ -30,7 +30,7 @@ FOLDER = Path(__file__).resolve().parents[3] / ".pytest_cache" / "released"
 
 @cache
 def wheel(distribution: str, version: str, *options: str) -> Path:
-    """The folder with the Python files of a release; skipped where no registry answers, failing then under CI.
+    """The folder with a release's modules, also compiled ones; skipped where no registry answers, failing under CI.
 
     `options` are pip's, as for a release that only a later Python can run.
     """
@@ -41,7 +41,7 @@ def wheel(distribution: str, version: str, *options: str) -> Path:
         _fetched(distribution, version, partial, *options)
         for file in partial.glob("*.whl"):
             with zipfile.ZipFile(file) as archive:
-                archive.extractall(partial, [name for name in archive.namelist() if name.endswith(".py")])
+                archive.extractall(partial, [name for name in archive.namelist() if name.endswith((".py", ".so"))])
                 days = (info.date_time[:3] for info in archive.infolist())
                 (partial / DAY).write_text("{}-{:02}-{:02}".format(*max(days)))
             file.unlink()
@@ -112,14 +112,13 @@ def packages(what: str) -> Path:
 
 
 @cache
-def packed(what: str) -> Path:
-    """A folder with a package alone, of which one function is run without what the package depends on."""
-    return _of_npm(
-        what, f"{what.replace('/', '+')}-packed", ["npm", "pack", "--silent", "--pack-destination", "{folder}", what]
-    )
+def packed(what: str, *only: str) -> Path:
+    """A folder with a package alone, or some of its files, of which one function is run without all else."""
+    command = ["npm", "pack", "--silent", "--pack-destination", "{folder}", what]
+    return _of_npm(what, f"{what.replace('/', '+')}-packed", command, only)
 
 
-def _of_npm(what: str, name: str, command: list[str]) -> Path:
+def _of_npm(what: str, name: str, command: list[str], only: Sequence[str] = ()) -> Path:
     folder = FOLDER / name
     if not shutil.which("npm") or not shutil.which("node"):
         not_here("needs Node and npm")
@@ -129,7 +128,8 @@ def _of_npm(what: str, name: str, command: list[str]) -> Path:
         _ran([part.format(folder=partial) for part in command], what)
         for file in partial.glob("*.tgz"):
             with tarfile.open(file) as archive:
-                archive.extractall(partial, filter="data")
+                chosen = [archive.getmember(member) for member in only] if only else None
+                archive.extractall(partial, chosen, filter="data")
             file.unlink()
         if not folder.is_dir():
             partial.rename(folder)

@@ -325,6 +325,11 @@ def openhands() -> Parser:
     return read
 
 
+def written(name: str, most: int) -> Iterator[str]:
+    """What a model may write for a coding agent."""
+    return in_pieces(AGENTS[name].replace("~", "\n").split("|"), most, SEED)
+
+
 as_in_production = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 """an escape that Python does not know is an error only under this suite's own filters"""
 
@@ -358,8 +363,12 @@ IN_NODE = {
     "partial-json": "partial-json",
     "openai-node-stream": "openai",
     "mastra": "@mastra/core",
+    "jsonrepair": "jsonrepair",
+    "cline": "cline",
 }
 """and the package of each"""
+PACKED: dict[str, tuple[str, ...]] = {"mastra": (), "cline": ("package/dist/lib.mjs",)}
+"""those of which one function is run alone, with the files that it is looked for in; none means all"""
 ARGUMENTS = ["", "  ", "\ufeff", "null", "[]", "0", "false", '""', "{}", "{a: 1}", "{'a': None}"]
 ARGUMENTS += [
     "{a: True, b : 'x,y: z'}",
@@ -397,6 +406,8 @@ AGENTS = {
     "aider": "app.py:~|```python~|**b/c.md**~|<<<<<<< SEARCH~|a = 1~|=======~|b = 2~|>>>>>>> REPLACE~|```~|...~|"
     "```bash~|ls~|```x.py~|prose~|<<<<< SEARCH|~",
     "mini-swe-agent": "I look.~|```mswea_bash_command~|```mswea_bash_command |~| ~|ls -la|~```|~```~|```bash~|x~",
+    "cline": "I read.~|<read_file>|~<path>|a.py|</path>~|</read_file>|<write_to_file>|<content>|x</content>y|"
+    "</content>|</write_to_file>|<path> b </path>|<diff>|</diff>|<other>|<thinking>x</thinking>|<line_range>|</",
     "openhands": "</think>|<tool_call>|~|<function=|f|>|~|<parameter=|a|>1</parameter>|=b|</parameter>| x |</function>|"
     "</tool_call>|</",
 }
@@ -436,7 +447,7 @@ def _version(name: str) -> str:
 
 def test_every_library_parser_is_held_against_its_release() -> None:
     libraries = {name for name, found in profiles().items() if getattr(found, "group", "") in (*RESTATED, CODING)}
-    assert libraries == {*RELEASED, *TEXTUAL, *IN_NODE, "json-repair"}
+    assert libraries == {*RELEASED, *TEXTUAL, *IN_NODE, "json-repair", "codex-apply-patch"}
 
 
 def test_a_version_carries_the_libraries_that_the_profile_calls() -> None:
@@ -486,15 +497,48 @@ def test_a_restatement_reads_what_the_release_reads(name: str, shared: Path) -> 
 @pytest.mark.parametrize("name", TEXTUAL)
 def test_a_restatement_takes_out_of_a_text_what_the_release_takes(name: str) -> None:
     release = TEXTUAL[name]()
-    texts = list(in_pieces(AGENTS[name].replace("~", "\n").split("|"), 600, SEED))
+    texts = list(written(name, 600))
     read = [outcome(release, text) for text in texts]
     assert [text for text, value in zip(texts, read, strict=True) if value != ours(name, text)] == []
     assert 50 < len([value for value in read if value]) < 550
 
 
+PATCH = (
+    "*** Update File: a~ j~-k~|*** Update File: b/c d~@@~+l~|*** Add File: e~+f~|+m~|*** Delete File: g~|"
+    "*** Update File: a~*** Move to: h~@@ i~-k~|@@ i~ j~+l~|+m~|-~| n~|junk~|*** Frob~|@@~|*** Update File: a~"
+)
+"""what patches are made of, with ~ for the end of a line, without the lines that Codex has come to read otherwise"""
+
+
+def test_a_patch_is_read_as_by_codex() -> None:
+    """Its crate as a library of June 2025; the program of today has 172 MB, and the benchmark runs it."""
+    folder = wheel("codex-apply-patch", "0.4.0")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        read = importlib.import_module("codex_apply_patch").parse_patch
+    dice, pieces, some = random.Random(SEED), PATCH.replace("~", "\n").split("|"), 0
+    for _ in range(1000):
+        body = "".join(dice.choice(pieces) for _ in range(dice.randint(1, 5)))
+        text = f"*** Begin Patch\n{body}*** End Patch"
+        try:
+            release = read(text)
+        except ValueError:
+            release = []
+        assert release == [_hunk(value) for value in parse(text, "codex-apply-patch").values], text
+        some += bool(release)
+    assert 100 < some < 900
+
+
+def _hunk(value: dict[str, Any]) -> str:
+    if value["type"] != "update":
+        return f"{value['type'].title()}File: {value['path']}"
+    to = f" -> {value['move_to']}" if "move_to" in value else ""
+    return f"UpdateFile: {value['path']}{to} ({len(value['chunks'])} chunks)"
+
+
 @pytest.mark.parametrize("name", IN_NODE)
 def test_a_restatement_reads_what_the_release_reads_in_node(name: str, shared: Path) -> None:
-    cases = [*texts(shared), *ARGUMENTS]
+    cases = list(written(name, 600)) if name in AGENTS else [*texts(shared), *ARGUMENTS]
     for text, (ok, value) in zip(cases, in_node(name, cases), strict=True):
         values = parse(text, name).values
         assert bool(values) is ok, text
@@ -505,8 +549,8 @@ def in_node(name: str, cases: list[str]) -> list[tuple[bool, Any]]:
     """Whether the package's own function reads each text, and its value."""
     script = f"{_IMPORTS[IN_NODE[name]]}\nconst read = {_READS[name]}\n{_PRINT}"
     command = ["node", "--input-type=module", "--eval", script]
-    fetched = packed if name == "mastra" else packages
-    folder = fetched(f"{IN_NODE[name]}@{_version(name)}")
+    what = f"{IN_NODE[name]}@{_version(name)}"
+    folder = packed(what, *PACKED[name]) if name in PACKED else packages(what)
     done = subprocess.run(command, cwd=folder, input=json.dumps(cases), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     found: list[tuple[bool, Any]] = json.loads(done.stdout)
@@ -514,6 +558,18 @@ def in_node(name: str, cases: list[str]) -> list[tuple[bool, Any]]:
 
 
 _IMPORTS = {
+    "jsonrepair": "import { jsonrepair } from 'jsonrepair'",
+    "cline": r"""import { readFileSync as file } from 'node:fs'
+        const text = file('package/dist/lib.mjs', 'utf8')
+        const of = String.raw`.{0,90}?for\(let p of (\w+)(?:\(\))?\)`
+        const wanted = new RegExp(String.raw`function (\w+)\(t\)\{let e=\[\],r=0${of}${of}.*?,e\}`)
+        const [cut, parser, tools, parameters] = text.match(wanted)
+        const list = text.match(new RegExp(String.raw`[,;]${parameters}=(\["command",.*?\])`))[1]
+        const enumeration = text.match(/\w+=\(\w+=>\(\w+\.ASK="ask_followup_question",.*?\{\}\)/)[0]
+        const parse = new Function(`var ${enumeration}; const ${parameters} = ${list}
+            const ${tools} = () => Object.values(${enumeration.split('=')[0]})
+            const ${cut.match(/call_id:(\w+)\(/)[1]} = () => '1'
+            ${cut}; return ${parser}`)()""",
     "@mastra/core": """import { readdirSync, readFileSync as file } from 'node:fs'
         const folder = 'package/dist'
         const files = readdirSync(folder).filter(name => name.endsWith('.js'))
@@ -529,6 +585,11 @@ _IMPORTS = {
     "openai": "import { partialParse } from 'openai/_vendor/partial-json-parser/parser.mjs'",
 }
 _READS = {
+    "jsonrepair": "text => { try { return [true, JSON.parse(jsonrepair(text))] } catch { return [false, null] } }",
+    "cline": """text => {
+        const call = parse(text).find(block => block.type === 'tool_use')
+        return [call !== undefined, call ? { name: call.name, arguments: call.params } : null]
+    }""",
     "mastra": """input => {
         const { payload } = convert({ type: 'tool-call', input }, { runId: '1' })
         return [payload.args !== undefined, payload.args ?? null]
