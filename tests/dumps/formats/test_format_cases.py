@@ -1,15 +1,21 @@
 """Each format reads what its case file says: sessions, texts and problems in order, recognised by its beginning.
 
 A case is in the form of `tests/cases`: the dump, what is read of it one JSON object a line (`{"session": id}`,
-`{kind: text}` for a turn, `{"problem": place}`), and the format's name. Older formats have test files of their names.
+`{kind: text}` for a turn, `{"problem": place}`), and the format's name. A line may state other fields of its record
+too, and of a session that its `entries` are values of the dump `as they came`. Dumps that are no text have test files.
 """
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.dumps.conftest import Reader, gather
 from tests.parsing import _cases
 from webapp.dumps import SessionStart, Turn, known_formats, read, sniff
 
@@ -22,19 +28,53 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "case"), CASES)
-def test_case(name: str, case: _cases.Case, tmp_path: Path) -> None:
+def test_case(name: str, case: _cases.Case, tmp_path: Path, got: Reader) -> None:
     path = tmp_path / "dump"
-    path.write_text(case.raw)
+    path.write_bytes(case.raw.encode("utf-8", "surrogatepass"))
     assert case.done == [name] == [sniff(path, path.name)]
-    records = [
-        {"session": record.external_id}
-        if isinstance(record, SessionStart)
-        else {record.kind: record.raw}
-        if isinstance(record, Turn)
-        else {"problem": record.at}
-        for record in read(path, path.name)
-    ]
-    assert records == case.values
+    records = list(read(path, path.name))
+    assert [said(record, value) for record, value in zip_longest(records, case.values, fillvalue={})] == case.values
+    found = gather(path, path.name)
+    for number, start in enumerate(value for value in case.values if "session" in value):
+        again = got(found.dumped(number))
+        assert repr(again.turns) == repr([found.turns[number]]), "our own dump of the session is the session"
+        if "entries" in start:
+            assert start["entries"] == "as they came"
+            assert {written(entry) for entry in found.entries(number)} <= within(documents(case.raw))
+
+
+def said(record: Any, stated: dict[str, Any]) -> dict[str, Any]:
+    """What a case states of a record, as it was read."""
+    if isinstance(record, SessionStart):
+        base = {"session": record.external_id} | {name: stated[name] for name in ("entries",) if name in stated}
+    elif isinstance(record, Turn):
+        base = {record.kind: record.raw}
+    else:
+        base = {"problem": record.at}
+    return base | {name: _plain(getattr(record, name, None)) for name in stated.keys() - base.keys()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def documents(raw: str) -> list[Any]:
+    """The JSON document that a dump is, or those of its lines."""
+    try:
+        return [json.loads(raw)]
+    except ValueError:
+        return [json.loads(line) for line in raw.splitlines() if line[:1] in ("{", "[") and line[-1:] in ("}", "]")]
+
+
+def within(value: Any) -> set[str]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return {written(value)}.union(*map(within, inner))
+
+
+def written(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 @pytest.mark.parametrize("name", known_formats())
@@ -49,5 +89,5 @@ def test_line_ends_of_windows_change_nothing(name: str, case: _cases.Case, tmp_p
     path = tmp_path / "dump"
     path.write_bytes(case.raw.encode().replace(b"\n", b"\r\n"))
     turns = [record for record in read(path, path.name) if isinstance(record, Turn)]
-    said = [{turn.kind: turn.raw and turn.raw.replace("\r\n", "\n")} for turn in turns]
-    assert said == [value for value in case.values if not value.keys() & {"session", "problem"}]
+    read_so = [(turn.kind, turn.raw and turn.raw.replace("\r\n", "\n")) for turn in turns]
+    assert read_so == [next(iter(value.items())) for value in case.values if not value.keys() & {"session", "problem"}]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.dumps.conftest import gather
 
 
@@ -41,18 +39,6 @@ BODIES = {
     },
     "cohere": {"message": {"role": "assistant", "content": [{"type": "text", "text": "A"}], "tool_calls": [CALL]}},
 }
-
-
-@pytest.mark.parametrize("name", BODIES)
-def test_each_providers_body(got, name):
-    found = got(exchanged({"messages": [{"role": "user", "content": "Q"}]}, BODIES[name]), "x.jsonl")
-    assert found.starts[0].source_format == "http_log"
-    assert [(turn.kind, turn.raw, turn.agent) for turn in found.only] == [
-        ("prompt", "Q", None),
-        ("response", "A", None),
-        ("tool_call", '{"a": 1}}', "f"),
-    ]
-    assert found.entries()[0]["response"] == BODIES[name]
 
 
 def sse(*events: dict) -> str:
@@ -114,23 +100,6 @@ STREAMS["cohere"] = sse(
     },
     {"type": "message-end", "delta": {"finish_reason": "COMPLETE"}},
 )
-WANTED = {"responses": ("A", '{"a": 1}}')}
-
-
-@pytest.mark.parametrize("name", STREAMS)
-def test_a_stream_is_put_together(got, name):
-    found = got(exchanged(None, None, response_text=STREAMS[name]), "x.jsonl")
-    said, arguments = WANTED.get(name, ("AB", '{"a" 1}'))
-    assert [(turn.kind, turn.raw) for turn in found.only] == [("response", said), ("tool_call", arguments)]
-    assert found.entries()[0]["response_text"] == STREAMS[name]
-
-
-def test_a_conversation_goes_on(got):
-    asked = [{"role": "user", "content": "Q"}]
-    answered = {"role": "assistant", "content": "A"}
-    again = [*asked, answered, {"role": "user", "content": "R"}]
-    lines = [exchanged({"messages": messages}, {"choices": [{"message": answered}]}) for messages in (asked, again)]
-    assert [turn.raw for turn in got("\n".join(lines), "x.jsonl").only] == ["Q", "A", "R", "A"]
 
 
 def test_what_was_refused_and_what_is_no_answer(got):
@@ -144,12 +113,6 @@ def test_what_was_refused_and_what_is_no_answer(got):
     assert [(turn.kind, turn.raw) for turn in found.only] == [("error", "no such model"), *[("event", None)] * 3]
 
 
-def test_sessions_by_what_a_line_names(got):
-    lines = [exchanged(None, BODIES["openai"], session_id=name) for name in ("a", "b", "a")]
-    found = got("\n".join(lines), "x.jsonl")
-    assert (found.ids, [len(turns) for turns in found.turns]) == (["a", "b"], [4, 2])
-
-
 def test_every_answer_of_the_corpus_is_read(shared):
     path = shared / "corpus" / "pydantic_ai" / "http_log.first300.jsonl"
     found = gather(path, path.name)
@@ -160,35 +123,3 @@ def test_every_answer_of_the_corpus_is_read(shared):
         if turn.kind == "event" and turn.role not in ("thinking", "compaction") and turn.source["status"] == 200
     ]
     assert not [uri for uri in silent if uri in ("messages", "completions", "responses", "chat", "converse")]
-
-
-def test_the_model_in_the_address_and_none_that_another_exchange_named(got):
-    places = (
-        ("https://x/model/us.nova-lite-v1%3A0/converse", "bedrock", "us.nova-lite-v1:0"),
-        ("https://x/v1beta/models/gemini-2.5:generateContent?alt=sse", "google", "gemini-2.5"),
-        ("https://x/v2/chat", "cohere", None),
-    )
-    lines = [exchanged(None, BODIES[name], uri=uri) for uri, name, _ in places]
-    turns = got("\n".join(lines), "x.jsonl").only
-    assert [turn.model for turn in turns if turn.kind == "response"] == [model for *_, model in places]
-
-
-def test_what_the_model_wrote_where_its_provider_could_not_read_it(got):
-    error = {"message": "Failed to parse tool call arguments as JSON", "failed_generation": '{"name": f}'}
-    turns = got(exchanged({"model": "m"}, {"error": error}, status=400), "x.jsonl").only
-    assert [(turn.kind, turn.raw, turn.failure, turn.model) for turn in turns] == [
-        ("response", '{"name": f}', error["message"], "m"),
-        ("error", error["message"], None, None),
-    ]
-
-
-def test_thinking_in_parts_and_coheres_older_chat(got):
-    thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]}
-    old = {"chat_history": [{"role": "CHATBOT", "message": "A"}], "message": "Q"}
-    answer = {"text": "B", "meta": {"tokens": {"input_tokens": 3, "output_tokens": 4}}}
-    lines = [exchanged(None, {"choices": [{"message": thought}]}), exchanged(old, answer)]
-    turns = got("\n".join(lines), "x.jsonl").only
-    assert [(turn.role, turn.raw) for turn in turns] == [
-        *[("thinking", "Hm"), ("assistant", "A"), ("user", "Q"), ("assistant", "B")]
-    ]
-    assert (turns[3].tokens_in, turns[3].tokens_out) == (3, 4)

@@ -42,24 +42,6 @@ def zipped(**members: object) -> bytes:
     return out.getvalue()
 
 
-def test_a_sample_is_a_session(got):
-    found = got(json.dumps({**LOG, "samples": [SAMPLE]}))
-    assert (found.ids, found.starts[0].source_format, found.starts[0].title) == (["e1/s/2"], "inspect_ai", "t")
-    assert [(turn.kind, turn.raw, turn.agent) for turn in found.only] == [
-        ("prompt", "The long text", None),
-        ("event", "Hm", None),
-        ("response", "A", None),
-        ("tool_call", '{"cmd":"The long text"}', "bash"),
-        ("tool_result", "", "bash"),
-    ]
-    assert found.only[3].failure == "parsing: no"
-    assert found.only[4].failure is None
-    assert found.entries() == MESSAGES
-    assert (found.only[2].tokens_in, found.only[2].sent_at.isoformat()) == (3, "2025-02-11T20:17:00+00:00")
-    assert found.only[2].model == "openai/gpt"
-    assert found.starts[0].extra["log"]["eval"]["task"] == "t"
-
-
 def test_an_eval_file_says_the_same(got):
     plain = got(json.dumps({**LOG, "samples": [SAMPLE]}))
     packed = got(zipped(**{"header.json": LOG, "samples/s_epoch_2.json": SAMPLE, "summaries.json": []}), "log.eval")
