@@ -125,10 +125,18 @@ def with_spent(turns: list[PlacedTurn], rule: Rule, entry: dict[str, Any]) -> li
     """The turns with what was spent on them, as the `usage` and the `cost` of a rule, or of the format, say."""
     usage = rule.get("usage")
     if isinstance(usage, dict):
-        usage = {key: at(entry, path)[0] for key, path in usage.items()}
+        usage = {key: _amount(entry, path) for key, path in usage.items()}
     elif usage is not None:
         usage = at(entry, usage)[0]
     return with_usage(turns, usage, at(entry, rule.get("cost"))[0])
+
+
+def _amount(entry: dict[str, Any], path: str) -> Any:
+    """What stands at a path; of several with a plus between them the sum."""
+    if "+" not in path:
+        return at(entry, path)[0]
+    amounts = [count for one in path.split("+") if (count := whole(at(entry, one)[0])) is not None]
+    return sum(amounts) if amounts else None
 
 
 _FITTING: dict[str, Callable[[Any], Any]] = {
