@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from webapp.dumps.archive_members import of_zip
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import DumpHead, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import nested
 from webapp.dumps.messages.bodies import answer
-from webapp.dumps.messages.pieces import Piece, as_json, content, joined, text_or_json
-from webapp.dumps.messages.turn_values import unplaced
-from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, result_turns, text_turns, turns_of
+from webapp.dumps.messages.pieces import as_json
+from webapp.dumps.messages.turns import event_turns, text_turns, unplaced
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, each_session, entries_of, spilled
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
-_SAYING = ("message", "finish", "think")
 _SPEAKING = ("run", "run_ipython", "edit", "read", "write", "browse", "browse_interactive", "finish")
 """actions whose arguments hold what the model thought, were it an empty text"""
 _KINDS = (
@@ -29,22 +29,18 @@ _KINDS = (
     *("Condensation", "CondensationRequest", "PauseEvent", "ConversationStateUpdateEvent", "UserRejectObservation"),
     "ConversationErrorEvent",
 )
-_SOURCES = {"agent": "assistant", "environment": "system"}
 _EVENT_FILE = re.compile(r"(?:^|/)events/(?:event-)?(\d+)[^/]*\.json$")
 """an event in a file of its own, with its number"""
 _IDS = ("instance_id", "session_id", "sid")
 
 
 @dataclass(slots=True)
-class _Events(Conversation):
+class _Events(Declaring):
     responses: set[str] = field(default_factory=set)
     """the model responses that were read; each event of a call repeats its own"""
 
 
-class OpenHands(Format):
-    shapes = 'OpenHands\' events [{"source", "action", "args"}] or {"instance_id", "history": […]} one a line'
-    times = ("timestamp",)
-    parent_key = "cause"
+class OpenHands(Declared):
     conversation_type = _Events
 
     def sniff(self, head: DumpHead) -> int:
@@ -67,26 +63,19 @@ class OpenHands(Format):
         else:
             yield SessionEntries(source.stem, entries_of(source, head))
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
-        if entry.get("kind") in _KINDS:
-            return _newer(entry, conversation)
+    def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:  # type: ignore[override]
+        """An event; those of older versions repeat the response that they are of."""
         metadata = as_object(entry.get("tool_call_metadata"))
-        name, ident = first_text(metadata, "function_name"), first_text(metadata, "tool_call_id")
-        if "observation" in entry:
-            content = entry.get("content")
-            answer, called = (
-                entry.get("message") if content is None else content,
-                name or text(entry.get("observation")),
-            )
-            turns = _response(as_object(metadata.get("model_response")), conversation)
-            return [*turns, *result_turns(answer, ("content",), conversation, called, ident)]
-        if response := as_object(metadata.get("model_response")) or as_object(entry.get("model_response")):
-            turns = _response(response, conversation)
-            return _with_thought(turns, entry, conversation) or event_turns(text(entry.get("action")))
-        return _said(entry, conversation)
+        response = as_object(metadata.get("model_response"))
+        if "observation" in entry and "kind" not in entry:
+            return [*_response(response, conversation), *super().read_entry(entry, conversation)]
+        if response := response or as_object(entry.get("model_response")):
+            turns = _with_thought(_response(response, conversation), entry, conversation)
+            return turns or event_turns(text(entry.get("action")))
+        return super().read_entry(entry, conversation)
 
 
-plugin = OpenHands()
+plugin = OpenHands("openhands")
 
 
 def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
@@ -106,37 +95,6 @@ def _is_event(value: Any) -> bool:
         return True
     beside = keys & {"source", "args", "thought", "content", "tool_call_metadata", "message"}
     return bool(keys & {"action", "observation"} and beside)
-
-
-def _newer(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
-    """An event of the agent SDK: a message, an action with its thought and its call, what came of it, an error."""
-    kind, name, ident = entry["kind"], text(entry.get("tool_name")), text(entry.get("tool_call_id"))
-    if kind == "MessageEvent":
-        message = {"role": text(entry.get("source")), **as_object(entry.get("llm_message"))}
-        return message_turns({**message, "role": _SOURCES.get(str(message["role"]), message["role"])}, conversation)
-    if kind == "ActionEvent":
-        called = as_object(entry.get("tool_call"))
-        arguments = called.get("arguments", as_object(called.get("function")).get("arguments"))
-        raw = text_or_json(entry.get("action") if arguments is None else arguments, ())[0]
-        parts = [Piece("thinking", entry["reasoning_content"])] if text(entry.get("reasoning_content")) else []
-        call = {"id": ident, "name": name, "arguments": raw}
-        if not isinstance(entry.get("thought", {}), list | str | None):
-            conversation.notes.append("an action without a readable thought")
-        parts += [*content(entry.get("thought"), ("thought",)), Piece("call", raw, None, name, ident, call)]
-        return turns_of(parts, "assistant", conversation)
-    if kind == "ObservationEvent":
-        observed = entry.get("observation")
-        inner = as_object(observed)
-        answer = next((inner[key] for key in ("output", "content", "text") if inner.get(key)), observed)
-        answer = joined(content(answer, ()))[0] if isinstance(answer, list) else answer
-        return result_turns(answer, (), conversation, name, ident)
-    if kind == "AgentErrorEvent":
-        return result_turns(text(entry.get("error")), ("error",), conversation, name, ident)
-    if kind == "SystemPromptEvent":
-        return turns_of(content(entry.get("system_prompt"), ("system_prompt",)), "system", conversation)
-    if kind == "ConversationErrorEvent":
-        return error_turns(first_text(entry, "detail", "code"), str(kind))
-    return event_turns(str(kind))
 
 
 def _response(response: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
@@ -162,25 +120,6 @@ def _with_thought(turns: list[PlacedTurn], entry: dict[str, Any], conversation: 
         return turns
     spoken = text_turns(thought, None, "assistant", conversation)
     return [*spoken, *(placed for placed in turns if placed[0].kind != "response")]
-
-
-def _said(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
-    """An action without the model's response: a message, what it thought, or what it did."""
-    arguments = as_object(entry.get("args"))
-    action, source = text(entry.get("action")), text(entry.get("source"))
-    raw = first_text(arguments, "content") or text(entry.get("content"))
-    thought = first_text(arguments, "thought", "final_thought") or text(entry.get("thought"))
-    if source == "user" or (source is None and action == "message"):
-        return text_turns(raw or text(entry.get("message")) or "", None, "user", conversation)
-    if action in _SAYING and (raw or thought):
-        return text_turns(raw or thought or "", None, "assistant", conversation)
-    if thought:
-        return text_turns(thought, ("thought",) if "thought" in entry else None, "assistant", conversation)
-    if source == "agent" and action == "message":
-        conversation.notes.append("a message of the agent's without its content")
-    if source == "agent":
-        conversation.notes.extend(_without_thought(entry))
-    return event_turns(action)
 
 
 def _without_thought(entry: dict[str, Any]) -> Iterator[str]:
