@@ -6,27 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.base import (
-    NATIVE,
-    Conversation,
-    DumpHead,
-    Format,
-    PlacedTurn,
-    RepeatedIds,
-    SessionEntries,
-    Sessions,
-    Source,
-)
+from webapp.dumps.base import DumpHead, PlacedTurn, RepeatedIds, SessionEntries, Sessions, Source
+from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import with_list
-from webapp.dumps.messages.pieces import Path, Piece, block
-from webapp.dumps.messages.turns import (
-    error_turns,
-    event_turns,
-    message_turns,
-    text_turns,
-    turns_of,
-    with_usage,
-)
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionOf, grouped
 from webapp.dumps.turn_reader import Side
@@ -34,22 +17,17 @@ from webapp.dumps.values import as_object, id_text, text
 
 _TYPES = ("session_meta", "turn_context", "event_msg", "response_item", "compacted")
 _ITEMS = ("message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call")
-_SPOKEN = {"user_message": "user", "agent_message": "assistant", "agent_reasoning": "thinking"}
 _SIDES = ("user", "assistant", "thinking")
-_ERRORS = ("error", "stream_error")
 
 
 @dataclass(slots=True)
-class _Rollout(Conversation):
+class _Rollout(Declaring):
     logged: int | None = None
     """whether the line is an event (1) or an item (0) of those that come twice"""
 
 
-class Codex(Format):
-    home = NATIVE
-    shapes = 'Codex (~/.codex/sessions/**/rollout-*.jsonl) {"timestamp", "type", "payload"} one a line'
+class Codex(Declared):
     conversation_type = _Rollout
-    times = ("timestamp",)
     twice = True
 
     def sniff(self, head: DumpHead) -> int:
@@ -79,21 +57,13 @@ class Codex(Format):
             yield from ids.again(at, "item id", item.get("id"))
             yield from ids.again(at, f"call id of a {kind[:50]}", item.get("call_id"))
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Rollout) -> list[PlacedTurn]:
-        payload, kind = entry.get("payload"), entry.get("type")
-        body, at = (payload, ("payload",)) if isinstance(payload, dict) else (entry, ())
-        is_item = kind == "response_item" or (payload is None and kind in _ITEMS)
+    def read_entry(self, entry: dict[str, Any], conversation: _Rollout) -> list[PlacedTurn]:  # type: ignore[override]
+        kind = entry.get("type")
+        is_item = kind == "response_item" or (entry.get("payload") is None and kind in _ITEMS)
         conversation.logged = 1 if kind == "event_msg" else 0 if is_item else None
-        if kind in ("event_msg", "response_item") and not text(body.get("type") if body is payload else None):
-            conversation.notes.append(f"a line of type {kind!r} without a payload that is known")
-        if kind == "event_msg":
-            return _event(body, at, conversation)
         if kind == "turn_context":
-            conversation.model = text(body.get("model")) or conversation.model
-        if is_item:
-            return _item(body, at, conversation)
-        raw = text(body.get("message")) if kind == "compacted" else None  # a summary of what came before
-        return event_turns(text(kind), raw, (*at, "message"))
+            conversation.model = text(as_object(entry.get("payload")).get("model")) or conversation.model
+        return super().read_entry(entry, conversation)
 
     def side(self, turn: Turn, conversation: _Rollout) -> Side | None:
         """User, assistant and thinking texts come as an event and as an item."""
@@ -128,31 +98,4 @@ def _session(line: dict[str, Any]) -> str | None:
     return id_text(line.get("id")) if "instructions" in line and "type" not in line else None
 
 
-def _item(item: dict[str, Any], at: Path, conversation: Conversation) -> list[PlacedTurn]:
-    if item.get("type") == "message":
-        return message_turns(item, conversation, at)
-    pieces = list(block(item, at))
-    return turns_of(pieces, "assistant", conversation) if pieces else event_turns(text(item.get("type")))
-
-
-def _event(body: dict[str, Any], at: Path, conversation: Conversation) -> list[PlacedTurn]:
-    kind = text(body.get("type"))
-    key = next((key for key in ("message", "text") if isinstance(body.get(key), str)), None)
-    if kind in _ERRORS and key is not None:
-        return error_turns(body[key], kind, (*at, key))
-    plan = as_object(body.get("item"))
-    if plan.get("type") == "Plan" and not isinstance(plan.get("text"), str):
-        conversation.notes.append("a plan without a readable text")
-    if kind == "item_completed" and not plan.get("type"):
-        conversation.notes.append("an item that was completed and does not say what it is")
-    if kind == "item_completed" and isinstance(plan.get("text"), str):
-        return text_turns(plan["text"], (*at, "item", "text"), "assistant", conversation)
-    if kind == "agent_message" and key is None:
-        conversation.notes.append("a message without a readable text")
-    if kind not in _SPOKEN or key is None:
-        return with_usage(event_turns(kind), as_object(body.get("info")).get("last_token_usage"))
-    piece = Piece("thinking" if kind == "agent_reasoning" else "text", body[key], (*at, key))
-    return turns_of([piece], _SPOKEN[kind], conversation)
-
-
-plugin = Codex()
+plugin = Codex("codex")

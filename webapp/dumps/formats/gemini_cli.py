@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps.base import (
-    NATIVE,
     Conversation,
     DumpHead,
     Entries,
@@ -17,38 +16,26 @@ from webapp.dumps.base import (
     Sessions,
     Source,
 )
+from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.messages.bodies import exchange
-from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.http import parsed_body
-from webapp.dumps.messages.pieces import Piece, content
-from webapp.dumps.messages.turns import (
-    each_with,
-    error_turns,
-    note_unknown_kind,
-    turns_of,
-    unplaced,
-    with_usage,
-)
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_with, error_turns, event_turns, unplaced
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, entries_of
-from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+from webapp.dumps.values import as_list, as_object, first_text, id_text
 
 _HEAD = {"sessionId", "projectHash"}
 _SPOKEN = ("user", "gemini", "model")
-_NOTES = ("info", "error", "warning")
-_BAD_CALL = "invalid_tool_params"
 
 
 @dataclass(slots=True)
-class _GeminiSession(Conversation):
+class _GeminiSession(Declaring):
     rewinds: int = 0
 
 
-class GeminiCli(Format):
-    home = NATIVE
-    shapes = 'Gemini CLI (~/.gemini/tmp/*/chats) {"sessionId", "projectHash", "messages": […]}, or one a line'
+class GeminiCli(Declared):
     conversation_type = _GeminiSession
-    times = ("timestamp",)
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object":
@@ -63,20 +50,12 @@ class GeminiCli(Format):
         name = next((ident for line in head.objects if (ident := id_text(line.get("sessionId")))), source.stem)
         yield SessionEntries(name, _current(source, head))
 
-    def read_entry(self, entry: dict[str, Any], conversation: _GeminiSession) -> list[PlacedTurn]:
-        if "$rewindTo" in entry:
-            conversation.rewinds += 1
-        kind = entry.get("type")
-        if kind not in _SPOKEN:
-            raw = text(entry.get("content")) if kind in _NOTES else None
-            if kind not in _NOTES and (kind is not None or "toolCalls" in entry):
-                note_unknown_kind(kind, conversation)
-            role = text(kind) or next((key for key in entry if key.startswith("$")), None) or "session"
-            return [(Turn(0, "error" if kind == "error" else "event", raw=raw, role=role), ("content",))]
-        role = "user" if kind == "user" else "assistant"
-        turns = turns_of(_pieces(entry, conversation.notes), role, conversation, model=text(entry.get("model")))
-        turns = with_usage(turns, entry.get("tokens"))
-        return each_with(turns, sounding=conversation.rewinds or None)
+    def read_entry(self, entry: dict[str, Any], conversation: _GeminiSession) -> list[PlacedTurn]:  # type: ignore[override]
+        conversation.rewinds += "$rewindTo" in entry
+        if changed := next((key for key in entry if key.startswith("$") and "type" not in entry), None):
+            return event_turns(changed)
+        turns = super().read_entry(entry, conversation)
+        return each_with(turns, sounding=conversation.rewinds or None) if entry.get("type") in _SPOKEN else turns
 
 
 def _is_message(value: dict[str, Any]) -> bool:
@@ -111,36 +90,6 @@ def _messages(source: Source, head: DumpHead) -> Entries:
             yield from ((f"{at}, messages[{n}]", item) for n, item in enumerate(replaced) if isinstance(item, dict))
             value = {**value, "$set": {key: inner for key, inner in value["$set"].items() if key != "messages"}}
         yield at, value
-
-
-def _pieces(entry: dict[str, Any], notes: list[str]) -> list[Piece]:
-    pieces = []
-    for index, thought in enumerate(as_list(entry.get("thoughts"))):
-        if description := first_text(thought, "description", "subject"):
-            pieces.append(Piece("thinking", description, ("thoughts", index, "description")))
-    key = "content" if "content" in entry or "parts" not in entry else "parts"
-    if not isinstance(entry.get(key), str | list):  # beside calls it is an empty text
-        pieces.append(Piece("unread", "a message without a readable content"))
-    if entry.get(key) == "" and entry.get("type") != "user" and not as_list(entry.get("toolCalls")):
-        pieces.append(Piece("unread", "an answer that says nothing and calls nothing"))
-    if entry.get(key) or not as_list(entry.get("toolCalls")):
-        pieces += content(entry.get(key), (key,))
-    for call in listed_calls(entry, "toolCalls", notes):
-        pieces += _call(call)
-    return pieces
-
-
-def _call(call: dict[str, Any]) -> list[Piece]:
-    name, ident = text(call.get("name")), text(call.get("id"))
-    answers = [part for part in as_list(call.get("result")) if isinstance(part, dict)]
-    response = as_object(as_object(answers[0].get("functionResponse")).get("response")) if answers else {}
-    error = text(response.get("error"))
-    failed = call.get("status") == "error" and _BAD_CALL in str(call.get("errorType", response.get("errorType")))
-    pieces = [Piece.of_call(call.get("args"), (), name, ident, call, error if failed else None)]
-    answer = error or response.get("output") or (call.get("result") if call.get("result") else None)
-    if answer is not None:
-        pieces.append(Piece.of_result(answer, (), name, ident))
-    return pieces
 
 
 class GeminiResponses(Format):
@@ -191,4 +140,4 @@ def _joined(chunks: list[Entry]) -> Entry:
     return (at, value) if len(chunks) == 1 else (at, {"response": [chunk for _, chunk in chunks]})
 
 
-plugins = (GeminiCli(), GeminiResponses())
+plugins = (GeminiCli("gemini_cli"), GeminiResponses())
