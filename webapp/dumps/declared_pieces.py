@@ -20,9 +20,14 @@ _SAYING = ("each", "thinking", "text", "join", "content", "block", "json", "call
 def items_at(entry: dict[str, Any], path: str) -> Iterator[tuple[dict[str, Any], JsonPath, int]]:
     """The items of a list, or of its JSON text, each with its place; an object alone is one.
 
-    What is no object is the `item` of one. The last number is how many steps of a place within it are not in the dump.
+    What is no object is the `item` of one. A path that ends with `[*]` leads to an object's members, each a `key` and a
+    `value`. The last number is how many steps of a place within it are not in the dump.
     """
-    listed, steps = at(entry, path)
+    listed, steps = at(entry, path.removesuffix("[*]") or ".")
+    if path.endswith("[*]"):
+        for key, value in as_object(listed).items():
+            yield {"key": key, "value": value}, (*(steps or ()), key), 1
+        return
     if isinstance(listed, dict):
         yield listed, steps or (), 0
     for index, item in enumerate(as_list(opened(listed))):

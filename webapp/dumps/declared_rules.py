@@ -132,11 +132,15 @@ def with_spent(turns: list[PlacedTurn], rule: Rule, entry: dict[str, Any]) -> li
 
 
 def _amount(entry: dict[str, Any], path: str) -> Any:
-    """What stands at a path; of several with a plus between them the sum."""
-    if "+" not in path:
-        return at(entry, path)[0]
-    amounts = [count for one in path.split("+") if (count := whole(at(entry, one)[0])) is not None]
-    return sum(amounts) if amounts else None
+    """The amount at a path; the sum of several with a plus between them, and of the amounts in a list."""
+    values = [at(entry, one)[0] for one in path.split("+")]
+    return values[0] if len(values) == 1 and not isinstance(values[0], list) else _total(values)
+
+
+def _total(values: list[Any]) -> int | None:
+    counts = [_total(value) if isinstance(value, list) else whole(value) for value in values]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 _FITTING: dict[str, Callable[[Any], Any]] = {
