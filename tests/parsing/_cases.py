@@ -20,6 +20,8 @@ class Case:
     raw: str
     values: list[Any]
     made: list[str]
+    told: list[dict[str, Any]]
+    """what lines that begin with a dash, behind the values, state of each attempt"""
 
     @property
     def done(self) -> list[str]:
@@ -37,17 +39,19 @@ def read(path: Path) -> list[Case]:
         raw = "\n".join(lines[first + 1 : second])
         if lines[first - 1] == "escaped":
             raw = raw.encode("ascii").decode("unicode_escape")
-        values = [jsontext.unmarked(json.loads(line)) for line in lines[second + 1 : third]]
-        cases.append(Case(f"{path.stem}-{number + 1}", raw, values, lines[third + 1].split()))
+        stated = lines[second + 1 : third]
+        values = [jsontext.unmarked(json.loads(line)) for line in stated if not line.startswith("- ")]
+        told = [json.loads(line[2:]) for line in stated if line.startswith("- ")]
+        cases.append(Case(f"{path.stem}-{number + 1}", raw, values, lines[third + 1].split(), told))
     return cases
 
 
 def edits_of(trace: Trace) -> list[str]:
     """The edits of the chosen attempts as cases state them: `repair@start-end=new`."""
-    return [_made(edit) for index in trace.chosen for edit in trace.attempts[index].edits]
+    return [made(edit) for index in trace.chosen for edit in trace.attempts[index].edits]
 
 
-def _made(edit: Edit) -> str:
+def made(edit: Edit) -> str:
     place = f"{edit.repair}@{edit.span.start}-{edit.span.end}"
     return f"{place}={_shown(edit.new)}" if edit.new else place
 

@@ -1,14 +1,16 @@
-"""Each profile gives the values that its case file says, with the verdict."""
+"""Each profile gives the values that its case file says, with the verdict, and the attempts where it states them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.parsing import _cases
 from tests.parsing.profiles.test_released import IN_NODE, RELEASED, TEXTUAL
 from webapp.parsing import parse, profiles
+from webapp.parsing.trace import Attempt
 
 FOLDER = Path(__file__).parent
 CASES = [
@@ -23,6 +25,19 @@ def test_case(profile: str, case: _cases.Case) -> None:
     trace = parse(case.raw, profile)
     assert list(trace.values) == case.values
     assert [trace.verdict] == case.done
+    if case.told:
+        stated = zip(trace.attempts, case.told, strict=True)
+        assert [{name: told(attempt, name) for name in said} for attempt, said in stated] == case.told
+
+
+def told(attempt: Attempt, name: str) -> Any:
+    """A field of an attempt, as cases state it."""
+    if name == "error":
+        return attempt.error and attempt.error.said
+    if name == "edits":
+        return [_cases.made(edit) for edit in attempt.edits]
+    value = getattr(attempt, name)
+    return list(value) if name == "span" else value
 
 
 @pytest.mark.parametrize("name", profiles())
