@@ -1,11 +1,13 @@
 """`make migration`: writes the first revision from the models, as plain Alembic that imports nothing of the program.
 
-Until there is a release, whoever changes a table changes its model and runs this.
+Until there is a release, whoever changes a table changes its model and runs this. The revision is called by what the
+tables are, so that a database with others is not taken for one of today.
 """
 
 from __future__ import annotations
 
 import ast
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +34,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001"
+revision = "{revision}"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -60,8 +62,9 @@ def made() -> str:
         context = MigrationContext.configure(connection)
         operations = produce_migrations(context, Base.metadata).upgrade_ops
     assert operations is not None
-    tables = render_python_code(operations, render_item=_plain_type)
-    return _TEXT.format(tables=tables, search=_search())
+    tables, search = render_python_code(operations, render_item=_plain_type), _search()
+    digest = hashlib.sha256(f"{tables}{search}".encode()).hexdigest()[:8]
+    return _TEXT.format(tables=tables, search=search, revision=f"0001_{digest}")
 
 
 def _plain_type(kind: str, item: Any, _context: AutogenContext) -> str | bool:
@@ -92,7 +95,7 @@ def complaint() -> str | None:
     heads = ScriptDirectory.from_config(database.alembic_config()).get_heads()
     if heads != [database.HEAD]:
         return f"migrations/ ends with {', '.join(heads)}, and its highest file is {database.HEAD}: they must be one."
-    if database.HEAD == "0001" and ast.dump(ast.parse(made())) != ast.dump(ast.parse(path().read_text())):
+    if database.HEAD.startswith("0001_") and ast.dump(ast.parse(made())) != ast.dump(ast.parse(path().read_text())):
         return f"migrations/{FILE} is not what the models make: run `make migration`."
     return None
 

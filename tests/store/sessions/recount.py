@@ -127,7 +127,7 @@ def rescued(session: Session) -> int:
 
 
 def _order(session: Session, sort: str) -> tuple[int, datetime, int]:
-    counts = {"failing": session.failed_count > 0, "failures": session.failed_count, "length": session.response_count}
+    counts = {"failing": failed(session) > 0, "failures": session.failed_count, "length": session.response_count}
     return int(counts.get(sort, 0)), session.happened_at, session.id
 
 

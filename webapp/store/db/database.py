@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 
-HEAD = max(file.name.partition("_")[0] for file in paths.resource("migrations").glob("*_*.py"))
-"""The newest revision, by the names of the files: a start at head need not load Alembic."""
+_newest = max(paths.resource("migrations").glob("*_*.py"), key=lambda file: file.name)
+HEAD = next(line.split('"')[1] for line in _newest.open() if line.startswith("revision ="))
+"""The newest revision, of the file that comes last by its name: a start at head need not load Alembic."""
 
 POOLED = 5
 """connections to PostgreSQL that stay open once they were needed, where `FENCEPOST_POOL` says nothing …"""

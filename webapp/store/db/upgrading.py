@@ -41,8 +41,9 @@ def _refuse_unknown(script: ScriptDirectory, current: str | None) -> None:
         return
     if current not in {revision.revision for revision in script.walk_revisions()}:
         raise database.NewerDatabase(
-            f"The database is at revision {current!r}, which this Fencepost does not know: a newer one wrote it. "
-            "Install that version, or point FENCEPOST_DATABASE at another database; nothing was changed."
+            f"The database is at revision {current!r}, which this Fencepost does not know: a newer one wrote it, or "
+            "one from before the first release. Install that version, or point FENCEPOST_DATABASE at another "
+            "database; nothing was changed."
         )
     if current != database.HEAD:
         words = "the database goes from revision %s to %s, which takes minutes for a large one"

@@ -83,7 +83,8 @@ class Session(Numbered):
     none_count: orm.Mapped[int] = orm.mapped_column(default=0)
     label_count: orm.Mapped[int] = orm.mapped_column(default=0)
     failed: orm.Mapped[bool] = orm.mapped_column(default=False)
-    """failed_count > 0: with `happened_at` the order of the list"""
+    """whether a response failed; under an unknown home, too, whether one would have under `json.loads`: with
+    `happened_at` the order of the list"""
     happened_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
     """started_at, or ingested_at where no turn has a time"""
     strip: orm.Mapped[str] = orm.mapped_column(sa.Text, default="")
