@@ -35,8 +35,8 @@ from webapp.parsing import Trace
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
 from webapp.store.labels import queue
+from webapp.store.labels.label_content import written
 from webapp.store.labels.queue_spec import Spec
-from webapp.store.labels.values import written
 from webapp.store.models import Session, Turn
 from webapp.web.labels import label_form, profile_values
 from webapp.web.labels.label_form import Fields

@@ -14,7 +14,7 @@ from flask import Flask
 from webapp import logs, memory
 from webapp.commands import _start, _store
 from webapp.extensions import db
-from webapp.store.jobs import upkeep
+from webapp.store.jobs import worker
 from webapp.web.dumps import worker_process
 
 CANNOT_START = 4
@@ -27,7 +27,7 @@ def _start_app() -> Flask:
     _start.check(settings)
     ready = _start.app(settings)
     with ready.app_context():
-        upkeep.start(db.engine, settings, worker_process.of(ready).take_up)
+        worker.start_upkeep(db.engine, settings, worker_process.of(ready).take_up)
     return ready
 
 

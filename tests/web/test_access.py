@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 
 from tests.web import pages
 from webapp.extensions import db
-from webapp.store.accounts import accounts, api_tokens, roles
+from webapp.store.accounts import accounts, api_tokens
 from webapp.web import guards, identity
 
 TOKEN = "a token that is long enough"
@@ -43,7 +43,7 @@ def guarded(make: Callable[..., Flask]) -> Iterator[Flask]:
     """A server that asks for accounts, with a person of each role."""
     app = make(accounts=True, token=TOKEN)
     with app.app_context(), db.engine.begin() as connection:
-        for role in roles.ROLES:
+        for role in accounts.ROLES:
             accounts.add(connection, role, role, password=PASSWORD)
     yield app
     identity.settle()
@@ -224,7 +224,7 @@ def test_an_admin_may_do_everything(guarded: Flask) -> None:
 
 
 def test_no_token_makes_another_or_changes_a_password(guarded: Flask) -> None:
-    headers = api_token(guarded, "admin", *roles.RIGHTS)
+    headers = api_token(guarded, "admin", *accounts.RIGHTS)
     for bearer in (headers, {"Authorization": f"Bearer {TOKEN}"}):
         own = let_in(guarded, guarded.test_client(), bearer, lambda ask: ask[0].startswith("account."))
         assert own == set()

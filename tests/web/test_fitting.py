@@ -14,7 +14,7 @@ from webapp.capture.specs import BadSpec, schemas
 from webapp.cli import main
 from webapp.extensions import db
 from webapp.fitting import is_held, misfits
-from webapp.store.jobs import reindex
+from webapp.store import derive
 
 SCHEMA = {
     "type": "object",
@@ -107,5 +107,5 @@ def test_an_answer_that_does_not_fit_breaks_its_contract(schema: Path, client: F
     assert client.get("/sessions/s/turns/0").text.count("must be an integer") == 1
     schema.write_text('{"type": "object"}')
     with client.application.app_context():
-        assert reindex.reindex(db.engine, every=True) == 1
+        assert derive.reindex(db.engine, every=True) == 1
     assert client.get("/api/sessions?contract=schema_mismatch").json["total"] == 0

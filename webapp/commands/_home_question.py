@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from webapp.parsing import UnknownProfile
 from webapp.parsing.words import counted
-from webapp.store.homes import changes, programs, trials
+from webapp.store.homes import changes, rules, trials
 from webapp.store.homes.trials import Question
 from webapp.store.models import Session
 from webapp.store.sessions import dumps
@@ -75,8 +75,8 @@ def inferred(engine: sa.Engine, keys: Sequence[str]) -> Counter[tuple[str, str]]
     """How many of these sessions have a parser that was inferred, by the parser and from what."""
     query = sa.select(Session.home_profile, Session.home_source, Session.extra)
     with engine.connect() as connection:
-        rows = connection.execute(query.where(Session.key.in_(keys[:_MOST]), Session.home_source == programs.SOURCE))
-        return Counter((row.home_profile, programs.evidence(*row) or "") for row in rows)
+        rows = connection.execute(query.where(Session.key.in_(keys[:_MOST]), Session.home_source == rules.SOURCE))
+        return Counter((row.home_profile, rules.evidence(*row) or "") for row in rows)
 
 
 def after_ingest(engine: sa.Engine, keys: Sequence[str], open_question: Question) -> None:

@@ -20,14 +20,13 @@ from webapp.exports.text_patterns import BadPattern
 from webapp.extras import install_extra
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
-from webapp.store.accounts.accounts import BadAccount, NoSuchAccount
+from webapp.store.accounts.accounts import BadAccount, BadRole, NoSuchAccount
 from webapp.store.accounts.api_tokens import NoSuchToken
 from webapp.store.accounts.passwords import BadPassword
-from webapp.store.accounts.roles import BadRole
 from webapp.store.db import database
 from webapp.store.files import StoreUnreachable
+from webapp.store.homes.changes import BadScope
 from webapp.store.homes.rules import BadRule, NoSuchRule
-from webapp.store.homes.scopes import BadScope
 from webapp.store.labels.label_content import BadLabel
 from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.sessions.filters import BadFilter

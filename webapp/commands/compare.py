@@ -17,7 +17,7 @@ from webapp.capture import specs
 from webapp.commands import _filters, _progress, _store
 from webapp.commands._profiles import PROFILE, runnable
 from webapp.findings.sentences import number
-from webapp.store.compare import cells
+from webapp.store.compare import comparing
 from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
 from webapp.store.jobs import replays
 from webapp.store.sessions.filters import Filters
@@ -78,7 +78,7 @@ def _print(comparison: Comparison) -> None:
     cut = ", the first of those under the filters" if comparison.cut else ""
     click.echo(visible(f"A {comparison.a}, B {comparison.b}: {comparison.of:,} responses{cut}"))
     click.echo(f"both were run in {number(comparison.sessions, 'session')}")
-    for cell, words in cells.CELLS.items():
+    for cell, words in comparing.CELLS.items():
         count = comparison.counts[cell]
         if count or cell in ("both_same", "both_different", "only_a", "only_b", "neither"):
             click.echo(f"  {count:>10,}  {words}")

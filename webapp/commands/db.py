@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from webapp.commands import _progress, _store
 from webapp.parsing.words import counted
-from webapp.store import models
-from webapp.store.db import backup, database
-from webapp.store.jobs import database_copy, reindex
+from webapp.store import derive, models
+from webapp.store.db import database
+from webapp.store.jobs import database_copy
 
 
 @click.group("db", short_help="Create, migrate, copy and check the database.")
@@ -46,7 +46,7 @@ def reindex_(anew: bool, findings: bool, as_json: bool) -> None:
     If interrupted, run it again to continue. Uploads wait while the index is made.
     """
     with _store.engine(_store.settings()) as engine, _progress.bar("sessions") as tell:
-        count = reindex.reindex(engine, anew=anew, every=findings, on_progress=tell)
+        count = derive.reindex(engine, anew=anew, every=findings, on_progress=tell)
     if as_json:
         _store.print_json({"sessions": count})
     else:
@@ -83,10 +83,10 @@ def backup_(target: Path, as_json: bool) -> None:
     """
     with _store.engine(_store.settings(), migrate=False) as engine, _progress.bar("pages") as tell:
         try:
-            size = backup.copy(engine, target, tell)
-        except backup.NotSqlite as error:
+            size = database_copy.back_up(engine, target, tell)
+        except database_copy.NotSqlite as error:
             raise click.UsageError(str(error)) from None
-        except (backup.BadCopy, OSError) as error:
+        except (database_copy.BadCopy, OSError) as error:
             raise click.ClickException(str(error)) from None
     _store.print_json({"bytes": size}) if as_json else click.echo(f"{target}: {size:,} bytes, checked")
 

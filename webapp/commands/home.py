@@ -14,8 +14,8 @@ from webapp.parsing import installing
 from webapp.parsing import profile as find_profile
 from webapp.parsing.words import counted
 from webapp.store.db.database import writing
-from webapp.store.homes import changes, rules, scopes, trials
-from webapp.store.homes.scopes import HomeScope
+from webapp.store.homes import changes, rules, trials
+from webapp.store.homes.changes import HomeScope
 from webapp.store.sessions import dumps, sessions
 from webapp.store.sessions.filters import of_parameters
 from webapp.store.sessions.selection import words_of
@@ -51,7 +51,7 @@ def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: boo
             installing.refuse_absent(find_profile(home.profile))
         with orm.Session(engine) as db:
             scope = _scope(db, idents, **scope_options)
-            ids = scopes.session_ids(db, scope)
+            ids = changes.session_ids(db, scope)
         if remember:
             _remember(engine, scope, home.profile)
         number = changes.begin(engine, ids, home, scope=scope.as_dict(), author=system_user())

@@ -135,7 +135,7 @@ def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]
     """Fill a database in which nothing was ever ingested, say what is not searchable yet, and begin the upkeep."""
     from webapp.extensions import db
     from webapp.store.ingest.start import ingest_examples
-    from webapp.store.jobs import upkeep
+    from webapp.store.jobs import worker
     from webapp.store.sessions.dumps import count
     from webapp.web.dumps import worker_process
 
@@ -143,4 +143,4 @@ def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]
     with app.app_context():
         if examples and not count(db.session):
             ingest_examples(db.engine, settings)
-        upkeep.start(db.engine, settings, worker_process.of(app).take_up)
+        worker.start_upkeep(db.engine, settings, worker_process.of(app).take_up)

@@ -12,14 +12,14 @@ import sqlalchemy as sa
 
 from webapp.commands import _store
 from webapp.parsing.words import counted
-from webapp.store.accounts import accounts, api_tokens, audit, roles
+from webapp.store.accounts import accounts, api_tokens, audit
 from webapp.store.accounts.accounts import AccountLine
 from webapp.visible import visible
 from webapp.web.people import system_user
 
 OFF = "accounts are not required yet: set FENCEPOST_ACCOUNTS=1 for the server"
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-role_type = click.Choice(tuple(roles.ROLES))
+role_type = click.Choice(tuple(accounts.ROLES))
 
 
 @click.group("user", short_help="Accounts and API tokens.")
@@ -131,7 +131,9 @@ def remove(name: str, yes: bool, as_json: bool) -> None:
 @command.command("token", short_help="Create an API token.")
 @click.argument("name")
 @click.argument("title")
-@click.option("--scope", "scopes", multiple=True, required=True, type=click.Choice(tuple(roles.RIGHTS)), help="Repeat.")
+@click.option(
+    "--scope", "scopes", multiple=True, required=True, type=click.Choice(tuple(accounts.RIGHTS)), help="Repeat."
+)
 @as_json_option
 def token(name: str, title: str, scopes: tuple[str, ...], as_json: bool) -> None:
     """Create an API token of the account NAME, called TITLE, and print it. It is shown only once."""

@@ -207,3 +207,33 @@ def _forget(connection: sa.Connection, first: int, last: int) -> None:
     of_these = TurnContract.turn_id.between(first * TURNS_A_SESSION, (last + 1) * TURNS_A_SESSION - 1)
     connection.execute(sa.delete(TurnContract).where(of_these))
     search.forget_errors(connection, first, last)
+
+
+def reindex(
+    engine: sa.Engine,
+    *,
+    anew: bool = False,
+    every: bool = False,
+    on_progress: Callable[[int, int], None] = lambda _count, _of: None,
+) -> int:
+    """Derive the sessions that are not, or `every` one, as for a new rule, the newest first; how many.
+
+    `anew` makes the search index anew, too. That is one transaction, then each session is, so that one that was killed
+    goes on where it was. `on_progress` gets how many, of how many.
+    """
+    if anew:
+        with database.writing(engine) as connection:
+            rebuild(connection)
+    query = sa.select(Session.id).order_by(Session.id.desc())
+    with engine.connect() as connection:
+        ids = connection.scalars(query if every else query.where(Session.stale)).all()
+    for count, session_id in enumerate(ids, 1):
+        settle(engine, session_id)
+        on_progress(count, len(ids))
+    return len(ids)
+
+
+def rebuild(connection: sa.Connection) -> None:
+    """Make the search index of all sessions, which are to be derived then; the caller commits."""
+    search.rebuild(connection)
+    connection.execute(sa.update(Session).values(stale=True))

@@ -18,18 +18,16 @@ from webapp.exports.base import MissingLibrary, UnknownExport
 from webapp.exports.text_patterns import BadPattern
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
-from webapp.store.accounts.accounts import BadAccount, NoSuchAccount
+from webapp.store.accounts.accounts import BadAccount, BadRole, NoSuchAccount, NotAdmitted
 from webapp.store.accounts.api_tokens import NoSuchToken
 from webapp.store.accounts.passwords import BadPassword
-from webapp.store.accounts.roles import BadRole
-from webapp.store.accounts.signing_in import NotAdmitted
 from webapp.store.db import disk_full
 from webapp.store.failures.events import BadState
 from webapp.store.failures.group_detail import NoSuchGroup
 from webapp.store.failures.overlay import BadOverlay, NoSuchChange
 from webapp.store.files import StoreUnreachable
+from webapp.store.homes.changes import BadScope
 from webapp.store.homes.rules import BadRule, NoSuchRule
-from webapp.store.homes.scopes import BadScope
 from webapp.store.ingest.kept_dumps import NotKept
 from webapp.store.jobs.export_jobs import ExportRemoved, NotReady
 from webapp.store.jobs.mappings import NoSuchMapping

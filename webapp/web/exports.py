@@ -12,7 +12,7 @@ from webapp.exports import base
 from webapp.exports.redaction import Redactor, redactor
 from webapp.extensions import db
 from webapp.store.exports import exporting
-from webapp.store.exports.filenames import safe_name
+from webapp.store.exports.session_dump import safe_name
 from webapp.store.labels import queue
 from webapp.store.labels.queue_spec import SAMPLE, spec_of
 from webapp.store.sessions import filters as filtering

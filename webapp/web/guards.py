@@ -10,7 +10,7 @@ from flask import Flask, Response, abort, current_app, redirect, request, url_fo
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.config import KILOBYTE, MEGABYTE, Settings
-from webapp.store.accounts.roles import ADMIN, INGEST, LABEL, READ, RIGHTS
+from webapp.store.accounts.accounts import ADMIN, INGEST, LABEL, READ, RIGHTS
 from webapp.web import identity, transfer
 from webapp.web.identity import OWN
 from webapp.web.metrics import OPEN_ENDPOINTS as HEALTH

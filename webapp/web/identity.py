@@ -18,8 +18,8 @@ from werkzeug.exceptions import TooManyRequests
 
 from webapp.config import Settings
 from webapp.extensions import db
-from webapp.store.accounts import accounts, api_tokens, roles, signing_in
-from webapp.store.accounts.signing_in import SignedIn
+from webapp.store.accounts import accounts, api_tokens
+from webapp.store.accounts.accounts import SignedIn
 from webapp.web import login_cookie as cookies
 from webapp.web import proxies
 from webapp.web.login_cookie import Cookie, cookie_name
@@ -118,7 +118,7 @@ class Identity:
 
 OWN = "own"
 """for whoever signed in to an account, and for no API token: a token must not make another"""
-ANYBODY = Identity(roles.ALL, "no login asked for")
+ANYBODY = Identity(accounts.ALL, "no login asked for")
 
 
 def current() -> Identity | None:
@@ -139,7 +139,7 @@ def _find() -> Identity | None:
     header = request.headers.get(settings.proxy_header or "", "")
     if (name := proxies.account_name(settings, request.remote_addr, header)) is not None:
         with db.engine.begin() as connection:
-            return _of_account(signing_in.by_proxy(connection, name, settings.newcomers), "proxy")
+            return _of_account(accounts.by_proxy(connection, name, settings.newcomers), "proxy")
     return _of_cookies(settings)
 
 
@@ -156,7 +156,7 @@ def of_bearer(sent: bytes) -> Identity | None:
             if not use.is_noted:
                 _notes.submit(_write_use, db.engine, use.id)
             return Identity(use.rights, f"API token {use.name}", use.account, is_program=True)
-    return Identity(roles.ALL, "token", is_program=True) if is_servers(sent) else None
+    return Identity(accounts.ALL, "token", is_program=True) if is_servers(sent) else None
 
 
 def is_servers(sent: bytes) -> bool:
@@ -172,7 +172,7 @@ def of_password(name: str, password: str) -> SignedIn | None:
     here = peer(), accounts.key(name)
     _refuse(guesses().charge(*here))
     with db.engine.begin() as connection:
-        account = signing_in.by_password(connection, name, password)
+        account = accounts.by_password(connection, name, password)
     if account is not None:
         guesses().refund(*here)
     return account
@@ -182,16 +182,16 @@ def _of_cookies(settings: Settings) -> Identity | None:
     sent = request.cookies.get(cookie_name(request.host, settings), "")
     login, cookie = login_cookie(), account_cookie()
     if login is not None and login.read(sent) == "":
-        return Identity(roles.ALL, "token", has_cookie=True)
+        return Identity(accounts.ALL, "token", has_cookie=True)
     if cookie is None or (stamped := cookie.read(sent)) is None:
         return None
     with db.engine.connect() as connection:
-        account = signing_in.by_stamp(connection, *stamped)
+        account = accounts.by_stamp(connection, *stamped)
     return None if account is None else _of_account(account, "sign-in", has_cookie=True)
 
 
 def _of_account(account: SignedIn, via: str, *, has_cookie: bool = False) -> Identity:
-    return Identity(roles.ROLES[account.role] | {OWN}, via, account.name, has_cookie)
+    return Identity(accounts.ROLES[account.role] | {OWN}, via, account.name, has_cookie)
 
 
 def login_cookie() -> Cookie | None:

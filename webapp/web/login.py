@@ -18,9 +18,8 @@ from webapp.config import Settings
 from webapp.exports.base import MissingLibrary
 from webapp.extensions import db
 from webapp.extras import install_extra
-from webapp.store.accounts import signing_in
-from webapp.store.accounts.accounts import BadAccount
-from webapp.store.accounts.signing_in import SignedIn
+from webapp.store.accounts import accounts
+from webapp.store.accounts.accounts import BadAccount, SignedIn
 from webapp.store.labels.label_content import BadLabel
 from webapp.web import guards, identity, people
 from webapp.web.accounts import audit_trail
@@ -157,7 +156,7 @@ def finish() -> Response:
     audit_trail.about(subject=subject)
     try:
         with db.engine.begin() as connection:
-            account = signing_in.by_subject(connection, subject, _name(claims), settings.newcomers)
+            account = accounts.by_subject(connection, subject, _name(claims), settings.newcomers)
     except BadAccount as error:
         raise Forbidden(f"No account was made for you: {error}. An admin can make one by hand.") from None
     audit_trail.about(account=account.name)

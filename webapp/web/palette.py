@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flask import Blueprint, current_app, render_template, request, url_for
 
 from webapp.extensions import db
-from webapp.store.sessions import named
+from webapp.store.sessions import views
 from webapp.visible import visible
 from webapp.web.links import in_header, session_url, turn_url
 from webapp.web.sessions import list_filters
@@ -124,14 +124,14 @@ def _found(text: str) -> Iterator[tuple[str, str, str]]:
     if not text:
         return
     if turn := _TURN.fullmatch(text):
-        for session in named.sessions(db.session, turn[1], _EACH):
+        for session in views.sessions(db.session, turn[1], _EACH):
             if int(turn[2]) < session.turn_count:
                 name = f"{visible(session.external_id)}, turn {int(turn[2])}"
                 yield "turn", name, turn_url(session, int(turn[2]))
-    for session in named.sessions(db.session, text, _EACH):
+    for session in views.sessions(db.session, text, _EACH):
         yield "session", visible(session.external_id), session_url(session)
-    for facet, value in named.facets(db.session, text, 2 * _EACH):
+    for facet, value in views.facets(db.session, text, 2 * _EACH):
         yield facet, visible(value), list_filters.with_filters("/sessions", {facet: value})
-    for view in named.views(db.session, text, _EACH):
+    for view in views.views_named(db.session, text, _EACH):
         yield "saved view", visible(view.name), in_header(f"{url_for('sessions.index')}?{view.content['query']}")
     yield "search", f"search texts for {visible(text)}", url_for("sessions.index", q=text)

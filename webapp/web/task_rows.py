@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.extensions import db
 from webapp.parsing.words import called, counted
 from webapp.store import tasks as store
-from webapp.store.accounts.roles import ADMIN, INGEST, LABEL, READ
+from webapp.store.accounts.accounts import ADMIN, INGEST, LABEL, READ
 from webapp.store.jobs import imports
 from webapp.store.jobs.imports import dump_of
 from webapp.store.sessions import selection

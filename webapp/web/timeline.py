@@ -15,7 +15,7 @@ from webapp import findings
 from webapp.parsing import words
 from webapp.store import search
 from webapp.store.failures import neighbours
-from webapp.store.homes import programs
+from webapp.store.homes import rules
 from webapp.store.models import Finding, Session
 from webapp.store.sessions import overview
 from webapp.store.sessions import sessions as session_store
@@ -258,7 +258,7 @@ def says(session: Session, evidence: Iterable[Finding]) -> str:
 
 def inferred_from(session: Session) -> str | None:
     """From what the session's parser was inferred; None where it was not."""
-    return programs.evidence(session.home_profile, session.home_source, session.extra)
+    return rules.evidence(session.home_profile, session.home_source, session.extra)
 
 
 def hits(db: orm.Session, session: Session, query: TimelineQuery) -> dict[str, Any]:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 
-from webapp.store.accounts import accounts, api_tokens, audit, passwords, signing_in
-from webapp.store.accounts.accounts import BadAccount
+from webapp.store.accounts import accounts, api_tokens, audit, passwords
+from webapp.store.accounts.accounts import BadAccount, NotAdmitted
 from webapp.store.accounts.passwords import BadPassword
-from webapp.store.accounts.signing_in import NotAdmitted
 from webapp.store.models import Account, ApiToken
 
 PASSWORD = "correct horse battery"
@@ -62,7 +61,7 @@ def test_an_unknown_name_takes_what_a_wrong_password_takes(
 
     accounts.add(connection, "Ada", "reader", password=PASSWORD)
     monkeypatch.setattr(passwords, "_hasher", Watched)
-    assert [signing_in.by_password(connection, name, "wrong") for name in ("Ada", "Eve")] == [None, None]
+    assert [accounts.by_password(connection, name, "wrong") for name in ("Ada", "Eve")] == [None, None]
     assert asked == ["$argon2id$v=19$m=19456,t=2,p"] * 2
 
 
@@ -75,29 +74,29 @@ def test_a_password_has_a_length(connection: sa.Connection) -> None:
 def test_signing_in_takes_the_right_password_alone(connection: sa.Connection) -> None:
     accounts.add(connection, "Ada", "reader", password=PASSWORD)
     accounts.add(connection, "Bo", "reader")
-    account = signing_in.by_password(connection, "ada", PASSWORD)
+    account = accounts.by_password(connection, "ada", PASSWORD)
     assert account is not None and account.name == "Ada"
     assert accounts.find(connection, "Ada").signed_in_at is not None
     for name, password in (("Ada", PASSWORD + "x"), ("Ada", ""), ("Bo", ""), ("Bo", "nobody's password"), ("Eve", "x")):
-        assert signing_in.by_password(connection, name, password) is None
+        assert accounts.by_password(connection, name, password) is None
 
 
 def test_an_unknown_name_is_hashed_for_as_well(monkeypatch: pytest.MonkeyPatch, connection: sa.Connection) -> None:
     checked = []
     monkeypatch.setattr(passwords, "is_right", lambda password, stored: checked.append(stored) or False)
-    signing_in.by_password(connection, "Eve", "x")
+    accounts.by_password(connection, "Eve", "x")
     assert checked == [None]
 
 
 def test_another_password_ends_logins_and_another_role_does_not(connection: sa.Connection) -> None:
     number = accounts.add(connection, "Ada", "reader", password=PASSWORD)
-    account = signing_in.by_name(connection, "Ada")
+    account = accounts.by_name(connection, "Ada")
     assert account is not None
     accounts.set_role(connection, number, "admin")
-    now = signing_in.by_stamp(connection, number, account.stamp)
+    now = accounts.by_stamp(connection, number, account.stamp)
     assert now is not None and now.role == "admin"
     accounts.set_password(connection, number, PASSWORD + "!")
-    assert signing_in.by_stamp(connection, number, account.stamp) is None
+    assert accounts.by_stamp(connection, number, account.stamp) is None
 
 
 def test_a_token_is_kept_as_a_digest_and_used_for_its_scopes(connection: sa.Connection) -> None:
@@ -116,13 +115,13 @@ def test_a_token_is_kept_as_a_digest_and_used_for_its_scopes(connection: sa.Conn
 
 def test_a_providers_subject_gets_an_account_and_never_anothers(connection: sa.Connection) -> None:
     with pytest.raises(NotAdmitted, match="fencepost user add"):
-        signing_in.by_subject(connection, "https://id.example 7", "Ada", "none")
-    first = signing_in.by_subject(connection, "https://id.example 7", "Ada", "reader")
+        accounts.by_subject(connection, "https://id.example 7", "Ada", "none")
+    first = accounts.by_subject(connection, "https://id.example 7", "Ada", "reader")
     assert first.role == "reader"
-    assert signing_in.by_subject(connection, "https://id.example 7", "Ada Lovelace", "none").id == first.id
+    assert accounts.by_subject(connection, "https://id.example 7", "Ada Lovelace", "none").id == first.id
     accounts.add(connection, "root", "admin", password=PASSWORD)
     with pytest.raises(BadAccount):
-        signing_in.by_subject(connection, "https://id.example 8", "ROOT", "reader")
+        accounts.by_subject(connection, "https://id.example 8", "ROOT", "reader")
 
 
 def test_the_audit_log_is_read_from_its_end_in_pages(connection: sa.Connection) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
-from webapp.store.compare import cells, comparing, listing
+from webapp.store.compare import comparing, listing
 from webapp.store.jobs import replays
 from webapp.store.labels import labels
 from webapp.store.scores import profile_results
@@ -87,7 +87,7 @@ def test_deleted_sessions_are_in_no_cell(stored: orm.Session) -> None:
 def test_the_pages_of_the_cells_hold_what_the_matrix_counts(stored: orm.Session) -> None:
     for filters in (Filters(), Filters(format="windlass")):
         comparison = compare(stored, "direct", "fencepost", filters)
-        for cell in cells.CELLS:
+        for cell in comparing.CELLS:
             for by in listing.BY:
                 page = listing.page(stored, "direct", "fencepost", cell, filters, by=by)
                 assert len(page.lines) == comparison.counts[cell] == page.grouped, (cell, by, filters)

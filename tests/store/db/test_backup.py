@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from webapp.store.db import backup, database
+from webapp.store.db import database
+from webapp.store.jobs import database_copy
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_a_copy_made_while_somebody_writes_is_whole(engine: sa.Engine, tmp_path:
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        sizes = [backup.copy(engine, tmp_path / f"copy-{number}") for number in range(3)]
+        sizes = [database_copy.back_up(engine, tmp_path / f"copy-{number}") for number in range(3)]
     finally:
         ends.set()
         writer.join()
@@ -51,7 +52,7 @@ def test_a_copy_made_while_somebody_writes_is_whole(engine: sa.Engine, tmp_path:
 
 
 def test_a_copy_is_a_database_at_the_same_revision(engine: sa.Engine, tmp_path: Path) -> None:
-    backup.copy(engine, tmp_path / "copy.sqlite3")
+    database_copy.back_up(engine, tmp_path / "copy.sqlite3")
     assert database.revision(database.connect(f"sqlite:///{tmp_path / 'copy.sqlite3'}")) == database.HEAD
 
 
@@ -59,7 +60,7 @@ def test_nothing_is_written_over(engine: sa.Engine, tmp_path: Path) -> None:
     target = tmp_path / "copy"
     target.write_text("the only other copy")
     with pytest.raises(FileExistsError, match="not written over"):
-        backup.copy(engine, target)
+        database_copy.back_up(engine, target)
     assert target.read_text() == "the only other copy"
 
 
@@ -69,11 +70,11 @@ def test_a_damaged_database_gives_no_copy(engine: sa.Engine, tmp_path: Path) -> 
     content = bytearray(path.read_bytes())
     content[8192 * 2 : 8192 * 6] = b"\xff" * 8192 * 4
     path.write_bytes(content)
-    with pytest.raises(backup.BadCopy):
-        backup.copy(engine, tmp_path / "copy")
+    with pytest.raises(database_copy.BadCopy):
+        database_copy.back_up(engine, tmp_path / "copy")
     assert not list(tmp_path.glob("copy*"))
 
 
 def test_of_a_server_another_program_makes_it(tmp_path: Path) -> None:
-    with pytest.raises(backup.NotSqlite, match="pg_dump"):
-        backup.copy(sa.create_engine("sqlite://"), tmp_path / "copy")
+    with pytest.raises(database_copy.NotSqlite, match="pg_dump"):
+        database_copy.back_up(sa.create_engine("sqlite://"), tmp_path / "copy")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.store.exports.filenames import path_in, safe_name
+from webapp.store.exports.session_dump import path_in, safe_name
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=300) | st.sampled_from(
     ["", ".", "..", "/", "a/b", "CON", "con.txt", "~", "a~b", "%2e", "..\\..", "a.", ".a", "a..b", "x" * 201, "\0"]

@@ -15,8 +15,8 @@ from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store import search, tasks
 from webapp.store.db.database import writing
-from webapp.store.homes import changes, scopes
-from webapp.store.homes.scopes import HomeScope
+from webapp.store.homes import changes
+from webapp.store.homes.changes import HomeScope
 from webapp.store.labels import queue
 from webapp.store.labels.queue_spec import Spec
 from webapp.store.models import Base, Finding, Parse, Session, Turn
@@ -263,9 +263,9 @@ def test_a_failure_that_the_dump_records_counts_under_an_unknown_home(bring_unkn
 def test_scopes_name_sessions(bring_unknown: Bring, db: orm.Session) -> None:
     bring_unknown(logs(3), filename="log.jsonl")
     result = bring_unknown(windlass("w", [entry(CALL)]))
-    everything = scopes.session_ids(db, HomeScope())
+    everything = changes.session_ids(db, HomeScope())
     assert len(everything) == 4
-    assert scopes.session_ids(db, HomeScope(unknown_only=True)) == everything[:3]
-    assert scopes.session_ids(db, HomeScope(filters=Filters(format="windlass"))) == everything[3:]
-    assert scopes.session_ids(db, HomeScope(filters=Filters(dump=str(result.dump.id)))) == everything[3:]
-    assert scopes.session_ids(db, HomeScope(keys=tuple(result.keys))) == everything[3:]
+    assert changes.session_ids(db, HomeScope(unknown_only=True)) == everything[:3]
+    assert changes.session_ids(db, HomeScope(filters=Filters(format="windlass"))) == everything[3:]
+    assert changes.session_ids(db, HomeScope(filters=Filters(dump=str(result.dump.id)))) == everything[3:]
+    assert changes.session_ids(db, HomeScope(keys=tuple(result.keys))) == everything[3:]

@@ -6,8 +6,8 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import Bring, entry, windlass
-from webapp.store.ingest import dump_links
 from webapp.store.models import Dump, DumpSession, Session
+from webapp.store.sessions import dumps
 
 
 def test_sessions_are_linked_once(bring: Bring, db: orm.Session) -> None:
@@ -17,8 +17,8 @@ def test_sessions_are_linked_once(bring: Bring, db: orm.Session) -> None:
     first, second = db.scalars(sa.select(Session.id).order_by(Session.id)).all()
     links = sa.select(DumpSession.session_id, DumpSession.new_turns).where(DumpSession.dump_id == dump)
     for _ in range(2):
-        dump_links.add(db.connection(), dump, {first: 0, second: 2})
+        dumps.link(db.connection(), dump, {first: 0, second: 2})
     assert sorted(map(tuple, db.execute(links))) == [(first, 1), (second, 4)]
     db.execute(sa.delete(DumpSession).where(DumpSession.dump_id == dump, DumpSession.session_id == first))
-    dump_links.add(db.connection(), dump, {first: 0, second: 0})
+    dumps.link(db.connection(), dump, {first: 0, second: 0})
     assert sorted(map(tuple, db.execute(links))) == [(first, 0), (second, 4)]

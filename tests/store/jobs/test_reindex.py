@@ -10,7 +10,7 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
 from tests.store.searching import found_in_all
-from webapp.store.jobs.reindex import reindex
+from webapp.store.derive import reindex
 from webapp.store.labels import labels
 from webapp.store.models import Finding, Session, SessionFacet
 from webapp.store.sessions import sessions, turns

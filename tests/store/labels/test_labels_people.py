@@ -15,7 +15,7 @@ from tests.store.made import BROKEN, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store.exports import exporting
 from webapp.store.jobs import replays
-from webapp.store.labels import agreement, causes, history, importing, labels, settling, values
+from webapp.store.labels import agreement, causes, history, importing, label_content, labels, settling
 from webapp.store.labels.label_content import LabelContent
 from webapp.store.labels.labels import Conflict
 from webapp.store.models import FinalLabel, Label, LabelEvent, Turn
@@ -331,14 +331,14 @@ def test_labels_survive_growth_another_past_ingest_again_and_a_new_parse(
     ],
 )
 def test_values_are_compared_as_json(one: list[Any], other: list[Any], same: bool) -> None:
-    assert (values.same_as(one) == values.same_as(other)) is same
+    assert (label_content.same_as(one) == label_content.same_as(other)) is same
 
 
 def test_values_are_read_in_order_and_errors_have_a_place() -> None:
-    assert values.read(' {"a": 1}\n[2] null ') == [{"a": 1}, [2], None]
-    assert values.read("  ") == []
-    with pytest.raises(values.BadValue) as bad:
-        values.read('{"a": 1,\n "b" 2}')
+    assert label_content.read(' {"a": 1}\n[2] null ') == [{"a": 1}, [2], None]
+    assert label_content.read("  ") == []
+    with pytest.raises(label_content.BadValue) as bad:
+        label_content.read('{"a": 1,\n "b" 2}')
     assert (bad.value.line, bad.value.column, bad.value.at) == (2, 6, 14)
-    with pytest.raises(values.BadValue):
-        values.read("[" * 100_000)
+    with pytest.raises(label_content.BadValue):
+        label_content.read("[" * 100_000)

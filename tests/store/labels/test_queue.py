@@ -17,8 +17,8 @@ from webapp.store import saved
 from webapp.store.failures import groups, overlay
 from webapp.store.jobs import replays
 from webapp.store.labels import alike, label_content, labels, queue
+from webapp.store.labels.label_content import same_as
 from webapp.store.labels.queue_spec import Spec, spec_of
-from webapp.store.labels.values import same_as
 from webapp.store.models import Session, Turn
 from webapp.store.sessions.filters import BadFilter, Filters
 

@@ -20,9 +20,9 @@ from webapp.store import search
 from webapp.store.db import database
 from webapp.store.labels import labels
 from webapp.store.models import TURNS_A_SESSION, Dump, Session, Turn
-from webapp.store.search import finding, words
+from webapp.store.search import finding
 from webapp.store.search.index import index_turns
-from webapp.store.search.query import Query, parse
+from webapp.store.search.query import Query, parse, words
 from webapp.store.sessions import sessions, turns
 
 
@@ -218,7 +218,7 @@ def store(connection: sa.Connection, texts: list[str]) -> int:
 
 def naive(text: str, query: Query) -> bool:
     """Whether `text` matches, told by its words."""
-    found = f" {' '.join(words.words(text))} "
+    found = f" {' '.join(words(text))} "
 
     def holds(tokens: tuple[str, ...], prefix: bool) -> bool:
         return re.search(" " + re.escape(" ".join(tokens)) + ("" if prefix else " "), found) is not None

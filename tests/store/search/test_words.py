@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.store.db import database
-from webapp.store.search.words import words
+from webapp.store.search.query import words
 
 NEWER = "\u037f"
 """a capital that Unicode has since 7.0, and FTS5, which knows 6.1, does not fold"""

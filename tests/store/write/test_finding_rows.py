@@ -7,8 +7,8 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
 from webapp import jsontext
+from webapp.store import derive
 from webapp.store.exports import session_dump
-from webapp.store.jobs import reindex
 from webapp.store.models import Finding
 from webapp.store.sessions import sessions
 from webapp.store.write import stored_turns
@@ -39,7 +39,7 @@ def test_stored_sessions_get_what_a_new_rule_finds(bring: Bring, db: orm.Session
     db.execute(sa.delete(Finding).where(Finding.rule == "claimed_result"))  # as if that rule had come later
     db.commit()
     steps: list[tuple[int, int]] = []
-    assert reindex.reindex(engine, every=True, on_progress=lambda *step: steps.append(step)) == 2
+    assert derive.reindex(engine, every=True, on_progress=lambda *step: steps.append(step)) == 2
     assert steps == [(1, 2), (2, 2)]
     assert kept(db, "s1") == kept(db, "s2") == {"lost_tool_call": [1], "claimed_result": [2]}
 

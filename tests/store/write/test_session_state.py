@@ -15,8 +15,8 @@ from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
 from webapp.config import Settings
 from webapp.store import derive, search
 from webapp.store.db import database
+from webapp.store.derive import reindex
 from webapp.store.jobs import replays
-from webapp.store.jobs.reindex import reindex
 from webapp.store.models import TURNS_A_SESSION, Finding, Parse, Session
 from webapp.store.write.session_state import SessionState
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.store.labels.values import same_as
+from webapp.store.labels.label_content import same_as
 from webapp.store.write.row_values import canonical, value_digest
 
 values = st.recursive(

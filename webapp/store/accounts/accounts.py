@@ -10,9 +10,39 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from webapp.store.accounts import passwords
-from webapp.store.accounts.roles import checked_role
 from webapp.store.labels.label_content import BadLabel, checked_author
 from webapp.store.models import Account, ApiToken
+
+READ, LABEL, INGEST, ADMIN = "read", "label", "ingest", "admin"
+RIGHTS = {
+    READ: "see, search and export what is stored",
+    LABEL: "label, save views, run profiles, export in the background, work on failure groups",
+    INGEST: "send logs and spans, without seeing what is stored",
+    ADMIN: "delete sessions, set their parser, manage accounts, read the audit log",
+}
+"""what a role holds and an API token may be made for"""
+ALL = frozenset(RIGHTS)
+ROLES = {"reader": frozenset({READ}), "labeler": frozenset({READ, LABEL}), "admin": ALL}
+
+
+class BadRole(ValueError):
+    """There is no such role or right; the message lists those that there are."""
+
+
+def checked_role(role: str) -> str:
+    """Raises `BadRole`."""
+    if role not in ROLES:
+        raise BadRole(f"a role is one of {', '.join(ROLES)}, not {role[:100]!r}")
+    return role
+
+
+def checked_scopes(scopes: list[str]) -> str:
+    """Rights in the order of `RIGHTS`, as they are stored; raises `BadRole`."""
+    wrong = [scope for scope in scopes if scope not in RIGHTS]
+    if wrong or not scopes:
+        raise BadRole(f"an API token has one or more of the scopes {', '.join(RIGHTS)}")
+    return " ".join(right for right in RIGHTS if right in scopes)
+
 
 _LONGEST_KEY = 600
 
@@ -125,3 +155,76 @@ def keep_an_admin(connection: sa.Connection, number: int) -> None:
 
 def new_stamp() -> str:
     return secrets.token_hex(8)
+
+
+class NotAdmitted(LookupError):
+    """A provider or a proxy knows them, and they have no account here; the message says what an admin does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """Who signed in; `stamp` goes into their cookie."""
+
+    id: int
+    name: str
+    role: str
+    stamp: str
+
+
+_COLUMNS = (Account.id, Account.name, Account.role, Account.stamp)
+
+
+def by_password(connection: sa.Connection, name: str, password: str) -> SignedIn | None:
+    """None where name or password is wrong, in the same time; raises `MissingLibrary` without argon2-cffi."""
+    passwords.require()
+    query = sa.select(*_COLUMNS, Account.password).where(Account.name_key == key(name))
+    row = connection.execute(query).one_or_none()
+    if not passwords.is_right(password, None if row is None else row.password) or row is None:
+        return None
+    return _noted(connection, SignedIn(*row[:4]))
+
+
+def by_stamp(connection: sa.Connection, number: int, stamp: str) -> SignedIn | None:
+    """Whose cookie it is; None where the account is gone or its logins were ended."""
+    return _find(connection, Account.id == number, Account.stamp == stamp)
+
+
+def by_name(connection: sa.Connection, name: str) -> SignedIn | None:
+    return _find(connection, Account.name_key == key(name))
+
+
+def by_subject(connection: sa.Connection, subject: str, name: str, newcomers: str) -> SignedIn:
+    """The account of a provider's subject, made with the role `newcomers` where there is none and that is not `none`.
+
+    An account of the same name that is another's is never given away. Raises `NotAdmitted`, `BadAccount`.
+    """
+    if (account := _find(connection, Account.subject == subject)) is not None:
+        return _noted(connection, account)
+    if newcomers == "none":
+        command = f"fencepost user add NAME --subject '{subject}'"
+        raise NotAdmitted(f"You have no account here. An admin makes one with: {command}")
+    add(connection, name, newcomers, subject=subject)
+    return by_subject(connection, subject, name, newcomers)
+
+
+def by_proxy(connection: sa.Connection, name: str, newcomers: str) -> SignedIn:
+    """The account of that name, made where there is none and `newcomers` is not `none`.
+
+    Raises `NotAdmitted`, `BadAccount`.
+    """
+    if (account := by_name(connection, name)) is not None:
+        return account
+    if newcomers == "none":
+        raise NotAdmitted(f"The proxy says that you are {name[:200]!r}, and there is no account of that name.")
+    add(connection, name, newcomers)
+    return by_proxy(connection, name, newcomers)
+
+
+def _find(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> SignedIn | None:
+    row = connection.execute(sa.select(*_COLUMNS).where(*where)).one_or_none()
+    return None if row is None else SignedIn(*row)
+
+
+def _noted(connection: sa.Connection, account: SignedIn) -> SignedIn:
+    connection.execute(sa.update(Account).where(Account.id == account.id).values(signed_in_at=datetime.now(UTC)))
+    return account

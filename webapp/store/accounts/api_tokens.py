@@ -10,8 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp.store.accounts.accounts import BadAccount, checked_name
-from webapp.store.accounts.roles import ROLES, checked_scopes
+from webapp.store.accounts.accounts import ROLES, BadAccount, checked_name, checked_scopes
 from webapp.store.models import Account, ApiToken
 
 PREFIX = "fencepost_"

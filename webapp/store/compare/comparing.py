@@ -12,16 +12,59 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import installing
-from webapp.store.compare import cells
-from webapp.store.compare.cells import CELLS
 from webapp.store.models import TURNS_A_SESSION, FailedResponse, Parse, Session, is_response
 from webapp.store.scores import profile_results
-from webapp.store.sessions import responses
+from webapp.store.sessions import example_sessions, responses
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.where import View
 from webapp.store.statistics.clusters import SignTest, sign_test
 from webapp.store.write.parser import OURS, READ_AS
+from webapp.store.write.tally import READABLE
+
+READ = {
+    "both_same": "both read the same",
+    "both_different": "both read, different values",
+    "only_a": "only A reads it",
+    "only_b": "only B reads it",
+    "neither": "neither reads it",
+    "undecided": "both read, and a value is nested too deep to be compared",
+}
+NOT_RUN = {
+    "not_run_a": "A was not run over it",
+    "not_run_b": "B was not run over it",
+    "not_run_both": "neither was run over it",
+}
+CELLS = READ | NOT_RUN
+_a, _b, _every = orm.aliased(Parse), orm.aliased(Parse), orm.aliased(Parse)
+_INDEX = "INDEXED BY ix_parse_value_digest"
+turn_id = _every.turn_id
+_reads_a, _reads_b = _a.verdict.in_(READABLE), _b.verdict.in_(READABLE)
+cell: sa.ColumnElement[str] = sa.case(
+    (sa.and_(_a.verdict.is_(None), _b.verdict.is_(None)), "not_run_both"),
+    (_a.verdict.is_(None), "not_run_a"),
+    (_b.verdict.is_(None), "not_run_b"),
+    (_a.value_digest == _b.value_digest, "both_same"),
+    (_a.value_digest != _b.value_digest, "both_different"),
+    (sa.and_(_reads_a, _reads_b), "undecided"),
+    (_reads_a, "only_a"),
+    (_reads_b, "only_b"),
+    else_="neither",
+)
+"""where a response of `parsed` stands"""
+
+
+def parsed(first: str, second: str, *columns: Any) -> Any:
+    """A select from all responses (`turn_id`, `cell`), which `fencepost` parses as they come, with what both profiles
+    made of each; by the index of digests alone where it can be."""
+    select = sa.select(*columns).select_from(_every)
+    for parse, profile in ((_a, first), (_b, second)):
+        select = select.outerjoin(parse, sa.and_(parse.turn_id == turn_id, parse.profile == profile))
+    for parse in (_every, _a, _b):
+        select = select.with_hint(parse, _INDEX, "sqlite")
+    is_listed = (turn_id // TURNS_A_SESSION).not_in(example_sessions.hidden)
+    return select.where(_every.profile == OURS, is_listed)
+
 
 MOST = 200_000
 """responses that are compared one by one under filters; of more it is said that only these were"""
@@ -103,7 +146,7 @@ class Comparison:
     @property
     def compared(self) -> int:
         """Responses over which both were run."""
-        return sum(self.counts[cell] for cell in cells.READ)
+        return sum(self.counts[cell] for cell in READ)
 
     def as_dict(self) -> dict[str, Any]:
         """As the API and `fencepost compare --json` give it."""
@@ -132,7 +175,7 @@ def compare(db: orm.Session, first: str, second: str, filters: Filters) -> Compa
     by_cell = {cell: counts[cell] for cell in CELLS}
     a_runs, b_runs = (_coverage(name, side, by_cell) for name, side in ((first, "a"), (second, "b")))
     labels = _labels(db, first, second, turn_ids)
-    sessions = sum(any(made[cell] for cell in cells.READ) for made in by_session.values())
+    sessions = sum(any(made[cell] for cell in READ) for made in by_session.values())
     signs = sign_test((made["only_a"], made["only_b"]) for made in by_session.values())
     return Comparison(first, second, sum(by_cell.values()), by_cell, a_runs, b_runs, labels, sessions, signs, cut)
 
@@ -151,12 +194,12 @@ def is_everything(filters: Filters) -> bool:
 
 def _by_session(db: orm.Session, first: str, second: str, ids: Sequence[int] | None = None) -> BySession:
     """How many responses stand in each cell, of those turns or of all, by session."""
-    session = (cells.turn_id // TURNS_A_SESSION).label("session")
-    query = cells.parsed(first, second, session, cells.cell.label("cell"), sa.func.count())
-    query = query if ids is None else query.where(cells.turn_id.in_(ids))
+    session = (turn_id // TURNS_A_SESSION).label("session")
+    query = parsed(first, second, session, cell.label("cell"), sa.func.count())
+    query = query if ids is None else query.where(turn_id.in_(ids))
     counts: BySession = defaultdict(Counter)
-    for number, cell, count in db.execute(query.group_by(sa.literal_column("1"), sa.literal_column("2"))):
-        counts[number][cell] += count
+    for number, name, count in db.execute(query.group_by(sa.literal_column("1"), sa.literal_column("2"))):
+        counts[number][name] += count
     return counts
 
 

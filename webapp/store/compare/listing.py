@@ -10,7 +10,7 @@ from itertools import islice
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.compare import cells, comparing
+from webapp.store.compare import comparing
 from webapp.store.db.ids import batched
 from webapp.store.models import Label, Turn, is_response
 from webapp.store.sessions import responses
@@ -60,8 +60,8 @@ def page(
 ) -> CellPage:
     """The responses of one cell behind the turn `after`, in the order of turns; those with `value` of `by` where one is
     named. Raises `BadFilter`."""
-    if cell not in cells.CELLS:
-        raise BadFilter(f"cell takes {', '.join(cells.CELLS)}, not {cell[:100]!r}")
+    if cell not in comparing.CELLS:
+        raise BadFilter(f"cell takes {', '.join(comparing.CELLS)}, not {cell[:100]!r}")
     if by not in BY:
         raise BadFilter(f"by takes {', '.join(BY)}, not {by[:100]!r}")
     pair = (first, second)
@@ -84,8 +84,10 @@ def page(
 
 def _ids(db: orm.Session, pair: tuple[str, str], cell: str, filters: Filters, after: int) -> Iterator[int]:
     """The turns of a cell behind `after`, ascending."""
-    query = cells.parsed(*pair, cells.turn_id).where(cells.cell == cell, cells.turn_id > sa.bindparam("after"))
-    query = query.order_by(cells.turn_id)
+    query = comparing.parsed(*pair, comparing.turn_id).where(
+        comparing.cell == cell, comparing.turn_id > sa.bindparam("after")
+    )
+    query = query.order_by(comparing.turn_id)
     if comparing.is_everything(filters):
         while batch := db.scalars(query.limit(GROUPED + 1), {"after": after}).all():
             yield from batch
@@ -93,7 +95,7 @@ def _ids(db: orm.Session, pair: tuple[str, str], cell: str, filters: Filters, af
         return
     listed_ids: list[int] = []
     for ids in responses.turn_ids(db, responses.view_of(db, filters), is_response):
-        listed_ids += db.scalars(query.where(cells.turn_id.in_(ids)), {"after": after})
+        listed_ids += db.scalars(query.where(comparing.turn_id.in_(ids)), {"after": after})
         if len(listed_ids) > comparing.MOST:
             break
     yield from sorted(listed_ids)

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext
-from webapp.store.failures import spent
+from webapp.store.failures import group_line
 from webapp.store.failures.scope import Scope
 from webapp.store.models import FacetValue, FailedResponse, Label, SessionFacet
 
@@ -24,7 +24,7 @@ _first, _last = sa.func.min(FailedResponse.at).label("first"), sa.func.max(Faile
 _columns = (
     *(FailedResponse.turn_id, FailedResponse.session_id, FailedResponse.at, FailedResponse.model, FailedResponse.path),
     *(sa.type_coerce(FailedResponse.tools, sa.LargeBinary()), FailedResponse.profile, FailedResponse.version),
-    *spent.COLUMNS,
+    *group_line.COLUMNS,
 )
 
 
@@ -46,7 +46,7 @@ class Facts:
     series: list[int] = field(default_factory=list)
     versions: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """of the parses that failed, by profile"""
-    spent: spent.Spent = field(default_factory=dict)
+    spent: group_line.Spent = field(default_factory=dict)
 
 
 def counts(db: orm.Session, scope: Scope) -> dict[str, Facts]:
@@ -66,7 +66,7 @@ def of_all(db: orm.Session, scope: Scope) -> dict[str, Facts]:
 
 def _facts(rows: Sequence[Sequence[Any]], labelled: set[int], rules: dict[int, list[str]]) -> Facts:
     _, turns, sessions, times, models, paths, tools, profiles, versions, *costs = zip(*rows, strict=True)
-    facts = Facts(len(rows), len(set(sessions)), min(times), max(times), times=times, spent=spent.added(costs))
+    facts = Facts(len(rows), len(set(sessions)), min(times), max(times), times=times, spent=group_line.added(costs))
     facts.labelled = len(labelled.intersection(turns)) if labelled else 0
     facts.models, facts.paths = Counter(models), Counter(path for path in paths if path is not None)
     facts.first_by_model = dict(sorted(zip(models, times, strict=True), key=itemgetter(1), reverse=True))

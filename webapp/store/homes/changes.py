@@ -9,11 +9,12 @@ one is asked for last of all, and changes the two round.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import profile as find_profile
@@ -22,6 +23,8 @@ from webapp.store.db import dialect
 from webapp.store.db.database import writing, writing_long
 from webapp.store.db.ids import batched
 from webapp.store.models import Parse, Session, Task, turns_of
+from webapp.store.sessions import sessions as session_store
+from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import HOMES, TaskLine
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
 
@@ -228,3 +231,55 @@ def change_home(connection: sa.Connection, session_id: int, home: Home) -> Home 
 def _forget_older(connection: sa.Connection, session_id: int, name: str) -> None:
     mine = sa.and_(turns_of(Parse.turn_id, session_id), Parse.profile == name)
     connection.execute(sa.delete(Parse).where(mine, Parse.version != parsing.profile(name).version))
+
+
+class BadScope(ValueError):
+    """What was asked for names no sessions; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class HomeScope:
+    """Sessions with these `keys`, or without any those under `filters`.
+
+    `unknown_only` leaves sessions alone whose home somebody has named, or has left open when asked.
+    """
+
+    keys: tuple[str, ...] = ()
+    filters: Filters = field(default_factory=Filters)
+    unknown_only: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """As a change keeps it and `selection.words_of` reads it."""
+        parts = {"keys": list(self.keys)} if self.keys else {"filters": self.filters.active()}
+        return parts | ({"unknown_only": True} if self.unknown_only else {})
+
+
+def of_parameters_or_keys(parameters: dict[str, str], keys: Sequence[str]) -> HomeScope:
+    """What a form asks for: `scope` is keys, filters, or one filter alone. Raises `BadScope`, `BadFilter`."""
+    unknown_only = parameters.get("unknown_only") == "1"
+    kind = parameters.get("scope", "keys")
+    if kind == "keys":
+        if not keys:
+            raise BadScope("no session is selected")
+        return HomeScope(tuple(keys), unknown_only=unknown_only)
+    if kind != "filters":
+        value = parameters.get(kind, "").strip()
+        if kind not in ("dump", "format", "service") or not value:
+            raise BadScope("the scope is keys, dump, format, service or filters, with a value")
+        parameters = {kind: value}
+    return HomeScope(filters=of_parameters(parameters), unknown_only=unknown_only)
+
+
+def session_ids(db: orm.Session, scope: HomeScope) -> list[int]:
+    """The numbers of the sessions that the scope names. Raises `BadScope` where there is none."""
+    query = sa.select(Session.id).where(Session.deleted_at.is_(None))
+    if scope.unknown_only:
+        query = query.where(Session.home_source == UNKNOWN)
+    if scope.keys:
+        query = query.where(Session.key.in_(scope.keys))
+    ids = set(db.scalars(query))
+    if not scope.keys:
+        ids.intersection_update(db.scalars(session_store.view(db, scope.filters).ids()))
+    if not ids:
+        raise BadScope("there is no such session")
+    return sorted(ids)

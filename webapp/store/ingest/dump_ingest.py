@@ -19,10 +19,11 @@ from webapp.store import append
 from webapp.store.append import SessionOutcome
 from webapp.store.db import database, disk_full
 from webapp.store.homes import rules
-from webapp.store.ingest import dump_links, kept_dumps
+from webapp.store.ingest import kept_dumps
 from webapp.store.ingest.result import IngestCounts, IngestResult, Outcomes, Progress, Stopped, describe, problem_dict
 from webapp.store.ingest.turn_spool import Spill, sessions
 from webapp.store.models import Dump, Session
+from webapp.store.sessions import dumps
 from webapp.store.sessions.dumps import DumpLine, line
 from webapp.store.write.session_state import SessionInput
 
@@ -201,7 +202,7 @@ class DumpIngest:
         if self.dump_id is None and all(outcome.what == "found" for _, outcome in outcomes):
             return
         dump = self._dump(connection)
-        dump_links.add(connection, dump, {outcome.id: outcome.new_turns for _, outcome in outcomes})
+        dumps.link(connection, dump, {outcome.id: outcome.new_turns for _, outcome in outcomes})
         if self.again is None and time.monotonic() - self.noted_at > _NOTED_EVERY:
             self.noted_at = time.monotonic()
             connection.execute(sa.update(Dump).where(Dump.id == dump).values(self.counts.columns()))
@@ -220,7 +221,7 @@ class DumpIngest:
             }
             if not (error and self.again and self.again.state == "done"):
                 connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
-            dump_links.add(connection, dump_id, dict.fromkeys(self.counts.sessions, 0))
+            dumps.link(connection, dump_id, dict.fromkeys(self.counts.sessions, 0))
             return line(connection, dump_id)
 
     def _first_dump(self) -> DumpLine:

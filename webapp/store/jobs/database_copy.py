@@ -1,16 +1,20 @@
-"""Copies all rows of one database into another that is empty, table by table, either kind into either."""
+"""Copies of a database: SQLite's file whole while others write it, or all rows into an empty one of either kind."""
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
+from webapp.store import derive
 from webapp.store.db import database, dialect
 from webapp.store.db.types import UtcDateTime
-from webapp.store.jobs import reindex
 from webapp.store.models import Base
 
 OnProgress = Callable[[str, int, int], None]
@@ -52,8 +56,8 @@ def copy(source: sa.Engine, target: sa.Engine, on_progress: OnProgress = lambda 
         _refuse_rows(writing)
         copies = [TableCopy(table.name, _copy_rows(reading, writing, table, on_progress)) for table in tables]
         _set_sequences(writing)
-        reindex.rebuild(writing)
-    reindex.reindex(target, on_progress=lambda finished, total: on_progress("search index", finished, total))
+        derive.rebuild(writing)
+    derive.reindex(target, on_progress=lambda finished, total: on_progress("search index", finished, total))
     return copies
 
 
@@ -95,3 +99,46 @@ def _set_sequences(target: sa.Connection) -> None:
         sequence = target.scalar(sa.select(sa.func.pg_get_serial_sequence(table.name, key.name)))
         if sequence and highest:
             target.execute(sa.select(sa.func.setval(sequence, highest)))
+
+
+_PAGES = 2000
+"""database pages that are copied while writers wait, 16 MB"""
+
+
+class NotSqlite(ValueError):
+    """The database is on a server, which has its own way of backing up; the message names it."""
+
+
+class BadCopy(RuntimeError):
+    """The copy does not hold together, or the disk is full; it was removed."""
+
+
+def back_up(engine: sa.Engine, target: Path, on_progress: Callable[[int, int], None] = lambda *_: None) -> int:
+    """Write the database to the new file `target`, its owner's alone; returns its bytes.
+
+    It is written beside `target` first and takes that name when it was checked (`PRAGMA integrity_check`). Raises
+    `NotSqlite`, `BadCopy` and `FileExistsError`. `on_progress` hears the pages that were copied, and of how many.
+    """
+    if engine.dialect.name != "sqlite" or not engine.url.database:
+        raise NotSqlite("this copies SQLite only; use pg_dump for PostgreSQL")
+    if target.exists():
+        raise FileExistsError(f"{target} is there already, and backups are not written over")
+    draft = target.with_name(f"{target.name}.{os.getpid()}.part")
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        _back_up(Path(engine.url.database), draft, on_progress)
+        os.link(draft, target)
+    except sqlite3.Error as error:
+        raise BadCopy(str(error)) from error
+    finally:
+        draft.unlink()
+    return target.stat().st_size
+
+
+def _back_up(source: Path, draft: Path, on_progress: Callable[[int, int], None]) -> None:
+    with closing(sqlite3.connect(source)) as stock, closing(sqlite3.connect(draft)) as copied:
+        stock.backup(copied, pages=_PAGES, progress=lambda _, rest, total: on_progress(total - rest, total))
+        (result,) = copied.execute("PRAGMA integrity_check(1)").fetchone()
+        if result != "ok":
+            raise BadCopy(f"the copy is damaged: {result}")
+        copied.execute("PRAGMA journal_mode=DELETE")  # one file, nothing beside it

@@ -26,7 +26,6 @@ from webapp.store.db import database, disk_full, locks
 from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.ingest.result import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
-from webapp.store.jobs import uploads
 from webapp.store.models import Dump, Session, Task
 from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.tasks import HELD, IMPORT, LIVE, TaskFailed, TaskLine
@@ -90,7 +89,7 @@ def ask(
         "mapping": None if mapping is None else dict(mapping),
     }
     if path is not None and settings.store:
-        uploads.share(settings, path)
+        dump_files.share(settings, path)
     state = {} if keys is None else {"state": HELD, "result": {"keys": dict(keys)}}
     return tasks.make(engine, IMPORT, about, dump_id=dump_id, **state)
 
@@ -113,7 +112,7 @@ def cancel(engine: sa.Engine, settings: Settings, task: TaskLine) -> None:
 def forget(settings: Settings, task: TaskLine) -> None:
     """Remove the file of an import that has ended."""
     if task.about["spooled"]:
-        uploads.remove(settings, task.about["spooled"])
+        dump_files.remove(settings, task.about["spooled"])
 
 
 def shown(connection: sa.Connection) -> list[TaskLine]:
@@ -186,7 +185,7 @@ def _read(engine: sa.Engine, settings: Settings, task: TaskLine, progress: Progr
     options: dict[str, Any] = {name: task.about[name] for name in ("format", "home", "mapping")}
     if not task.about["spooled"]:
         return ingest_again(engine, settings, task.dump_id or 0, watch=progress, **options)
-    with uploads.opened(settings, task.about["spooled"]) as stream:
+    with dump_files.opened(settings, task.about["spooled"]) as stream:
         progress.begin("unpacking", task.about["bytes"])
         filename = task.about["filename"]
         return ingest(engine, settings, stream, filename=filename, by_request=True, watch=progress, **options)
@@ -249,7 +248,7 @@ def tidy(engine: sa.Engine, settings: Settings) -> None:
     for path in dump_files.incoming(settings.data).glob(f"{dump_files.JOB}*"):
         if path.name not in names and (path.suffix or dump_files.age(path) > _A_DAY):
             path.unlink(missing_ok=True)
-    uploads.remove_left(settings, names)
+    dump_files.remove_left(settings, names)
     for sha256, file in kept_dumps.files(settings):
         if file.age > _A_DAY and not _is_known(engine, sha256):
             with locks.hold(engine, settings.data, sha256) as free:

@@ -12,8 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.ids import batched
-from webapp.store.labels.label_content import LabelContent
-from webapp.store.labels.values import same_as
+from webapp.store.labels.label_content import LabelContent, same_as
 from webapp.store.models import Parse, Session, Turn, is_response
 from webapp.store.sessions.turns import PREVIEW, preview
 from webapp.store.write.parser import OURS

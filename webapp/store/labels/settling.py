@@ -13,8 +13,7 @@ from sqlalchemy import orm
 from webapp.exports.labelled import expected_values
 from webapp.store.db.dialect import upsert
 from webapp.store.labels import causes, history, label_content, labels
-from webapp.store.labels.label_content import LabelContent
-from webapp.store.labels.values import same_as
+from webapp.store.labels.label_content import LabelContent, same_as
 from webapp.store.models import FinalLabel, Label, LabelEvent, Session, Turn
 
 _AT_ONCE = 200

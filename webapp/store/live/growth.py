@@ -10,20 +10,23 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from webapp.config import Settings
 from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.dumps.programs import LOOKED_AT
 from webapp.dumps.records import Problem, SessionStart
 from webapp.exports.session_dump import whole_entry
 from webapp.store import append, derive
-from webapp.store.db.dialect import change
+from webapp.store.db import database
+from webapp.store.db.dialect import change, take_locks
 from webapp.store.homes import rules
-from webapp.store.ingest import dump_links
 from webapp.store.ingest.start import MOST_PROBLEMS
-from webapp.store.live import lookup, reading
+from webapp.store.live import logs, lookup, reading
 from webapp.store.live.logs import ArrivedLog
+from webapp.store.live.lookup import routed
 from webapp.store.live.spans import Arrived, arrived
 from webapp.store.models import TURNS_A_SESSION, Dump, LiveSpan, Session
 from webapp.store.models import Turn as StoredTurn
+from webapp.store.sessions import dumps
 from webapp.store.write import growth, row_values, rows, stored_turns
 from webapp.store.write.session_state import SessionInput
 from webapp.store.write.tally import Tally
@@ -63,7 +66,7 @@ def count_arrivals(
     new_turns = {count.session_id: count.turns for count in counts}
     values: dict[str, Any] = {
         "bytes": Dump.bytes + size,
-        "session_count": Dump.session_count + dump_links.add(connection, dump_id, new_turns),
+        "session_count": Dump.session_count + dumps.link(connection, dump_id, new_turns),
         "turn_count": Dump.turn_count + sum(new_turns.values()),
     }
     problems = [{"at": record.at, "reason": reason} for record in arrived if (reason := _reason(record)) is not None]
@@ -233,3 +236,32 @@ def settle(connection: sa.Connection, session_id: int, tally: Tally, new: list[A
     moved = [at for at, position in enumerate(tally.positions) if position != before[at]]
     if moved:
         connection.execute(_move, [{"turn": first + at, "place": tally.positions[at]} for at in moved])
+
+
+_LIVE = 0x4C495645  # an arbitrary number of our own for PostgreSQL's advisory lock
+
+
+def take(
+    engine: sa.Engine, settings: Settings, spans: Sequence[Arrived], size: int, logged: Sequence[ArrivedLog] = ()
+) -> None:
+    """Store `spans` and what was `logged` in a request of `size` bytes, and note on each what became of it.
+
+    Raises what the database raises: nothing of the request is stored then.
+    """
+    with database.writing(engine) as connection:
+        take_locks(connection, _LIVE)
+        dump_id = dump_of_today(connection)
+        late = logs.kept(connection, logged)
+        logs.attach(connection, spans)
+        late += logs.overdue(connection, datetime.now(UTC) - logs.WAIT)
+        counts = grow(connection, routed(connection, [*spans, *late]), dump_id, settings.home)
+        count_arrivals(connection, dump_id, [*spans, *logged], counts, size)
+    derive.grown(engine, [count.session_id for count in counts if not count.new])
+
+
+def show_overdue(engine: sa.Engine, settings: Settings) -> None:
+    """Show the log records whose span never came; for nothing, where none waits too long."""
+    with engine.connect() as connection:
+        waits = logs.some_overdue(connection, datetime.now(UTC) - logs.WAIT)
+    if waits:
+        take(engine, settings, [], 0)

@@ -17,8 +17,8 @@ from webapp.gate.judging import judge, roots_of
 from webapp.parsing import Profile, Trace, installing
 from webapp.store.db.dialect import upsert
 from webapp.store.labels import settling
+from webapp.store.labels.label_content import same_as
 from webapp.store.labels.settling import Labelled
-from webapp.store.labels.values import same_as
 from webapp.store.models import TURNS_A_SESSION, Compared, Label, LabelEvent, Parse, Session
 
 LONGEST = 200_000

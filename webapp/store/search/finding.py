@@ -15,9 +15,7 @@ from webapp.store.db import types
 from webapp.store.db.search_texts import KINDS, SLOTS, Kind
 from webapp.store.db.time_limit import TookTooLong, within
 from webapp.store.models import TURNS_A_SESSION, Session, Turn
-from webapp.store.search.excerpts import Cutter, Excerpt
-from webapp.store.search.query import Query, Term, parse
-from webapp.store.search.words import kept
+from webapp.store.search.query import Cutter, Excerpt, Query, Term, kept, parse
 
 Table = Literal["search_raw", "search_note"]
 Condition = sa.ColumnElement[bool]

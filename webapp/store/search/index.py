@@ -10,7 +10,7 @@ from webapp.store.db import types
 from webapp.store.db.ids import batched
 from webapp.store.db.search_texts import KINDS, SLOTS, Note, Text, key, session_notes
 from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn
-from webapp.store.search.words import folded
+from webapp.store.search.query import folded
 
 _AT_ONCE = 16
 """texts, each of any size"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.dumps.session_keys import OPTION
-from webapp.store.db.ids import short
+from webapp.store.db.ids import batched, short
 from webapp.store.models import Dump, DumpSession, Session
+from webapp.store.write import rows
 
 MOST_PROBLEMS = 50
 MOST_SESSIONS = 20
@@ -174,3 +175,29 @@ def beginning(connection: sa.Connection, prefix: str = "") -> list[int]:
 def count(db: orm.Session) -> int:
     """How many dumps there are."""
     return db.scalar(sa.select(sa.func.count()).select_from(Dump)) or 0
+
+
+_AT_ONCE = 500
+_links = rows.plain(DumpSession)
+_find_linked = sa.select(DumpSession.session_id).where(
+    DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id.in_(sa.bindparam("sessions", expanding=True))
+)
+_add_turns = (
+    sa.update(_links)
+    .where(_links.c.dump_id == sa.bindparam("dump"), _links.c.session_id == sa.bindparam("session"))
+    .values(new_turns=_links.c.new_turns + sa.bindparam("turns"))
+)
+
+
+def link(connection: sa.Connection, dump_id: int, new_turns: Mapping[int, int]) -> int:
+    """Link sessions to a dump that brought them so many turns more; how many were not linked before."""
+    ids, linked = list(new_turns), set[int]()
+    for batch in batched(ids, _AT_ONCE):
+        linked |= set(connection.scalars(_find_linked, {"dump": dump_id, "sessions": batch}))
+    more = [{"dump": dump_id, "session": number, "turns": new_turns[number]} for number in linked if new_turns[number]]
+    if more:
+        connection.execute(_add_turns, more)
+    fresh = [number for number in ids if number not in linked]
+    values = [{"dump_id": dump_id, "session_id": number, "new_turns": new_turns[number]} for number in fresh]
+    rows.insert(connection, _links, values)
+    return len(fresh)

@@ -12,8 +12,7 @@ from sqlalchemy import orm
 from webapp.contracts import STATES
 from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.store.db.time_limit import TookTooLong, within
-from webapp.store.failures.group_line import Rate, rate
-from webapp.store.failures.spent import Spent, of_row, summed
+from webapp.store.failures.group_line import Rate, Spent, of_row, rate, summed
 from webapp.store.models import FacetValue, Finding, Session, SessionFacet, Turn, TurnContract
 from webapp.store.sessions import response_query, responses
 from webapp.store.sessions.filters import HOME, Filters

@@ -11,11 +11,9 @@ from werkzeug.exceptions import Forbidden
 from werkzeug.wrappers import Response
 
 from webapp.extensions import db
-from webapp.store.accounts import accounts, api_tokens, roles, signing_in
-from webapp.store.accounts.accounts import AccountLine, BadAccount
+from webapp.store.accounts import accounts, api_tokens
+from webapp.store.accounts.accounts import AccountLine, BadAccount, BadRole, SignedIn
 from webapp.store.accounts.passwords import BadPassword
-from webapp.store.accounts.roles import BadRole
-from webapp.store.accounts.signing_in import SignedIn
 from webapp.web import identity, login
 from webapp.web.accounts import audit_trail
 
@@ -28,7 +26,7 @@ def show(**more: Any) -> str:
     line = _line()
     with db.engine.connect() as connection:
         tokens = api_tokens.lines(connection, line.id)
-    rights = {right: words for right, words in roles.RIGHTS.items() if right in roles.ROLES[line.role]}
+    rights = {right: words for right, words in accounts.RIGHTS.items() if right in accounts.ROLES[line.role]}
     changed = request.args.get("changed", "")
     return render_template("accounts/own.html", account=line, tokens=tokens, rights=rights, changed=changed, **more)
 
@@ -51,7 +49,7 @@ def _changed(line: AccountLine, present: str, password: str) -> SignedIn | None:
         return None
     with db.engine.begin() as connection:
         accounts.set_password(connection, line.id, password)
-        return signing_in.by_name(connection, line.name)
+        return accounts.by_name(connection, line.name)
 
 
 @blueprint.post("/tokens")
@@ -94,7 +92,7 @@ def index(**more: Any) -> str:
     identity.settle()
     with db.engine.connect() as connection:
         lines, tokens = accounts.lines(connection), api_tokens.lines(connection)
-    return render_template("accounts/index.html", accounts=lines, tokens=tokens, roles=list(roles.ROLES), **more)
+    return render_template("accounts/index.html", accounts=lines, tokens=tokens, roles=list(accounts.ROLES), **more)
 
 
 @admin_blueprint.post("")

@@ -13,7 +13,7 @@ from flask import Blueprint, Flask, Response, current_app, g, render_template, r
 
 from webapp.extensions import db
 from webapp.store.accounts import audit
-from webapp.store.accounts.roles import READ
+from webapp.store.accounts.accounts import READ
 from webapp.web import guards, identity
 from webapp.web.guards import SAFE_METHODS
 

@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from webapp.dumps.facts import WORDS as NOT_IN_LOG
-from webapp.store.labels.label_content import JUDGEMENTS
-from webapp.store.labels.values import EXPECTS
+from webapp.store.labels.label_content import EXPECTS, JUDGEMENTS
 
 Schema = dict[str, Any]
 

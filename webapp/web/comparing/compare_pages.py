@@ -14,7 +14,7 @@ from webapp.capture import specs
 from webapp.extensions import db
 from webapp.parsing import failure_group, profiles
 from webapp.store import tasks
-from webapp.store.compare import cells, comparing, listing
+from webapp.store.compare import comparing, listing
 from webapp.store.sessions import debugger_queries, turns
 from webapp.store.sessions import turns as store
 from webapp.store.sessions.filters import BadFilter
@@ -33,7 +33,7 @@ blueprint = Blueprint("compare", __name__)
 
 SECOND = OURS
 A_PAGE = 30
-ORDER = ("both_different", "only_a", "only_b", "undecided", "neither", "both_same", *cells.NOT_RUN)
+ORDER = ("both_different", "only_a", "only_b", "undecided", "neither", "both_same", *comparing.NOT_RUN)
 """which cell is opened first: the first that is not empty"""
 
 
@@ -54,7 +54,7 @@ def index() -> Response | AnyResponse:
     over = {name: value for name, value in filters.active().items() if name not in ("under", "sort")}
     state: dict[str, Any] = {"a": a, "b": b, **filters.active(), "cell": cell, "by": by, "value": value}
     context: dict[str, Any] = {"c": comparison, "cell": cell, "by": by, "value": value, "listed": listed}
-    context |= {"chips": list_filters.chips(filters), "filters": filters, "words": cells.CELLS, "names": listing.BY}
+    context |= {"chips": list_filters.chips(filters), "filters": filters, "words": comparing.CELLS, "names": listing.BY}
     context |= {"profile_names": list(profiles()), "go": partial(list_filters.address, state), "over": over}
     context["named"] = _named
     context["running"] = [task_rows.of_task(run) for run in live if run.about["profile"] in (a, b)]

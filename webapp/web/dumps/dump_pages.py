@@ -17,9 +17,9 @@ from webapp.extensions import db
 from webapp.parsing import profiles
 from webapp.parsing.words import called, counted
 from webapp.store import tasks
-from webapp.store.accounts import roles
+from webapp.store.accounts import accounts
 from webapp.store.db.dialect import clock
-from webapp.store.exports.filenames import safe_name
+from webapp.store.exports.session_dump import safe_name
 from webapp.store.files import StoreUnreachable
 from webapp.store.ingest import kept_dumps
 from webapp.store.ingest.result import IngestResult
@@ -238,7 +238,7 @@ def upload_api() -> tuple[Response, int]:
     if request.args.get("format") == "recorder":
         keys = [key for result in results if isinstance(result, IngestResult) for key in result.keys]
         growth.mark_watched(db.engine, keys, before)
-    if (who := identity.current()) is None or roles.READ not in who.rights:
+    if (who := identity.current()) is None or accounts.READ not in who.rights:
         named_results = zip(results, (name for _, name in files), strict=True)
         results = [
             uploads.as_sent(result, name) if isinstance(result, IngestResult) else result

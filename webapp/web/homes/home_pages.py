@@ -13,8 +13,8 @@ from webapp.parsing import UnknownProfile, profiles
 from webapp.parsing.words import called, counted
 from webapp.store import tasks
 from webapp.store.db.database import writing
-from webapp.store.homes import changes, rules, scopes
-from webapp.store.homes.scopes import HomeScope
+from webapp.store.homes import changes, rules
+from webapp.store.homes.changes import HomeScope
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.selection import words_of
@@ -70,9 +70,9 @@ def change() -> AnyResponse:
     parameters = request.form.to_dict()
     if "value" in parameters:
         parameters[parameters.get("scope", "")] = parameters["value"]
-    scope = scopes.of_parameters_or_keys(parameters, request.form.getlist("ids"))
+    scope = changes.of_parameters_or_keys(parameters, request.form.getlist("ids"))
     home = changes.home_of_name(name)
-    ids = scopes.session_ids(db.session, scope)
+    ids = changes.session_ids(db.session, scope)
     db.session.rollback()
     if request.form.get("remember") == "1" and home.known:
         _remember(scope, home.profile)
@@ -103,13 +103,13 @@ def ask() -> str:
     """Which parser selected sessions (a form's `ids`) use, or those under the list's filters."""
     keys = request.form.getlist("ids")
     parameters = {"scope": "keys"} if keys else {"scope": "filters"} | request.args.to_dict()
-    scope = scopes.of_parameters_or_keys(parameters, keys)
+    scope = changes.of_parameters_or_keys(parameters, keys)
     return render_template(
         "homes/ask.html",
         scope=scope,
         words=words_of(scope.as_dict()),
         fields=parameters,
-        count=len(scopes.session_ids(db.session, scope)),
+        count=len(changes.session_ids(db.session, scope)),
         back=url_for("sessions.index", **scope.filters.active()),
         profile_names=list(profiles()),
     )
@@ -118,8 +118,8 @@ def ask() -> str:
 @blueprint.post("/homes/dismiss")
 def dismiss() -> AnyResponse:
     """Ask no more about these sessions: their parser stays unknown."""
-    scope = scopes.of_parameters_or_keys(request.form.to_dict(), request.form.getlist("ids"))
-    ids = scopes.session_ids(db.session, scope)
+    scope = changes.of_parameters_or_keys(request.form.to_dict(), request.form.getlist("ids"))
+    ids = changes.session_ids(db.session, scope)
     db.session.rollback()
     home = Home(UNKNOWN, DECLINED)
     number = changes.begin(db.engine, ids, home, scope=scope.as_dict() | {"dismissed": True}, author=author())

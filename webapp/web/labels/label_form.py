@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from webapp.parsing import Trace, words
-from webapp.store.labels import values
-from webapp.store.labels.label_content import BadLabel, LabelContent
-from webapp.store.labels.values import BadValue, read, written
+from webapp.store.labels import label_content
+from webapp.store.labels.label_content import BadLabel, BadValue, LabelContent, read, written
 from webapp.store.models import Session, Turn
 from webapp.store.write.parser import OURS
 
@@ -142,4 +141,4 @@ def judgement(meant: Sequence[Any], returned: Sequence[Any] | None) -> str:
         return "right" if returned is None else "spurious"
     if returned is None:
         return "missed"
-    return "right" if values.same_as(returned) == values.same_as(meant) else "wrong"
+    return "right" if label_content.same_as(returned) == label_content.same_as(meant) else "wrong"

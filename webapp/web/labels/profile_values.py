@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from webapp.parsing import Trace, words
-from webapp.store.labels import values
+from webapp.store.labels import label_content
 from webapp.store.sessions.turns import TurnDetail
 from webapp.web.labels import label_form
 from webapp.web.turns import turn_pages
@@ -91,7 +91,7 @@ def _cost(trace: Trace) -> int:
 
 
 def _result(trace: Trace | str) -> str:
-    return values.same_as(trace.values) if isinstance(trace, Trace) and trace.chosen else ""
+    return label_content.same_as(trace.values) if isinstance(trace, Trace) and trace.chosen else ""
 
 
 def _group(
@@ -103,10 +103,10 @@ def _group(
     if not isinstance(trace, Trace) or not trace.chosen:
         same = None if expected is None else not expected
         return ResultGroup(names, verdicts, home in names, False, same, [], 0, sentence)
-    same = None if expected is None else values.same_as(trace.values) == values.same_as(expected)
-    text = values.written(trace.values).split("\n")
+    same = None if expected is None else label_content.same_as(trace.values) == label_content.same_as(expected)
+    text = label_content.written(trace.values).split("\n")
     if same is False and expected:
-        lines = difference(text, values.written(expected).split("\n"))
+        lines = difference(text, label_content.written(expected).split("\n"))
     else:
         lines = [ValueLine("text", line) for line in text]
     first_lines = [ValueLine(line.tag, line.text[:_LONGEST]) for line in lines[:SHOWN]]

@@ -15,7 +15,7 @@ from webapp.exports.labelled import expected_values
 from webapp.extensions import db
 from webapp.parsing import Trace, failure_group
 from webapp.store.failures import neighbours
-from webapp.store.labels import alike, causes, label_content, queue, values
+from webapp.store.labels import alike, causes, label_content, queue
 from webapp.store.labels import labels as store
 from webapp.store.labels.queue import Queue
 from webapp.store.labels.queue_spec import KINDS, SAMPLE, Spec, spec_of
@@ -114,7 +114,7 @@ def decided(detail: turn_store.TurnDetail, fields: label_form.Fields) -> label_f
     trace = profile_values.every_trace(detail).get(pick)
     if not isinstance(trace, Trace) or not trace.chosen:
         raise label_content.BadLabel(f"{pick[:80]} reads no value here")
-    text = values.written(trace.values)
+    text = label_content.written(trace.values)
     judgement = follows(detail, trace.values)
     return replace(fields, judgement=judgement, expects="value", expected=text, source=pick)
 
@@ -162,7 +162,7 @@ def value() -> Response:
     if span is not None:
         return plain(span.of(detail.turn.raw or "").strip())
     trace = bench_store.trace(detail, request.args.get("profile") or detail.session.first_profile)
-    return plain(values.written(trace.values))
+    return plain(label_content.written(trace.values))
 
 
 @blueprint.get("/labels/progress")

@@ -23,7 +23,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.extensions import db
 from webapp.parsing import profiles
 from webapp.store.exports import session_dump as dump_store
-from webapp.store.exports.filenames import safe_name
+from webapp.store.exports.session_dump import safe_name
 from webapp.store.failures import group_detail, groups
 from webapp.store.models import Session
 from webapp.store.search import Match

@@ -16,7 +16,7 @@ from webapp.extensions import db
 from webapp.parsing import Trace, installing, profile, profiles, stored_trace
 from webapp.parsing.edit import apply
 from webapp.parsing.span import Span
-from webapp.store.exports.filenames import safe_name
+from webapp.store.exports.session_dump import safe_name
 from webapp.store.failures import neighbours
 from webapp.store.labels import label_content, settling
 from webapp.store.labels import labels as label_store
