@@ -48,7 +48,7 @@ def main(trials: int) -> None:
             pairs = rates(chance, sessions)
             result = share(pairs)
             held += result.low is not None and result.high is not None and result.low <= 0.3 <= result.high
-            low, high = wilson(result.count, result.of)
+            low, high = wilson(result.count, result.of or 1)
             naive_held += low <= 0.3 <= high
             test = sign_test(signs(chance, sessions))
             alarms += test.p is not None and test.p <= 0.05

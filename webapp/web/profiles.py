@@ -15,6 +15,7 @@ from webapp.gate.reports import SHORT
 from webapp.parsing import helps, installing, profile, profile_groups, profiles, released
 from webapp.parsing.profile_groups import GROUPS, group_of
 from webapp.store import tasks
+from webapp.store.failures.group_line import Rate
 from webapp.store.jobs import replays
 from webapp.store.labels import label_list
 from webapp.store.scores import scoreboard
@@ -205,7 +206,7 @@ def score_dict(score: scoreboard.Score) -> dict[str, Any]:
     }
 
 
-def rate_dict(rate: scoreboard.HitRate) -> dict[str, Any]:
+def rate_dict(rate: Rate) -> dict[str, Any]:
     return {"share": rate.share, "interval": rate.interval, "of": rate.of}
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from webapp.config import BadSetting, Settings
-from webapp.store.files import StoreUnreachable, file_store
-from webapp.store.files.remote import remote_files, without_password
+from webapp.store.files import StoreUnreachable, file_store, remote_files, without_password
 
 HOSTILE = ("dumps/a%20%3F%2A..~0123-_.zst", "logs/session_dumps/plain.json")
 

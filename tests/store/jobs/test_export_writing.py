@@ -263,7 +263,7 @@ from pathlib import Path
 from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.exports import session_dump
-from webapp.store.files.base import LocalFiles
+from webapp.store.files import LocalFiles
 from webapp.store.jobs import export_jobs, worker
 
 data, url, where = sys.argv[1:]

@@ -12,11 +12,11 @@ from tests.store.made import Bring, entry, windlass
 from webapp.config import Settings
 from webapp.gate.judging import judge
 from webapp.parsing import UnknownProfile, parse, profiles
+from webapp.store.failures.group_line import rate
 from webapp.store.jobs import replays
 from webapp.store.labels import causes, labels, settling
 from webapp.store.labels.label_content import LabelContent
 from webapp.store.scores import profile_results, scoreboard
-from webapp.store.scores.scoreboard import HitRate
 from webapp.store.sessions import sessions, turns
 
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'
@@ -73,7 +73,7 @@ def test_the_numbers_equal_those_counted_by_hand(labelled: orm.Session) -> None:
     assert board.scores["master-before"].policies == {"of several values the first is given": 1}
     assert counts(board, "json-repair") == {"right": 3, "wrong": 1, "spurious": 1, "nothing": 1}
     precision, recall = board.scores["json-repair"].precision, board.scores["json-repair"].recall
-    assert (precision.hits, precision.of, recall.hits, recall.of) == (3, 5, 3, 4)
+    assert (precision.count, precision.of, recall.count, recall.of) == (3, 5, 3, 4)
 
 
 def test_each_profile_is_judged_over_the_same_responses(labelled: orm.Session) -> None:
@@ -171,10 +171,10 @@ def test_a_value_is_compared_by_the_profiles_policy(
 
 def test_wilsons_interval_is_that_of_the_textbook() -> None:
     """Newcombe 1998, table I: 81 of 263 gives 0.2553 to 0.3662; 0 of 20 gives 0 to 0.1611."""
-    low, high = HitRate(81, 263).interval or (0, 0)
+    low, high = rate("", 81, 263).interval or (0, 0)
     assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
-    assert [round(end, 4) for end in HitRate(0, 20).interval or ()] == [0.0, 0.1611]
-    assert HitRate(0, 0).interval is None and HitRate(0, 0).share is None
+    assert [round(end, 4) for end in rate("", 0, 20).interval or ()] == [0.0, 0.1611]
+    assert rate("", 0, 0).interval is None and rate("", 0, 0).share is None
 
 
 def test_labels_of_a_deleted_session_are_not_counted(labelled: orm.Session) -> None:

@@ -126,7 +126,8 @@ Z = 1.959963984540054
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`count` of `of`, and between which shares the true rate lies with 95 % (Wilson's score interval, 1927).
+    """`count` of `of`, and between which shares the true rate lies with 95 %: Wilson's score interval (1927), or one
+    over sessions, where failures repeat within one.
 
     `of`, `low` and `high` are None where it is not known of how many.
     """
@@ -136,6 +137,10 @@ class Rate:
     of: int | None
     low: float | None
     high: float | None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def share(self) -> float | None:

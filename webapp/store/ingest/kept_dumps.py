@@ -15,8 +15,7 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.dumps.records import BadDump
 from webapp.dumps.spool import Spooled
-from webapp.store.files import draft, file_store
-from webapp.store.files.base import StoredFile
+from webapp.store.files import StoredFile, draft, file_store
 from webapp.store.ingest import dump_files
 from webapp.store.models import Dump
 

@@ -11,7 +11,7 @@ from sqlalchemy import orm
 from webapp import parsing
 from webapp.gate.judging import Judged
 from webapp.parsing import installing
-from webapp.store.failures.group_line import wilson
+from webapp.store.failures.group_line import Rate, rate
 from webapp.store.labels import settling
 from webapp.store.labels.settling import Labelled
 from webapp.store.scores import profile_results as compared
@@ -19,22 +19,6 @@ from webapp.store.scores.profile_results import Result, Results
 
 DIMENSIONS = ("model", "cause", "strategy")
 ByTurn = dict[int, tuple[Result, dict[str, str]]]
-
-
-@dataclass(frozen=True, slots=True)
-class HitRate:
-    """A share with its 95 % interval after Wilson (1927); None where nothing was counted."""
-
-    hits: int
-    of: int
-
-    @property
-    def share(self) -> float | None:
-        return self.hits / self.of if self.of else None
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        return wilson(self.hits, self.of) if self.of else None
 
 
 @dataclass(slots=True)
@@ -49,16 +33,16 @@ class Score:
         return self.outcomes.total()
 
     @property
-    def precision(self) -> HitRate:
+    def precision(self) -> Rate:
         """Right among the responses from which a value was read."""
         values_read = self.outcomes["right"] + self.outcomes["wrong"] + self.outcomes["spurious"]
-        return HitRate(self.outcomes["right"], values_read)
+        return rate("", self.outcomes["right"], values_read)
 
     @property
-    def recall(self) -> HitRate:
+    def recall(self) -> Rate:
         """Right among the responses in which JSON was meant."""
         meant = self.outcomes["right"] + self.outcomes["wrong"] + self.outcomes["missed"]
-        return HitRate(self.outcomes["right"], meant)
+        return rate("", self.outcomes["right"], meant)
 
     def add(self, result: Result, count: int) -> None:
         _, outcome, policy, _ = result

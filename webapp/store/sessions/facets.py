@@ -16,7 +16,7 @@ from webapp.store.db.time_limit import TookTooLong, within
 from webapp.store.models import TURNS_A_SESSION, FacetValue, Label, Session, SessionFacet
 from webapp.store.sessions import example_sessions
 from webapp.store.sessions.filters import LABELS
-from webapp.store.sessions.where import FACETS, View, has_failed, has_rescued, listed, stored_name
+from webapp.store.sessions.where import FACETS, View, has_rescued, listed, stored_name
 
 LIMIT = 0.3
 """seconds that counting may take; what is not counted by then is said to be cut"""
@@ -92,7 +92,7 @@ def counts(db: orm.Session, view: View) -> Counts:
     is_rescued = sa.and_(failed, rescued)
     columns = (
         label,
-        sa.and_(label, has_failed),
+        sa.and_(label, Session.failed),
         sa.and_(label, has_rescued),
         sa.and_(is_rescued, Session.label_count > 0),
         sa.and_(is_rescued, Session.label_count == 0),

@@ -35,7 +35,6 @@ _read_by_us = Session.extracted_count + Session.repaired_count
 failed_count = sa.case((_is_known, Session.failed_count), else_=_failed_as_json)
 """how many of a session's responses failed: under its parser, under `json.loads` where that is unknown"""
 rescued_count = sa.case((_is_known, Session.rescued_count), else_=_read_by_us)
-has_failed: Condition = Session.failed.is_(sa.true())
 has_rescued: Condition = sa.or_(Session.rescued_count > 0, sa.and_(~_is_known, _read_by_us > 0))
 
 
@@ -97,7 +96,7 @@ def _more_than(number: Number) -> Callable[[Filters], Condition]:
 
 
 _COLUMNS: dict[str, Callable[[Filters], Condition]] = {
-    "failed": lambda _: has_failed,
+    "failed": lambda _: Session.failed.is_(sa.true()),
     "rescued": lambda _: has_rescued,
     "since": _since,
     "until": _until,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import erfc, exp, log, sqrt
 
-from webapp.store.failures.group_line import Z, wilson
+from webapp.store.failures.group_line import Rate, Z, wilson
 
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """Student's t for 95 %, by degrees of freedom from 1"""
@@ -15,20 +15,6 @@ Cluster = tuple[int, int]
 """of one session, how many calls or responses count, of how many"""
 _EXACT = 400
 """sessions and differences up to which all signs are counted: 0.1 s at most"""
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A share of calls or responses; between which the true one lies with 95 %, if two sessions or more say so."""
-
-    count: int
-    of: int
-    low: float | None
-    high: float | None
-
-    @property
-    def share(self) -> float | None:
-        return self.count / self.of if self.of else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +27,11 @@ class SignTest:
     second: int
     sessions: int
     p: float | None
-    share: Share
+    share: Rate
 
     def as_dict(self) -> dict[str, object]:
-        interval = None if self.share.low is None else (self.share.low, self.share.high)
         counts = {"first": self.first, "second": self.second, "sessions": self.sessions}
-        return {**counts, "p": self.p, "share": self.share.share, "interval": interval}
+        return {**counts, "p": self.p, "share": self.share.share, "interval": self.share.interval}
 
 
 def sign_test(by_session: Iterable[Cluster]) -> SignTest:
@@ -75,8 +60,8 @@ def flipped(differences: list[int]) -> float:
     return min(1.0, sum(odd for at, odd in odds.items() if abs(at) >= total))
 
 
-def share(clusters: Iterable[Cluster]) -> Share:
-    """A share with its interval over sessions: failures repeat within one, so that responses are no independent trials.
+def share(clusters: Iterable[Cluster]) -> Rate:
+    """A share with its interval over sessions, if two or more say so: responses of one are no independent trials.
 
     The variance is the jackknife's, which leaves out a session at a time; on the scale of the logit, with Student's t,
     so that the interval stays within 0 and 1. Where it leaves none, as where all count, it is Wilson's
@@ -85,15 +70,15 @@ def share(clusters: Iterable[Cluster]) -> Share:
     pairs = [pair for pair in clusters if pair[1]]
     count, of, sessions = sum(k for k, _ in pairs), sum(n for _, n in pairs), len(pairs)
     if sessions < 2:
-        return Share(count, of, None, None)
+        return Rate("", count, of, None, None)
     rate = count / of
     variance = (sessions - 1) / sessions * sum(((count - k) / (of - n) - rate) ** 2 for k, n in pairs)
     if variance == 0 or rate in (0, 1):
         low, high = wilson(round(rate * sessions), sessions)
-        return Share(count, of, min(low, rate), max(high, rate))
+        return Rate("", count, of, min(low, rate), max(high, rate))
     half = _student(sessions - 1) * sqrt(variance) / (rate * (1 - rate))
     middle = log(rate / (1 - rate))
-    return Share(count, of, _logistic(middle - half), _logistic(middle + half))
+    return Rate("", count, of, _logistic(middle - half), _logistic(middle + half))
 
 
 def _logistic(value: float) -> float:

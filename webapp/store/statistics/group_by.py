@@ -17,7 +17,7 @@ from webapp.store.models import FacetValue, Finding, Session, SessionFacet, Turn
 from webapp.store.sessions import response_query, responses
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import View
-from webapp.store.statistics.clusters import Share, share
+from webapp.store.statistics.clusters import share
 
 LIMIT = 5.0
 """seconds"""
@@ -100,9 +100,9 @@ class CardLine:
     sessions: int
     calls: int
     states: dict[str, int]
-    kept: Share
-    as_valid: Share
-    as_failed: Share
+    kept: Rate
+    as_valid: Rate
+    as_failed: Rate
     filters: Filters
 
 
