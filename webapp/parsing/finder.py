@@ -67,7 +67,7 @@ class Finder:
         if not self.whole.end:
             size = len(raw)
             self.budget, self.skips = 6 * size + 10_000, 4 * size + 10_000
-            self.look, self.tries = 60 * size + 20_000, 8 * size + 20_000
+            self.look, self.tries = 24 * size + 20_000, 8 * size + 20_000
             self.whole = stripped(raw)
         self.end = end
         return max(start, self.resume_at)

@@ -15,7 +15,7 @@ _CALL = (
     r"<(?:/?(?:[a-z]{1,30}:)?(?:tool_calls?|function(?:_calls)?|invoke|parameter|arg_key|arg_value)\b[^<>\n{}\[\]]{0,80}>"
     r"|[|｜](?=[^<>|｜\n{}\[\]]{0,40}(?:tool|python))[^<>|｜\n{}\[\]]{1,60}[|｜]>)"
 )
-_KEYS = (r'"[^"\n]{1,100}+"\s{0,20}+:', r"'\w[\w -]{0,60}+'\s{0,20}+:")
+_KEYS = (r'"[^"\n]{1,100}+"{1,2}\s{0,20}+:', r"'\w[\w -]{0,60}+'\s{0,20}+:")
 _next = later(
     up_to("{}[]", _CALL, *_KEYS)
     + rf"(?:(?P<call>{_CALL})|(?P<key>{'|'.join(_KEYS)})|(?P<tag>\[/?[A-Z][A-Z_]{{2,30}}\])"
@@ -26,6 +26,8 @@ _hanging = later(r'"\s*(?:,\s*(?:"[^"\n]{0,200}"?\s*)?)?\Z|,\s*"[^"\n]{0,200}"?\
 """What follows a value at the text's end as if more members followed."""
 _opened = later(r"""[{\[]\s*+(?:["'][^"'\n]{0,80}+["']?+\s*+)?+\Z""")
 """A bracket behind which the text ends, at most a key between."""
+_named = later(r"[A-Za-z_]\[\s*+\{")
+"""A name right before an array of objects, which may be a call: `search[{"q": "x"}]`."""
 _between_tags = later(r"\s*[\w.:/-]{0,80}\s*")
 _named_tag = later(r"<(?:[a-z]{1,30}:)?(?:parameter|arg_key|arg_value|(?:function|invoke)[= ])")
 LONG = 10_000
@@ -62,14 +64,31 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
         yield Flag("left_over", Span(*hanging.span()))
     if opened := _opened.search(tracer.raw, max(end, len(tracer.raw) - 100)):
         yield Flag("left_over", Span(*opened.span()))
-    for attempt in tracer.attempts:
+    passed = set[int]()
+    for attempt in tracer.attempts[1:]:
+        if not attempt.ok:
+            passed.add(attempt.span.start)
         if attempt.strategy == "unopened" and attempt.outcome == "rejected":
             yield Flag("left_over", attempt.span)
     for index in tracer.chosen:
+        brace = _brace_around(tracer.raw, tracer.attempts[index].span)
+        if brace in passed:
+            yield Flag("left_over", Span(brace, brace + 1))
+        if _named.match(tracer.raw, start := max(0, tracer.attempts[index].span.start - 1)):
+            yield Flag("left_over", Span(start, start + 1))
         kinds: dict[str, Flag] = {}
         for flag in doubts(tracer.raw, tracer.attempts[index], cut=tracer.truncated):
             kinds.setdefault(flag.kind, flag)
         yield from kinds.values()
+
+
+def _brace_around(raw: str, value: Span) -> int:
+    """Where a brace stands near before a value that has a colon before it and the closing one behind it; else -1."""
+    low = max(0, value.start - 200)
+    if raw[low : value.start].rstrip()[-1:] not in (":", "=") or raw[value.end : value.end + 200].lstrip()[:1] != "}":
+        return -1
+    brace = raw.rfind("{", low, value.start)
+    return brace if raw.find("}", brace, value.start) < 0 else -1
 
 
 def _passed_over(tracer: Tracer, covered: list[Span]) -> list[Span]:

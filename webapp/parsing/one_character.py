@@ -172,9 +172,8 @@ def _has_own_line(text: str, at: int) -> bool:
     return not text[text.rfind("\n", 0, at) + 1 : at].strip() and text[at + 2 : at + 4].lstrip(",")[:1] == "\n"
 
 
-def opened_twice(raw: str, span: Span) -> bool:
+def opened_twice(text: str) -> bool:
     """Whether a text that lacks a closing bracket decodes as well with one opening bracket less."""
-    text = span.of(raw)
     if len(text) > LONGEST:
         return False
     shorter = (text[:at] + text[at + 1 :] for at in _places(text, "[[", 0, len(text)))

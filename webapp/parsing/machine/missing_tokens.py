@@ -79,6 +79,10 @@ def no_colon(machine: Machine, char: str) -> None:
         if frame.count == 0 and frame.kind == "{" and _set.match(raw, at, end):
             machine.patch("set", frame.start, frame.start + 1, "[")
             frame.as_kind = "["
+        elif _value_behind.match(raw, at, end):
+            machine.patch("missing_colon", at, at + 1, ":")
+            machine.at, machine.state = at + 1, "v"
+            return
         else:
             machine.patch("missing_value", machine.key_end, machine.key_end, ": null")
         machine.value_done(machine.key_end)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from webapp.parsing.edit import Patch, as_patch
 from webapp.parsing.machine import escapes, missing_tokens, string_end, string_quotes
 from webapp.parsing.machine.state import Machine, Reading
+from webapp.parsing.machine.tokens import LITERAL, QUOTED
 from webapp.parsing.patterns import later
 
 QUOTES = {
@@ -35,7 +36,10 @@ _runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, en
 _single_ahead = later(r"[^'\n]{0,300}+'")
 _triple = later(r'"""|\'\'\'')
 _doubled = later(r"""(["'])\1(?=[^\s,:}\]"'])[^"'\n]{0,200}+\1\1""")
-_doubled_open = later(r"""(["'])\1(?=[ ]?\w)(?:(?!\1)[^\n]){0,200}+\1(?=\s{0,50}+[,:=}\]])""")
+_doubled_open = later(
+    r"""(["'])\1(?=[ ]?\w|[{\[(<#$/.@])(?:(?!\1)[^\n]){0,200}+\1"""
+    rf"(?=\s{{0,50}}+(?:[,:=;}}\]]|{LITERAL}|-?\d|{QUOTED}\s*+:))"
+)
 
 
 def read_string(machine: Machine, where: str) -> bool:
@@ -114,7 +118,8 @@ def _escape(machine: Machine, reading: Reading, at: int) -> int:
             reading.patches.append(Patch(at, at, "\\", "bad_escape"))
             return at + 1
         if certain and at - reading.open_end < 300:
-            _remember(reading, at + 1, 1, Patch(at, at, "\\", "bad_escape"))
+            is_alone = raw.find("\\", reading.open_end, at) < 0 and raw[at - 1] != ":"
+            _remember(reading, at + 1, 1, Patch(at, at + is_alone, "" if is_alone else "\\", "bad_escape"))
         return at + 2
     patch, after = escapes.backslash(raw, at, machine.end)
     if patch:

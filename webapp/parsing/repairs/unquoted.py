@@ -8,7 +8,7 @@ from webapp.parsing.edit import NotJson
 from webapp.parsing.machine import escapes
 from webapp.parsing.machine.repair import mends
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA, LITERALS
+from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA, LITERALS, MARK
 from webapp.parsing.patterns import later
 
 _STARTS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ",:{}[]\"'`()") + "\x80"
@@ -16,7 +16,9 @@ _STARTS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ",:{}
 
 @mends(
     "unquoted_key",
-    r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>[\"'])?(?=\s*+(?:["
+    r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>[\"'])?(?=(?:"
+    + MARK
+    + r")?\s*+(?:["
     + COLON
     + r"]|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
     "k",

@@ -1,0 +1,180 @@
+"""Strings that may have swallowed what follows them: quotes that were mended, keys as no object has, bare values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from webapp.parsing.edit import Edit, apply, to_raw
+from webapp.parsing.machine.tokens import OPENERS, STRING
+from webapp.parsing.patterns import later
+from webapp.parsing.span import Span
+from webapp.parsing.trace import Attempt, Flag
+
+QUOTES = {"unescaped_quote", "missing_quote"}
+_BESIDE_KEYS = {
+    *("missing_closer", "extra_closer", "mismatched_closer", "missing_comma", "missing_value", "missing_colon"),
+    *("bad_escape", "stray_mark"),
+}
+_odd_key = later(r"""\A\s*[,:;]|[:,]\s*\Z|[:"]\s*[\[{"']|\A\\\w""")
+"""A key that begins or ends as no key does, or holds a colon and the beginning of a value."""
+_NEXT = r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:['`]|\\")?\s{0,9}+:|'[^'"\\]|\\"\w|[{\[]{1,9}+\s{0,9}+(?:'|\\"))"""
+_key_in_string = later(
+    r"""(?:,|(?:'|\\")\s{1,9}\w{1,5})(?:\s|\\n){0,60}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+(?::|=>)"""
+    rf"""|(?:'|\\")[)}}\]]?\s{{0,9}}+[,.;|:](?:\s|\\n){{0,60}}+(?:[*`_~^.;|:-]{{1,3}}+\s{{0,9}}+)?+{_NEXT}"""
+    r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"\s{1,20}+(?:\\"|"(?=\w))|(?<=")[\w -]{1,40}+(?:'|\\")\s{0,9}+:"""
+    r"""|[}\]](?:\s|\\n){0,60}+,(?:\s|\\n){0,60}+[{\[]"""
+)
+_inches = later(r'\d\\"')
+_half_before = later(r"""(?:\d["']|\w\s["']\w[^"'\n]{0,40}["'])\s{0,9}+,\s{0,60}+\Z""")
+"""What may stand in a string instead of ending it: `27", wide"`, `say 'yes', then go'`."""
+_scalar_string = later(r"""["'](?:-?\d[\d.]*+|true|false|null|True|False|None)\Z""")
+"""A number or literal behind a quote that may be the one too many."""
+_signed_string = later(
+    rf"""(?:[^"]++|"(?:[^"\\'}}\]]++|\\[^"]|[}}\]](?!,|\\n))*+")*+(?:(?P<string>{STRING})(?P<colon>\s*+:)?|\Z)"""
+)
+"""The next string with a sign that it may have swallowed something: a quote, or a bracket before a comma or a line."""
+_in_no_key = later(r"""\\["n]|'\W|[{}\[\]]""")
+"""What no key holds but one that swallowed what follows it."""
+_closing = later(r"""(?<=[^\s,"'\\])(?:'|\\")\s{0,9}+,""")
+_single = later(r"(?<!\w)'|'(?!\w)")
+_key_end = later(r"""["'`]\s{0,9}+:""")
+_bare_key = later(r"\W{0,3}\w{0,20}+\s{0,9}+[:.;|]\s")
+_alphanumeric = later(r"\w")
+_key_behind = later(r'"\s{0,20}+:')
+
+
+def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
+    """Where a string, a key or a bare value may hold more than it should; `edits` are those that are not sure."""
+    if names & (QUOTES | _BESIDE_KEYS) and (key := next(filter(_odd_key.search, _keys(attempt.value)), None)):
+        at = max(raw.find(key, *attempt.span), attempt.span.start)
+        yield Flag("swallowed_keys", Span(at, at + 1))
+    if names & QUOTES:
+        yield from _quotes(raw, edits, names)
+    if "unquoted_value" in names:
+        yield from _bare(raw, attempt)
+    if _may_have_swallowed(raw, attempt, names):
+        at = _swallowed(apply(raw, attempt.span, attempt.edits))
+        if at >= 0:
+            place = to_raw(attempt.span, attempt.edits, at)
+            yield Flag("swallowed_keys", Span(place, place))
+
+
+def _bare(raw: str, attempt: Attempt) -> Iterator[Flag]:
+    """Values without quotes that hold the end of a key: `1. 'b': 2`."""
+    places = [edit.span.end for edit in attempt.edits if edit.repair == "unquoted_value"]
+    for opening, closing in zip(places[::2], places[1::2], strict=False):
+        is_item = raw[max(0, opening - 100) : opening].rstrip()[-1:] != ":"
+        is_keyed = _key_end.search(raw, opening, closing) or (is_item and _bare_key.match(raw, opening, closing))
+        if is_keyed or raw[closing - 1] in "'`":
+            yield Flag("swallowed_keys", Span(opening, closing))
+        elif not _alphanumeric.search(raw, opening, closing):
+            yield Flag("left_over", Span(opening, closing))
+
+
+def _may_have_swallowed(raw: str, attempt: Attempt, names: set[str]) -> bool:
+    """Whether a quote was mended, and one is left that neither opens nor closes a string: counting costs least."""
+    if names & QUOTES:
+        return True
+    mended = sum(edit.repair == "single_quotes" for edit in attempt.edits)
+    return mended > 0 and (raw.count("'", *attempt.span) > mended or raw.find('\\"', *attempt.span) >= 0)
+
+
+def _swallowed(text: str) -> int:
+    """Where a string of the mended text holds what looks like a key or another string, and no code; else -1."""
+    before_it = -1
+    for found in _signed_string.finditer(text):
+        if (string := found["string"]) is None:
+            break
+        start, end = found.span("string")
+        if (string.count('\\"') - len(_inches.findall(string))) % 2 or _is_odd(string, "'"):
+            if before_it > 0 and text[before_it:start].strip() == ",":
+                return start  # two items, each with half of what may be quoted in one: `["f("a", "b")"]`
+            before_it = end
+        if found["colon"] and _in_no_key.search(text, start + 1, end - 1):
+            return start
+        match = _key_in_string.search(text, start + 1, end - 1)
+        if not match and (odd := _closing.search(text, start + 1, end - 1)) and _is_odd(string, odd[0][0]):
+            match = odd
+        before = text[start : match.start()] if match else ""
+        if match and not any(before.count(opener) > before.count(closer) for opener, closer in OPENERS.items()):
+            return match.start()
+    return -1
+
+
+def _is_odd(string: str, quote: str) -> bool:
+    """Whether one of the quotes in a string has no other, apostrophes left alone."""
+    quotes = string.count('\\"') if quote == "\\" else len(_single.findall(string))
+    return quotes % 2 == 1
+
+
+def unsure(raw: str, edits: Sequence[Edit]) -> Sequence[Edit]:
+    """The edits but for quotes escaped in pairs in a string in single quotes, where none of them could end it."""
+    if "unescaped_quote" not in {edit[0] for edit in edits}:
+        return edits
+    unsure, opening, escaped = list[Edit](), 0, 0
+    for edit in edits:
+        repair = edit[0]
+        if repair == "unescaped_quote":
+            escaped += 1
+        elif repair == "single_quotes":
+            is_even = escaped and not escaped % 2 and escaped == len(unsure) - opening - 1
+            if is_even and raw.count('"', unsure[opening].span.start, edit.span.start) == escaped:
+                del unsure[opening + 1 :]
+            opening, escaped = len(unsure), 0
+        elif repair == "missing_quote" and unsure and not raw[edit.span.start :].strip():
+            start = unsure[opening].span.start
+            if raw[start] == "'" and raw.count('"', start) == escaped == len(unsure) - opening - 1:
+                del unsure[opening + 1 :]  # the text's end cuts the string
+        unsure.append(edit)
+    return unsure
+
+
+def _quotes(raw: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
+    """Quotes at which a string may have swallowed a key."""
+    both = {"unescaped_quote", "missing_quote"} <= names and "single_quotes" not in names
+    before = ""
+    for edit, following in zip_longest(edits, edits[1:]):
+        at, is_swallowed = edit.span.start, False
+        if edit.repair == "missing_quote":
+            is_swallowed = both or before in ("unquoted_value", "unquoted_key") or _is_odd_end(raw, at, before)
+            if _scalar_string.search(raw, max(0, at - 40), at):
+                yield Flag("closed_by_guess", edit.span)
+        elif edit.repair == "unescaped_quote":
+            is_swallowed = _may_end_a_key(raw, at)
+            if not is_swallowed and before != "unescaped_quote" != (following and following.repair):
+                is_swallowed = raw[max(0, at - 9) : at].rstrip()[-1:] in (":", "=")
+        before = edit.repair
+        if is_swallowed:
+            yield Flag("swallowed_keys", edit.span)
+            return
+
+
+def _is_odd_end(raw: str, at: int, before: str) -> bool:
+    """Whether a string that lacks its closing quote at `at` ends as if that had stood before."""
+    if raw[at - 1] in "'`,;^" or raw[at - 2 : at] == "':" or _half_before.search(raw, max(0, at - 99), at):
+        return True
+    if raw[at - 1] == '"':
+        return before == "unescaped_quote" or raw[at - 2] == "\\"
+    return before == "control_character" and not raw[at:].isspace()
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """The keys of all objects in a value."""
+    waiting = [value]
+    while waiting:
+        held = waiting.pop()
+        if isinstance(held, dict):
+            yield from held
+            held = held.values()
+        elif not isinstance(held, list):
+            continue
+        waiting += [member for member in held if isinstance(member, (dict, list))]
+
+
+def _may_end_a_key(raw: str, at: int) -> bool:
+    """Whether a colon follows the quote at `at`, or a comma stands before it."""
+    if raw[at - 1] == "," or (raw[at - 1].isspace() and raw[max(0, at - 20) : at].rstrip()[-1:] == ","):
+        return True
+    return _key_behind.match(raw, at) is not None
