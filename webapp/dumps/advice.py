@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from webapp import jsontext
-from webapp.dumps.formats.log_lines import LEVELS, LINES
 from webapp.dumps.formats.mapped import plugin as mapped
 from webapp.dumps.formats.responses import RULE, Separated
 from webapp.dumps.head import DumpHead, look
+from webapp.dumps.log_records import LEVELS, LINES
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.outline import guessed, guessed_tables
 from webapp.dumps.records import BadDump, Turn, UnknownFormat

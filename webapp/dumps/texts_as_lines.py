@@ -49,6 +49,9 @@ _FRAME = re.compile(r'\s*\{"(?:[^"\n]{1,80}":\s*\{"0"\s*:|columns":\s*\[")')
 """how pandas writes its columns, or their names and its rows"""
 _LISTED = {"messages", "conversation", "conversations", "chat", "chat_history", "history", "trajectory", "tool_calls"}
 """columns whose cells are lists, as texts"""
+_OBJECTS = {"inputs", "outputs", "request_body", "response_body"}
+_TELLING_CELLS = ("messages", "choices", "candidates", "generations")
+"""columns whose cells are objects, and keys of such; another object may be an answer's own text"""
 _CONSOLE = re.compile(
     r"^(?:-{5,} (?P<type>\w{1,60}) \((?P<source>[^()\n]{1,60})\) -{5,}"
     r"|(?P<name>[\w.-]{1,60}) \(to [\w.-]{1,60}\):)\r?\n",
@@ -65,7 +68,7 @@ _RESULT = re.compile(
     r"\*{5} Response from calling (?:tool|function) \(([^()\n]*)\) \*{5}\r?\n([\s\S]*?)(?:\r?\n\*{5,}|\Z)"
 )
 _SPEAKING = re.compile(
-    r"prompt|question|query|input|instruction|messages?|request|output|completion|response|answer|result|generation"
+    r"prompt|question|query|inputs?|instruction|messages?|request|outputs?|completion|response|answer|result|generation"
     r"|content|text|role",
     re.I,
 )
@@ -271,12 +274,11 @@ def _are_names(header: list[str]) -> bool:
 
 
 def _cell(name: str, cell: str) -> Any:
-    """A cell's text; the list that it is in a column of lists, as JSON or as Python prints it."""
-    if name not in _LISTED or cell[:1] != "[":
-        return cell
-    value = json_or_none(cell)
-    value = from_repr(cell) if value is None else value
-    return value if isinstance(value, list) else cell
+    """A cell's text; the list or object that it is in a column of such, or that speaks of a call of a model."""
+    is_object = cell[:1] == "{" and (name in _OBJECTS or any(f'"{key}"' in cell for key in _TELLING_CELLS))
+    is_list = cell[:1] == "[" and name in _LISTED
+    value = (json_or_none(cell) or from_repr(cell)) if is_object or is_list else None
+    return value if isinstance(value, dict | list) else cell
 
 
 def _rows(file: BinaryIO, start: int, separator: str) -> Iterator[bytes]:

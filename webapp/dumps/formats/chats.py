@@ -11,7 +11,8 @@ from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTu
 from webapp.dumps.documents import Entries, entry_or_problem
 from webapp.dumps.json_path import long_texts
 from webapp.dumps.messages.named_texts import SAID, is_chat, speaker, spoken
-from webapp.dumps.messages.turns import each_filled, message_turns, unplaced
+from webapp.dumps.messages.pieces import block
+from webapp.dumps.messages.turns import each_filled, message_turns, turns_of, unplaced
 from webapp.dumps.records import Problem, changed
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.values import as_list, as_object, first_id, first_moment, first_text
@@ -86,6 +87,8 @@ class Chats(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         message = spoken(entry)
+        if message is None and (called := [piece for piece in block(entry, ()) if piece.kind in ("call", "result")]):
+            return unplaced(turns_of(called, "assistant", conversation))
         if message is None:
             if any(map(entry.get, SAID)):
                 raise BadEntry("nobody who is known says anything in it")

@@ -4,37 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.named_answers import named_turns
+from webapp.dumps.log_records import BEGIN, LEVELS, LINES, TIME, first_records, log_records, speaks
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import NamedText, named_texts
 from webapp.dumps.messages.printed import from_repr, printed_objects, unprinted
 from webapp.dumps.messages.turns import each_filled, text_turns, unplaced
 from webapp.dumps.records import Problem
-from webapp.dumps.source import Cut, too_long
 from webapp.dumps.unread import UnreadText, is_speech
-from webapp.dumps.values import first_text, moment
+from webapp.dumps.values import as_object, moment
 
-_TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
-_BEGIN = re.compile(
-    rf"{_TIME.pattern}"
-    r"|(?:\[|[IWEF]\d{4} )?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b"
-    r"|\[\w{1,20}/(?:start|end|error)\]|(?:timestamp|time|ts)=['\"]?\d{4}"
-)
-"""how a record begins; lines that begin otherwise go on with the one before them"""
 _SIDES = {
     "assistant": re.compile(
-        r"(?<!HTTP )\b(?:responses?|completions?|outputs?|answers?|repl(?:y|ies)|generated|assistant)\b"
+        r"(?<!HTTP )(?<!['\"])\b(?:responses?|completions?|outputs?|answers?|repl(?:y|ies)|generated|assistant)\b"
         r"(?:[^:={\"\n]{0,40}(?::|=>|->)|[ _]?(?:text|content|body|json)?\s?=)\s*",
         re.I,
     ),
     "user": re.compile(
-        r"(?<!HTTP )\b(?:prompts?|requests?|questions?|quer(?:y|ies)|user|llm run with input)\b"
+        r"(?<!HTTP )(?<!['\"])\b(?:prompts?|requests?|questions?|quer(?:y|ies)|user|llm run with input)\b"
         r"(?:[^:={\"\n]{0,40}(?::|=>|->)|[ _]?(?:text|content|body|json)?\s?=)\s*",
         re.I,
     ),
@@ -44,19 +36,21 @@ _MODEL = re.compile(
     re.I,
 )
 """what shows that the response is a model's, not a server's"""
-_COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|(?<![\w\[])\[(?:\d{1,2};)*\d{1,2}m(?!s\])")
-_SERVICE = re.compile(r"[\w.-]{1,60}-\d+ +\| (?=\S)")
-"""what `docker compose logs` prints before each line"""
 _QUOTED = re.compile(r"('(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"|([\"'])[\s\S]*\2)(?=,?\s*(?:[\w.]{1,60}=|\Z))")
 _FIELD = re.compile(
     r"(?<![\w.])([A-Za-z_][\w.]{0,60})(?:=|: )('(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"|[^\s'\",]{1,200})(?=[,\s]|\Z)"
 )
 """a field of a record, as logfmt and vLLM write it"""
+_MESSAGES = re.compile(r"\bmessages=(\[\{.*?\}\])(?=[,)]|$)")
+"""what a call prints that it was given, as LiteLLM's log has it; its answers stand in records of their own"""
 _ELSEWHERE = re.compile(r"\s*\[(?!llm|chat)\w{1,20}/(?:start|end|error)\]")
 """a record of LangChain's about a chain or a tool, whose output is no model's"""
 _INTRODUCED = re.compile(
     r"(?:.{0,120}?[\s\]):|-](?<!HTTP ))?(?:(?:the|raw|full|model|llm)[ _]){0,2}"
-    r"(?P<side>responses?|completions?|answers?|replies|reply|output|prompts?|question|query)\s*(?::|=>?|->)\s*(?P<said>\S[\s\S]*)",
+    r"(?P<side>responses?|completions?|answers?|replies|reply|output|prompts?|question|query"
+    r"|(?:assistant|agent|bot|model|llm) (?:answered|replied|responded|returned|said|says)"
+    r"|ask(?:ing|ed) (?:the )?(?:model|llm|assistant|agent|bot)|user (?:asked|said|says))"
+    r"\s*(?::|=>?|->)\s*(?P<said>\S[\s\S]*)",
     re.I,
 )
 """a record that introduces a text, whatever its logger is called"""
@@ -65,28 +59,10 @@ _STATUS = re.compile(
 )
 """what servers say of responses"""
 _CUT = re.compile(r"\{.*\"(?:\w*(?:response|completion|output|answer|reply)|choices)\"\s*:", re.I)
-LINES = ("message", "msg", "log", "textPayload", "text")
-LEVELS = {"level", "levelname", "severity", "stream", "record"}
-"""where a program's log as JSON has its lines, and what it says beside them"""
-_BESIDE = {"prompt", "completion", "request", "response", "messages", "input", "output", "question", "answer", "role"}
 _SURE = 16
 """of such a log, which other formats may know better"""
-_LOOKED_AT = 200
 _LONG = 200
 """characters of a record from which on it is more than a line about what the program did"""
-
-
-@dataclass(slots=True)
-class _Record:
-    """A record of the log with the number of its first line."""
-
-    number: int
-    lines: list[str] = field(default_factory=list)
-    size: int = 0
-
-    @property
-    def text(self) -> str:
-        return "".join(self.lines).rstrip("\r\n")
 
 
 class LogLines(Format):
@@ -94,17 +70,20 @@ class LogLines(Format):
     surest = 55
 
     def sniff(self, head: DumpHead) -> int:
-        if head.shape in ("lines", "object") and all(map(_line_key, head.objects)):
-            return _SURE if _names_answers(_first_records(head)) else 0
+        if head.shape in ("lines", "object") and all(value.keys() & LEVELS for value in head.objects):
+            if all(map(speaks, head.objects)):  # records of calls alone, which other formats read
+                return 0
+            records = first_records(head)
+            return _SURE if _names_answers(records) or _introduces(records) else 0
         if head.shape != "text":
             return 0
-        records = _first_records(head)
-        if not records or not _BEGIN.match(records[0]):
+        records = first_records(head)
+        if not records or not BEGIN.match(records[0]):
             return 0
         return 55 if _names_answers(records) or _introduces(records) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        yield SessionEntries(source.stem, _entries(source, not _names_answers(_first_records(head))))
+        yield SessionEntries(source.stem, _entries(source, not _names_answers(first_records(head))))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if "objects" in entry:
@@ -113,7 +92,7 @@ class LogLines(Format):
             turns = _said(entry, conversation)
         else:
             turns = [placed for named_text in named_texts(entry["json"]) for placed in _named(named_text, conversation)]
-        match = _TIME.match(str(entry.get("before")))
+        match = TIME.match(str(entry.get("before")))
         return each_filled(turns, sent_at=moment(match[1].replace(",", ".")) if match else None)
 
 
@@ -138,36 +117,6 @@ def _named(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn
     return unplaced(named_turns(named_text, conversation))
 
 
-def _line_key(record: dict[str, Any]) -> str | None:
-    """Under which the line of a log stands that was written as JSON, with its level beside it."""
-    if not record.keys() & LEVELS or record.keys() & _BESIDE:
-        return None
-    return next((key for key in LINES if isinstance(record.get(key), str)), None)
-
-
-def _plain(line: str) -> str:
-    """A line out of JSON, without what colours it on a terminal; some logs have lost the sign before it."""
-    value = json_or_none(line) if line[:1] == "{" else None
-    if isinstance(value, dict) and (key := _line_key(value)):
-        value_ = value[key]
-        when = first_text(value, "asctime", "timestamp", "time")
-        goes_on = key == "log" or _BEGIN.match(value_)  # Docker's, a line each
-        line = value_ if goes_on else f"{when if when and _TIME.match(when) else 'INFO'} {value_}\n"
-    line = _SERVICE.sub("", line)
-    return _COLOURS.sub("", line) if "[" in line else line
-
-
-def _first_records(head: DumpHead) -> list[str]:
-    """The records of the first lines."""
-    records: list[str] = []
-    for line in map(_plain, head.text.split("\n")[:_LOOKED_AT]):
-        if not records or _BEGIN.match(line):
-            records += [line] if line.strip() or records else []
-        else:
-            records[-1] += f"\n{line}"
-    return records
-
-
 def _names_answers(records: list[str]) -> bool:
     return any(map(_answers, map(_entry, records)))
 
@@ -183,7 +132,7 @@ def _introduced(record: str) -> dict[str, Any] | None:
     match = _INTRODUCED.match(record)
     if match is None or _STATUS.fullmatch(match["said"].strip()):
         return None
-    side = "user" if match["side"].lower().startswith(("prompt", "que")) else "assistant"
+    side = "user" if match["side"].lower().startswith(("prompt", "que", "ask", "user")) else "assistant"
     return {"before": record[: match.start("said")], "side": side, "text": match["said"]}
 
 
@@ -191,12 +140,18 @@ def _entry(record: str) -> dict[str, Any] | None:
     """A record as what stands before and behind the name of an answer or a prompt, or before and in its JSON."""
     if _ELSEWHERE.match(record):
         return None
+    if (asked := _MESSAGES.search(record)) and isinstance(messages := from_repr(asked[1]), list):
+        told = [message for message in messages if as_object(message).get("role") != "assistant"]
+        return {"before": record[: asked.start()], "json": {"messages": told}}
     before, brace, rest = record.partition("{")
-    if brace and _speaks(whole := json_or_none(brace + rest)) and _mark(before) is None:
+    whole = json_or_none(brace + rest) if brace else None
+    if brace and whole is None and (before == "INFO " or TIME.fullmatch(before.rstrip())):  # out of JSON, a line each
+        whole = json_or_none(brace + rest.partition("\n")[0])
+    if speaks(whole) and _mark(before) is None:
         return {"before": before, "json": whole}
     if objects := _objects(record):
         return {"before": record[: objects[0][0]], "objects": [printed for _, printed in objects]}
-    if _speaks(fields := _fields(record)):
+    if speaks(fields := _fields(record)):
         return {"before": record[:60], "json": fields}
     mark = _mark(record)
     if mark is None or not (rest := record[mark[1] :].lstrip("\r\n")).strip():
@@ -239,10 +194,6 @@ def _mark(record: str) -> tuple[str, int] | None:
     return side, match.end()
 
 
-def _speaks(value: Any) -> bool:
-    return isinstance(value, dict) and any(named_text.side == "assistant" for named_text in named_texts(value))
-
-
 def _answers(entry: dict[str, Any] | None) -> bool:
     return entry is not None and ("json" in entry or "objects" in entry or entry["side"] == "assistant")
 
@@ -250,7 +201,7 @@ def _answers(entry: dict[str, Any] | None) -> bool:
 def _entries(source: Source, by_words: bool) -> Entries:
     """The records that hold a prompt or an answer; last, how many there are that hold neither."""
     first, count = 0, 0
-    for record in _records(source):
+    for record in log_records(source):
         if isinstance(record, Problem):
             yield record
         elif (entry := _entry(record.text) or (_introduced(record.text) if by_words else None)) is not None:
@@ -279,22 +230,3 @@ def _beside(record: str, objects: Sequence[str]) -> str:
 def _unread(number: int, text: str) -> Iterator[UnreadText]:
     if len(text) > _LONG and is_speech(text):
         yield UnreadText(f"line {number}", f"the record ({len(text):,} characters) is in no turn")
-
-
-def _records(source: Source) -> Iterator[_Record | Problem]:
-    """Each record with the lines that go on with it."""
-    record: _Record | None = None
-    most = source.budget.characters()
-    for number, (at, data) in enumerate(source.lines(), start=1):
-        if isinstance(data, Cut) or (record is not None and record.size + len(data) > most):
-            yield Problem(f"line {number}", too_long(at))
-            continue
-        line = _plain(source.decode(data, at))
-        if record is None or _BEGIN.match(line):
-            if record is not None:
-                yield record
-            record = _Record(number)
-        record.lines.append(line)
-        record.size += len(data)
-    if record is not None:
-        yield record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.bodies import answer, said_turns
 from webapp.dumps.messages.named_texts import NamedText, named_texts
 from webapp.dumps.messages.turns import filled, message_turns, with_usage
-from webapp.dumps.values import first_text
+from webapp.dumps.values import as_object, first_text
 
 _SURE = 5
 """less than of any format that knows what it reads"""
@@ -50,7 +51,7 @@ class NamedAnswers(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[PlacedTurn]:
         every = list(named_texts(entry))
-        entry_texts = [named_text for named_text in every if named_text.side != "too deep"]
+        entry_texts = list(_once(named_text for named_text in every if named_text.side != "too deep"))
         if deep := [named_text.path for named_text in every if named_text.side == "too deep"]:
             steps = (f"[{step}]" if isinstance(step, int) else f".{str(step)[:40]}" for step in deep[0])
             more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
@@ -63,6 +64,19 @@ class NamedAnswers(Format):
 
 
 plugin = NamedAnswers()
+
+
+def _once(entry_texts: Iterable[NamedText]) -> Iterator[NamedText]:
+    """Without what stands under another name, too: what was asked, or an answer both as a text and as a message."""
+    seen: dict[tuple[str, str], tuple[str, bool]] = {}
+    for named_text in entry_texts:
+        is_text = isinstance(named_text.value, str)
+        said = named_text.value if is_text else as_object(named_text.value).get("content")
+        if isinstance(said, str):
+            place, was_text = seen.setdefault((named_text.side, said), (_place(named_text), is_text))
+            if place != _place(named_text) and (named_text.side != "assistant" or was_text is not is_text):
+                continue
+        yield named_text
 
 
 def _is_sentence(value: Any) -> bool:

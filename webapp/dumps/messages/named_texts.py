@@ -112,7 +112,9 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
 
 _MESSAGE_OF = re.compile(r"(user|human|assistant|ai|api|agent|bot|system)[_.-]?message", re.I)
 _BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "isHuman")
-_WHO = ("role", "sender", "from", "author", "speaker", "who", "sender_type", "senderType", "type")
+_BY_BOT = ("isBot", "is_bot", "bot")
+"""of who wrote a message, as Discord and Telegram have it"""
+_WHO = ("role", "sender", "from", "author", "speaker", "who", "sender_type", "senderType", "variant", "type")
 _NAMES = ("role", "type", "name")
 """who spoke, where that is an object"""
 SAID = (
@@ -160,6 +162,9 @@ def speaker(holder: dict[str, Any]) -> str | None:
     for key in _BY_USER:
         if isinstance(holder.get(key), bool):
             return "user" if holder[key] else "assistant"
+    for writer in (holder, *(as_object(holder.get(key)) for key in ("author", "from", "user", "sender"))):
+        if (is_bot := next((writer[key] for key in _BY_BOT if isinstance(writer.get(key), bool)), None)) is not None:
+            return "assistant" if is_bot else "user"
     for key in (*_WHO, "event"):
         who = holder.get(key)
         if isinstance(who, str) and (of_message := _MESSAGE_OF.fullmatch(who)):

@@ -1,0 +1,77 @@
+"""Any SQLite database one of whose tables holds messages, pairs or bodies: its rows are read as lines of JSON are."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from webapp import jsontext
+from webapp.dumps import reading
+from webapp.dumps.base import Context, DumpHead, Entry, Format, Source
+from webapp.dumps.head import look
+from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
+from webapp.dumps.sqlite_tables import opened, opened_tables
+
+_SURE = 4
+"""less than of any format that knows whose tables these are"""
+_LEAST = 10
+"""how sure a format must be of a table's rows: one that reads by the names of keys alone is not"""
+_ORDER = ("created_at", "timestamp", "ts", "time", "seq", "sequence", "position", "id", "rowid")
+
+
+class Database(Format):
+    shapes = "any SQLite database one of whose tables holds messages, prompts with answers, or providers' bodies"
+    by_key = True
+
+    def sniff(self, head: DumpHead) -> int:
+        return _SURE if head.shape == "sqlite" and _readable(head) else 0
+
+    def read(self, source: Source, head: DumpHead) -> Iterator[Record]:
+        readable = _readable(head)
+        if not readable:
+            raise BadDump("no table of it holds messages, prompts with answers, or bodies", "byte 0")
+        _, table, kind = readable[0]
+        with tempfile.TemporaryFile() as lines:
+            with opened_tables(source) as tables:
+                order = [name for name in _ORDER if name in tables.columns(table)][:1]
+                lines.writelines(_line(opened(row)) for row in tables.rows(table, *order))
+            rows = Source(lines, source.filename)
+            for record in kind.with_key(self.session_key).read(rows, look(rows)):
+                yield Problem(f"table {table}, {record.at}", record.reason) if isinstance(record, Problem) else record
+                if isinstance(record, SessionStart) and (said := _said(readable)):
+                    yield said
+                    readable = []
+
+    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
+        """A database has no entries of its own: its sessions name the format that reads the rows."""
+        return (entry for entry in entries if isinstance(entry, Problem))
+
+
+plugin = Database()
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return jsontext.dumps(row).encode("ascii") + b"\n"
+
+
+def _readable(head: DumpHead) -> list[tuple[int, str, Format]]:
+    """The tables whose first rows a format recognises, and how surely, the surest first."""
+    found = list[tuple[int, str, Format]]()
+    for table, rows in head.items.items():
+        source = Source(io.BytesIO(b"".join(map(_line, rows))), head.filename)
+        with suppress(UnknownFormat, BadDump):
+            beginning = look(source)
+            kind = reading.choose(beginning)
+            found.append((kind.sniff(beginning), table, kind))
+    return sorted((each for each in found if each[0] >= _LEAST), key=lambda each: -each[0])
+
+
+def _said(readable: list[tuple[int, str, Format]]) -> Problem | None:
+    """Which of several tables was read, and how another is."""
+    if len(readable) < 2:
+        return None
+    others = ", ".join(table for _, table, _ in readable[1:4])
+    return Problem(f"table {readable[0][1]}", f"it alone was read; to read another ({others}): --map table=NAME")

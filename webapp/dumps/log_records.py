@@ -1,0 +1,110 @@
+"""The records of a program's log, as text or in JSON lines: each with the lines that go on with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp import jsontext
+from webapp.dumps.base import DumpHead, Source
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.named_texts import named_texts
+from webapp.dumps.records import Problem
+from webapp.dumps.source import Cut, too_long
+from webapp.dumps.values import first_text
+
+TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
+BEGIN = re.compile(
+    rf"{TIME.pattern}"
+    r"|(?:\[|[IWEF]\d{4} )?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b"
+    r"|\[\w{1,20}/(?:start|end|error)\]|(?:timestamp|time|ts)=['\"]?\d{4}"
+)
+"""how a record begins; lines that begin otherwise go on with the one before them"""
+_COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|(?<![\w\[])\[(?:\d{1,2};)*\d{1,2}m(?!s\])")
+_SERVICE = re.compile(r"[\w.-]{1,60}-\d+ +\| (?=\S)")
+"""what `docker compose logs` prints before each line"""
+LINES = ("message", "msg", "log", "textPayload", "text", "MESSAGE")
+LEVELS = {"level", "levelname", "severity", "stream", "record", "PRIORITY"}
+"""where a program's log as JSON has its lines, and what it says beside them"""
+_BESIDE = {"prompt", "completion", "request", "response", "messages", "input", "output", "question", "answer", "role"}
+_LOOKED_AT = 200
+
+
+@dataclass(slots=True)
+class LogRecord:
+    """A record of the log with the number of its first line."""
+
+    number: int
+    lines: list[str] = field(default_factory=list)
+    size: int = 0
+
+    @property
+    def text(self) -> str:
+        return "".join(self.lines).rstrip("\r\n")
+
+
+def _line_key(record: dict[str, Any]) -> str | None:
+    """Under which the line of a log stands that was written as JSON, with its level beside it."""
+    if not record.keys() & LEVELS or record.keys() & _BESIDE:
+        return None
+    return next((key for key in LINES if isinstance(record.get(key), str)), None)
+
+
+def _plain(line: str) -> str:
+    """A line out of JSON, without what colours it on a terminal; some logs have lost the sign before it."""
+    value = json_or_none(line) if line[:1] == "{" else None
+    if (
+        isinstance(value, dict)
+        and value.keys() & LEVELS
+        and speaks(told := {name: inner for name, inner in value.items() if name not in LINES})
+    ):
+        return f"{_when(value)} {jsontext.dumps(told)}\n"
+    if isinstance(value, dict) and (key := _line_key(value)):
+        value_ = value[key]
+        begins = key != "log" or speaks(json_or_none(value_) if value_[:1] == "{" else None)  # Docker's, a line each
+        line = f"{_when(value)} {value_}\n" if begins and not BEGIN.match(value_) else value_
+    line = _SERVICE.sub("", line)
+    return _COLOURS.sub("", line) if "[" in line else line
+
+
+def _when(record: dict[str, Any]) -> str:
+    """The time of a record as JSON, else a word with which records begin, too."""
+    when = first_text(record, "asctime", "timestamp", "time", "@timestamp", "ts")
+    return when if when and TIME.match(when) else "INFO"
+
+
+def first_records(head: DumpHead) -> list[str]:
+    """The records of the first lines."""
+    records: list[str] = []
+    for line in map(_plain, head.text.split("\n")[:_LOOKED_AT]):
+        if not records or BEGIN.match(line):
+            records += [line] if line.strip() or records else []
+        else:
+            records[-1] += f"\n{line}"
+    return records
+
+
+def log_records(source: Source) -> Iterator[LogRecord | Problem]:
+    """Each record with the lines that go on with it."""
+    record: LogRecord | None = None
+    most = source.budget.characters()
+    for number, (at, data) in enumerate(source.lines(), start=1):
+        if isinstance(data, Cut) or (record is not None and record.size + len(data) > most):
+            yield Problem(f"line {number}", too_long(at))
+            continue
+        line = _plain(source.decode(data, at))
+        if record is None or BEGIN.match(line):
+            if record is not None:
+                yield record
+            record = LogRecord(number)
+        record.lines.append(line)
+        record.size += len(data)
+    if record is not None:
+        yield record
+
+
+def speaks(value: Any) -> bool:
+    """Whether a model answers in it, by the names of its keys."""
+    return isinstance(value, dict) and any(named_text.side == "assistant" for named_text in named_texts(value))
