@@ -8,13 +8,13 @@ import pytest
 
 from webapp.dumps import Problem, Turn
 from webapp.dumps.messages.calls import ID_KEYS
-from webapp.dumps.turn_reader import LOOKAHEAD, CallFailures
+from webapp.dumps.turn_reader import LOOKAHEAD, TurnWindow
 
 SAID = "Error: failed to parse tool call arguments as JSON: Expecting ',' delimiter: line 1 column 5 (char 4)"
 
 
 def with_call_failures(turns: list[Turn | Problem]) -> list[Turn | Problem]:
-    failures = CallFailures()
+    failures = TurnWindow()
     return [*(left for turn in turns for left in failures.put(turn)), *failures.rest()]
 
 

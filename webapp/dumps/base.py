@@ -45,7 +45,7 @@ from webapp.dumps.sessions import SessionEntries as SessionEntries
 from webapp.dumps.sessions import Sessions as Sessions
 from webapp.dumps.sessions import grouped
 from webapp.dumps.source import Source as Source
-from webapp.dumps.turn_reader import Side, SidedTurns, TurnReader, Twins
+from webapp.dumps.turn_reader import Side, SidedTurns, TurnReader
 from webapp.dumps.values import first_moment, id_text, text
 
 Context = Mapping[str, Any]
@@ -90,8 +90,6 @@ class Format:
     """whether a key of its entries names their session, where they have one: `keys` shows which (see `session_keys`)"""
     session_key: str | None = None
     """the key that was told"""
-    twice: bool = False
-    """whether its logger writes things twice: then `side` says what may be a twin of what (see `logged_twice`)"""
     checks_texts: bool = True
     """whether a text of an entry that is in no turn is worth a word: attributes of spans may be anything"""
 
@@ -160,7 +158,7 @@ class Format:
         return about
 
     def side(self, turn: Turn, conversation: Any) -> Side | None:
-        """What the turn, of the entry read last, may be a twin of."""
+        """What the turn, of the entry read last, may be a twin of, where its logger writes things twice."""
         return None
 
     def is_echo(self, entry: dict[str, Any]) -> bool:
@@ -202,7 +200,7 @@ class Format:
 
     def reader(self, context: Context) -> TurnReader:
         """What the reading of a session starts with."""
-        return TurnReader(self.conversation(context), twins=Twins() if self.twice else None)
+        return TurnReader(self.conversation(context))
 
     def sided_turns(self, entries: Iterable[Entry | Problem], reader: TurnReader) -> SidedTurns:
         """The turns of entries that follow those that `reader` has read, each with what it may be a twin of."""
@@ -227,7 +225,7 @@ class Format:
                 yield Problem(at, note), None
             conversation.notes.clear()
             for turn in numbered(conversation.entry, value, turns or event_turns(), self.about(value)):
-                yield turn, self.side(turn, conversation) if self.twice else None
+                yield turn, self.side(turn, conversation)
             conversation.entry += 1
 
 

@@ -22,7 +22,7 @@ MOST_TEXT = 8 * 1024 * 1024
 """Characters held back at most, whatever the count of turns."""
 
 Side = tuple[str, int]
-"""The kind of a pair, and which of its two sides: see `logged_twice`."""
+"""The kind of a pair, and which of its two sides."""
 
 
 @dataclass(slots=True, eq=False)
@@ -37,32 +37,6 @@ class Slot:
     """characters of its text, as it came"""
 
 
-class TurnWindow:
-    """The slots that are held back, in order; who derives from it knows what to forget of one that leaves."""
-
-    def __init__(self) -> None:
-        self._slots: deque[Slot] = deque()
-        self._size = 0
-
-    def leave(self, slot: Slot) -> Turn | Problem:
-        """The turn of a slot that leaves, for which nothing waits any more."""
-        raise NotImplementedError
-
-    def push(self, slot: Slot) -> Iterator[Turn | Problem]:
-        """Take a slot in; gives the turns that must leave for it."""
-        self._slots.append(slot)
-        slot.size = len(slot.turn.raw or "") if isinstance(slot.turn, Turn) else 0
-        self._size += slot.size
-        while len(self._slots) > LOOKAHEAD or self._size > MOST_TEXT:
-            self._size -= self._slots[0].size
-            yield self.leave(self._slots.popleft())
-
-    def rest(self) -> Iterator[Turn | Problem]:
-        """All that is held back still."""
-        while self._slots:
-            yield self.leave(self._slots.popleft())
-
-
 _LOOKED_AT = 400
 _FAILED = re.compile(
     r"\b(error|fail\w*|invalid|malformed|could ?n.t|could not|cannot|can.t|unable|not valid|bad)\b", re.I
@@ -70,37 +44,6 @@ _FAILED = re.compile(
 _PARSING = re.compile(r"json|pars(e|ing)|decod", re.I)
 _ARGUMENTS = re.compile(r"\bargument|\btool[ _]?(call|use|input)|\bfunction[ _]?call|\bparameters\b", re.I)
 _IDS = ("call_id", *ID_KEYS)
-
-
-class CallFailures(TurnWindow):
-    """Passes turns on in the order they came, with `failure` on calls whose answer says that they could not be read.
-
-    An answer says so by a `failure` of its own, which its call takes over, or by a text as runtimes write it
-    ("Error parsing arguments: …"), if the arguments are indeed no JSON object.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._calls: dict[str, Slot] = {}
-
-    def put(self, turn: Turn | Problem) -> Iterator[Turn | Problem]:
-        """Take a turn; gives those that leave for it."""
-        slot = Slot(turn)
-        if isinstance(turn, Turn) and turn.kind == "tool_call" and (name := call_id(turn.tool_calls)) is not None:
-            slot.call = name
-            self._calls[name] = slot
-        elif isinstance(turn, Turn) and turn.kind == "tool_result" and turn.parent in self._calls:
-            call_slot = self._calls[turn.parent]
-            call = call_slot.turn
-            if isinstance(call, Turn) and (reason := turn.failure or _unread_reason(turn.raw, call.raw)):
-                call_slot.turn = changed(call, failure=call.failure or reason)
-                slot.turn = changed(turn, failure=None)
-        return self.push(slot)
-
-    def leave(self, slot: Slot) -> Turn | Problem:
-        if slot.call is not None and self._calls.get(slot.call) is slot:
-            del self._calls[slot.call]
-        return slot.turn
 
 
 def call_id(calls: list[Any] | None) -> str | None:
@@ -131,31 +74,70 @@ _TAKEN_OVER = (
 )
 
 LAST_RESPONSE = -1
-"""Stands in `Turn.answers` for the last response of the same sounding, else of all, until `Twins` knows which it is."""
+"""Stands in `Turn.answers` for the last response of the same sounding, else of all, until `TurnWindow` knows it."""
 
 
-class Twins(TurnWindow):
-    """Passes turns on in the order they came, twins and answers linked."""
+class TurnWindow:
+    """Passes turns on in the order they came, with what later ones say of them: see `put`."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, marks_calls: bool = True) -> None:
+        self.marks_calls = marks_calls
+        self._slots: deque[Slot] = deque()
+        self._size = 0
+        self._calls: dict[str, Slot] = {}
         self._waiting: dict[Side, deque[Slot]] = {}
         self._last: dict[int | None, int] = {}
 
-    def put(self, turn: Turn | Problem, side: Side | None) -> Iterator[Turn | Problem]:
-        """Take a turn, whose `Side` says what it may be a twin of; gives those that leave for it."""
-        if isinstance(turn, Turn) and turn.answers == LAST_RESPONSE:
-            turn = changed(turn, answers=self._last.get(turn.sounding, self._last.get(None)))
-        slot = Slot(turn)
-        if side is not None and isinstance(turn, Turn):
-            _pair(slot, turn, side, self._waiting)
-        _remember(slot.turn, self._last)
-        return self.push(slot)
+    def put(self, turn: Turn | Problem, side: Side | None = None) -> Iterator[Turn | Problem]:
+        """Take a turn; gives those that leave for it.
 
-    def leave(self, slot: Slot) -> Turn | Problem:
+        Its `Side` says what it may be a twin of: twins are linked, as is an error with the last response. An answer
+        that its call could not be read says so by a `failure` of its own, which the call takes over, or by a text as
+        runtimes write it ("Error parsing arguments: …"), if the arguments are indeed no JSON object.
+        """
+        slot = Slot(turn)
+        if isinstance(turn, Turn):
+            if turn.answers == LAST_RESPONSE:
+                slot.turn = turn = changed(turn, answers=self._last.get(turn.sounding, self._last.get(None)))
+            if side is not None:
+                _pair(slot, turn, side, self._waiting)
+            _remember(slot.turn, self._last)
+            if self.marks_calls:
+                self._mark(slot)
+        self._slots.append(slot)
+        slot.size = len(turn.raw or "") if isinstance(turn, Turn) else 0
+        self._size += slot.size
+        while len(self._slots) > LOOKAHEAD or self._size > MOST_TEXT:
+            yield self._leave()
+
+    def _mark(self, slot: Slot) -> None:
+        """Note a call, or the failure that an answer says of its call."""
+        turn = slot.turn
+        if not isinstance(turn, Turn):
+            return
+        if turn.kind == "tool_call" and (name := call_id(turn.tool_calls)) is not None:
+            slot.call = name
+            self._calls[name] = slot
+        elif turn.kind == "tool_result" and turn.parent in self._calls:
+            call_slot = self._calls[turn.parent]
+            call = call_slot.turn
+            if isinstance(call, Turn) and (reason := turn.failure or _unread_reason(turn.raw, call.raw)):
+                call_slot.turn = changed(call, failure=call.failure or reason)
+                slot.turn = changed(turn, failure=None)
+
+    def _leave(self) -> Turn | Problem:
+        slot = self._slots.popleft()
+        self._size -= slot.size
         if slot.side is not None:
             self._waiting[slot.side].popleft()
+        if slot.call is not None and self._calls.get(slot.call) is slot:
+            del self._calls[slot.call]
         return slot.turn
+
+    def rest(self) -> Iterator[Turn | Problem]:
+        """All that is held back still."""
+        while self._slots:
+            yield self._leave()
 
 
 def _remember(turn: Turn | Problem, last: dict[int | None, int]) -> None:
@@ -218,29 +200,21 @@ SidedTurns = Iterator[tuple[Turn | Problem, Side | None]]
 
 @dataclass(slots=True)
 class TurnReader:
-    """What the reading of a session holds between two entries: what later ones need of earlier ones.
-
-    Turns wait a little while for what comes later (`twins`, `failures`); None where the format has no such thing.
-    """
+    """What the reading of a session holds between two entries: what later ones need of earlier ones."""
 
     conversation: Conversation
     ids: RepeatedIds = field(default_factory=RepeatedIds)
-    twins: Twins | None = None
-    failures: CallFailures | None = field(default_factory=CallFailures)
+    window: TurnWindow = field(default_factory=TurnWindow)
     unread: UnreadTexts = field(default_factory=UnreadTexts)
 
     def read(self, sided: SidedTurns) -> Iterator[Turn | Problem]:
         """Turns as they leave; some stay behind for `rest`."""
         for turn, side in sided:
-            leaving = (turn,) if self.twins is None else self.twins.put(turn, side)
-            for record in leaving:
-                yield from (record,) if self.failures is None else self.failures.put(record)
+            yield from self.window.put(turn, side)
 
     def rest(self) -> Iterator[Turn | Problem]:
         """All that waits still, where nothing more comes."""
-        for record in () if self.twins is None else self.twins.rest():
-            yield from (record,) if self.failures is None else self.failures.put(record)
-        yield from () if self.failures is None else self.failures.rest()
+        yield from self.window.rest()
         yield from self.unread.problems()
         if unfinished := self.conversation.unfinished():
             yield Problem("the end of the session", unfinished)

@@ -40,7 +40,6 @@ class AgentsSdk(Format):
     parent_key = "parent_id"
     id_key, id_name = "id", "span id"
     conversation_type = _Trace
-    twice = True
 
     def sniff(self, head: DumpHead) -> int:
         listed = [item for key in _LISTS for item in head.items.get(key, [])] if head.shape == "object" else []

@@ -28,7 +28,6 @@ class _Rollout(Declaring):
 
 class Codex(Declared):
     conversation_type = _Rollout
-    twice = True
 
     def sniff(self, head: DumpHead) -> int:
         lines = head.objects if head.shape in ("lines", "object") else []

@@ -19,7 +19,7 @@ from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken
 from webapp.dumps.spans.attributes import Attributes, is_bare, unread_in_log, unread_values
 from webapp.dumps.spans.requests import EntrySpan, opened_span
 from webapp.dumps.stream import walk
-from webapp.dumps.turn_reader import Side, SidedTurns, TurnReader, Twins
+from webapp.dumps.turn_reader import Side, SidedTurns, TurnReader
 from webapp.dumps.values import as_list, as_object, id_text
 
 _LISTS = ("resourceSpans", "resource_spans")
@@ -31,7 +31,7 @@ _MOST_SPANS = 64
 _TWICE = ("response", "tool_call")
 """what Vercel's SDK says in an outer and an inner span"""
 Read = tuple[Turn, Side | None]
-"""A turn, and what it may be a twin of: see `Twins`."""
+"""A turn, and what it may be a twin of: see `TurnWindow`."""
 NO_TIME = logs.NO_TIME
 
 
@@ -47,7 +47,6 @@ class Otlp(Format):
     checks_texts = False
     shapes = 'OTLP traces {"resourceSpans": […]}, JSON (one a line, too) or protobuf'
     conversation_type = Trace
-    twice = True
     HOME, SERVICE, VERSION = "fencepost.home", "service.name", "service.version"
     """attributes of a resource: the profile that the program parses with, and what it calls itself"""
 
@@ -283,5 +282,5 @@ class Reader:
 
 def linked(turns: SidedTurns) -> Iterator[Turn | Problem]:
     """The turns that a `Reader` read, with what one says of another."""
-    reader = TurnReader(Trace(), twins=Twins())
+    reader = TurnReader(Trace())
     return chain(reader.read(turns), reader.rest())

@@ -13,7 +13,7 @@ from webapp.dumps.documents import id_problem, with_list
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.records import Kind, Problem, Turn, changed
 from webapp.dumps.sessions import each_list, grouped
-from webapp.dumps.turn_reader import LAST_RESPONSE, Side, SidedTurns, TurnReader, Twins
+from webapp.dumps.turn_reader import LAST_RESPONSE, Side, SidedTurns, TurnReader, TurnWindow
 from webapp.dumps.values import as_object, id_text, moment, number, text, whole
 
 HOME = "windlass-strict"
@@ -44,7 +44,7 @@ class Windlass(Format):
 
     def reader(self, context: Context) -> TurnReader:
         log = WindlassLog(parquet=context.get("source") == "parquet")
-        return TurnReader(log, twins=Twins(), failures=None)
+        return TurnReader(log, window=TurnWindow(marks_calls=False))
 
     def sided_turns(self, entries: Iterable[Entry | Problem], reader: TurnReader) -> SidedTurns:
         return turns(entries, cast("WindlassLog", reader.conversation))
