@@ -11,7 +11,8 @@ least, `around` by what they stand in) and `score`. Where its entries are:
   a document.
 - else lines, items of a list or the document, by `session`.
 
-`sort` orders a session's entries by time; consecutive ones that pass `runs` are one. Of its `rules` the first whose
+`sort` orders a session's entries by time; consecutive ones that pass `runs` are one; the `first` says a title, or which
+parser the program has. Of its `rules` the first whose
 `when` holds says what an entry is; those with `go_on` let others follow (`declared_rules`, `declared_pieces`).
 """
 
@@ -45,8 +46,8 @@ class Declared(Format):
 
     conversation_type = Declaring
 
-    def __init__(self, name: str) -> None:
-        self.called, self.spec = name, (spec := _table()[name])
+    def __init__(self, name: str, spec: dict[str, Any] | None = None) -> None:
+        self.called, self.spec = name, (spec := spec or _table()[name])
         self.shapes, self.surest = spec["shapes"], 100 if "code" in spec else spec["score"]
         self.home, self.by_key = spec.get("home"), bool(spec.get("by_key"))
         self.id_key, self.id_name = spec.get("id_key", ""), spec.get("id_name", "id")
@@ -112,6 +113,8 @@ class Declared(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         sessions = self._sessions(source, head)
+        if "first" in self.spec:
+            return map(self._told, sessions)
         if "runs" not in self.spec:
             return sessions
         when, key = self.spec["runs"]
@@ -121,6 +124,19 @@ class Declared(Format):
             else replace(session, entries=joined_runs(session.entries, lambda value: holds(value, when), key))
             for session in sessions
         )
+
+    def _told(self, session: SessionEntries | Problem) -> SessionEntries | Problem:
+        """A session with what the `first` of its entries says of it."""
+        if isinstance(session, Problem):
+            return session
+        entries, early = iter(session.entries), list[Entry | Problem]()
+        for entry in entries:
+            early.append(entry)
+            if not isinstance(entry, Problem):
+                break
+        first = next((entry[1] for entry in early if not isinstance(entry, Problem)), {})
+        told: dict[str, Any] = {key: text(at(first, path)[0]) for key, path in self.spec["first"].items()}
+        return replace(session, entries=chain(early, entries), **told)
 
     def _sessions(self, source: Source, head: DumpHead) -> Sessions:
         entries = self.entries(source, head)

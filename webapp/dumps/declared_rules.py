@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from webapp.dumps.branches import BranchedConversation
 from webapp.dumps.declared_pieces import items_at, result_piece, said_pieces
@@ -25,12 +25,14 @@ from webapp.dumps.messages.turns import (
     event_turns,
     filled,
     message_turns,
+    role_of,
     turns_of,
     unplaced,
     with_once,
     with_usage,
 )
-from webapp.dumps.values import as_list, as_object, id_text, moment, text, whole
+from webapp.dumps.records import Kind, Turn
+from webapp.dumps.values import as_list, as_object, id_text, moment, number, text, whole
 
 Rule = dict[str, Any]
 Spec = dict[str, Any]
@@ -147,6 +149,7 @@ _FITTING: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("tokens_in", "tokens_out", "round", "attempt", "sounding"), whole),
     "parent": id_text,
     "sent_at": moment,
+    "cost": number,
 }
 
 
@@ -166,6 +169,8 @@ def _turns(
             event = text(at(entry, rule.get("or_event"))[0]) or rule.get("called")
             return [] if "or_event" not in rule else event_turns(event)
         return turns_of(pieces, role, conversation, **about)
+    if "turn" in rule:
+        return _named_turn(rule, entry, role_of({"role": role}))
     if "message" in rule:
         inner, steps = at(entry, rule["message"])
         message = {key: value for key, value in as_object(inner).items() if key not in rule.get("without", ())}
@@ -191,6 +196,20 @@ def _turns(
     value, steps = at(entry, rule.get("text"))
     value_text = text_or_json(value, steps or ()) if "json" in rule or isinstance(value, str) else (None, None)
     return event_turns(text(at(entry, rule.get("event"))[0]) or rule.get("called"), *value_text)
+
+
+_TOLD_KINDS = get_args(Kind)
+_BY_ROLE: dict[str, Kind] = {"user": "prompt", "system": "prompt", "developer": "prompt", "tool": "tool_result"}
+
+
+def _named_turn(rule: Rule, entry: dict[str, Any], role: str | None) -> list[PlacedTurn]:
+    """A text as a turn of the kind that the entry names, else of the one that its role means, else a response."""
+    value, steps = at(entry, rule["turn"])
+    raw, path = text_or_json(value, steps or ())
+    kind = at(entry, rule.get("kind"))[0]
+    if kind not in _TOLD_KINDS:
+        kind = "event" if raw is None else _BY_ROLE.get(role or "", "response")
+    return [(Turn(0, kind, raw, role), path)]
 
 
 def _exchanged(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:

@@ -14,6 +14,8 @@ from typing import Any
 from webapp.dumps.json_path import JsonPath, Steps, parse_path, value_at, values_at
 
 Test = Callable[[Any], bool]
+Paths = str | tuple[Steps, ...]
+"""Paths as they are written in the table, or as they were read."""
 _TYPES: dict[str, Callable[[Any], bool]] = {
     "text": lambda value: isinstance(value, str),
     "said": lambda value: isinstance(value, str) and value != "",
@@ -37,10 +39,10 @@ def _paths(path: str) -> tuple[Steps, ...]:
     return tuple(() if step in (".", "$") else parse_path(step) for step in path.split("|"))
 
 
-def at(value: Any, path: str | None) -> tuple[Any, JsonPath | None]:
+def at(value: Any, path: Paths | None) -> tuple[Any, JsonPath | None]:
     """What stands at the first of the paths that leads to something, and where that is; (None, None) for none."""
     empty: tuple[Any, JsonPath | None] = (None, None)
-    for steps in _paths(path) if path else ():
+    for steps in path if isinstance(path, tuple) else _paths(path) if path else ():
         inner, place = value_at(value, steps)
         if inner is not None and not (isinstance(inner, str | list | dict) and not inner):
             return inner, place

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
-from typing import Any, cast, get_args
+from dataclasses import replace
+from typing import Any
 
-from webapp.dumps.base import BadEntry, Context, Conversation, DumpHead, Format, PlacedTurn, Source
+from webapp.dumps.base import BadEntry, Context, DumpHead, Format, PlacedTurn, Source
+from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
+from webapp.dumps.declared_tests import Paths, at
 from webapp.dumps.documents import Entries, Entry, objects, with_list
-from webapp.dumps.json_path import BadPath, JsonPath, Steps, each_at, parse_each, parse_path, value_at
+from webapp.dumps.json_path import BadPath, Steps, each_at, parse_each, parse_path
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.turns import each_filled, role_of, unplaced
-from webapp.dumps.records import BadDump, Kind, Problem, Turn
+from webapp.dumps.messages.turns import each_filled, event_turns, unplaced
+from webapp.dumps.records import BadDump, Problem, Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, entries_of, grouped, spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.stream import walk
-from webapp.dumps.values import as_list, id_text, moment, number, text, whole
 
-_KINDS = get_args(Kind)
-_BY_ROLE: dict[str, Kind] = {"user": "prompt", "system": "prompt", "developer": "prompt", "tool": "tool_result"}
 _TEXTS = ("role", "agent", "model", "phase", "parent", "failure")
 _NUMBERS = ("sounding", "round", "attempt", "tokens_in", "tokens_out")
 FIELDS = ("raw", "prompt", "where", "each", "table", "session", "title", "kind", "time", "cost", *_TEXTS, *_NUMBERS)
 """What a mapping may name; `raw` it must. The others are looked for in what `each` leads to, then around it."""
+_FILLED = {**{name: name for name in (*_TEXTS[1:], *_NUMBERS, "cost")}, "time": "sent_at"}
 _WHERE = re.compile(r"(?P<path>.*?)\s*(?P<sign>!?=)=?\s*(?P<value>.*)", re.DOTALL)
 
 
@@ -33,14 +34,22 @@ class BadMapping(ValueError):
     """The mapping names a field that there is not, no `raw`, or a path that cannot be read; the message says which."""
 
 
-class Mapped(Format):
+class Mapped(Declared):
+    """A declared format that a mapping makes: one rule, whose turn it is."""
+
     checks_texts = False
-    shapes = "any JSON or JSONL, by a mapping"
 
     def __init__(self, mapping: Mapping[str, str] | None = None) -> None:
+        """Raises `BadMapping`."""
         self.mapping = dict(mapping or {})
-        self._paths = _paths(self.mapping) if mapping else {}
-        self._each = parse_each(self.mapping["each"]) if "each" in self.mapping else ()
+        self._each, paths = _paths(self.mapping) if mapping else ((), {})
+        self._raw = paths.get("raw", ())
+        self._places = places = {key: _alternatives(path, len(self._each)) for key, path in paths.items()}
+        fill = {_FILLED[name]: path for name, path in places.items() if name in _FILLED}
+        rule = {"turn": places.get("raw"), "kind": places.get("kind"), "fill": fill}
+        about = {"first": {"title": places.get("title")}, "session": {"*": places.get("session")}}
+        spec = {"shapes": "any JSON or JSONL, by a mapping", "score": 0, "role": places.get("role"), "rules": [rule]}
+        super().__init__("mapped", spec | about)
 
     def sniff(self, head: DumpHead) -> int:
         return 0
@@ -50,23 +59,14 @@ class Mapped(Format):
         _paths(mapping)
         return Mapped(mapping)
 
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return id_text(_value(entry, self._paths, "session"))
-
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+    def _sessions(self, source: Source, head: DumpHead) -> Sessions:
         if not self.mapping:
             raise BadDump("this format needs a mapping, as raw=$.output.text", "the mapping")
         extra = {"mapping": dict(self.mapping)}
-        for session in self._untitled(source, head):
-            if isinstance(session, Problem):
-                yield session
-                continue
-            entries = iter(session.entries)
-            first = next(entries, None)
-            title = text(_value(first[1], self._paths, "title")) if isinstance(first, tuple) else None
-            yield SessionEntries(session.name, chain([] if first is None else [first], entries), title, extra=extra)
+        for session in self._mapped(source, head):
+            yield session if isinstance(session, Problem) else replace(session, extra=extra)
 
-    def _untitled(self, source: Source, head: DumpHead) -> Sessions:
+    def _mapped(self, source: Source, head: DumpHead) -> Sessions:
         """Entries by session: lines, a list's items, the items of the object's longest list, or the object itself."""
         if "table" in self.mapping or head.shape == "sqlite":
             yield from self._rows(source, head)
@@ -74,7 +74,7 @@ class Mapped(Format):
         if self._each:
             yield from self._iterated(source, head)
             return
-        alone = not head.items or self._paths["raw"][:1] in [(key,) for key in head.keys]
+        alone = not head.items or self._raw[:1] in [(key,) for key in head.keys]
         if head.shape not in ("object", "array") or (head.shape == "object" and alone):
             yield from grouped(source, head, self.session_of)
             return
@@ -126,39 +126,51 @@ class Mapped(Format):
             return iter([Problem("mapping", str(bad)), *_events(entries)])
         return Format.turns(reader, entries, {})
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        if "where" in self.mapping and not _is_met(entry, self.mapping["where"]):
-            return [(Turn(0, "event", sent_at=moment(_value(entry, self._paths, "time"))), None)]
-        value, path = _found(entry, self._paths["raw"])
-        raw, raw_at = text_or_json(value, path or ())
-        about = _about(entry, self._paths)
-        turns: list[PlacedTurn] = [(Turn(0, _kind(entry, self._paths, about["role"], raw), raw=raw, **about), raw_at)]
-        prompt, prompt_at = _found(entry, self._paths["prompt"]) if "prompt" in self._paths else (None, None)
+    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:
+        turns = super().read_entry(entry, conversation)
+        raw, sent_at = turns[0][0].raw, turns[0][0].sent_at
+        if "where" in self.mapping and not self._is_met(entry):
+            return event_turns(sent_at=sent_at)
+        prompt, prompt_at = at(entry, self._places.get("prompt"))
         if isinstance(prompt, str):
-            turns.insert(0, (Turn(0, "prompt", raw=prompt, role="user", sent_at=about["sent_at"]), prompt_at))
+            turns.insert(0, (Turn(0, "prompt", raw=prompt, role="user", sent_at=sent_at), prompt_at))
         elif prompt is not None:  # messages, or a whole request
             request = {"messages": prompt} if isinstance(prompt, list) else prompt
             prompts = unplaced(exchange(request, None, (), (), conversation))
-            turns = [*each_filled(prompts, sent_at=about["sent_at"]), *noted_answers(turns, conversation)]
+            turns = [*each_filled(prompts, sent_at=sent_at), *noted_answers(turns, conversation)]
         if raw is None:
             raise BadEntry("nothing is at the path of raw", turns)
         return turns
+
+    def _is_met(self, entry: dict[str, Any]) -> bool:
+        path, must, wanted = _condition(self.mapping["where"])
+        value, place = at(entry, _alternatives(path, len(self._each)))
+        if wanted is None:
+            return value is not None
+        return (place is not None and text_or_json(value, ())[0] == wanted) is must
 
 
 plugin = Mapped()
 
 
-def _paths(mapping: Mapping[str, Any]) -> dict[str, Steps]:
+def _alternatives(path: Steps, depth: int) -> Paths:
+    """Where a path leads from an entry: within an `each`, in its value, else around it, from within outwards."""
+    if not depth:
+        return (path,)
+    return (("each", *path), *(("around", -1 - number, *path) for number in range(depth)))
+
+
+def _paths(mapping: Mapping[str, Any]) -> tuple[tuple[Steps, ...], dict[str, Steps]]:
+    """The path of `each` in its parts, and those of the fields. Raises `BadMapping`."""
     if unknown := sorted(set(mapping) - set(FIELDS)):
         raise BadMapping(f"there is no field {unknown[0]!r} to map; there are: {', '.join(FIELDS)}")
     if "raw" not in mapping:
         raise BadMapping("the mapping names no path for raw, the text of a response")
     try:
-        if "each" in mapping:
-            parse_each(mapping["each"])
+        each = parse_each(mapping["each"]) if "each" in mapping else ()
         if "where" in mapping:
             _condition(mapping["where"])
-        return {key: parse_path(path) for key, path in mapping.items() if key not in ("each", "table", "where")}
+        return each, {key: parse_path(path) for key, path in mapping.items() if key not in ("each", "table", "where")}
     except BadPath as bad:
         raise BadMapping(str(bad)) from bad
 
@@ -170,14 +182,6 @@ def _condition(where: Any) -> tuple[Steps, bool, str | None]:
     if match is None:
         return parse_path(where), True, None
     return parse_path(match["path"]), match["sign"] == "=", match["value"].strip().strip("\"'")
-
-
-def _is_met(entry: dict[str, Any], where: str) -> bool:
-    path, must, wanted = _condition(where)
-    value, place = _found(entry, path)
-    if wanted is None:
-        return place is not None and value is not None
-    return (place is not None and text_or_json(value, ())[0] == wanted) is must
 
 
 def _events(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
@@ -194,39 +198,3 @@ def _records(source: Source, head: DumpHead, parts: tuple[Steps, ...]) -> Entrie
         return entries_of(source, head)
     beside, entries = with_list(source, head, key, needed=key)
     return (entry if isinstance(entry, Problem) else (entry[0], {**beside, key: [entry[1]]}) for entry in entries)
-
-
-def _found(entry: dict[str, Any], path: Steps) -> tuple[Any, JsonPath | None]:
-    """What stands at a path of an entry; of an `each`, in its value, else around it, from within outwards."""
-    if entry.keys() != {"each", "around"}:
-        return value_at(entry, path)
-    value, place = value_at(entry["each"], path)
-    if place is not None:
-        return value, ("each", *place)
-    for index, outer in reversed(list(enumerate(as_list(entry["around"])))):
-        value, place = value_at(outer, path)
-        if place is not None:
-            return value, ("around", index, *place)
-    return None, None
-
-
-def _value(value: dict[str, Any], paths: dict[str, Steps], key: str) -> Any:
-    return _found(value, paths[key])[0] if key in paths else None
-
-
-def _kind(value: dict[str, Any], paths: dict[str, Steps], role: str | None, raw: str | None) -> Kind:
-    """The kind the mapping finds, else the one that the role means, else a response."""
-    kind = _value(value, paths, "kind")
-    if kind in _KINDS:
-        return cast("Kind", kind)
-    if raw is None:
-        return "event"
-    return _BY_ROLE.get(role or "", "response")
-
-
-def _about(value: dict[str, Any], paths: dict[str, Steps]) -> dict[str, Any]:
-    about: dict[str, Any] = {key: text(_value(value, paths, key)) for key in _TEXTS}
-    about |= {key: whole(_value(value, paths, key)) for key in _NUMBERS}
-    about["parent"] = id_text(_value(value, paths, "parent"))
-    about["role"] = role_of({"role": about["role"]})
-    return {**about, "sent_at": moment(_value(value, paths, "time")), "cost": number(_value(value, paths, "cost"))}

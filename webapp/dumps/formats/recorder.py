@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 from typing import Any, get_args
 
 from webapp import jsontext
 from webapp.dumps import reading
-from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, Sessions, Source
+from webapp.dumps.base import Context, DumpHead, Entry, Format, PlacedTurn, Source
+from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import id_problem, with_list
 from webapp.dumps.records import BadDump, Kind, Problem, Record, SessionStart, Turn, changed
-from webapp.dumps.sessions import grouped
-from webapp.dumps.values import as_object, first_text, id_text, moment, number, text, whole
+from webapp.dumps.values import as_object, id_text, text
 
 _KINDS = get_args(Kind)
 _MARK = "recorded_at"
 
 
 @dataclass(slots=True)
-class _Recording(Conversation):
+class _Recording(Declaring):
     written: int | None = None
     """the entry of the last thing that the model wrote, which an error that says `answers` answers"""
 
 
-class Recorded(Format):
-    shapes = 'a recording {"session_id", "kind", "text", "recorded_at", …} one a line'
+class Recorded(Declared):
     conversation_type = _Recording
 
     def sniff(self, head: DumpHead) -> int:
@@ -35,58 +34,20 @@ class Recorded(Format):
             return 95
         return 60 if _is_entry(head.document) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        """By `session_of`; a session's first entry says what it is called and parsed with."""
-        for session in grouped(source, head, self.session_of):
-            if isinstance(session, Problem):
-                yield session
-                continue
-            entries = iter(session.entries)
-            early, first = list[Entry | Problem](), dict[str, Any]()
-            for entry in entries:
-                early.append(entry)
-                if not isinstance(entry, Problem):
-                    first = entry[1]
-                    break
-            title, home = text(first.get("title")), text(first.get("home"))
-            yield replace(session, entries=chain(early, entries), title=title, home=home)
-
-    def read_entry(self, entry: dict[str, Any], conversation: _Recording) -> list[PlacedTurn]:
-        turn = _turn(entry, conversation.written)
+    def read_entry(self, entry: dict[str, Any], conversation: _Recording) -> list[PlacedTurn]:  # type: ignore[override]
+        ((turn, path),) = super().read_entry(entry, conversation)
         if conversation.declared_beside is not None:  # with the prompt, or with the response itself
             conversation.declares(conversation.declared_beside)
+        if turn.kind == "error" and entry.get("answers") is True:
+            turn = changed(turn, answers=conversation.written)
         if turn.written_by_model:
             conversation.written = conversation.entry
             turn = changed(turn, declared=conversation.declared)
-        return [(turn, ("text",))]
+        return [(turn, path)]
 
 
 def _is_entry(value: dict[str, Any]) -> bool:
     return value.get("kind") in _KINDS and {"session_id", _MARK} <= value.keys()
-
-
-def _turn(entry: dict[str, Any], written: int | None) -> Turn:
-    kind: Kind = entry["kind"] if entry.get("kind") in _KINDS else "event"
-    raw = entry.get("text")
-    return Turn(
-        entry=0,
-        kind=kind,
-        raw=raw if isinstance(raw, str) else None,
-        role=text(entry.get("role")),
-        agent=first_text(entry, "name", "agent"),
-        model=text(entry.get("model")),
-        phase=text(entry.get("phase")),
-        sounding=whole(entry.get("sounding")),
-        round=whole(entry.get("round")),
-        attempt=whole(entry.get("attempt")),
-        parent=text(entry.get("parent")),
-        failure=text(entry.get("failure")),
-        answers=written if kind == "error" and entry.get("answers") is True else None,
-        sent_at=moment(entry.get(_MARK)),
-        tokens_in=whole(entry.get("tokens_in")),
-        tokens_out=whole(entry.get("tokens_out")),
-        cost=number(entry.get("cost")),
-    )
 
 
 class Fencepost(Format):
@@ -127,4 +88,4 @@ def _original(name: Any) -> tuple[Format, list[Problem]]:
     return formats["windlass"], [Problem("fencepost.format", reason)]
 
 
-plugins = (Recorded(), Fencepost())
+plugins = (Recorded("recorder"), Fencepost())
