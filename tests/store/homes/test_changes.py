@@ -236,7 +236,7 @@ def test_the_same_file_again_with_a_home_gives_it(bring_unknown: Bring, engine: 
         assert connection.scalars(sa.select(Session.home_profile).distinct()).all() == ["direct"]
 
 
-def test_an_unknown_home_is_listed_as_json_loads_reads_it_and_its_counters_stay(bring_unknown: Bring, db: orm.Session) -> None:
+def test_an_unknown_home_is_read_as_json_loads_and_its_counters_stay(bring_unknown: Bring, db: orm.Session) -> None:
     turns = [{"role": "assistant", "content": text} for text in TEXTS]
     bring_unknown(turns, filename="chat.json")
     session = db.scalars(sa.select(Session)).one()

@@ -49,7 +49,7 @@ one large session blew up is cut to 64 MB when it is next begun anew."""
 _LOST = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000}
 """Seconds, times, milliseconds: within half a minute both ends of a PostgreSQL connection know that the network between
 them is gone. By default the server holds for two hours what a host that was cut off had locked."""
-LONGEST_HELD, REST = 0.1, 0.025
+LONGEST_HELD, REST = 0.06, 0.025
 """seconds that transactions in a row hold SQLite's write lock in all before they rest, and for how long"""
 _T = TypeVar("_T")
 _version = sa.table("alembic_version", sa.column("version_num", sa.String))
