@@ -20,13 +20,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.parsing.profiles import _engine, _released, test_released, test_sglang, test_vllm, test_vllm_engine
+from tests.parsing.profiles import (
+    _engine,
+    _released,
+    test_released,
+    test_sglang,
+    test_streams,
+    test_vllm,
+    test_vllm_engine,
+)
 from webapp.parsing import parse
 from webapp.parsing.engine import profile
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 WRITTEN = Path(__file__).resolve().parents[1] / "webapp" / "parsing" / "released.json"
-MORE, ENGINE, AGENTS, PATCHES = 4, 5_000, 5_000, 1_000
+MORE, ENGINE, AGENTS, PATCHES = 4, 5_000, 5_000, 2_000
 KINDS = {
     (False, True): "the release reads nothing, the profile a value",
     (True, False): "the release reads a value, the profile nothing",
@@ -176,6 +184,8 @@ def measure(chosen: list[str]) -> None:
             "same": len(release) - kinds.total(),
             "differs": dict(kinds),
         }
+        if name in test_streams.STREAMS:
+            found[name]["streamed"] = test_streams.measured(name, test_streams.texts_of(name, len(release)))
         print(f"{name:<24}{found[name]}", flush=True)
         WRITTEN.write_text(f"{json.dumps(dict(sorted(found.items())), indent=1)}\n", "utf-8")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask.testing import FlaskClient
 
-from tests.parsing.profiles import test_sglang, test_vllm, test_vllm_engine
+from tests.parsing.profiles import test_sglang, test_streams, test_vllm, test_vllm_engine
 from tests.parsing.profiles.test_released import IN_NODE, RELEASED, TEXTUAL
 from webapp.parsing import released
 from webapp.parsing.engine import profile
@@ -12,6 +12,7 @@ from webapp.parsing.engine import profile
 
 def test_every_profile_that_is_run_against_a_release_says_what_came_of_it(client: FlaskClient) -> None:
     names = {*RELEASED, *TEXTUAL, *IN_NODE, *test_vllm.RELEASED, *test_vllm_engine.READERS, *test_sglang.DETECTORS}
+    names.add("codex-apply-patch")
     assert names == set(released.held()), "python -m benchmarks.released writes them"
     for name, held in released.held().items():
         assert held.same + sum(held.differs.values()) == held.texts >= 2_000
@@ -26,6 +27,16 @@ def test_the_page_says_release_texts_agreement_and_kinds(client: FlaskClient) ->
     assert f"Held against {held.release}" in page and f"{held.same:,} of {held.texts:,} texts" in page
     assert "Kinds that differ: " in page
     assert "Held against" not in client.get("/profiles/direct").text
+
+
+def test_the_page_of_a_server_says_what_comes_out_of_its_stream_otherwise(client: FlaskClient) -> None:
+    streamed = {name for name, held in released.held().items() if held.streamed is not None}
+    assert streamed == set(test_streams.STREAMS)
+    kinds = (released.held()["vllm-qwen3-coder"].streamed or {})["1"]
+    page = client.get("/profiles/vllm-qwen3-coder").text
+    assert f"in pieces of 1 character or pieces of 7 characters {sum(kinds.values()):,} (" in page
+    assert f"arguments that are no JSON: {kinds['arguments that are no JSON']:,}" in page
+    assert "Fed as a stream" not in client.get("/profiles/crewai").text
 
 
 def test_numbers_of_another_release_are_said_to_be_that() -> None:

@@ -12,6 +12,8 @@ class Held(NamedTuple):
     """`release` with the day of its files, if they have one; `same` of `texts` have the same outcome.
 
     `differs` counts the others by their kinds, such as "the release refuses, the profile reads".
+    `streamed` counts texts of which a server gives something else in a stream than at once, by kinds, for pieces of 1
+    and 7 characters and of the whole; None for all but servers.
     """
 
     release: str
@@ -19,6 +21,7 @@ class Held(NamedTuple):
     texts: int
     same: int
     differs: dict[str, int]
+    streamed: dict[str, dict[str, int]] | None = None
 
 
 @cache
@@ -38,7 +41,20 @@ def words(profile: str, version: str) -> str:
         return f"Not held yet against the release of its version; before against {found.release}."
     kinds = "; ".join(f"{count:,} {kind}" for kind, count in found.differs.items()) or "none"
     day = f" of {found.day}" if found.day else ", whose files have no date"
-    return (
-        f"Held against {found.release}{day}: the same outcome on {found.same:,} of {found.texts:,} texts. "
-        f"Kinds that differ: {kinds}."
-    )
+    held_against = f"Held against {found.release}{day}: the same outcome on {found.same:,} of {found.texts:,} texts."
+    return " ".join(filter(None, [f"{held_against} Kinds that differ: {kinds}.", _streamed(found)]))
+
+
+def _streamed(found: Held) -> str:
+    """How a server's stream differs from what it gives at once."""
+    if found.streamed is None:
+        return ""
+    sizes: dict[str, list[str]] = {}
+    for size, kinds in found.streamed.items():
+        counts = ", ".join(f"{kind}: {count:,}" for kind, count in kinds.items())
+        sizes.setdefault(f"{sum(kinds.values()):,} ({counts})" if kinds else "none", []).append(_PIECES[size])
+    parts = "; ".join(f"in {' or '.join(pieces)} {words}" for words, pieces in sizes.items())
+    return f"Fed as a stream, of {found.texts:,} texts come out otherwise than at once: {parts}."
+
+
+_PIECES = {"1": "pieces of 1 character", "7": "pieces of 7 characters", "whole": "one piece"}

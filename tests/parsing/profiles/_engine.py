@@ -58,10 +58,20 @@ def function_call(name: Any, arguments: str, **_: Any) -> Any:
 
 
 class Delta(Anything):
-    """A piece of a streamed answer: what was not set is None."""
+    """A piece of a streamed answer, or a call of one: what was not set is None."""
+
+    def model_dump(self, **_: Any) -> Delta:
+        return self
 
     def __getattr__(self, name: str) -> None:
         return None
+
+
+def delta_function(name: str | None = None, arguments: str | None = None) -> Delta:
+    """As pydantic has it."""
+    if not (name is None or isinstance(name, str)):
+        raise TypeError("name")
+    return Delta(name=name, arguments=arguments)
 
 
 def nothing(*_: object, **__: object) -> None:
@@ -79,10 +89,11 @@ GIVEN: dict[str, Any] = {
     "init_logger": lambda _: SimpleNamespace(debug=nothing, warning=nothing, exception=nothing),
     "StreamState": lambda **facts: SimpleNamespace(history_tool_call_cnt=0, **facts),
     "envs": SimpleNamespace(SGLANG_FORWARD_UNKNOWN_TOOLS=SimpleNamespace(get=lambda: False)),
-    "StreamingParseResult": lambda **facts: SimpleNamespace(**{"calls": []} | facts),
+    "StreamingParseResult": lambda **facts: SimpleNamespace(**{"normal_text": "", "calls": []} | facts),
+    "ToolCallItem": Delta,
     "DeltaMessage": Delta,
     "DeltaToolCall": Delta,
-    "DeltaFunctionCall": Delta,
+    "DeltaFunctionCall": delta_function,
 }
 
 
@@ -141,13 +152,12 @@ def reader(module: types.ModuleType, class_name: str) -> Callable[[str], Calls]:
     return calls
 
 
-def streamed(module: types.ModuleType, class_name: str, text: str, size: int) -> Calls:
-    """The calls as a client puts them together out of a stream of pieces of `size` characters."""
+def streamed(module: types.ModuleType, class_name: str, pieces: Sequence[str]) -> Calls:
+    """The calls as a client puts them together out of a stream of pieces."""
     request = SimpleNamespace(tools=None, tool_choice=None)
     made = getattr(module, class_name)(Tokenizer())
     made.model_tokenizer = Tokenizer()
     calls: dict[int, list[str]] = {}
-    pieces: Sequence[str] = [text[at : at + size] for at in range(0, len(text), size)]
     deltas = [made.extract_tool_calls_streaming("", "", piece, [], [], [], request) for piece in pieces]
     for delta in [*deltas, made.finish_streaming()]:
         for call in (delta and delta.tool_calls) or ():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import sys
-from functools import cache
 from typing import Any
 
 import pytest
@@ -21,6 +21,7 @@ DETECTORS = {
     "sglang-qwen25": ("qwen25_detector", "Qwen25Detector"),
     "sglang-deepseek-v3": ("deepseekv3_detector", "DeepSeekV3Detector"),
     "sglang-kimi-k2": ("kimik2_detector", "KimiK2Detector"),
+    "sglang-gpt-oss": ("gpt_oss_detector", "GptOssDetector"),
 }
 FOLDER = "sglang/srt/function_call"
 PIECES = {
@@ -31,6 +32,10 @@ PIECES = {
     "sglang-kimi-k2": """<|tool_calls_section_begin|>@<|tool_call_begin|>@ functions.f:0 @<|tool_call_argument_begin|>@
         {"a": {}}@~@<|tool_call_end|>@<|tool_call_begin|>@g.h-i:12@<|tool_call_argument_begin|>@
         {oops}@<|tool_call_end|>@3""",
+    "sglang-gpt-oss": """<|start|>assistant@<|start|>assistant<|channel|>commentary@<|channel|>@commentary@final@
+        <|start|>assistant<|channel|>analysis@ to=functions.f @ to=g-h@<|constrain|>json@<|message|>@{"a": 1}@ {oops}@
+        <|start|>assistant<|channel|>commentary to=functions.f<|constrain|>json<|message|>{"b": {}}<|call|>@<|call|>@
+        []@<|end|>@<|return|>@<|weird|>@<|@|>@I think.""",
 }
 """what models write for them; ~ is a line feed"""
 
@@ -45,23 +50,25 @@ class Declared(dict[str, int]):
         return 0
 
 
-@cache
-def detector(name: str) -> Any:
+def made(name: str) -> Any:
+    """A new one, which has read nothing yet."""
     module, class_name = DETECTORS[name]
     files = [
         f"{FOLDER}/{file}.py" for file in ("base_format_detector", "utils", *(file for file, _ in DETECTORS.values()))
     ]
+    files.append("sglang/srt/parser/harmony_parser.py")
     if "sglang" not in sys.modules:
+        logging.getLogger("sglang").setLevel(logging.CRITICAL)
         sys.meta_path.insert(0, _engine.Finder(members("sglang", VERSION, *files), "sglang", "xgrammar"))
-    made = getattr(importlib.import_module(f"{FOLDER.replace('/', '.')}.{module}"), class_name)()
-    made._get_tool_indices = lambda tools: Declared()
-    return made
+    detector = getattr(importlib.import_module(f"{FOLDER.replace('/', '.')}.{module}"), class_name)()
+    detector._get_tool_indices = lambda tools: Declared()
+    return detector
 
 
 def released(text: str, name: str) -> Any:
     """The calls with their arguments as values, a text where they are none; in a word where the request fails."""
     try:
-        calls = detector(name).detect_and_parse(text, []).calls
+        calls = made(name).detect_and_parse(text, []).calls
     except (AttributeError, RecursionError):
         return "refused"
     return [[call.name, _decoded(call.parameters)] for call in calls or ()] or None
@@ -83,13 +90,15 @@ def ours(text: str, name: str) -> Any:
         calls = [call for some in listed for call in some if call.get("name")]
         return [[call["name"], call.get("parameters") or call.get("arguments", {})] for call in calls] or None
     found = [attempt for attempt in trace.attempts if attempt.note and not attempt.reason]
+    if name == "sglang-gpt-oss":
+        return [[attempt.note[6:], attempt.value] for attempt in found if attempt.ok] or None
     if name == "sglang-deepseek-v3":
         return [[attempt.note[6:], attempt.value or {}] for attempt in found if attempt.ok] or None
     return [[attempt.note[6:], attempt.value if attempt.ok else attempt.span.of(text)] for attempt in found] or None
 
 
 def responses(name: str, most: int) -> list[str]:
-    pieces = PIECES[name].split("@" if "kimi" in name else "|")
+    pieces = PIECES[name].split("@" if "@" in PIECES[name] else "|")
     return list(in_pieces([piece.replace("\n        ", "").replace("~", "\n") for piece in pieces], most, SEED))
 
 

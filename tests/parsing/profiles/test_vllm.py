@@ -79,7 +79,13 @@ def responses(shared: Path) -> Iterator[str]:
     yield from cases
     for case in cases:
         yield dice.choice(WRAPPED)(case)
-    for number in range(5_000 - 2 * len(cases)):
+    yield from wrapped(5_000 - 2 * len(cases), dice)
+
+
+def wrapped(most: int, dice: random.Random | None = None) -> Iterator[str]:
+    """Calls in each wrapping, with a change or two."""
+    dice = dice or random.Random(SEED)
+    for number in range(most):
         text = WRAPPED[number % len(WRAPPED)](dice.choice(CALLS))
         for _ in range(number % 3):
             at = dice.randint(0, len(text))
@@ -124,8 +130,8 @@ def _quiet(*_: object) -> None:
     """Logs nothing."""
 
 
-def released(version: str, path: str, class_name: str) -> Callable[[str], list[tuple[str, Any]] | None]:
-    """Gives the calls of a response; None where it is taken for plain text."""
+def reader(version: str, path: str, class_name: str, **helpers: Any) -> Any:
+    """A reader out of its file, with stand-ins for all that it imports but these helpers."""
     names = dict.fromkeys(
         ("ChatCompletionRequest", "ChatCompletionToolsParam", "DeltaFunctionCall", "DeltaMessage", "DeltaToolCall"),
         object,
@@ -145,11 +151,16 @@ def released(version: str, path: str, class_name: str) -> Callable[[str], list[t
     }
     names |= {"ToolParserManager": SimpleNamespace(register_module=lambda name: lambda made: made)}
     names |= {"VLLM_TOOL_PARSE_REGEX_TIMEOUT_SECONDS": 60}
-    made = module(members("vllm", version, path) / path, **dict.fromkeys(_IMPORTED, names))
-    reader = getattr(made, class_name)(SimpleNamespace())
+    made = module(members("vllm", version, path) / path, **dict.fromkeys(_IMPORTED, names | helpers))
+    return getattr(made, class_name)(SimpleNamespace())
+
+
+def released(version: str, path: str, class_name: str) -> Callable[[str], list[tuple[str, Any]] | None]:
+    """Gives the calls of a response; None where it is taken for plain text."""
+    made = reader(version, path, class_name)
 
     def calls(text: str) -> list[tuple[str, Any]] | None:
-        result = reader.extract_tool_calls(text, SimpleNamespace(tools=None))
+        result = made.extract_tool_calls(text, SimpleNamespace(tools=None))
         if not result.tools_called:
             return None
         return [(call.function.name, _decoded(call.function.arguments)) for call in result.tool_calls]

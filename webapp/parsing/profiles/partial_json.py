@@ -143,7 +143,7 @@ def plugin(tracer: Tracer) -> None:
     may be missing, any character stands for a colon. 4. What stands behind the value is ignored. The assignment to a
     key __proto__ is lost.
 
-    Source: partial-json 0.1.7 (npm), dist/index.js, parse. Same outcome as it in Node over 2,811 texts; nested more
-    than 300 deep is not read. Here Python's decoder words the errors, and large integers stay exact.
+    Source: partial-json 0.1.7 (npm), dist/index.js, parse. Nested more than 300 deep is not read. Here
+    Python's decoder words the errors, and large integers stay exact.
     """
     read_partial(tracer, numbers=True, dropped="__proto__")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._cutting import choose_if_ok, whole
+from webapp.parsing.profiles._cutting import choose_if_ok, rewritten, whole
 from webapp.parsing.profiles.vllm import BEGIN, CALLS, END, SEP
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
@@ -130,4 +130,84 @@ def kimi_k2(tracer: Tracer) -> None:
         tracer.fail("tagged", whole(raw), "no complete call: none is given, this text is lost")
 
 
-plugins = (deepseek_v3, kimi_k2, qwen25)
+_OSS = "<|start|>assistant<|channel|>commentary"
+_WORD = re.compile(r"<\|(?:(start|channel|message|constrain|end|call|return)\|>)?")
+_ENDS = {
+    "final": ("return",),
+    "analysis": ("end", "call"),
+    "commentary": ("end", "call"),
+    "": ("end", "call", "return"),
+}
+_CALL = re.compile(r"to=([a-zA-Z_][a-zA-Z0-9_.-]*)\s*<\|constrain\|>json<\|message\|>(.*?)<\|call\|>", re.DOTALL)
+
+
+@described("sglang-gpt-oss", SERVERS, version=RELEASE, roots="all")
+def gpt_oss(tracer: Tracer) -> None:
+    """SGLang's `gpt-oss` detector: harmony's commentary to=functions.name, then JSON up to <|call|>; bad ones go.
+
+    1. Without <|start|>assistant<|channel|>commentary the response is plain text. 2. <|start|> or <|channel|> begins a
+    message; analysis and commentary end at <|end|> or <|call|>, final at <|return|>. One that does not end, and one of
+    another channel, holds back all that follows. 3. A message that ends at <|call|> is a call where to=name stands
+    right before <|constrain|>json<|message|>: one whose recipient stands elsewhere, or without <|constrain|>, is lost.
+    The name is what follows the last dot. 4. json.loads of what follows, nothing is {}; what does not decode is
+    dropped, and the caller sees no error.
+
+    Source: SGLang 0.5.23, srt/function_call/gpt_oss_detector.py, detect_and_parse (--tool-call-parser gpt-oss).
+    """
+    raw = tracer.raw
+    if _OSS not in raw:
+        tracer.reject("tagged", whole(raw), f"no {_OSS}: plain text")
+        return
+    for message in _messages(raw):
+        call = _CALL.search(raw, *message)
+        if not call:
+            tracer.fail("tagged", message, "no to=name right before <|constrain|>json<|message|>: the call is lost")
+            continue
+        span, note = Span(*call.span(2)), f"calls {call[1].rpartition('.')[2]}"
+        if not call[2].strip():
+            tracer.choose(rewritten(tracer, "derived", span, {}, note))
+            continue
+        attempt = tracer.attempt("tagged", span, note=note)
+        if not choose_if_ok(tracer, attempt) and attempt.error and attempt.error.type == "RecursionError":
+            _refuse(tracer, span, attempt.error.said)
+            return
+    if not tracer.attempts:
+        tracer.fail("tagged", whole(raw), "no complete call: none is given, this text is lost")
+
+
+def _messages(raw: str) -> Iterator[Span]:
+    """Each message that ends at <|call|>."""
+    words = list(_words(raw))
+    at = 0
+    while at < len(words):
+        start = words[at][1].start
+        if words[at][0] not in ("start", "channel"):
+            at += 1
+            continue
+        ahead = at + (words[at][0] == "start")
+        message = next((index for index in range(ahead, len(words)) if words[index][0] == "message"), None)
+        if message is None:
+            return
+        channel = next((span.end for word, span in words[ahead:message] if word == "channel"), None)
+        header = raw[channel : words[message][1].start].strip().lower() if channel else ""
+        kind = next((name for name in _ENDS if name and header.startswith(name)), None if channel else "")
+        if kind is None:
+            return
+        at = next((index for index in range(message + 1, len(words)) if words[index][0] in _ENDS[kind]), len(words))
+        if at < len(words) and words[at][0] == "call" and kind:
+            yield Span(start, words[at][1].end)
+        at += 1
+
+
+def _words(raw: str) -> Iterator[tuple[str, Span]]:
+    """Harmony's own words; one that is none hides all up to the next <| behind its |>. Linear."""
+    at, last = 0, raw.rfind("|>")
+    while match := _WORD.search(raw, at):
+        at = match.end()
+        if match[1]:
+            yield match[1], Span(*match.span())
+        elif at <= last:
+            at = raw.find("<|", raw.find("|>", at) + 2) % (len(raw) + 1)
+
+
+plugins = (deepseek_v3, gpt_oss, kimi_k2, qwen25)

@@ -118,7 +118,6 @@ def vllm_deepseek_v31(tracer: Tracer) -> None:
     without an error.
 
     Source: vLLM 0.33, tool_parsers/deepseekv31_tool_parser.py, extract_tool_calls (--tool-call-parser deepseek_v31).
-    Same calls over 40,000 texts.
     """
     raw = tracer.raw
     calls = list(_calls(raw))

@@ -146,8 +146,6 @@ def kimi_k2(tracer: Tracer) -> None:
     <|tool_call_end|>, at the end of the section or of the text. They are not decoded: no JSON is shown here as a
     failure, none is {}. 4. An id without a number names nothing: the call is dropped, unless its arguments have a name.
 
-    Streamed, in pieces of any size, no arguments are an empty text instead of {}.
-
     Source: vLLM 0.33, parser/kimi_k2.py (--tool-call-parser kimi_k2).
     """
     read_by_grammar(tracer, KIMI_K2)
@@ -160,9 +158,6 @@ def glm47(tracer: Tracer) -> None:
     1. <tool_call> begins a call, what follows until <arg_key> or </tool_call> is its name. 2. Each <arg_key>…</arg_key>
     with an <arg_value>…</arg_value> behind it is an argument, its value a text as it stands. 3. A value that is not
     closed is left out, without an error; a call that the end cuts off is given with what it has.
-
-    Streamed, in pieces of any size, a value that is not closed is given as far as it came, and no } closes the
-    arguments: no JSON.
 
     Source: vLLM 0.33, parser/glm47_moe.py (--tool-call-parser glm45, glm47).
     """
@@ -177,9 +172,6 @@ def minimax_m2(tracer: Tracer) -> None:
     quote before that. 2. Each <parameter name="…"> reaches to </parameter> or the next parameter, its value a text as
     it stands. One that is not closed is left out, without an error. 3. A call ends at </invoke> or with the text.
 
-    Streamed, in pieces of any size, a value that is not closed is given as far as it came, and no } closes the
-    arguments: no JSON.
-
     Source: vLLM 0.33, parser/minimax_m2.py (--tool-call-parser minimax_m2).
     """
     read_by_grammar(tracer, MINIMAX_M2)
@@ -192,9 +184,6 @@ def qwen3_coder(tracer: Tracer) -> None:
     1. <tool_call> or <function= begins a call; what follows until > is its name. 2. Each <parameter=name> reaches to
     </parameter> or the next parameter; a line feed at both ends is cut off, and any value is a text. One that is not
     closed is left out, without an error. 3. A call ends at </function>, at the next <function=, or with the text.
-
-    Streamed, a value that is not closed is given as far as it came, and no } closes the arguments: no JSON. With
-    < parameter = in it, written with spaces, what is given depends on the size of the pieces.
 
     Source: vLLM 0.33, parser/qwen3.py (--tool-call-parser qwen3_coder, qwen3_xml, step3p5).
     """
@@ -231,9 +220,6 @@ def deepseek_v32(tracer: Tracer) -> None:
     stands; of any other json.loads gives the value, or it is a text. One that is not closed is left out, without an
     error. 3. A call ends at </｜DSML｜invoke>, with <｜DSML｜function_calls>, or with the text.
 
-    Streamed, a text that is not closed is given as far as it came, and no } closes the arguments: no JSON; if < stands
-    in it, how far depends on the size of the pieces.
-
     Source: vLLM 0.33, parser/deepseek_v32.py (--tool-call-parser deepseek_v32).
     """
     read_by_grammar(tracer, DEEPSEEK_V32)
@@ -269,9 +255,6 @@ def mistral_v11(tracer: Tracer) -> None:
     1. [TOOL_CALLS] begins a call; what follows until [ARGS] or { is its name, which may be empty. 2. Of what stands
     behind it, until the next [TOOL_CALLS], the first JSON value is the arguments; text behind that is dropped. 3. What
     does not decode goes to the caller as it is, shown here as a failure.
-
-    Streamed, in pieces of any size, text behind the arguments is given as a part of them, which is no JSON; no
-    arguments are an empty text instead of {}; and the name keeps spaces round it.
 
     Source: vLLM 0.33, parser/mistral.py (--tool-call-parser mistral).
     """
