@@ -27,14 +27,13 @@ from pathlib import Path as File
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Entries, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.branches import tree_entries
 from webapp.dumps.declared_rules import Declaring, branched, filling, repeated, ruled, with_spent, without_empty
-from webapp.dumps.declared_tests import at, holds
-from webapp.dumps.documents import inner_list, joined_runs, nested, objects, with_list
-from webapp.dumps.json_path import without
+from webapp.dumps.documents import inner_list, joined_runs, nested, objects, tree_entries, with_list
+from webapp.dumps.json_path import at, holds, without
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, note_once, note_unknown_kind
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import by_time, each_session, page_entries, spilled
+from webapp.dumps.spans.attributes import id_hex
 from webapp.dumps.sqlite_tables import opened, opened_tables, plain
 from webapp.dumps.values import as_list, as_object, id_text, moment, short_title, text
 
@@ -238,7 +237,9 @@ class Declared(Format):
 
     def about(self, entry: dict[str, Any]) -> dict[str, Any]:
         times = (moment(at(entry, path)[0]) for path in self.spec.get("times", ()))
-        about = {"sent_at": next(filter(None, times), None), "parent": id_text(at(entry, self.spec.get("parent"))[0])}
+        parent = at(entry, self.spec.get("parent"))[0]
+        parent = id_hex(parent, 8) if "hex" in self.spec else id_text(parent)
+        about = {"sent_at": next(filter(None, times), None), "parent": parent}
         return {key: value for key, value in about.items() if value is not None}
 
     def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:

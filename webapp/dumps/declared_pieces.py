@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from webapp.dumps.declared_tests import at, holds
-from webapp.dumps.json_path import JsonPath, opened
+from webapp.dumps.json_path import JsonPath, at, holds, opened
 from webapp.dumps.messages.calls import call as provider_call
 from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Path, Piece, block, content, joined, text_or_json

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from webapp.dumps.branches import BranchedConversation
 from webapp.dumps.declared_pieces import items_at, result_piece, said_pieces
-from webapp.dumps.declared_tests import at, holds
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.openai import entry_turns
+from webapp.dumps.json_path import at, holds
 from webapp.dumps.messages.beside import stop
 from webapp.dumps.messages.bodies import exchange, said_turns, unanswered
 from webapp.dumps.messages.http import is_body
@@ -18,6 +17,7 @@ from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.printed import from_repr, is_printed
 from webapp.dumps.messages.traced import traced
 from webapp.dumps.messages.turns import (
+    Conversation,
     PlacedTurn,
     each_filled,
     each_with,
@@ -39,13 +39,28 @@ Spec = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Declaring(BranchedConversation):
+class Declaring(Conversation):
     """What later entries of a declared session need: what was said and called, for rules that say a thing `once`."""
 
     said: set[str] = field(default_factory=set)
     called: set[str] = field(default_factory=set)
     first: dict[tuple[str | None, int], int] = field(default_factory=dict)
     """the entry in which all of this was said first under an id"""
+    branch_of: dict[str, int | None] = field(default_factory=dict)
+    continued: set[str] = field(default_factory=set)
+    branch_count: int = 0
+
+    def branch(self, ident: str | None, parent: str | None) -> int | None:
+        """The number of the branch on which a message stands: None on the first, else from 1 as they come."""
+        number = self.branch_of.get(parent or "")
+        if parent and parent in self.continued:
+            self.branch_count += 1
+            number = self.branch_count
+        if parent:
+            self.continued.add(parent)
+        if ident:
+            self.branch_of[ident] = number
+        return number
 
 
 def ruled(

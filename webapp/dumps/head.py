@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
-from webapp.dumps import parquet_rows, protobuf, sqlite_tables
+from webapp.dumps import otlp_protobuf, parquet_rows, sqlite_tables
 from webapp.dumps.archive_members import opened_zip
 from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.records import BadDump, Problem
@@ -251,7 +251,7 @@ def _binary_shape(source: Source) -> _BinaryShape | None:
         return "parquet"
     if block.startswith(_SQLITE):
         return "sqlite"
-    return "protobuf" if protobuf.is_otlp(source.file) else None
+    return "protobuf" if otlp_protobuf.is_otlp(source.file) else None
 
 
 def _zip_names(source: Source) -> list[str]:

@@ -1,16 +1,79 @@
-"""OTLP traces in protobuf, as the JSON that OTLP would write for them (opentelemetry-proto 1.x, trace.proto)."""
+"""OTLP traces in protobuf, as the JSON that OTLP would write for them (opentelemetry-proto 1.x, trace.proto).
+
+The wire format is read here (protobuf.dev, "Encoding"): the opentelemetry-proto package would need a runtime of several
+MB to read six messages.
+"""
 
 from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from itertools import islice
 from typing import Any, BinaryIO
 
-from webapp.dumps import protobuf
 from webapp.dumps.budget import DEEPEST, MOST_WHOLE, Allowance, current
-from webapp.dumps.protobuf import Malformed
 from webapp.dumps.records import Problem, TooLarge
+
+VARINT, I64, LEN, I32 = 0, 1, 2, 5
+LOOKED_AT = 10_000
+"""Fields from which a file is told: of very many, the first."""
+_RESOURCE_SPANS = {1, 2, 3, 1000}
+
+
+class Malformed(ValueError):
+    """The bytes are no protobuf message; `at` is the byte at which they go wrong."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(f"not a protobuf message from byte {at} on")
+        self.at = at
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """A whole number of up to ten bytes at `at`, and where it ends. Raises `Malformed`."""
+    value = 0
+    for index in range(10):
+        if at + index >= len(data):
+            break
+        byte = data[at + index]
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            return value, at + index + 1
+    raise Malformed(at)
+
+
+def parts(
+    file: BinaryIO, numbers: Container[int] = (1,), at: int = 0, end: int | None = None
+) -> Iterator[tuple[int, int]]:
+    """Where the length-delimited fields of these numbers lie that a file, or its bytes from `at` to `end`, consist of.
+
+    Raises `Malformed` for any other field.
+    """
+    end = file.seek(0, 2) if end is None else end
+    while at < end:
+        file.seek(at)
+        head = file.read(20)
+        tag, offset = varint(head, 0)
+        if tag & 7 != LEN or tag >> 3 not in numbers:
+            raise Malformed(at)
+        length, offset = varint(head, offset)
+        if at + offset + length > end:
+            raise Malformed(at)
+        yield at + offset, length
+        at += offset + length
+
+
+def is_otlp(file: BinaryIO) -> bool:
+    """Whether a file is an ExportTraceServiceRequest: fields of number 1 all through, the first a ResourceSpans."""
+    file.seek(0)
+    if file.read(1) != b"\x0a":
+        return False
+    try:
+        (at, size), *_ = list(islice(parts(file), LOOKED_AT))
+        return bool(list(islice(parts(file, _RESOURCE_SPANS, at, at + size), LOOKED_AT)))
+    except Malformed:
+        return False
+
 
 Field = tuple[str, Any, bool]
 """name in JSON, how it is read (a message's fields, or a function: 64 bits are a text), whether it repeats"""
@@ -103,13 +166,13 @@ _REQUESTS = {
     "resourceLogs": _of_resource("scopeLogs", "logRecords", _LOG),
     "resourceMetrics": _of_resource("scopeMetrics", "metrics", _METRIC),
 }
-_SIZES = {protobuf.VARINT: 0, protobuf.I64: 8, protobuf.I32: 4}
+_SIZES = {VARINT: 0, I64: 8, I32: 4}
 
 
 def groups(file: BinaryIO) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
     """Each ResourceSpans of an ExportTraceServiceRequest with its place, one in memory at a time."""
     try:
-        for index, (at, size) in enumerate(protobuf.parts(file)):
+        for index, (at, size) in enumerate(parts(file)):
             place = f"resourceSpans[{index}]"
             yield place, _group(file, at, size, place)
     except Malformed as bad:
@@ -121,7 +184,7 @@ def request_of(data: bytes, allowance: Allowance, name: str = "resourceSpans") -
 
     Raises `Malformed` and `TooLarge`.
     """
-    for index, (at, size) in enumerate(protobuf.parts(io.BytesIO(data))):
+    for index, (at, size) in enumerate(parts(io.BytesIO(data))):
         place = f"{name}[{index}]"
         allowance.take(1, place)
         yield place, _message(data, at, at + size, _REQUESTS[name], 0, allowance)
@@ -153,19 +216,19 @@ def _message(
     while at < end:
         begin, tag, at = at, data[at], at + 1
         if tag > 127:
-            tag, at = protobuf.varint(data, begin)
+            tag, at = varint(data, begin)
         kind = tag & 7
-        if kind == protobuf.LEN:
+        if kind == LEN:
             size = data[at] if at < end else 128
             at += 1
             if size > 127:
-                size, at = protobuf.varint(data, at - 1)
+                size, at = varint(data, at - 1)
         else:
             size = _SIZES.get(kind, -1)
         field = fields.get(tag >> 3)
         value: Any = None
-        if kind == protobuf.VARINT:
-            value, at = protobuf.varint(data, at)
+        if kind == VARINT:
+            value, at = varint(data, at)
             stop = at
         else:
             stop = at + size
@@ -174,13 +237,13 @@ def _message(
         if field is not None:
             name, how, repeats = field
             if isinstance(how, dict):
-                if kind != protobuf.LEN:
+                if kind != LEN:
                     raise Malformed(begin)
                 value = _message(data, at, stop, how, level + 1, allowance)
-            elif kind == protobuf.LEN:
+            elif kind == LEN:
                 value = how(data[at:stop])
             else:
-                value = how(value if kind == protobuf.VARINT else int.from_bytes(data[at:stop], "little"))
+                value = how(value if kind == VARINT else int.from_bytes(data[at:stop], "little"))
             if repeats:
                 values.setdefault(name, []).append(value)
             else:
@@ -196,7 +259,7 @@ def answer(number: int, words: str) -> bytes:
 
 def part(number: int, data: bytes) -> bytes:
     """A field of bytes as protobuf writes it."""
-    return _varint(number << 3 | protobuf.LEN) + _varint(len(data)) + data
+    return _varint(number << 3 | LEN) + _varint(len(data)) + data
 
 
 def _varint(value: int) -> bytes:

@@ -9,7 +9,7 @@ from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import entry_or_problem, nested
 from webapp.dumps.messages.bodies import exchange
-from webapp.dumps.messages.repetition import noted_answers
+from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.turns import unplaced, with_usage
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of

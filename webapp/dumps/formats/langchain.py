@@ -1,10 +1,13 @@
-"""LangChain's messages: lists, lines and databases of them, and LangGraph's checkpoints and states."""
+"""LangChain's messages: lists, lines and databases of them, and LangGraph's states and checkpoints, run by nobody."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
 from typing import Any
+
+import msgpack
 
 from webapp import jsontext
 from webapp.dumps.base import (
@@ -18,14 +21,14 @@ from webapp.dumps.base import (
     Sessions,
     Source,
 )
-from webapp.dumps.decoding import json_or_none
+from webapp.dumps.budget import DEEPEST, Allowance
+from webapp.dumps.decoding import depth, json_or_none
 from webapp.dumps.documents import entry_or_problem, joined_runs, whole_document
 from webapp.dumps.messages.item_streams import add, settled
 from webapp.dumps.messages.langchain import is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined
 from webapp.dumps.messages.turns import message_turns, spent
-from webapp.dumps.msgpack_values import BadMsgpack, decoded
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, TooLarge
 from webapp.dumps.sessions import document_session, each_list, entries_of, grouped, spilled
 from webapp.dumps.sqlite_tables import opened_tables
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text
@@ -215,6 +218,62 @@ def _value(row: dict[str, Any]) -> Any:
         return decoded(data)
     except BadMsgpack as bad:
         return f"damaged msgpack ({bad}); skipped"
+
+
+_COPIED = 200
+"""bytes that count as a value, for each level on which msgpack copies what an extension holds"""
+_BY_FIELDS = (2, 4, 5)
+"""the extensions of LangGraph that hold a class and its fields by name"""
+
+
+class BadMsgpack(ValueError):
+    """The bytes are no msgpack, or nested too deeply."""
+
+
+def decoded(data: bytes, level: int = 0, allowance: Allowance | None = None) -> Any:
+    """The value that the bytes hold. An object is `{"type": "constructor", "id": [module …, class], "kwargs"}`.
+
+    Raises `BadMsgpack`, also for more values than an item may hold.
+    """
+    if level > DEEPEST:
+        raise BadMsgpack("nested too deeply")
+    allowance = allowance or Allowance()
+    allowance.take(4 + level * len(data) // _COPIED, "an extension")
+    options = {"object_pairs_hook": partial(_object, allowance), "list_hook": partial(_list, allowance)}
+    hooks = {"ext_hook": partial(_extension, level, allowance), **options}
+    try:
+        value = _text(msgpack.unpackb(data, strict_map_key=False, unicode_errors="surrogatepass", **hooks))
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise BadMsgpack(str(error) or type(error).__name__) from error
+    if not level and (allowance.left < 0 or depth(value) > DEEPEST):
+        raise BadMsgpack("nested too deeply, or too much for one item")
+    return value
+
+
+def _text(value: Any) -> Any:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
+
+
+def _list(allowance: Allowance, values: list[Any]) -> list[Any]:
+    allowance.take(4 + len(values), "a list")
+    return [_text(value) for value in values]
+
+
+def _object(allowance: Allowance, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    allowance.take(4 + len(pairs), "an object")
+    return {str(_text(key)): _text(value) for key, value in pairs}
+
+
+def _extension(level: int, allowance: Allowance, code: int, data: bytes) -> Any:
+    try:
+        inner = decoded(data, level + 1, allowance)
+    except (BadMsgpack, TooLarge):
+        return None
+    if not isinstance(inner, list) or len(inner) < 3:
+        return inner
+    if code in _BY_FIELDS and isinstance(inner[2], dict):
+        return {"type": "constructor", "id": [*str(inner[0]).split("."), inner[1]], "kwargs": inner[2]}
+    return inner[2]
 
 
 plugins = (LangChain(), LangGraph())

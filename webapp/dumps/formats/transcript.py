@@ -101,9 +101,6 @@ class Transcript(Format):
         return turns
 
 
-plugin = Transcript()
-
-
 def templated(written: str) -> list[tuple[str, str]]:
     """Who says what in a text that a model's template wrote; nothing where it is none, or no model speaks."""
     marks = list(_TEMPLATE.finditer(written))
@@ -171,3 +168,35 @@ def _messages(source: Source, style: re.Pattern[str]) -> Entries:
         content = around.sub("", written[mark.end() : end].rstrip()).strip("\r\n")
         printed = {"printed": True} if style is _HEADINGS[0] else {}
         yield f"character {mark.start()}", {"role": _role(_who(mark)), "content": content.rstrip(), **printed}
+
+
+_OPENWEBUI = re.compile(r"(?:\A|\r?\n)### (USER|ASSISTANT|SYSTEM)\r?\n")
+
+
+class OpenWebUiText(Format):
+    called = "openwebui_text"
+    shapes = "Open WebUI's chats as plain text (### USER, ### ASSISTANT)"
+    surest = 75
+
+    def sniff(self, head: DumpHead) -> int:
+        first = _OPENWEBUI.match(head.text.lstrip("\ufeff")) if head.shape == "text" else None
+        return 75 if first and "\n### ASSISTANT" in head.text.replace("\r", "") else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        yield SessionEntries(source.stem, _below_headings(source))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        return text_turns(str(entry.get("content")), ("content",), text(entry.get("role")), conversation)
+
+
+def _below_headings(source: Source) -> Entries:
+    """What stands between the headings; Open WebUI ends each message with an empty line."""
+    written = source.plain_text().lstrip("\ufeff")
+    headings = list(_OPENWEBUI.finditer(written))
+    for heading, following in zip(headings, [*headings[1:], None], strict=True):
+        end = len(written) if following is None else following.start()
+        content = re.sub(r"(?:\r?\n){1,2}\Z", "", written[heading.end() : end])
+        yield f"character {heading.start()}", {"role": heading[1].lower(), "content": content}
+
+
+plugins = (Transcript(), OpenWebUiText())

@@ -13,8 +13,7 @@ from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.langchain import generations_body, is_message, unwrapped
 from webapp.dumps.messages.pieces import Path, Piece, block, content, pieces, text_or_json
 from webapp.dumps.messages.printed import is_printed, unprinted
-from webapp.dumps.messages.repetition import new_prompts, noted_answers
-from webapp.dumps.messages.requests import said_item
+from webapp.dumps.messages.requests import new_prompts, noted_answers, said_item
 from webapp.dumps.messages.streams import is_event, put_together
 from webapp.dumps.messages.turns import (
     Conversation,

@@ -8,8 +8,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import exchange, is_answer
 from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unread_generations, unwrapped
 from webapp.dumps.messages.pieces import Path, Piece, as_json, text_or_json
-from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.requests import request_messages
+from webapp.dumps.messages.requests import noted_answers, request_messages
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, text_turns, turns_of
 from webapp.dumps.values import as_list, as_object, text
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp.dumps.messages.bodies import answer, exchange, is_answer
 from webapp.dumps.messages.pieces import Piece, content, joined, pieces, speaks, text_or_json
-from webapp.dumps.messages.repetition import noted_answers
+from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.turn_values import PlacedTurn, each_filled, each_with, filled, spent, unplaced
 from webapp.dumps.messages.turns import Conversation, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
