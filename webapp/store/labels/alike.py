@@ -13,7 +13,8 @@ from sqlalchemy import orm
 
 from webapp.store.db.ids import batched
 from webapp.store.labels.label_content import LabelContent, same_as
-from webapp.store.models import Parse, Session, Turn, is_response
+from webapp.store.models import FailedResponse, Parse, Session, Turn, is_response
+from webapp.store.sessions.filters import HOME
 from webapp.store.sessions.turns import PREVIEW, preview
 from webapp.store.write.parser import OURS
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
@@ -47,10 +48,19 @@ class Alike:
 
 
 def to(db: orm.Session, turn: Turn, candidates: Sequence[int]) -> list[Alike]:
-    """Those of the first `MOST` candidates that are like this response."""
-    candidates = candidates[:MOST]
-    sorts = _sorts(db, [turn.id, *candidates])
-    same = [number for number in candidates if number in sorts and sorts[number] == sorts.get(turn.id)]
+    """Those of the first `MOST` candidates that are like this response: what is like it fails in the same way."""
+    own = db.execute(_texts.where(Turn.id == turn.id)).first()
+    if own is None:
+        return []
+    marks = ((home_parse.verdict, own.home), (our_parse.verdict, own.ours), (Session.home_profile, own.home_profile))
+    texts = _texts.where(*(column.is_not_distinct_from(mark) for column, mark in marks))
+    at_home = FailedResponse.under == HOME
+    here = sa.and_(at_home, FailedResponse.session_id == turn.session_id, FailedResponse.turn_id == turn.id)
+    if (key := db.scalar(sa.select(FailedResponse.group_key).where(here))) is not None:
+        group = sa.select(FailedResponse.turn_id).where(at_home, FailedResponse.group_key == key)
+        texts = texts.where(Turn.id.in_(group))
+    sorts, sort = _sorts(db, candidates[:MOST], texts), likeness(own.raw, own.home_profile, own.home, own.ours)
+    same = [number for number in candidates[:MOST] if sorts.get(number) == sort]
     query = sa.select(Turn, Session).join(Session, Session.id == Turn.session_id).where(Turn.id.in_(same))
     responses = {response.id: (response, session) for response, session in db.execute(query)} if same else {}
     return [Alike(*responses[number], _preview(responses[number][0])) for number in same if number in responses]
@@ -71,9 +81,9 @@ def _preview(turn: Turn) -> str:
     return preview((turn.raw or "")[:PREVIEW].encode("utf-8", "surrogatepass"))
 
 
-def _sorts(db: orm.Session, turn_ids: Sequence[int]) -> dict[int, bytes]:
-    """The likeness of those of these turns that are responses."""
-    rows = (row for batch in batched(turn_ids, MOST) for row in db.execute(_texts.where(Turn.id.in_(batch))))
+def _sorts(db: orm.Session, turn_ids: Sequence[int], texts: sa.Select[Any] = _texts) -> dict[int, bytes]:
+    """The likeness of those of these turns that are among `texts`."""
+    rows = (row for batch in batched(turn_ids, MOST) for row in db.execute(texts.where(Turn.id.in_(batch))))
     return {row.id: likeness(row.raw, row.home_profile, row.home, row.ours) for row in rows}
 
 

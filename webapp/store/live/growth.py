@@ -19,7 +19,7 @@ from webapp.store import append, derive
 from webapp.store.db import database
 from webapp.store.db.dialect import change, take_locks
 from webapp.store.homes import rules
-from webapp.store.ingest.start import MOST_PROBLEMS
+from webapp.store.ingest.result import MOST_PROBLEMS
 from webapp.store.live import logs, lookup, reading
 from webapp.store.live.logs import ArrivedLog
 from webapp.store.live.lookup import routed
