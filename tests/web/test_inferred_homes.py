@@ -54,6 +54,28 @@ def archive(agent: str) -> str:
     return json.dumps({"log": {"entries": [entry]}})
 
 
+def aider(model: str) -> str:
+    return (
+        f"# aider chat started at 2026-03-01 10:00:00\n\n> Aider v0.85.1  \n> {model}  \n\n#### fix it  \n\n{ANSWER}\n"
+    )
+
+
+def trajectory(pattern: str, version: str) -> str:
+    info = {"mini_version": version, "config": {"model": {"action_regex": pattern}}}
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": ANSWER}]
+    return json.dumps({"info": info, "trajectory_format": "mini-swe-agent-1.1", "messages": messages})
+
+
+def task(mode: str, *result: str) -> str:
+    """What Cline and Roo Code keep of a task."""
+    around = f"<environment_details>\n# Visible Files\n\n# Current Mode\n{mode}\n</environment_details>"
+    users = [
+        [{"type": "text", "text": words} for words in (*said, around)] for said in (("<task>\nfix\n</task>",), result)
+    ]
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "<read_file>\n<path>a</path>\n</read_file>"}]}
+    return json.dumps([item for content in users for item in ({"role": "user", "content": content}, answer)])
+
+
 RELEASE = profile("pydantic-ai").version.removeprefix("restated-").partition("-")[0]
 NAMED = {
     "a program's own scope": (
@@ -81,8 +103,29 @@ NAMED = {
         "native",
         "Its parser is inferred from the user agent claude-cli, version 2.0.1.",
     ),
+    "Aider's edit format": (
+        aider("Main model: gpt-x with diff edit format, infinite output"),
+        "aider",
+        "the edit format that Aider notes, version 0.85.1; the profile is that of release",
+    ),
+    "mini-swe-agent's text models": (
+        trajectory(r"```mswea_bash_command\s*\n(.*?)\n```", "2.4.6"),
+        "mini-swe-agent",
+        "Its parser is inferred from the pattern of commands in its configuration, version 2.4.6.",
+    ),
+    "Cline's results among texts": (
+        task("ACT MODE", "[read_file for 'a'] Result:", "x = 1"),
+        "cline",
+        "results of calls by Cline among the texts of its messages, which does not say its version; the profile is",
+    ),
 }
 UNNAMED = {
+    "Aider, which gets whole files": aider("Main model: gpt-x with whole edit format"),
+    "Aider's architect, whose answers nobody parses": aider("Model: gpt-x with architect edit format"),
+    "Aider's unified diffs": aider("Model: gpt-x with udiff edit format"),
+    "mini-swe-agent before its second version": trajectory(r"```bash\s*\n(.*?)\n```", "1.17.0"),
+    "Roo Code": task("<slug>code</slug>", "[read_file for 'a'] Result:", "x = 1"),
+    "Cline, whose calls may be native": task("ACT MODE", "go on"),
     "a web framework": spans({"name": "opentelemetry.instrumentation.flask", "version": "1"}),
     "no scope": spans({}),
     "LangSmith's own SDK": run(library="langsmith", runtime="python"),

@@ -178,7 +178,7 @@ class Format:
             else:
                 home, entries = session.home or self.home, iter(session.entries)
                 early = list(islice(entries, LOOKED_AT))
-                extra = session.extra | self.program_in(early)
+                extra = session.extra | self.program_in(early, session.extra)
                 yield SessionStart(session.name, self.name, home, session.title, extra, session.service)
                 yield from self.turns(chain(early, entries), extra)
 
@@ -186,10 +186,14 @@ class Format:
         """The program that an entry says it is of."""
         return None
 
-    def program_in(self, entries: Iterable[Entry | Problem]) -> dict[str, Any]:
+    def program_beside(self, about: Context) -> Program | None:
+        """The program that what stands around the entries says they are of."""
+        return None
+
+    def program_in(self, entries: Iterable[Entry | Problem], about: Context) -> dict[str, Any]:
         """What a session's `extra` says of the program that the first of these names; nothing where none does."""
         programs = (self.program_of(entry[1]) for entry in entries if not isinstance(entry, Problem))
-        program = next(filter(None, programs), None)
+        program = next(filter(None, programs), None) or self.program_beside(about)
         return {KEY: program._asdict()} if program else {}
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:

@@ -12,8 +12,9 @@ least, `around` by what they stand in) and `score`. Where its entries are:
 - else lines, items of a list or the document, by `session`.
 
 `sort` orders a session's entries by time; consecutive ones that pass `runs` are one; the `first` says a title, or which
-parser the program has. Of its `rules` the first whose
-`when` holds says what an entry is; those with `go_on` let others follow (`declared_rules`, `declared_pieces`).
+parser the program has; `program` says which program it is where what stands around the entries passes `when`. Of its
+`rules` the first whose `when` holds says what an entry is; those with `go_on` let others follow (`declared_rules`,
+`declared_pieces`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from webapp.dumps.declared_rules import Declaring, branched, filling, repeated, 
 from webapp.dumps.documents import inner_list, joined_runs, nested, objects, tree_entries, with_list
 from webapp.dumps.json_path import at, holds, without
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, note_once, note_unknown_kind
+from webapp.dumps.programs import Program
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import by_time, each_session, page_entries, spilled
 from webapp.dumps.spans.attributes import id_hex
@@ -103,6 +105,12 @@ class Declared(Format):
         """The list of entries that one of several documents holds, and its key."""
         key = next((key for key in self._within if isinstance(value.get(key), list)), None)
         return (None, None) if key is None else (value[key], key)
+
+    def program_beside(self, about: Any) -> Program | None:
+        spec = self.spec.get("program")
+        if spec is None or not holds(about, spec["when"]):
+            return None
+        return Program(spec["name"], spec["seen"], text(at(about, spec["version"])[0]))
 
     def session_of(self, entry: dict[str, Any]) -> str | None:
         for tests, path in self.spec.get("session", {}).items():

@@ -14,6 +14,8 @@ LOOKED_AT = 5
 """entries of a session that are looked at for its program"""
 _INSTRUMENTED = re.compile(r"(?:openinference|opentelemetry)\.instrumentation\.(\w+)")
 _AGENT = re.compile(r"(?:^| )([\w.-]+(?:/Python)?)/(\d[\w.+-]*)")
+_CLINE_RESULT = re.compile(r"\[[a-z_]+(?: for '[^\n]*')?\] Result:")
+_CLINE_MODE = re.compile(r"(?m)^# Current Mode\n(?:ACT|PLAN) MODE$")
 SCOPES = {
     "pydantic-ai": "pydantic-ai",
     "crewai": "crewai",
@@ -75,6 +77,28 @@ def by_user_agent(headers: Any) -> Program | None:
         for name, version in _AGENT.findall(agent[:400]):
             if name in AGENTS:
                 return Program(AGENTS[name], f"the user agent {name}", version)
+    return None
+
+
+def by_aider(note: str) -> Program | None:
+    """By what Aider notes of its model at the start: its edit blocks are read in the edit format diff alone."""
+    version = re.search(r"\bAider v(\d[\w.+-]*)", note)
+    if not re.search(r"(?m)^(?:Main model|Model): \S+ with diff(?:-fenced)? edit format\b", note):
+        return None
+    return Program("aider", "the edit format that Aider notes", version[1] if version else None)
+
+
+def by_message(message: dict[str, Any]) -> Program | None:
+    """By a user's message: Cline gives its model the results of calls as texts where these were tags in a text.
+
+    Roo Code does too, but names its modes otherwise.
+    """
+    if message.get("role") != "user":
+        return None
+    texts = [text(as_object(block).get("text")) or "" for block in as_list(message.get("content"))]
+    is_cline = any(_CLINE_MODE.search(words) for words in texts if words.startswith("<environment_details>"))
+    if is_cline and any(map(_CLINE_RESULT.match, texts)):
+        return Program("cline", "results of calls by Cline among the texts of its messages", None)
     return None
 
 

@@ -10,6 +10,7 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTur
 from webapp.dumps.documents import Entry
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.turns import event_turns, text_turns
+from webapp.dumps.programs import Program, by_aider
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import number, text, whole
@@ -34,6 +35,9 @@ class Aider(Format):
         for number_, (at, started) in enumerate(_starts(source), start=1):
             name = f"{source.stem or 'aider'}/{started or number_}"
             yield SessionEntries(name, _entries(source, at, _are_ended(head.text)), extra={"started": started})
+
+    def program_of(self, entry: dict[str, Any]) -> Program | None:
+        return by_aider(text(entry.get("text")) or "") if entry.get("kind") == "note" else None
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         raw, kind = text(entry.get("text")) or "", entry.get("kind")

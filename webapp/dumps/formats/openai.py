@@ -16,6 +16,7 @@ from webapp.dumps.messages.pieces import content, pieces
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.requests import request_message
 from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, role_of, spent, turns_of
+from webapp.dumps.programs import Program, by_message
 from webapp.dumps.records import Problem
 from webapp.dumps.session_keys import mentions_keys
 from webapp.dumps.sessions import each_session, entries_of
@@ -68,6 +69,9 @@ class OpenAi(Format):
 
     def follows(self, entry: dict[str, Any]) -> bool:
         return "role" in entry or entry.get("type") in _ITEMS or role_of(entry) is not None
+
+    def program_of(self, entry: dict[str, Any]) -> Program | None:
+        return by_message(entry)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         return entry_turns(entry, conversation)

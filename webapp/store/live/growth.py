@@ -159,7 +159,7 @@ def _begin(connection: sa.Connection, spans: dict[str, list[Arrived]], dump_id: 
 
 def _read(connection: sa.Connection, name: str, spans: list[Arrived], homes: rules.HomeChooser) -> _New:
     told_home, service = (_resource_text(spans, key) for key in (otlp.HOME, otlp.SERVICE))
-    extra = otlp.program_in(("", span.entry) for span in spans[:LOOKED_AT])
+    extra = otlp.program_in((("", span.entry) for span in spans[:LOOKED_AT]), {})
     start = SessionStart(name, otlp.name, told_home, service=service, extra=extra)
     turns = reading.read(connection, 0, spans, 0).turns
     return _New(SessionInput(start, turns, homes.choose(start, ignore)), spans)
