@@ -138,6 +138,7 @@ def test_true_is_not_one_where_a_value_is_looked_for() -> None:
         ('{"a": 1, "d": @@@ ###}', "left_over", (14, 21)),
         ('Action: search[{"q": "x"}]', "left_over", (13, 14)),
         ("{`path: []}", "left_over", (0, 1)),
+        ("{'a': 'x' if y else 'z'}", "swallowed_keys", (8, 8)),
         ("{'a': {'b': {'c': 1}}, 'd': 2}}", "closed_by_guess", (30, 31)),
         ("{'x': [[1, 2]}", "closed_by_guess", (13, 13)),
         ('["ok"= "a, b"}', "closed_by_guess", (0, 1)),

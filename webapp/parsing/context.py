@@ -12,7 +12,7 @@ _assigned = later(
     r"[A-Za-z_$][\w$.]*+(?:\[[^\]]{0,40}\])?(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?"
     r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:[\w.*\[\]]{1,60}\(?)?\Z"
 )
-_assigned_in_prose = later(r"[\s`][A-Za-z_][\w.]{0,40} :?= \Z")
+_assigned_in_prose = later(r"[\s`][A-Za-z_][\w.]{0,40}(?:\[[^\]]{0,40}\])? :?= \Z")
 _selector = later(
     r"(?:^|[\s,>+~{};`'\"(])(?:html|body|div|span|p|a|[uo]l|li|h[1-6]|table|t[rdh]|thead|tbody|img|input|button|form|nav|header"
     r"|footer|section|main|article|label|select|svg|code|pre|em|strong|[bi]|\*|:root|from|to|\d++%|[.#][A-Za-z_][\w-]*+)(?:[.#:\[][\w\]=()-]*+)*+\s*\Z"

@@ -123,6 +123,7 @@ def _peeled(layer: Layer, match: re.Match[str], inside: bool, after_slash: bool)
 
 _gap = later(r'"(?:[^"\\]|\\[\s\S])*+"?+|(?P<part>(?:\\[nrt])++)')
 _behind_string = later(r"""(?:\\[nrt]|\s){1,1000}+(?:[}\],:]|\Z|"[^"\\\n]{1,80}+"\s*+:)""")
+_behind_comma = later(r"""(?:\\[nrt]|\s){1,1000}+(?:["'{}\[\]\d-]|//|/\*|#|true|false|null|\w++\s*+:|\Z)""")
 _head = later(
     r"[ \t]{0,6}+(?:(?P<mark>>{1,3}+|[+|-]|//|\#)"
     r"|(?P<letter>L?)(?P<number>\d{1,6}+)(?P<sep>[ ]?[:.|)→\t]|(?=[ ])))[ \t]{0,8}+"
@@ -154,6 +155,8 @@ def layer_at(raw: str, start: int, limit: int, failed: int) -> Layer | None:
     if failing in ("\\n", "\\r", "\\t") and raw[failed + 1 : failed + 5] not in ("true", "null"):
         if raw[failed - 1] == '"' and not _behind_string.match(raw, failed, limit):
             return None  # the quote before it is of a string's text, and so is this
+        if raw[failed - 1] == "," and not _behind_comma.match(raw, failed, limit):
+            return None
         return _without(raw, start, limit, _gap, "escaped_space")
     if failing[:1] == "&" and _entity.match(raw, failed):
         return _without(raw, start, limit, _entity, "html_entity")

@@ -74,7 +74,8 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
         brace = _brace_around(tracer.raw, tracer.attempts[index].span)
         if brace in passed:
             yield Flag("left_over", Span(brace, brace + 1))
-        if _named.match(tracer.raw, start := max(0, tracer.attempts[index].span.start - 1)):
+        value, start = tracer.attempts[index].value, max(0, tracer.attempts[index].span.start - 1)
+        if _named.match(tracer.raw, start) and isinstance(value, list) and len(value) == 1 and "name" not in value[0]:
             yield Flag("left_over", Span(start, start + 1))
         kinds: dict[str, Flag] = {}
         for flag in doubts(tracer.raw, tracer.attempts[index], cut=tracer.truncated):

@@ -140,7 +140,7 @@ _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]
 
 def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
     if raw.startswith("[[", at) and _is_wiki_link(raw, at, end, lenient):
-        return "a link of a wiki in brackets"
+        return "a link of a wiki in brackets, or a test in a shell"
     if context.subscript(raw, at):
         return "a subscript, not an array"
     if not lenient and context.called(raw, at):
@@ -177,7 +177,10 @@ _lenient_array = later(
     r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+(?:[,\"\n]|\]\s{0,200}+\Z)|https?://|[(+.}-]|\d)"
 )
 _header = later(r'\[[A-Z]\w{1,30} "[^"\n]{0,200}+"\][ \t]*+(?:\n|\Z|\d++\.|\[[A-Z])')
-_wiki_link = later(r"\[\[(?:[ ]?:?[A-Za-z_][^\[\]{}\"'\n,|]{0,200}+|[^\[\]{}\"'\n|]{1,100}+\|[^\[\]{}\n]{0,200}+)\]\]")
+_wiki_link = later(
+    r"\[\[(?:[ ]-[a-z][ ][^\[\]\n]{0,200}+|[ ]?:?[A-Za-z_][^\[\]{}\"'\n,|]{0,200}+"
+    r"|[^\[\]{}\"'\n|]{1,100}+\|[^\[\]{}\n]{0,200}+)\]\]"
+)
 _wiki_year = later(r"\[\[\d{1,4}\]\](?P<word>[ ][a-z]{2})?")
 _latex = later(r"\\[A-Za-z]{2,16}\Z")
 _in_latex = later(r"\{\s{0,50}+\\?[{\[]")

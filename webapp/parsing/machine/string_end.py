@@ -28,7 +28,7 @@ CERTAIN = 3
 _LINE_NOTE = r"(?://|\#\ )[^\n\"]{0,300}+(?:\n|(?<=[}\]])|\Z)|(?://|\#\ )[^\n\"}\]]{0,300}+[}\]]|/\*"
 _after_value = later(
     rf"""\s{{0,1000}}+(?:
-      (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
+      (?P<end>\Z|```|~~~|(?:</?[\w|｜▁]{{1,40}}+>\s*+){{1,3}}+\Z)
     | (?P<close>[{CLOSE}])
     | (?P<mark>{MARK}\s{{0,20}}+(?:,\s{{0,100}}+{ANY_KEY}|[}}\]])
         |[{COMMA}]\s{{0,100}}+(?:{MARK}\s{{0,20}}+{QUOTED}(?:{MARK})?+|{QUOTED}{MARK})\s{{0,20}}+:)
@@ -54,7 +54,7 @@ _after_value = later(
 )
 _after_item = later(
     rf"""\s{{0,1000}}+(?:
-      (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
+      (?P<end>\Z|```|~~~|(?:</?[\w|｜▁]{{1,40}}+>\s*+){{1,3}}+\Z)
     | (?P<close>[{CLOSE})])
     | (?P<mark>{MARK}\s{{0,20}}+[,\]]
         |[{COMMA}]\s{{0,100}}+(?:{MARK}|:)\s{{0,20}}+(?:"[^"\n]{{0,300}}+"|'[^'\n]{{0,300}}+'|{SCALAR})\s{{0,20}}+[,\]])
@@ -156,6 +156,8 @@ def _score_value(machine: Machine, reading: Reading, match: re.Match[str]) -> in
         return _score_close(machine, reading, match)
     if kind in ("unit", "glued") and (raw[match.start() - 1] != raw[reading.start] or raw[match.start() - 2] in "([{="):
         return 0
+    if kind == "joined" and _is_of_call(raw, match.start() - 1, match.start("joined")):
+        return 0
     if kind in _WITH_INNER:
         return _WITH_INNER[kind] if reading.inner else CERTAIN
     if kind == "key" and reading.inner % 2 and match["key"][0] not in "\"'“":
@@ -163,6 +165,15 @@ def _score_value(machine: Machine, reading: Reading, match: re.Match[str]) -> in
     if kind == "object":
         return CERTAIN if len(machine.frames) > 1 and not reading.inner % 2 else 1
     return 1 if kind == "weak" else CERTAIN
+
+
+def _is_of_call(raw: str, at: int, second: int) -> bool:
+    """Whether the quotes at `at` and `second` are round white space in program code: `f(" ", x)`."""
+    if "\n" in raw[at:second]:
+        return False
+    return raw[at - 1] in "([{=" or (
+        raw[at - 9 : at].rstrip()[-1:] == "," and raw[second + 1 : second + 2] in (",", ")")
+    )
 
 
 def _score_item(machine: Machine, reading: Reading, match: re.Match[str]) -> int:

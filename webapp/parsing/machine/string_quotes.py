@@ -209,4 +209,4 @@ def is_of_text(raw: str, start: int, at: int) -> bool:
     return True
 
 
-_code = later(r"(?:[=(+]|(?:\b|\\[nt])return) ?[bfru]?\Z")
+_code = later(r"(?:[=(+]|(?:= ?[\w.]{1,6}|\)),|(?:\b|\\[nt])(?:return|else)) ?[bfru]?\Z")

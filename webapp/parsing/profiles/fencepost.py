@@ -48,7 +48,7 @@ class Fencepost:
     """The whole text first; then fences, tags and brackets outside of thoughts; then inside them."""
 
     name: str = "fencepost"
-    version: str = "18"
+    version: str = "19"
     group: str = FENCEPOST
     policies: Policies = field(default_factory=Policies)
     about: str = ABOUT
@@ -91,6 +91,9 @@ class Fencepost:
                 _amend(
                     tracer, index, outcome="rejected", reason="what a fence, a tag or an object holds goes before it"
                 )
+                span = tracer.attempts[index].span
+                if tracer.attempts[index].edits and span.start <= finder.whole.start:
+                    tracer.flags.append(Flag("left_over", span))
             elif self.policies.truncated == "refuse" and index in finder.cut:
                 _amend(tracer, index, outcome="failed", reason="it was cut off (policy: refuse)")
                 tracer.offered = True

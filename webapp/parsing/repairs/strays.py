@@ -18,9 +18,9 @@ LONGEST = 20_000
 """So far the end of a line, or of a comment in HTML, is looked for."""
 
 
-@mends("comment", r"//|/\*|#|<!--", "kcva", "/#<", order=5)
+@mends("comment", r"//|/\*|#|<!--|--(?=[ \t][^\n\"'{}\[\]]{1,200}+\n)", "kcva", "/#<-", order=5)
 def comment(machine: Machine, match: re.Match[str]) -> bool:
-    """A comment, of JavaScript, C, Python or HTML, is removed."""
+    """A comment, of JavaScript, C, Python, SQL or HTML, is removed."""
     if machine.state == "v" and match[0] == "#" and _word.match(machine.raw, machine.at, machine.end):
         return False
     end = _end(machine.raw, match, machine.end)
@@ -38,7 +38,7 @@ def comment(machine: Machine, match: re.Match[str]) -> bool:
 
 def _end(raw: str, match: re.Match[str], limit: int) -> int:
     """Where the comment ends that began with what the pattern matched, or -1."""
-    if match[0] in ("//", "#"):
+    if match[0] in ("//", "#", "--"):
         end = raw.find("\n", match.end(), min(limit, match.end() + LONGEST))
         return end if end >= 0 else min(limit, match.end() + LONGEST)
     if match[0] == "/*":

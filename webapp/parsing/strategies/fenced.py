@@ -20,6 +20,7 @@ _label = later(r"[ \t]*+(?P<label>[A-Za-z_][\w+.#-]*+)?(?P<rest>[^\n`{\[]*+)")
 _space = later(r"\s*+")
 _call = later(r"<(?:[\w]+:)?(?:tool_calls?|function|function_calls|invoke|tool_use|tools?)\b")
 _second_half = later(r'\s*+(?:[^`\n{}\[\]"]{1,80}+\n\s*+)?```[A-Za-z]{0,12}+\s*+(?P<begins>["{\[])')
+_inner = later(r"```|~~~")
 _close = later(r"\s*+(?:`{3,}|~{3,})")
 
 
@@ -35,6 +36,9 @@ def _take(finder: Finder, match: re.Match[str]) -> int:
     opens = at < finder.end and raw[at] in "{["
     if calls := called.take_calls(finder, at) if label in ("tool_code", "tool_call", "tool") else 0:
         return calls
+    if len(ticks) > 3 and _inner.match(raw, at, finder.end):
+        finder.fence, finder.meant = ticks, False
+        return at
     if label not in JSON_LABELS and not opens and not _call.match(raw, at, finder.end):
         return _code(finder, match.start(), begin, ticks, label)
     if not opens or plausible.why_not(raw, at, finder.end, lenient=True):
