@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import re
@@ -11,9 +12,11 @@ import sys
 import urllib.request
 import zipfile
 from collections.abc import Iterator
+from importlib.metadata import Distribution, PathDistribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.gate.test_workflow import steps, write_project
 from tests.locked import common_folder, locked
@@ -40,11 +43,37 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def install(folder: Path) -> None:
+    """What the wheel requires, and no more, is copied from this environment, which pip filled under the same pins."""
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder / "dist", cwd=ROOT)
-    run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
-    wheel = next((folder / "dist").glob("*.whl"))
-    pip = [folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "--no-compile"]
-    run(*pip, "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt", f"{wheel}[server]", cwd=folder)
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    (packages,) = (folder / "venv").glob("lib/*/site-packages")
+    metadata = zipfile.Path(wheel, f"{wheel.name.partition('-py3')[0]}.dist-info/")
+    for distribution in required(PathDistribution(metadata), {"server"}):
+        copy(distribution, packages)
+    copy(importlib.metadata.distribution("pip"), packages)
+    pip = [folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]
+    run(*pip, "--disable-pip-version-check", wheel, cwd=folder)
+
+
+def required(
+    distribution: importlib.metadata.Distribution, extras: set[str]
+) -> Iterator[importlib.metadata.Distribution]:
+    """All that a distribution with these extras requires, and what that requires."""
+    for requirement in map(Requirement, distribution.requires or ()):
+        wanted = [requirement.marker.evaluate({"extra": extra}) for extra in (extras or {""}) if requirement.marker]
+        if any(wanted) or not requirement.marker:
+            found = importlib.metadata.distribution(requirement.name)
+            assert requirement.specifier.contains(found.version, prereleases=True), requirement
+            yield found
+            yield from required(found, requirement.extras)
+
+
+def copy(distribution: Distribution, packages: Path) -> None:
+    for file in distribution.files or ():
+        if ".." not in file.parts and "__pycache__" not in file.parts and not (packages / file).exists():
+            (packages / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(str(distribution.locate_file(file)), packages / file)
 
 
 @pytest.fixture

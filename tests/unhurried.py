@@ -1,12 +1,17 @@
-"""What a request does for a moment, and leaves the rest of for later, it does whole in tests on any machine."""
+"""What a request does for a moment, and leaves the rest of for later, it does whole in tests on any machine.
+
+What is slow on purpose is not: a password's hash, whose cost `tests/store/accounts` holds."""
 
 from __future__ import annotations
 
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+from argon2 import PasswordHasher
 from jinja2 import FileSystemBytecodeCache
 
+from webapp.store.accounts import passwords
 from webapp.store.labels import queue
 from webapp.store.scores import profile_results
 from webapp.store.search import finding
@@ -22,4 +27,10 @@ def be_unhurried() -> None:
     """For this process. A test of what is left for later sets its own time. Templates compile once for all apps."""
     compiler = sha256(Path(templating.__file__).read_bytes()).hexdigest()[:12]
     templating.OPTIONS["bytecode_cache"] = FileSystemBytecodeCache(pattern=f"fencepost-{compiler}-%s.cache")
+    passwords._hasher = _cheap_hasher
     finding.LIMIT = facets.LIMIT = queue.LIMIT = profile_results.SECONDS = home_pages.AT_ONCE = LONG
+
+
+@cache
+def _cheap_hasher() -> PasswordHasher:
+    return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from webapp.parsing import parse, profiles
 from webapp.parsing.edit import apply
 
-LONG = 5_000
-SECONDS = 2.0  # of processor time; unloaded, the slowest takes 0.1, and what is quadratic takes four
+LONG = 2_500
+SECONDS = 0.5  # of processor time; unloaded, the slowest takes 0.05, and what is quadratic takes one
 NAMES = [name for name in profiles() if name != "fencepost"]  # which its own tests hold to more than this
 BRICKS = {
     "openers": "{",
@@ -67,7 +67,7 @@ def test_the_library_is_stopped_in_time(what: str) -> None:
     raw = ("{" * 99 + BRICKS[what] * 20_000)[:20_000]
     started = time.process_time()
     parse(raw, "json-repair")
-    assert time.process_time() - started < SECONDS
+    assert time.process_time() - started < 4 * SECONDS
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -89,17 +89,18 @@ def test_deep_nesting_is_a_failure_at_most(name: str, depth: int) -> None:
         parse(raw, name)
 
 
-@pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=150, deadline=None)
 @given(
     st.text(st.characters(categories=None), max_size=60)
     | st.text(st.sampled_from('{}[]"\\:,`\n j\ud800\x00'), max_size=60)
 )
-def test_any_text_keeps_the_round_trip(name: str, raw: str) -> None:
-    trace = parse(raw, name)
-    for attempt in trace.attempts:
-        apply(raw, attempt.span, attempt.edits)
-    assert len(trace.values) == len(trace.chosen)
+def test_any_text_keeps_the_round_trip(raw: str) -> None:
+    """Each text under every profile: making texts up takes longer than most profiles."""
+    for name in NAMES:
+        trace = parse(raw, name)
+        for attempt in trace.attempts:
+            apply(raw, attempt.span, attempt.edits)
+        assert len(trace.values) == len(trace.chosen), name
 
 
 @pytest.mark.parametrize("name", NAMES)
