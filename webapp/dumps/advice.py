@@ -12,7 +12,7 @@ from webapp import jsontext
 from webapp.dumps.formats.mapped import plugin as mapped
 from webapp.dumps.formats.responses import RULE, Separated
 from webapp.dumps.head import DumpHead, look
-from webapp.dumps.log_records import LEVELS, LINES
+from webapp.dumps.log_records import BEGIN, LEVELS, LINES
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.outline import guessed, guessed_tables
 from webapp.dumps.records import BadDump, Turn, UnknownFormat
@@ -29,9 +29,10 @@ _BINARY = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\ud800-\udfff]")
 _SENTENCE = re.compile(r"\w[^\w\n]*\s\S*\w")
 _NO_ANSWER = re.compile(
     r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|[^\s{\[']{1,12}|[A-Z]\w{0,20} [A-Z]\w{0,20}"
-    r"|[A-Za-z0-9_.-]{1,80}|[1-5]\d\d [\w /;=-]{1,60}"
+    r"|[A-Za-z0-9_.-]{1,80}|[\w.-]+/[\w.-]*(?: [\w.-]+/[\w.-]*)*|/[\w./ -]+"
+    r"|(?:@|def |class |import |async def )[\s\S]+|[1-5]\d\d [\w /;=-]{1,60}"
 )
-"""hashes, addresses, names of files, times, single words, names of two, what a server says of a page"""
+"""hashes, addresses, paths, versions, times, single words, names of two, code, what a server says of a page"""
 _NO_TEXT = re.compile(r"name|provider|version|type|class|status|level|state|__\w+__", re.I)
 """names under which no answer stands"""
 _OF_NODE = re.compile(
@@ -54,8 +55,11 @@ _REPR = re.compile(
     r"\s*(?:[\[{(]?(?:[\[{]?'[^'\n]{0,80}'[:,\]]|[\w.]{1,80}\(\w{1,40}=)|\{<[A-Z]\w{0,80}\.|\[[A-Z]\w{1,60}\(['\"]"
     r"|\w{1,40}=['\"][^'\"\n]{0,80}['\"] \w{1,40}=)"
 )
-_MARKUP = re.compile(r"\s*<[\w!?]|[^\n,]{1,40}(?:,[^\n,]{1,40}){2,40}\r?\n|\[?\d{4}-\d\d-\d\d[T ]|={8}")
-"""XML, a table's first line, or a program's log"""
+_MARKUP = re.compile(
+    r"\s*<[\w!?]|[^\n,]{1,40}(?:,[^\n,]{1,40}){2,40}\r?\n|\[?\d{4}-\d\d-\d\d[T ]|={8}"
+    r"|\$ \S|\d+:\d*[:{]|[\w-]{1,60}:[ \t]*\r?\n\s*-? ?\w"
+)
+"""XML, a table's first line, a program's log, a shell's, or YAML"""
 _LINE, _OBJECT_LINE = re.compile(r"^\S", re.M), re.compile(r"^\{", re.M)
 _CLOUDWATCH = "CloudWatch's events; the log in them: jq -r '.events[].message'"
 _HARBOR = ("task_name", "trial_name", "agent_info")
@@ -73,6 +77,8 @@ _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("MLflow's database", {"experiments", "runs", "trace_info"}, ()),
     ("Google ADK's session service", {"events", "sessions"}, ()),
     ("Letta's agent file", set(), ("agents", "blocks", "tools")),
+    ("requests-cache's database, whose bodies are packed", {"responses", "redirects"}, ()),
+    ("a context of LlamaIndex' workflows", set(), ("workers", "state", "is_running")),
 )
 """tools whose files are known by their tables, or by their keys, and that none of the formats reads"""
 _ANSWERLESS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
@@ -83,11 +89,24 @@ _ANSWERLESS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     (_CLOUDWATCH, set(), ("events", "nextForwardToken")),
     (_CLOUDWATCH, set(), ("events", "searchedLogStreams")),
     ("Haystack's pipeline", set(), ("components", "connections")),
+    ("JSON Patch, as LangChain's astream_log gives: log astream_events instead", set(), ("ops",)),
     ("a JSON schema", set(), ("$schema", "properties")),
     ("HumanEval's problems", set(), ("canonical_solution", "entry_point")),
     ("Google ADK's tests, which hold what is expected and no answer", set(), ("query", "expected_tool_use")),
 )
-_TEXT_TOOLS = (("aichat's log", re.compile(r"# CHAT:")), ("Semantic Kernel's prompt", re.compile(r"<chat_history>")))
+_RECORD = "record them with `fencepost`'s recorder (docs/recorder.md), or a proxy's HAR"
+_TEXT_TOOLS = (
+    ("aichat's log", re.compile(r"# CHAT:")),
+    (
+        f"an SDK's debug log, which holds no answers: {_RECORD}",
+        re.compile(r"[\s\S]{0,500}(?:openai|anthropic)\._base_cl"),
+    ),
+    (
+        "what LangChain's chains print, which holds no answers: use set_debug(True)",
+        re.compile(r"\s*.{0,9}> Entering new"),
+    ),
+    ("a page, in which no element says who speaks", re.compile(r"\s*<(?:!doctype html|html)", re.I)),
+)
 _LONGEST_SHOWN = 60
 
 
@@ -164,6 +183,9 @@ def _what_to_do(head: DumpHead) -> list[str]:
     ):
         command = f"fencepost ingest --format responses {shlex.quote(head.filename)}"
         return ["What can be read: fencepost formats, and docs/formats.md.", f"If all of it is one response: {command}"]
+    if tried is None and head.shape == "text" and BEGIN.match(head.text):
+        words = "Of a program's log such records are read: `… prompt: …`, `… response: …`, or JSON with such keys."
+        return [words, "What else can be read: fencepost formats, and docs/formats.md."]
     if tried is None:
         return ["What can be read: fencepost formats, and docs/formats.md."]
     how = "as responses between its lines of --- or ===" if "--format" in tried.arguments else "by a mapping"

@@ -14,13 +14,15 @@ from typing import Any, BinaryIO
 
 from webapp import jsontext
 from webapp.dumps import yaml_values
+from webapp.dumps.autogen_console import CONSOLE, spoken
 from webapp.dumps.budget import MOST_CHARACTERS, current
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.printed import from_repr, printed_list, printed_records
+from webapp.dumps.messages.printed import from_repr, printed_records
 from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import NO_RECORD
 from webapp.dumps.stream import Item, walk
+from webapp.dumps.tnetstrings import FLOWS, flows
 from webapp.dumps.values import as_list
 
 _HEAD = 256 * 1024
@@ -28,6 +30,8 @@ _DOCUMENTS = re.compile(r"\s*\{[ \t]*\r?\n[\s\S]*?\n\}[ \t]*(?:\r?\n)+\{[ \t]*\r
 _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
 _LISTS = re.compile(r"\s*+\[\s*+(?:\[\s*+\{|\{.*\][ \t\r]*+\n\s*+\[\s*+\{)")
 """lists of objects, in a list or one a line"""
+_TEXT_PAIRS = re.compile(r"\s*+\[\s*+\[\s*+\"(?:[^\"\\\\]|\\\\.){1,4000}+\"\s*+,\s*+(?:\"|null\s*+\])")
+"""a list of pairs of texts, as Gradio keeps a chat"""
 _YAML_DOCUMENT = re.compile(
     r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*(?:[\w-]{1,60}:[ \t]+\S[^\n]*\n)*"
     r"(?!interactions|http_interactions|requests|responses)"
@@ -52,21 +56,6 @@ _LISTED = {"messages", "conversation", "conversations", "chat", "chat_history", 
 _OBJECTS = {"inputs", "outputs", "request_body", "response_body"}
 _TELLING_CELLS = ("messages", "choices", "candidates", "generations")
 """columns whose cells are objects, and keys of such; another object may be an answer's own text"""
-_CONSOLE = re.compile(
-    r"^(?:-{5,} (?P<type>\w{1,60}) \((?P<source>[^()\n]{1,60})\) -{5,}"
-    r"|(?P<name>[\w.-]{1,60}) \(to [\w.-]{1,60}\):)\r?\n",
-    re.M,
-)
-"""how AutoGen prints who speaks"""
-_RULE = re.compile(r"^-{80}\r?$", re.M)
-_CALL = re.compile(
-    r"^\*{5} Suggested (?:tool|function) call(?: \(([^()\n]*)\))?: (\S+) \*{5}\r?\n"
-    r"Arguments: ?\r?\n((?:(?!\r?\n\*{5})[\s\S])*+)\r?\n\*{5,}\r?$",
-    re.M,
-)
-_RESULT = re.compile(
-    r"\*{5} Response from calling (?:tool|function) \(([^()\n]*)\) \*{5}\r?\n([\s\S]*?)(?:\r?\n\*{5,}|\Z)"
-)
 _SPEAKING = re.compile(
     r"prompt|question|query|inputs?|instruction|messages?|request|outputs?|completion|response|answer|result|generation"
     r"|content|text|role",
@@ -99,9 +88,13 @@ def as_lines(file: BinaryIO, start: int, name: str) -> BinaryIO | None:
             return _written(map(_line, chain([next(items)], items)))
     if _FRAME.match(head) and (rows := _frame(file, start)) is not None:
         return _written(map(_line, rows))
-    if _CONSOLE.match(head) and not current().too_long(file.seek(0, 2) - start):
+    if CONSOLE.match(head) and not current().too_long(file.seek(0, 2) - start):
         file.seek(start)
-        return _written(map(_line, _spoken(file.read().decode("utf-8", "surrogateescape"))))
+        return _written(map(_line, spoken(file.read().decode("utf-8", "surrogateescape"))))
+    if FLOWS.match(head):
+        return _written(map(_line, flows(file, start)))
+    if _TEXT_PAIRS.match(head):
+        return _written(map(_line, _text_pairs(_lists(file, start))))
     if not name.endswith(_PAPERS) and (printed := _printed(file, start, head)) is not None:
         return _written(map(_line, printed))
     separator = _separator(head)
@@ -121,6 +114,13 @@ def _printed(file: BinaryIO, start: int, head: str) -> list[Any] | None:
     if not any(isinstance(record, dict) and (record.keys() & _TELLING or _is_whole(record)) for record in records):
         return None
     return [record for record in records if not isinstance(record, str) or record.strip()]
+
+
+def _text_pairs(values: Iterable[Any]) -> Iterator[Any]:
+    """What was asked and answered, of lists of two texts; others as they are."""
+    for value in values:
+        is_pair = isinstance(value, list) and len(value) == 2 and all(isinstance(text, str | None) for text in value)
+        yield {"prompt": value[0], "response": value[1]} if is_pair else value
 
 
 def _frame(file: BinaryIO, start: int) -> list[dict[str, Any]] | None:
@@ -144,26 +144,6 @@ def _frame(file: BinaryIO, start: int) -> list[dict[str, Any]] | None:
 def _are_short(names: list[str]) -> bool:
     """Whether columns are called as columns are: each row repeats their names."""
     return all(len(name) <= _LONGEST_NAME for name in names)
-
-
-def _spoken(written: str) -> Iterator[dict[str, Any]]:
-    """What AutoGen prints of a chat, as its messages: names and, in the older way, whom they speak to."""
-    marks = list(_CONSOLE.finditer(written))
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
-        body = written[mark.end() : following.start() if following else len(written)].strip("\r\n")
-        if mark["type"]:
-            yield {"type": mark["type"], "source": mark["source"], "content": printed_list(body) or body}
-            continue
-        if not body and following:  # the name stands again below it, before a tool's result
-            continue
-        body = _RULE.split(body)[0].strip("\r\n")
-        calls = [{"id": call[1], "function": {"name": call[2], "arguments": call[3]}} for call in _CALL.finditer(body)]
-        result, is_user = _RESULT.match(body), re.match(r"user|human|admin", mark["name"], re.I)
-        if result:
-            yield {"role": "tool", "tool_call_id": result[1], "content": result[2]}
-        else:
-            content = {"name": mark["name"], "content": _CALL.sub("", body).strip("\r\n")}
-            yield {"role": "user" if is_user else "assistant", **content, "tool_calls": calls}
 
 
 def _is_whole(value: dict[str, Any]) -> bool:

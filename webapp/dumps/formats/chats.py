@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.documents import Entries, entry_or_problem
-from webapp.dumps.json_path import long_texts
+from webapp.dumps.documents import Entries, Entry, entry_or_problem
+from webapp.dumps.json_path import long_texts, opened
 from webapp.dumps.messages.named_texts import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.pieces import block
 from webapp.dumps.messages.turns import each_filled, message_turns, turns_of, unplaced
@@ -33,6 +33,8 @@ _NO_ANSWER = re.compile(
 )
 """in the keys of texts beside a chat that no model wrote"""
 _DEEPEST = 6
+_MOST_PASSED = 50
+"""entries without a chat between two states of one"""
 _SHOWN = 50
 """items of a list that show whether messages are in it"""
 _SURE = 14
@@ -63,7 +65,7 @@ class Chats(Format):
             yield from super().sessions(source, head)
             return
         count = 0
-        for entry in entries_of(source, head):
+        for entry in _grown(entries_of(source, head)):
             if isinstance(entry, Problem):
                 yield entry
                 continue
@@ -104,6 +106,26 @@ class Chats(Format):
 
 
 plugin = Chats()
+
+
+def _grown(entries: Entries) -> Entries:
+    """Without states of a chat that the next one begins with: a program that logs its state repeats it each time."""
+    kept: tuple[Entry, list[Any]] | None = None
+    passed: list[Entry | Problem] = []
+    for entry in entries:
+        chats = [] if isinstance(entry, Problem) else [chat.messages for chat in _chats("", (), entry[1], 0)]
+        if len(chats) != 1:
+            passed.append(entry)
+        elif not isinstance(entry, Problem) and kept and chats[0][: len(kept[1])] == kept[1]:
+            kept = entry, chats[0]
+            continue
+        if len(chats) == 1 or len(passed) > _MOST_PASSED:
+            yield from ([kept[0]] if kept else [])
+            yield from passed
+            passed.clear()
+            kept = (entry, chats[0]) if len(chats) == 1 and not isinstance(entry, Problem) else None
+    yield from ([kept[0]] if kept else [])
+    yield from passed
 
 
 def _repeats(chat: _Chat, said: dict[int, list[set[str]]]) -> bool:
@@ -147,7 +169,7 @@ def _chats(
             yield _Chat(at, around, [value])
             return
         for key, inner in value.items():
-            if isinstance(inner, dict | list):
+            if isinstance(inner := opened(inner), dict | list):
                 yield from _chats(f"{at}, {key}" if at else str(key), (*around, value), inner, depth + 1, most)
 
 
@@ -211,6 +233,8 @@ def _unread(value: Any, at: str, depth: int, *, is_chat: bool) -> Iterator[tuple
 def _without(value: Any, read: set[int]) -> Any:
     if id(value) in read:
         return None
+    if isinstance(value, str) and isinstance(inner := opened(value), dict | list) and any(_chats("", (), inner, 0)):
+        return None  # JSON that holds a chat
     if isinstance(value, dict):
         return {key: _without(inner, read) for key, inner in value.items()}
     return [_without(inner, read) for inner in value] if isinstance(value, list) else value

@@ -23,6 +23,7 @@ _ORDER = ("created_at", "timestamp", "ts", "time", "seq", "sequence", "position"
 
 
 class Database(Format):
+    surest = _SURE
     shapes = "any SQLite database one of whose tables holds messages, prompts with answers, or providers' bodies"
     by_key = True
 

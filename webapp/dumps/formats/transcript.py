@@ -37,6 +37,11 @@ _HEADINGS = tuple(
         rf"\[?{_NAME}(?: message)?\]?{_NOTE}[:：]",
     )
 )
+_LABEL = re.compile(r"(?:\A\s*|\n\r?\n)([^\W\d_][\w .@-]{0,40}): (?=\S)")
+"""who speaks behind an empty line, whoever that is, as VS Code copies a chat"""
+_PANEL = re.compile(r"^[╭┌┏╔][─━═]+ ?([^─━═╮┐┓╗\n]{1,60}+)[─━═]+[╮┐┓╗][ \t]*\r?$", re.M)
+_DRAWN = re.compile(r"^(?:[│┃║] ?(.*?)[ \t]*[│┃║]|[╰└┗╚][─━═][^\n]*)[ \t]*(\r?)$", re.M)
+"""a box that a terminal drew, with a name in its upper edge, and its other lines"""
 _TEMPLATE = re.compile(
     r"<\|im_start\|>(?P<who>\w{1,20})\r?\n|<\|start_header_id\|>(?P<name>\w{1,20})<\|end_header_id\|>\s*"
 )
@@ -78,6 +83,8 @@ class Transcript(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         raw = str(entry.get("content"))
+        if entry.get("drawn") and not conversation.entry:
+            conversation.notes.append("boxes that a terminal drew: a long line is several there, and is read as these")
         if entry.get("role") == _TITLE_ROLE:
             return event_turns(_TITLE_ROLE, raw, ("content",))
         role = text(entry.get("role"))
@@ -108,7 +115,7 @@ def templated(written: str) -> list[tuple[str, str]]:
         return []
     ends = [*(mark.start() for mark in marks[1:]), len(written)]
     return [
-        (_role(_who(mark)), _TOKENS.sub("", written[mark.end() : end]).strip("\r\n"))
+        (_side(mark), _TOKENS.sub("", written[mark.end() : end]).strip("\r\n"))
         for mark, end in zip(marks, ends, strict=True)
     ]
 
@@ -121,11 +128,21 @@ def _style(written: str) -> re.Pattern[str] | None:
         before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
         plain = style in (_TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER)
-        if {"user", "assistant"} <= {_role(_who(mark)) for mark in marks} and (
+        if {"user", "assistant"} <= {_side(mark) for mark in marks} and (
             not before if plain else titled or style is _HEADINGS[0]
         ):
             return style
-    return None
+    return _labelled(written)
+
+
+def _labelled(written: str) -> re.Pattern[str] | None:
+    """The names of two who speak in turn, of which one is a model's and the other may be anybody's."""
+    names = _LABEL.findall(written)
+    known = {name for name in names if re.fullmatch(_MODEL, name)}
+    if len(set(names)) != 2 or len(known) != 1 or names[0] in known or not written.lstrip().startswith(names[0]):
+        return None
+    asks, answers = re.escape(names[0]), re.escape(known.pop())
+    return re.compile(rf"(?:\A\s*|(?<=\n\n)|(?<=\n\r\n))(?:(?P<asks>{asks})|(?P<who>{answers})): ")
 
 
 def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
@@ -135,12 +152,16 @@ def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
         fenced = [match.span() for match in _FENCED.finditer(written)]
         marks = [mark for mark in marks if not any(start < mark.start() < end for start, end in fenced)]
     for mark in marks:
-        names.setdefault(_role(_who(mark)), _who(mark))
-    return [mark for mark in marks if _who(mark) == names[_role(_who(mark))]]
+        names.setdefault(_side(mark), _who(mark))
+    return [mark for mark in marks if _who(mark) == names[_side(mark)]]
 
 
 def _who(mark: re.Match[str]) -> str:
     return next(name for name in mark.groups() if name)
+
+
+def _side(mark: re.Match[str]) -> str:
+    return "user" if "asks" in mark.re.groupindex and mark["asks"] else _role(_who(mark))
 
 
 def _role(who: str) -> str:
@@ -152,13 +173,16 @@ def _role(who: str) -> str:
 def _plain(written: str) -> str:
     """The text without colours, and without what DSPy's history and `llm logs` say before each prompt."""
     if "\x1b[" in written or _CLOCK.match(written.lstrip()):
-        return _CLOCK.sub("", _COLOURS.sub("", written))
+        written = _CLOCK.sub("", _COLOURS.sub("", written))
+    if _PANEL.search(written):
+        return _DRAWN.sub(r"\1\2", _PANEL.sub(r"## \1\n", written))
     return _LOGGED.sub("", written) if _LOGGED.match(written) else written
 
 
 def _messages(source: Source, style: re.Pattern[str]) -> Entries:
     """What stands between the names, without empty lines around it and the rule that ends it."""
-    written = _plain(source.plain_text())
+    shown = source.plain_text()
+    written = _plain(shown)
     marks = _marks(style, written)
     if marks and (before := _TOKENS.sub("", written[: marks[0].start()]).strip()):
         yield "character 0", {"role": _TITLE_ROLE, "content": before}
@@ -166,8 +190,8 @@ def _messages(source: Source, style: re.Pattern[str]) -> Entries:
         end = len(written) if following is None else following.start()
         around = _TOKENS if style is _TEMPLATE else _RULE
         content = around.sub("", written[mark.end() : end].rstrip()).strip("\r\n")
-        printed = {"printed": True} if style is _HEADINGS[0] else {}
-        yield f"character {mark.start()}", {"role": _role(_who(mark)), "content": content.rstrip(), **printed}
+        printed = {"printed": True} if style is _HEADINGS[0] else {"drawn": True} if _PANEL.search(shown) else {}
+        yield f"character {mark.start()}", {"role": _side(mark), "content": content.rstrip(), **printed}
 
 
 _OPENWEBUI = re.compile(r"(?:\A|\r?\n)### (USER|ASSISTANT|SYSTEM)\r?\n")

@@ -1,0 +1,162 @@
+"""Chats saved as HTML or XML: elements whose role, class or name says who speaks, with what stands in them."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.messages.pieces import Piece
+from webapp.dumps.messages.turns import text_turns, turns_of
+from webapp.dumps.values import text
+
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:-]{0,40}+)(?P<with>[^<>]{0,4000}+)>|<![^<>]{0,400}+>")
+"""a tag; what stands in it is bounded, so that reading stays linear"""
+_BEGINS = re.compile(r"\s*<(?:!doctype html|html|\?xml|[a-z][\w-]{0,40}[\s>])", re.I)
+_SAYING = re.compile(r"(?:data-)?(?:[\w-]*(?:role|author|sender|speaker|from)|class|name|type)", re.I)
+"""attributes that say who speaks"""
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_SIDES = {
+    **dict.fromkeys(("user", "human", "you", "prompt", "question"), "user"),
+    **dict.fromkeys(("assistant", "ai", "bot", "model", "agent", "gpt", "chatgpt", "claude", "answer"), "assistant"),
+    **dict.fromkeys(("system", "developer"), "system"),
+    "tool": "tool",
+}
+_CALLS = {"function_call", "function-call", "tool_call", "tool-call", "tool_use"}
+_RESULTS = {"function_result", "function-result", "tool_result", "tool-result"}
+_VOID = {"br", "img", "hr", "input", "meta", "link", "source", "wbr", "col"}
+_BLOCKS = {"p", "div", "li", "ul", "ol", "pre", "tr", "table", "section", "article", "blockquote", "h1", "h2", "h3"}
+_UNSAID = {"script", "style", "head", "svg", "button", "nav", "title", "template"}
+_LABEL = re.compile(
+    r"(?:you|user|human|me|assistant|ai|bot|chatgpt|claude|gemini|copilot|system|model)(?: said)?:?", re.I
+)
+_DEEPEST = 200
+
+
+@dataclass(slots=True)
+class _Element:
+    """An element that says who speaks, or that is a call or a result; of others the text is that of what is around."""
+
+    side: str | None
+    about: dict[str, str] = field(default_factory=dict)
+    parts: list[Any] = field(default_factory=list)
+    sides: set[str] = field(default_factory=set)
+    """who speaks in it or in what stands in it"""
+
+    def inner(self) -> list[_Element]:
+        return [part for part in self.parts if isinstance(part, _Element)]
+
+    def said(self) -> str:
+        """Its text, without that of calls and results, and without a line that only says who speaks."""
+        spoken = [part for part in self.parts if isinstance(part, str) or part.side not in ("call", "result")]
+        written = "".join(part if isinstance(part, str) else part.said() for part in spoken)
+        lines = [line.removeprefix(" ").rstrip() for line in written.split("\n") if line.strip()]
+        return "\n".join(lines[1:] if len(lines) > 1 and _LABEL.fullmatch(lines[0].strip()) else lines)
+
+
+class Markup(Format):
+    surest = 50
+    shapes = "a chat as HTML or XML, whose elements say who speaks (role, class or data-… attributes)"
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape != "text" or not _BEGINS.match(head.text[:500]):
+            return 0
+        return 50 if {"user", "assistant"} <= {entry["role"] for entry in _messages(_tree(head.text))} else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        entries = ((f"element {n}", entry) for n, entry in enumerate(_messages(_tree(source.plain_text())), start=1))
+        yield SessionEntries(source.stem, entries)
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        if not conversation.entry:
+            conversation.notes.append("of markup the text is read: what was bold, a list or a link is not seen in it")
+        role = text(entry.get("role")) or "user"
+        said, calls = text(entry.get("text")) or "", [_piece(part) for part in entry.get("calls", ())]
+        turns = text_turns(said, ("text",), role, conversation) if said or not calls else []
+        return [*turns, *(turns_of(calls, role, conversation) if calls else [])]
+
+
+def _piece(part: dict[str, Any]) -> Piece:
+    """A call or a result."""
+    name, ident = part.get("name"), part.get("id")
+    if part["kind"] == "call":
+        return Piece.of_call(part["text"], (), name, ident, {"arguments": part["text"]})
+    return Piece("result", part["text"], None, name, ident)
+
+
+plugin = Markup()
+
+
+def _messages(element: _Element) -> Iterator[dict[str, Any]]:
+    """The outermost elements in which one side alone speaks, in their order."""
+    if element.side and len(element.sides) == 1:
+        inner = [part for part in element.inner() if part.side in ("call", "result")]
+        calls = [{"kind": part.side, "text": part.said(), **part.about} for part in inner]
+        said = element.said()
+        if said or calls:
+            yield {"role": element.side, "text": said, **({"calls": calls} if calls else {})}
+        return
+    for part in element.inner():
+        yield from _messages(part)
+
+
+def _tree(written: str) -> _Element:
+    """The elements that say who speaks, with their texts; comments, scripts and the like are no text."""
+    root = _Element(None)
+    open_: list[tuple[str, _Element, bool]] = [("", root, False)]
+    at = 0
+    written = _without_comments(written)
+    for tag in _TAG.finditer(written):
+        name, (_, around, unsaid) = (tag["name"] or "").lower(), open_[-1]
+        if not unsaid:
+            around.parts.append(_text(written[at : tag.start()], any(each[0] == "pre" for each in open_)))
+        at = tag.end()
+        if name in _BLOCKS or name == "br":
+            around.parts.append("\n")
+        if tag["end"]:
+            depth = next((n for n in range(len(open_) - 1, 0, -1) if open_[n][0] == name), len(open_))
+            _close(open_, depth)
+        elif name and name not in _VOID and not tag["with"].endswith("/") and len(open_) < _DEEPEST:
+            element = _element(name, tag["with"])
+            if element is not None:
+                around.parts.append(element)
+            open_.append((name, element or around, unsaid or name in _UNSAID))
+    root.parts.append(_text(written[at:], False))
+    _close(open_, 1)
+    return root
+
+
+def _close(open_: list[tuple[str, _Element, bool]], depth: int) -> None:
+    """Close the elements from this depth on: who speaks in each speaks in the one around it, too."""
+    while len(open_) > depth:
+        _, element, _ = open_.pop()
+        open_[-1][1].sides.update(element.sides)
+
+
+def _element(name: str, attributes: str) -> _Element | None:
+    """An element that says who speaks, by its name or an attribute; None for another."""
+    quoted = (attributes if '"' in attributes else attributes.replace("'", '"')).split('"')
+    keys = (before.rstrip(" =").rpartition(" ")[2].lower() for before in quoted[::2])
+    about = dict(zip(keys, quoted[1::2], strict=False))
+    if name in _CALLS | _RESULTS:
+        called = {key: value for key, value in about.items() if key in ("name", "id")}
+        return _Element("call" if name in _CALLS else "result", called)
+    if side := _SIDES.get(name):
+        return _Element(side, sides={side})
+    for key, value in about.items():
+        words = {_SIDES[word.lower()] for word in _WORD.findall(value) if word.lower() in _SIDES}
+        if _SAYING.fullmatch(key) and len(words) == 1 and len(value) <= 300:
+            return _Element(next(iter(words)), sides=words)
+    return None
+
+
+def _text(written: str, is_pre: bool) -> str:
+    return html.unescape(written if is_pre else re.sub(r"\s+", " ", written))
+
+
+def _without_comments(written: str) -> str:
+    first, *others = written.split("<!--")
+    return first + "".join(part.partition("-->")[2] for part in others)
