@@ -155,7 +155,7 @@ _DEEPEST = 6
 _LONGEST = 80
 _TELLING = 20
 """Characters from which a text may be what somebody said."""
-_PLAIN = re.compile(r"""[^.\[\]"'\s]+""")
+_PLAIN = re.compile(r"""[^.\[\]{}"'\s]+""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 
 from webapp.dumps import BadDump, SessionStart, Turn, read
 from webapp.dumps.formats.mapped import BadMapping
-from webapp.dumps.json_path import BadPath, parse_path, value_at
+from webapp.dumps.json_path import BadPath, member, parse_path, value_at
 from webapp.dumps.outline import guess_of
 
 MAPPING = {
@@ -100,6 +100,11 @@ VALUE = {"a": {"b c": [1, {"d": "x"}]}, "": 3, "e.f": 4}
 )
 def test_paths(path, found, place):
     assert value_at(VALUE, parse_path(path)) == (found, place)
+
+
+@pytest.mark.parametrize("key", ["a", "{status", "}", "a.b", "a b", "[0]", 'say "x"', "it's", "*", ""])
+def test_the_path_of_a_member_leads_to_it(key):
+    assert parse_path(member(key)) == (key,)
 
 
 @pytest.mark.parametrize("path", ["", None, 3, "$a", "$..a", "$.a b", "$[a]", '$["\\x"]', "$.a]", "$[1.5]"])
