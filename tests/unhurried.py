@@ -7,9 +7,11 @@ from __future__ import annotations
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from argon2 import PasswordHasher
 from jinja2 import FileSystemBytecodeCache
+from werkzeug.routing import Rule
 
 from webapp.store.accounts import passwords
 from webapp.store.labels import queue
@@ -24,13 +26,26 @@ LONG = 600.0
 
 
 def be_unhurried() -> None:
-    """For this process. A test of what is left for later sets its own time. Templates compile once for all apps."""
+    """For this process. A test of what is left for later sets its own time. All apps share what is compiled."""
     compiler = sha256(Path(templating.__file__).read_bytes()).hexdigest()[:12]
     templating.OPTIONS["bytecode_cache"] = FileSystemBytecodeCache(pattern=f"fencepost-{compiler}-%s.cache")
     passwords._hasher = _cheap_hasher
+    Rule._compile_builder = _builder  # type: ignore[method-assign]
     finding.LIMIT = facets.LIMIT = queue.LIMIT = profile_results.SECONDS = home_pages.AT_ONCE = LONG
 
 
 @cache
 def _cheap_hasher() -> PasswordHasher:
     return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+
+_compile_builder = Rule._compile_builder
+_BUILDERS: dict[tuple[object, ...], Any] = {}
+
+
+def _builder(rule: Rule, append_unknown: bool = True) -> Any:
+    """What writes the addresses of a route, which knows nothing of its app: compiling it took most of making one."""
+    key = rule.rule, *rule._trace, repr(rule.defaults), append_unknown
+    if key not in _BUILDERS:
+        _BUILDERS[key] = _compile_builder(rule, append_unknown)
+    return _BUILDERS[key]

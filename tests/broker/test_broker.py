@@ -22,6 +22,7 @@ from webapp.store.jobs import replays, worker
 from webapp.store.models import Session
 
 pytestmark = pytest.mark.postgres
+rabbitmq = pytest.mark.parametrize("settings", ["rabbitmq"], indirect=True)
 
 
 def test_a_dump_is_read_and_a_replay_goes_on_behind_a_killed_worker(
@@ -45,6 +46,7 @@ def test_a_dump_is_read_and_a_replay_goes_on_behind_a_killed_worker(
     assert [sum(facets(db, name)["verdict windlass-balanced"].values()) for name in names] == [AT_ONCE] * SESSIONS
 
 
+@rabbitmq
 def test_two_workers_of_one_host_work_at_once(engine: sa.Engine, settings: Settings) -> None:
     with celery(settings) as first, celery(settings) as second:
         for worker_to_end, count in ((first, 1), (None, 2)):
@@ -71,6 +73,7 @@ def test_a_message_that_comes_twice_changes_nothing(engine: sa.Engine, settings:
     assert find(engine, run).progress["counts"]["responses"] == SESSIONS * AT_ONCE
 
 
+@pytest.mark.parametrize("settings", ["redis"], indirect=True)
 def test_what_nobody_was_told_of_is_caught_up_with(engine: sa.Engine, settings: Settings) -> None:
     upload(engine, settings)
     replays.queue(engine, "direct")
@@ -92,6 +95,7 @@ def test_without_its_broker_work_waits_and_the_rows_are_enough(
     assert states(engine) == ["done"]
 
 
+@rabbitmq
 def test_a_refusal_does_not_end_the_thread_that_tells(
     engine: sa.Engine,
     settings: Settings,
@@ -113,7 +117,7 @@ def test_a_refusal_does_not_end_the_thread_that_tells(
     assert states(engine) == ["queued"]
 
 
-@pytest.mark.parametrize("settings", ["rabbitmq"], indirect=True)  # Redis has no virtual hosts
+@rabbitmq  # Redis has no virtual hosts
 def test_a_virtual_host_that_is_not_there_is_a_refusal(
     engine: sa.Engine,
     settings: Settings,
