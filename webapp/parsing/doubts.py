@@ -135,7 +135,8 @@ def _is_guess(raw: str, attempt: Attempt, edit: Edit, cut: bool) -> bool:
     """Whether a bracket at a value's end could as well stand elsewhere, or nothing of the text closes the value."""
     behind = raw[edit.span.end : attempt.span.end].strip(", \t\r\n")
     if edit.repair == "mismatched_closer":
-        return raw[max(0, edit.span.start - 50) : edit.span.start].rstrip()[-1:] in ("{", "[")
+        is_of_text = raw[edit.span.end : edit.span.end + 1] == ")"  # it may be of a string, as in `f(["a"])`
+        return is_of_text or raw[max(0, edit.span.start - 50) : edit.span.start].rstrip()[-1:] in ("{", "[")
     if edit.repair not in ("missing_closer", "extra_closer"):
         return False
     if edit.repair == "missing_closer" and not behind and not cut:

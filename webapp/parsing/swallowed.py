@@ -13,10 +13,10 @@ from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt, Flag
 
 QUOTES = {"unescaped_quote", "missing_quote"}
-_BESIDE_KEYS = {
-    *("missing_closer", "extra_closer", "mismatched_closer", "missing_comma", "missing_value", "missing_colon"),
-    *("bad_escape", "stray_mark"),
+_BESIDE_KEYS = QUOTES | {
+    *("missing_comma", "missing_value", "missing_colon", "extra_closer", "bad_escape", "stray_mark")
 }
+"""Repairs that may be beside a key, or in one, that holds more than it should."""
 _odd_key = later(r"""\A\s*[,:;]|[:,]\s*\Z|[:"]\s*[\[{"']|\A\\\w|\A\s[^\n]*\s\Z""")
 """A key that begins or ends as no key does, or holds a colon and the beginning of a value."""
 _NEXT = r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:['`]|\\")?\s{0,9}+:|'[^'"\\]|\\"\w|[{\[]{1,9}+\s{0,9}+(?:'|\\"))"""
@@ -47,8 +47,8 @@ _key_behind = later(r'"\s{0,20}+:')
 
 def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
     """Where a string, a key or a bare value may hold more than it should; `edits` are those that are not sure."""
-    if names & (QUOTES | _BESIDE_KEYS) and (key := next(filter(_odd_key.search, _keys(attempt.value)), None)):
-        at = max(raw.find(key, *attempt.span), attempt.span.start)
+    if names & _BESIDE_KEYS and (odd := list(filter(_odd_key.search, _keys(attempt.value)))):
+        at = max(attempt.span.start, min(raw.find(key, *attempt.span) for key in odd))
         yield Flag("swallowed_keys", Span(at, at + 1))
     if names & QUOTES:
         yield from _quotes(raw, edits, names)
@@ -77,7 +77,7 @@ def _may_have_swallowed(raw: str, attempt: Attempt, names: set[str]) -> bool:
     """Whether a quote was mended, and one is left that neither opens nor closes a string: counting costs least."""
     if names & QUOTES:
         return True
-    mended = sum(edit.repair == "single_quotes" for edit in attempt.edits)
+    mended = [edit[0] for edit in attempt.edits].count("single_quotes")
     return mended > 0 and (raw.count("'", *attempt.span) > mended or raw.find('\\"', *attempt.span) >= 0)
 
 
@@ -110,25 +110,29 @@ def _is_odd(string: str, quote: str) -> bool:
 
 
 def unsure(raw: str, edits: Sequence[Edit]) -> Sequence[Edit]:
-    """The edits but for quotes escaped in pairs in a string in single quotes, where none of them could end it."""
-    if "unescaped_quote" not in {edit[0] for edit in edits}:
-        return edits
-    unsure, opening, escaped = list[Edit](), 0, 0
-    for edit in edits:
-        repair = edit[0]
-        if repair == "unescaped_quote":
-            escaped += 1
-        elif repair == "single_quotes":
-            is_even = escaped and not escaped % 2 and escaped == len(unsure) - opening - 1
-            if is_even and raw.count('"', unsure[opening].span.start, edit.span.start) == escaped:
-                del unsure[opening + 1 :]
-            opening, escaped = len(unsure), 0
-        elif repair == "missing_quote" and unsure and not raw[edit.span.start :].strip():
-            start = unsure[opening].span.start
-            if raw[start] == "'" and raw.count('"', start) == escaped == len(unsure) - opening - 1:
-                del unsure[opening + 1 :]  # the text's end cuts the string
-        unsure.append(edit)
-    return unsure
+    """The edits but for quotes escaped in a string in single quotes, where none of them could end it."""
+    left, at = list[Edit](), 0
+    for first in [index for index, edit in enumerate(edits) if edit[0] == "unescaped_quote"]:
+        if first < at:
+            continue
+        left += edits[at:first]
+        at = first + 1
+        while at < len(edits) and edits[at][0] == "unescaped_quote":
+            at += 1
+        if not (first and _is_sure(raw, edits[first - 1 : at + 1])):
+            left += edits[first:at]
+    return [*left, *edits[at:]] if at else edits
+
+
+def _is_sure(raw: str, edits: Sequence[Edit]) -> bool:
+    """Whether the first edit opens a string in single quotes, the last one closes it, and those between are its own."""
+    (name, (start, _), *_), last, inner = edits[0], edits[-1], len(edits) - 2
+    if name != "single_quotes":
+        return False
+    if last.repair == "single_quotes":
+        return inner % 2 == 0 and raw.count('"', start, last.span.start) == inner
+    is_cut = last.repair == "missing_quote" and raw[start] == "'" and not raw[last.span.start :].strip()
+    return is_cut and raw.count('"', start) == inner
 
 
 def _quotes(raw: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
@@ -160,17 +164,16 @@ def _is_odd_end(raw: str, at: int, before: str) -> bool:
     return before == "control_character" and not raw[at:].isspace()
 
 
-def _keys(value: Any) -> Iterator[str]:
+def _keys(value: Any) -> set[str]:
     """The keys of all objects in a value."""
-    waiting = [value]
+    keys, waiting = set[str](), list[Any]([[value]])
     while waiting:
         held = waiting.pop()
-        if isinstance(held, dict):
-            yield from held
+        if type(held) is dict:
+            keys.update(held)
             held = held.values()
-        elif not isinstance(held, list):
-            continue
-        waiting += [member for member in held if isinstance(member, (dict, list))]
+        waiting += [member for member in held if type(member) is dict or type(member) is list]
+    return keys
 
 
 def _may_end_a_key(raw: str, at: int) -> bool:

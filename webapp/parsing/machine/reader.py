@@ -88,11 +88,14 @@ def _colon(machine: Machine, char: str) -> None:
 def _value(machine: Machine, char: str) -> None:
     raw, at, end = machine.raw, machine.at, machine.end
     item = machine.inside != "{"
+    if char in "{[" and _is_read(machine):
+        return
     if item and machine.frames and (run := tokens.items.match(raw, at, end)):
         _eat(machine, run.end())
         return
     if char in "{[":
-        _container(machine, char)
+        if not _mend(machine, char):
+            machine.push(char)
         return
     if char in "}])":
         closers.close(machine, char)
@@ -113,16 +116,16 @@ def _value(machine: Machine, char: str) -> None:
         missing_tokens.no_value(machine, char)
 
 
-def _container(machine: Machine, char: str) -> None:
-    """A container that the C decoder reads is eaten whole, as long as failures stay within the budget."""
-    if machine.frames and machine.tries > 0:
-        stop, _, cost = read(machine.raw, machine.at)
-        if -1 < stop <= machine.end and not machine.raw.startswith('"', stop):
-            machine.value_done(stop)
-            return
-        machine.tries -= cost
-    if not _mend(machine, char):
-        machine.push(char)
+def _is_read(machine: Machine) -> bool:
+    """Whether the C decoder reads the container here, which is then eaten whole, as long as failures fit the budget."""
+    if not machine.frames or machine.tries <= 0:
+        return False
+    stop, _, cost = read(machine.raw, machine.at)
+    if -1 < stop <= machine.end and not machine.raw.startswith('"', stop):
+        machine.value_done(stop)
+        return True
+    machine.tries -= cost
+    return False
 
 
 def _after(machine: Machine, char: str) -> None:

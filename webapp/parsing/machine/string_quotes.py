@@ -205,8 +205,8 @@ def is_of_text(raw: str, start: int, at: int) -> bool:
     while high - low < _LONG_RUN and raw.startswith('"', high):
         high += 1
     if high - low < _LONG_RUN:
-        return high - low == _LONG_RUN - 1 and bool(_code.search(raw, max(start, low - 11), low))
+        return high - low == _LONG_RUN - 1 and bool(_code.search(raw, max(start, low - 40), low))
     return True
 
 
-_code = later(r"(?:[=(+]|(?:= ?[\w.]{1,6}|\)),|(?:\b|\\[nt])(?:return|else)) ?[bfru]?\Z")
+_code = later(r"(?:[=(+]|= ?[\w.()\[\]]{1,30}+,|(?:\b|\\[nt])(?:return|else)) ?[bfru]?\Z")
