@@ -13,6 +13,7 @@ from webapp.commands._profiles import PROFILE
 from webapp.parsing import installing
 from webapp.parsing import profile as find_profile
 from webapp.parsing.words import counted
+from webapp.store import tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules, trials
 from webapp.store.homes.changes import HomeScope
@@ -93,15 +94,15 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
     with _progress.bar("sessions", hidden=as_json) as tell:
         changes.work(engine, number, on_progress=tell)
     with engine.connect() as connection:
-        line = changes.find(connection, number)
+        line = changes.as_dict(tasks.find(connection, number))
     if as_json:
         _store.print_json(line)
         return
-    sessions = counted(line.total, "session")
-    if line.undoes:
+    sessions = counted(line["total"], "session")
+    if line["undoes"]:
         click.echo(f"{sessions} as before")
     else:
-        click.echo(visible(f"{line.profile}: {sessions}; fencepost home undo {number} undoes it"))
+        click.echo(visible(f"{line['profile']}: {sessions}; fencepost home undo {number} undoes it"))
 
 
 @command.command("undo")
@@ -125,14 +126,15 @@ def resume() -> None:
 def list_changes(as_json: bool) -> None:
     """List the last changes, the newest first."""
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
-        lines = changes.lines(connection)
+        lines = [changes.as_dict(task) for task in tasks.page(connection, tasks.HOMES, limit=changes.MOST_SHOWN)]
     if as_json:
         _store.print_json(lines)
         return
     for line in lines:
-        undone = ", undone" if line.undone else f", undoes {line.undoes}" if line.undoes else ""
-        description = f"{line.profile} for {words_of(line.scope)}"
-        click.echo(visible(f"{line.id:>5}  {line.state:<9} {line.finished:,} of {line.total:,}  {description}{undone}"))
+        undone = ", undone" if line["undone"] else f", undoes {line['undoes']}" if line["undoes"] else ""
+        share = f"{line['finished']:,} of {line['total']:,}"
+        words = f"{line['profile']} for {words_of(line['scope'])}{undone}"
+        click.echo(visible(f"{line['id']:>5}  {line['state']:<9} {share}  {words}"))
 
 
 @command.command("rules")
@@ -142,10 +144,10 @@ def list_rules(as_json: bool) -> None:
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = rules.lines(connection)
     if as_json:
-        _store.print_json(lines)
+        _store.print_json([rules.as_dict(line) for line in lines])
         return
     for line in lines:
-        click.echo(visible(f"{line.id:>5}  {line.kind} {line.value}: {line.profile}"))
+        click.echo(visible(f"{line.id:>5}  {line.kind} {line.name}: {line.content['profile']}"))
 
 
 @command.command("forget")
@@ -154,7 +156,7 @@ def forget(number: int) -> None:
     """Delete a rule; sessions that it applied to keep their parser."""
     with _store.engine(_store.settings()) as engine:
         line = rules.forget(engine, number)
-    click.echo(visible(f"forgotten: {line.kind} {line.value}"))
+    click.echo(visible(f"forgotten: {line.kind} {line.name}"))
 
 
 @command.command("which")

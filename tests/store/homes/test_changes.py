@@ -185,7 +185,7 @@ def test_undone_it_is_as_it_was(bring_unknown: Bring, engine: sa.Engine) -> None
     for part in ("findings", "notes", "queues"):
         assert after[part] == before[part], part
     with engine.connect() as connection:
-        assert changes.find(connection, number).undone
+        assert tasks.find(connection, number).about["undone"]
         assert connection.scalars(sa.select(Session.home_source).distinct()).all() == ["unknown"]
 
 

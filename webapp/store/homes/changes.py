@@ -1,16 +1,16 @@
 """Changes of the home profile of many sessions: each session in a transaction, resumed where killed, and undone.
 
 The `about` of such a task has `profile` and `source` (what the sessions get; of an undoing what they had got), `scope`,
-`author`, `total`, `undoes` and `undone`; its `progress` how many are `finished`, and behind which session (`after`) the
-rest is. A session has the number of the change that was asked for last, and what it had before that: an undoing of the
-one is asked for last of all, and changes the two round.
+`author`, `total`, `undoes` (the change that it takes back) and `undone` (whether it was taken back itself); its
+`progress` how many are `finished`, and behind which session (`after`) the rest is. A session has the number of the
+change that was asked for last, and what it had before that: an undoing of the one is asked for last of all, and changes
+the two round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -32,26 +32,6 @@ MOST_SHOWN = 50
 _AT_ONCE = 500
 
 Ends = Callable[[], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeLine:
-    """One change: `state` is running, done or cancelled; `finished` of `total` sessions are through.
-
-    `undoes` is the change that this one takes back; `undone` says that this one was taken back itself.
-    """
-
-    id: int
-    profile: str
-    scope: dict[str, Any]
-    state: str
-    author: str
-    total: int
-    finished: int
-    undoes: int | None
-    undone: bool
-    made_at: datetime
-    ended_at: datetime | None
 
 
 def home_of_name(name: str | None) -> Home:
@@ -143,21 +123,12 @@ def tell(engine: sa.Engine, keys: Sequence[str], name: str, scope: dict[str, Any
     return len(ids)
 
 
-def find(connection: sa.Connection, number: int) -> ChangeLine:
-    """Raises `NoSuchTask`."""
-    return line_of(tasks.find(connection, number, HOMES))
-
-
-def lines(connection: sa.Connection) -> list[ChangeLine]:
-    """The last changes, the newest first."""
-    return [line_of(task) for task in tasks.page(connection, HOMES, limit=MOST_SHOWN)]
-
-
-def line_of(task: TaskLine) -> ChangeLine:
-    state = "running" if task.live else task.state
-    about = {name: task.about[name] for name in ("profile", "scope", "author", "total", "undoes", "undone")}
-    finished = task.progress.get("finished", 0)
-    return ChangeLine(task.id, state=state, finished=finished, made_at=task.made_at, ended_at=task.ended_at, **about)
+def as_dict(task: TaskLine) -> dict[str, Any]:
+    """A change as commands print it."""
+    names = ("profile", "scope", "author", "total", "undoes", "undone")
+    about = {"id": task.id, "state": "running" if task.live else task.state}
+    about |= {name: task.about[name] for name in names} | {"finished": task.progress.get("finished", 0)}
+    return about | {"made_at": task.made_at, "ended_at": task.ended_at}
 
 
 def _insert(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -68,30 +67,21 @@ class NoSuchRule(LookupError):
     """No rule has that number."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleLine:
-    """Sessions whose service or format (`kind`) is `value` are read under `profile` when they come in."""
-
-    id: int
-    kind: str
-    value: str
-    profile: str
-    author: str
-    made_at: datetime
-
-
 def read(connection: sa.Connection) -> Rules:
     """All rules, for those who choose the home of what comes in."""
-    return {(rule.kind, rule.value): rule.profile for rule in lines(connection)}
+    return {(rule.kind, rule.name): rule.content["profile"] for rule in lines(connection)}
 
 
-def lines(connection: sa.Connection) -> list[RuleLine]:
-    """All rules, by kind and value."""
-    return [_line(rule) for rule in saved.every(connection, *KINDS)]
+def lines(connection: sa.Connection) -> list[Saved]:
+    """All rules, by kind and value: sessions whose service or format (`kind`) is `name` are read under the `content`'s
+    `profile` when they come in."""
+    return saved.every(connection, *KINDS)
 
 
-def _line(rule: Saved) -> RuleLine:
-    return RuleLine(rule.id, rule.kind, rule.name, rule.content["profile"], rule.author, rule.made_at)
+def as_dict(rule: Saved) -> dict[str, Any]:
+    """A rule as commands print it."""
+    about = {"id": rule.id, "kind": rule.kind, "value": rule.name, **rule.content}
+    return about | {"author": rule.author, "made_at": rule.made_at}
 
 
 def remember(connection: sa.Connection, kind: str, value: str, profile: str, author: str) -> None:
@@ -104,13 +94,13 @@ def remember(connection: sa.Connection, kind: str, value: str, profile: str, aut
     saved.put(connection, kind, value, {"profile": profile}, author)
 
 
-def forget(engine: sa.Engine, number: int) -> RuleLine:
+def forget(engine: sa.Engine, number: int) -> Saved:
     """Delete a rule; what came under it stays as it is. Raises `NoSuchRule`."""
     with database.writing(engine) as connection:
         rule = saved.remove(connection, number, *KINDS)
     if rule is None:
         raise NoSuchRule(f"no rule has the number {number}")
-    return _line(rule)
+    return rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ def dismiss() -> AnyResponse:
 def undo(number: int) -> AnyResponse:
     undoing = changes.begin_undoing(db.engine, number, author())
     with db.engine.connect() as connection:
-        count = changes.find(connection, undoing).total
+        count = tasks.find(connection, undoing).about["total"]
     _work(undoing, count, "as before")
     return redirect(back(), 303)
 
@@ -148,7 +148,7 @@ def remember() -> AnyResponse:
 @blueprint.post("/homes/rules/<int:number>/delete")
 def forget(number: int) -> AnyResponse:
     rule = rules.forget(db.engine, number)
-    flash(f"Deleted the rule for the {rule.kind} {rule.value}. Sessions keep their parser.")
+    flash(f"Deleted the rule for the {rule.kind} {rule.name}. Sessions keep their parser.")
     return redirect(url_for("homes.index"), 303)
 
 

@@ -10,10 +10,10 @@ from flask import request, url_for
 from webapp.extensions import db
 from webapp.parsing import helps, profile
 from webapp.store import tasks
-from webapp.store.homes import changes, trials
-from webapp.store.homes.changes import ChangeLine
+from webapp.store.homes import trials
 from webapp.store.homes.trials import Question
 from webapp.store.models import Session
+from webapp.store.tasks import TaskLine
 from webapp.store.write.parser import UNKNOWN
 from webapp.web.dumps import worker_process
 
@@ -34,18 +34,11 @@ class Choice:
 class AskedQuestion:
     """What a banner draws. `fields` name the sessions for the form; `url` leads to the banner alone."""
 
-    sessions: int
-    responses: int
-    not_json: int
-    counted: int
+    about: Question
     choices: list[Choice]
     fields: dict[str, Any]
     url: str
     back: str
-
-    @property
-    def is_counted(self) -> bool:
-        return self.counted == self.sessions
 
 
 def of_list() -> AskedQuestion | None:
@@ -70,8 +63,7 @@ def _asked(question: Question | None, fields: dict[str, Any], about: dict[str, A
         worker_process.wake()
     back = request.args.get("back") or request.full_path.rstrip("?")
     url = url_for("homes.question", back=back, **about)
-    counts = (question.sessions, question.responses, question.not_json, question.counted)
-    return AskedQuestion(*counts, choices(question), fields, url, back)
+    return AskedQuestion(question, choices(question), fields, url, back)
 
 
 def choices(question: Question) -> list[Choice]:
@@ -87,10 +79,10 @@ def choices(question: Question) -> list[Choice]:
     return sorted(lines, key=lambda line: (line.reported, line.profile == "fencepost"))
 
 
-def running() -> ChangeLine | None:
+def running() -> TaskLine | None:
     """The change of parsers that is under way, for its progress on every page that asks; it is worked on."""
     live = tasks.page(db.session.connection(), tasks.HOMES, live=True, limit=1)
     if not live:
         return None
     worker_process.wake()
-    return changes.line_of(live[0])
+    return live[0]
