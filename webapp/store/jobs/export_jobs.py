@@ -24,7 +24,7 @@ from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import Progress, Stopped
 from webapp.store.models import Session, Task
 from webapp.store.sessions import sessions
-from webapp.store.sessions.filters import Filters, of_parameters
+from webapp.store.sessions.filters import of_parameters
 from webapp.store.tasks import EXPORT, TaskFailed, TaskLine
 
 FOLDER = "exports"
@@ -42,16 +42,6 @@ class NotReady(RuntimeError):
 
 class ExportRemoved(RuntimeError):
     """The export's file was removed; the message says when."""
-
-
-def of_keys(keys: list[str]) -> dict[str, Any]:
-    """The selection of these sessions."""
-    return {"keys": keys}
-
-
-def of_filters(filters: Filters) -> dict[str, Any]:
-    """The selection of the list under these filters."""
-    return {"filters": filters.active()}
 
 
 def name_of(sha256: str) -> str:

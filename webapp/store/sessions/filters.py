@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from webapp.contracts import STATES
 from webapp.dumps.messages.beside import STOPS
-from webapp.store.sessions import columns
+from webapp.store.sessions import order
 from webapp.store.write.tally import BROKEN_AS_ONE, VERDICTS
 
 JUDGEMENTS = ("right", "wrong", "missed", "spurious", "unsure")
 LABELS = ("labelled", "unlabelled", *JUDGEMENTS)
-SORTS = ("failing", "time", *(number.sort for number in columns.SHOWN if number.sort))
+SORTS = ("failing", "time", *(number.sort for number in order.SHOWN if number.sort))
 """failed in production first, then the newest; the newest; most of a number"""
 HOME = "home"
 """what `under` says where each session is looked at under its own home profile"""
@@ -83,7 +83,7 @@ class Filters:
             value = getattr(self, name)
             if value is not None and described.takes:
                 _one_of(name, value, described.takes)
-        for name in columns.MORE_THAN:
+        for name in order.MORE_THAN:
             bound = getattr(self, name)
             if bound is not None and not 0 <= bound <= MOST:
                 raise BadFilter(f"{name} must be a number from 0 to {MOST}, not {bound}")
@@ -119,7 +119,7 @@ def of_parameters(parameters: dict[str, str]) -> Filters:
         text = parameters.get(name, "")
         if name in SWITCHES:
             values[name] = text == "1"
-        elif name in columns.MORE_THAN and text:
+        elif name in order.MORE_THAN and text:
             values[name] = _number(name, text)
         elif text:
             values[name] = text

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 
 from webapp.store.db.dialect import unindexed
 from webapp.store.models import TURNS_A_SESSION, DumpSession, FacetValue, FailedResponse, Label, Session, SessionFacet
-from webapp.store.sessions.columns import MORE_THAN, Number
 from webapp.store.sessions.dumps import id_of
 from webapp.store.sessions.example_sessions import listed as listed
 from webapp.store.sessions.filters import LABELS, NARROWING, Filters
+from webapp.store.sessions.order import MORE_THAN, Number
 from webapp.store.write.parser import UNKNOWN
 
 FACETS = (

@@ -15,9 +15,9 @@ from webapp.extensions import db
 from webapp.parsing import words
 from webapp.repair_names import defect
 from webapp.store.sessions import views as store
-from webapp.store.sessions.columns import MORE_THAN
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
 from webapp.store.sessions.filters import DESCRIBED, HOME, SORTS, SWITCHES, Filters, of_parameters
+from webapp.store.sessions.order import MORE_THAN
 from webapp.store.sessions.sessions import Page
 from webapp.visible import visible
 from webapp.web.accounts import audit_trail

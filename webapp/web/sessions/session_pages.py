@@ -31,8 +31,8 @@ from webapp.store.sessions import coverage, debugger_queries, overview
 from webapp.store.sessions import sessions as store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
-from webapp.store.sessions.columns import NUMBERS
 from webapp.store.sessions.debugger_queries import FailedPlace
+from webapp.store.sessions.order import NUMBERS
 from webapp.store.write import stored_turns
 from webapp.store.write.tally import VERDICTS
 from webapp.web import links, timeline
