@@ -112,7 +112,9 @@ def test_cookies_behind_https_have_the_names_that_fit_their_path(make: Callable[
     for prefix, begins in (("", "__Host-fencepost-login"), (PREFIX, "__Secure-fencepost-login")):
         client = make(prefix=prefix, token=TOKEN, secure=True).test_client()
         answer = client.post(f"{prefix}/login", data={"token": TOKEN}, base_url="https://localhost")
-        assert answer.headers["Set-Cookie"].startswith(begins)
+        cookie = answer.headers["Set-Cookie"]
+        assert cookie.startswith(begins) and "Secure" in cookie and f"Path={prefix or '/'}" in cookie
+        assert client.get(prefix or "/", base_url="https://localhost").status_code == 200
 
 
 @pytest.mark.parametrize(("secure", "scheme"), [(False, "http"), (True, "https")])

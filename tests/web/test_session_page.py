@@ -151,17 +151,3 @@ def test_the_api_has_the_findings_with_their_reasons(client: FlaskClient) -> Non
     assert [finding["rule"] for finding in found][:2] == ["lost_tool_call", "claimed_result"]
     assert found[0]["turns"] == [12, 28]
     assert found[0]["reason"] == "2 tool calls were written, none ran: extra closing bracket."
-
-
-def test_hostile_names_are_only_text(client: FlaskClient) -> None:
-    evil = '<script>alert(1)</script>`"\u202e'
-    entries = [
-        {"role": "assistant", "name": evil, "model": evil, "round": number, "content": '{"a": }', "timestamp": None}
-        for number in (1, 2)
-    ]
-    own = {"format": "openai", "home": "direct"}
-    body = jsontext.dumps({"session_id": "evil", "entries": entries, "fencepost": own}).encode()
-    assert client.post("/api/dumps?filename=evil.json", data=body).status_code == 201
-    page = html(client, "/sessions/evil")
-    assert "<script>alert" not in page
-    assert "\u202e" not in page
