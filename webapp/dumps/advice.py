@@ -48,6 +48,10 @@ _SPOKEN = re.compile(rf"^\W{{0,6}}(?:{_NAMED})\b[^\n]{{0,40}}[:：]", re.I | re.
 _SIDE = re.compile(_NAMED, re.I)
 _LABEL = re.compile(r"^(?:<([\w .-]{1,30})>|([^\W\d_][\w .-]{0,30}):) (?=\S)", re.M)
 """who speaks before each line of a chat, whoever they are: one of them by a name that is known"""
+_SPEAKERS = ("from", "author", "sender", "speaker", "direction", "who", "userId")
+"""keys that say who wrote what stands beside them"""
+_BOLD = re.compile(r"^(?:\*\*|__)[^*_\n]{1,40}(?:\*\*|__)[^\n]{0,20}$", re.M)
+"""a name in bold, alone on its line"""
 _TOLD = re.compile(
     r'"(?:role|messages?|content|prompt|completion|responses?|answer|output|conversations?|sender|text)"\s*:'
 )
@@ -57,7 +61,7 @@ _REPR = re.compile(
 )
 _MARKUP = re.compile(
     r"\s*<[\w!?]|[^\n,]{1,40}(?:,[^\n,]{1,40}){2,40}\r?\n|\[?\d{4}-\d\d-\d\d[T ]|={8}"
-    r"|\$ \S|\d+:\d*[:{]|[\w-]{1,60}:[ \t]*\r?\n\s*-? ?\w"
+    r"|\$ \S|>>> |== |\d+:\d*[:{]|[\w-]{1,60}:[ \t]*\r?\n\s*-? ?\w"
 )
 """XML, a table's first line, a program's log, a shell's, or YAML"""
 _LINE, _OBJECT_LINE = re.compile(r"^\S", re.M), re.compile(r"^\{", re.M)
@@ -105,6 +109,12 @@ _TEXT_TOOLS = (
         "what LangChain's chains print, which holds no answers: use set_debug(True)",
         re.compile(r"\s*.{0,9}> Entering new"),
     ),
+    (
+        "CrewAI's console: give it an output_log_file that ends in .json",
+        re.compile(r"[\s\S]{0,300}Crew Execution Started"),
+    ),
+    ("Ollama's console: log what its API answers", re.compile(r"\s*>>> (?!import |from |print|def |\w+ ?[=(.])")),
+    ("llama.cpp's console: log what llama-server answers", re.compile(r"\s*== Running in interactive mode")),
     ("a page, in which no element says who speaks", re.compile(r"\s*<(?:!doctype html|html)", re.I)),
 )
 _LONGEST_SHOWN = 60
@@ -134,7 +144,8 @@ def _what_it_is(head: DumpHead) -> str:
     if not any(head.objects) and _OF_NODE.match(head.text):
         return "What Node.js prints of an object is in the log, not its JSON: log its JSON.stringify(…)."
     if head.shape == "text" and _DRAWN.search(head.text):
-        return "The log is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
+        words = "The log is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
+        return f"{words}{_looks(head)}"
     if head.shape == "text":
         return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}.{_looks(head)}"
     if head.samples and all(isinstance(sample, list) for sample in head.samples):
@@ -179,6 +190,7 @@ def _what_to_do(head: DumpHead) -> list[str]:
         and _SENTENCE.search(head.text)
         and not _MARKUP.match(head.text)
         and not _speaks(head)
+        and len(set(_BOLD.findall(head.text))) < 2
         and not _BINARY.search(head.text)
     ):
         command = f"fencepost ingest --format responses {shlex.quote(head.filename)}"
@@ -208,7 +220,7 @@ def _of_text(head: DumpHead) -> _Tried | None:
 
 def _of_mappings(head: DumpHead) -> _Tried | None:
     for mapping in guessed_tables(head) if head.shape == "sqlite" else [guessed(head)]:
-        if "raw" not in mapping or _holds_none(mapping["raw"], head):
+        if "raw" not in mapping or _holds_none(mapping["raw"], head) or _mixes(mapping, head):
             continue
         fields = [name for name in ("table", "each", "raw", "role", "prompt", "session", "model") if name in mapping]
         arguments = " ".join(f"--map {shlex.quote(f'{name}={mapping[name]}')}" for name in fields)
@@ -219,6 +231,15 @@ def _of_mappings(head: DumpHead) -> _Tried | None:
         if tried is not None:
             return tried
     return None
+
+
+def _mixes(mapping: dict[str, str], head: DumpHead) -> bool:
+    """Whether several speak under the same key, and nothing that the mapping names tells them apart."""
+    if "role" in mapping or "prompt" in mapping or "each" in mapping:
+        return False
+    rows = [item for listed in head.items.values() for item in listed if isinstance(item, dict)] or head.objects
+    speakers = ({str(row.get(key)) for row in rows} for key in _SPEAKERS if all(key in row for row in rows))
+    return any(len(names) > 1 for names in speakers)
 
 
 def _holds_none(path: str, head: DumpHead) -> bool:

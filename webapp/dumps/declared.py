@@ -7,7 +7,8 @@ least, `around` by what they stand in) and `score`. Where its entries are:
   line or in a list each is a session; else they are the entries themselves. `pages` names lists whose items are taken
   as if they were lines.
 - each document is a session with `list` (a path to its entries), `tree` (to messages by their ids) or `each` (itself).
-- rows of a SQLite `table`, by `row_session`; those of another are `about` the sessions. With `list` or `tree` a row is
+- rows of a SQLite `table`, by `row_session`; those of another are `about` the sessions; columns that are `texts` stay
+  so, though they hold JSON. With `list` or `tree` a row is
   a document.
 - else lines, items of a list or the document, by `session`.
 
@@ -224,7 +225,7 @@ class Declared(Format):
                 )
                 return
             for number, row in rows:
-                value = opened(row)
+                value = opened(row) | {name: row[name] for name in spec.get("texts", ()) if name in row}
                 inner = at(value, spec.get("entry", "."))[0]
                 name = id_text(at(value, key)[0]) if key else None
                 place = f"{table}, row {number}"

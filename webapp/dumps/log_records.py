@@ -23,8 +23,8 @@ BEGIN = re.compile(
 )
 """how a record begins; lines that begin otherwise go on with the one before them"""
 _COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|(?<![\w\[])\[(?:\d{1,2};)*\d{1,2}m(?!s\])")
-_SERVICE = re.compile(r"[\w.-]{1,60}-\d+ +\| (?=\S)")
-"""what `docker compose logs` prints before each line"""
+_SERVICE = re.compile(r"(?:[\w.-]{1,60}-\d+ +\| |\[pod/[\w./-]{1,200}\] )(?=\S)")
+"""what `docker compose logs` and `kubectl logs --prefix` print before each line"""
 LINES = ("message", "msg", "log", "textPayload", "text", "MESSAGE")
 LEVELS = {"level", "levelname", "severity", "stream", "record", "PRIORITY"}
 """where a program's log as JSON has its lines, and what it says beside them"""
@@ -54,18 +54,16 @@ def _line_key(record: dict[str, Any]) -> str | None:
 
 def _plain(line: str) -> str:
     """A line out of JSON, without what colours it on a terminal; some logs have lost the sign before it."""
+    line = _SERVICE.sub("", line)
     value = json_or_none(line) if line[:1] == "{" else None
-    if (
-        isinstance(value, dict)
-        and value.keys() & LEVELS
-        and speaks(told := {name: inner for name, inner in value.items() if name not in LINES})
-    ):
-        return f"{_when(value)} {jsontext.dumps(told)}\n"
+    if isinstance(value, dict) and value.keys() & LEVELS:
+        told = {name: inner for name, inner in value.items() if name not in LINES}
+        if "prompt" in told or speaks(told):
+            return f"{_when(value)} {jsontext.dumps(told)}\n"
     if isinstance(value, dict) and (key := _line_key(value)):
         value_ = value[key]
         begins = key != "log" or speaks(json_or_none(value_) if value_[:1] == "{" else None)  # Docker's, a line each
         line = f"{_when(value)} {value_}\n" if begins and not BEGIN.match(value_) else value_
-    line = _SERVICE.sub("", line)
     return _COLOURS.sub("", line) if "[" in line else line
 
 

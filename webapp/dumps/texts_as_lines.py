@@ -54,7 +54,7 @@ _FRAME = re.compile(r'\s*\{"(?:[^"\n]{1,80}":\s*\{"0"\s*:|columns":\s*\[")')
 _LISTED = {"messages", "conversation", "conversations", "chat", "chat_history", "history", "trajectory", "tool_calls"}
 """columns whose cells are lists, as texts"""
 _OBJECTS = {"inputs", "outputs", "request_body", "response_body"}
-_TELLING_CELLS = ("messages", "choices", "candidates", "generations")
+_TELLING_CELLS = ("messages", "choices", "candidates", "generations", "role")
 """columns whose cells are objects, and keys of such; another object may be an answer's own text"""
 _SPEAKING = re.compile(
     r"prompt|question|query|inputs?|instruction|messages?|request|outputs?|completion|response|answer|result|generation"
@@ -253,11 +253,11 @@ def _are_names(header: list[str]) -> bool:
     return max(map(len, words)) <= 4 and any(_SPEAKING.fullmatch(word) for name in words for word in name)
 
 
-def _cell(name: str, cell: str) -> Any:
+def cell_value(name: str, cell: str) -> Any:
     """A cell's text; the list or object that it is in a column of such, or that speaks of a call of a model."""
-    is_object = cell[:1] == "{" and (name in _OBJECTS or any(f'"{key}"' in cell for key in _TELLING_CELLS))
-    is_list = cell[:1] == "[" and name in _LISTED
-    value = (json_or_none(cell) or from_repr(cell)) if is_object or is_list else None
+    is_telling = cell[:1] in ("{", "[") and any(f'"{key}"' in cell for key in _TELLING_CELLS)
+    is_known = (cell[:1] == "{" and name in _OBJECTS) or (cell[:1] == "[" and name in _LISTED)
+    value = (json_or_none(cell) or from_repr(cell)) if is_telling or is_known else None
     return value if isinstance(value, dict | list) else cell
 
 
@@ -272,7 +272,7 @@ def _rows(file: BinaryIO, start: int, separator: str) -> Iterator[bytes]:
             current().check_records(count, f"row {count:,}")
             names = [*header, *(f"column {number}" for number in range(len(header) + 1, len(row) + 1))]
             if row:
-                record = {name: _cell(name, cell) for name, cell in zip(names, row, strict=False)}
+                record = {name: cell_value(name, cell) for name, cell in zip(names, row, strict=False)}
                 yield jsontext.dumps(record).encode("ascii") + b"\n"
     except csv.Error as error:
         yield f'{{"the table is damaged": {jsontext.dumps(str(error))}}}\n'.encode("ascii", "replace")

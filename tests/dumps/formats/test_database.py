@@ -67,3 +67,33 @@ def test_mlflow_keeps_a_span_a_row(got, tmp_path):
     spans = [{"trace_id": "tr-1", "span_id": "s", "content": {"name": "chat", "attributes": attributes}}]
     found = got(database(tmp_path / "mlflow.db", spans=spans, trace_info=[{"request_id": "tr-1"}]), "mlflow.db")
     assert (found.ids, [turn.raw for turn in found.only]) == (["tr-1"], [ASKED, "Eight."])
+
+
+def test_a_column_that_holds_an_answer_in_json_is_read_as_it_stands(got, tmp_path):
+    answer = '{"berth":  7}'
+    pairs = [{"id": 1, "prompt": ASKED, "response": answer}]
+    found = got(database(tmp_path / "pairs.db", calls=pairs), "pairs.db")
+    memory = [{"conversation_id": "c", "role": "assistant", "sequence": 1, "original_value": answer}]
+    red = got(database(tmp_path / "red.db", PromptMemoryEntries=memory), "red.db")
+    assert [found.only[-1].raw, red.only[-1].raw] == [answer, answer]
+
+
+def test_who_speaks_in_a_column_is_seen(got, tmp_path):
+    rows = [{"id": 1, "chat_id": 1, "author": "user", "text": ASKED}]
+    rows += [{"id": 2, "chat_id": 1, "author": "assistant", "text": ANSWER}]
+    found = got(database(tmp_path / "oterm.db", message=rows), "oterm.db")
+    assert [(turn.kind, turn.raw) for turn in found.only] == [("prompt", ASKED), ("response", ANSWER)]
+
+
+def test_anythingllm_keeps_a_prompt_with_its_answer(got, tmp_path):
+    row = {"id": 1, "workspaceId": 1, "thread_id": 3, "prompt": '{"a": 1}', "response": {"text": ANSWER}}
+    found = got(database(tmp_path / "any.db", workspace_chats=[row]), "any.db")
+    assert (found.ids, [turn.raw for turn in found.only]) == (["3"], ['{"a": 1}', ANSWER])
+
+
+def test_llamaindex_keeps_a_message_a_row(got, tmp_path):
+    said = [("user", ASKED), ("assistant", ANSWER)]
+    blocks = [{"role": role, "blocks": [{"block_type": "text", "text": text}]} for role, text in said]
+    rows = [{"id": n, "key": "port", "data": data} for n, data in enumerate(blocks)]
+    found = got(database(tmp_path / "memory.db", llama_index_memory=rows), "memory.db")
+    assert (found.ids, [turn.raw for turn in found.only]) == (["port"], [ASKED, ANSWER])

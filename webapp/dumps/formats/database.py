@@ -13,7 +13,8 @@ from webapp.dumps import reading
 from webapp.dumps.base import Context, DumpHead, Entry, Format, Source
 from webapp.dumps.head import look
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
-from webapp.dumps.sqlite_tables import opened, opened_tables
+from webapp.dumps.sqlite_tables import opened_tables, plain
+from webapp.dumps.texts_as_lines import cell_value
 
 _SURE = 4
 """less than of any format that knows whose tables these are"""
@@ -38,7 +39,7 @@ class Database(Format):
         with tempfile.TemporaryFile() as lines:
             with opened_tables(source) as tables:
                 order = [name for name in _ORDER if name in tables.columns(table)][:1]
-                lines.writelines(_line(opened(row)) for row in tables.rows(table, *order))
+                lines.writelines(_line(row) for row in tables.rows(table, *order))
             rows = Source(lines, source.filename)
             for record in kind.with_key(self.session_key).read(rows, look(rows)):
                 yield Problem(f"table {table}, {record.at}", record.reason) if isinstance(record, Problem) else record
@@ -55,6 +56,9 @@ plugin = Database()
 
 
 def _line(row: dict[str, Any]) -> bytes:
+    """A row as a line of JSON; a column's JSON stays a text where it may be what a model answered."""
+    row = {name: jsontext.dumps(cell) if isinstance(cell, dict | list) else cell for name, cell in plain(row).items()}
+    row = {name: cell_value(name, cell) if isinstance(cell, str) else cell for name, cell in row.items()}
     return jsontext.dumps(row).encode("ascii") + b"\n"
 
 

@@ -147,17 +147,22 @@ def _entry(record: str) -> dict[str, Any] | None:
     whole = json_or_none(brace + rest) if brace else None
     if brace and whole is None and (before == "INFO " or TIME.fullmatch(before.rstrip())):  # out of JSON, a line each
         whole = json_or_none(brace + rest.partition("\n")[0])
-    if speaks(whole) and _mark(before) is None:
+    if (speaks(whole) and _mark(before) is None) or _asks(whole):
         return {"before": before, "json": whole}
     if objects := _objects(record):
         return {"before": record[: objects[0][0]], "objects": [printed for _, printed in objects]}
-    if speaks(fields := _fields(record)):
+    if speaks(fields := _fields(record)) or _asks(fields):
         return {"before": record[:60], "json": fields}
     mark = _mark(record)
     if mark is None or not (rest := record[mark[1] :].lstrip("\r\n")).strip():
         return None
     text = _unquoted(rest) if record[mark[1] - 1] == "=" else rest
     return {"before": record[: mark[1]], "side": mark[0], "text": text}
+
+
+def _asks(value: Any) -> bool:
+    """Whether a record says what a model was asked, alone."""
+    return isinstance(as_object(value).get("prompt"), str)
 
 
 def _unquoted(value: str) -> str:

@@ -13,7 +13,7 @@ from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import text_turns, turns_of
 from webapp.dumps.values import text
 
-_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:-]{0,40}+)(?P<with>[^<>]{0,4000}+)>|<![^<>]{0,400}+>")
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:-]{0,40}+)(?P<with>[^<>]{0,4000}+)>|<![A-Za-z][^<>]{0,400}+>")
 """a tag; what stands in it is bounded, so that reading stays linear"""
 _BEGINS = re.compile(r"\s*<(?:!doctype html|html|\?xml|[a-z][\w-]{0,40}[\s>])", re.I)
 _SAYING = re.compile(r"(?:data-)?(?:[\w-]*(?:role|author|sender|speaker|from)|class|name|type)", re.I)
@@ -158,5 +158,9 @@ def _text(written: str, is_pre: bool) -> str:
 
 
 def _without_comments(written: str) -> str:
+    """Without comments, and with what stands in CDATA as other texts stand there."""
     first, *others = written.split("<!--")
-    return first + "".join(part.partition("-->")[2] for part in others)
+    written = first + "".join(part.partition("-->")[2] for part in others)
+    first, *others = written.split("<![CDATA[")
+    parts = (part.partition("]]>") for part in others)
+    return first + "".join(html.escape(inner) + after for inner, _, after in parts)

@@ -10,7 +10,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.bodies import answer, said_turns
 from webapp.dumps.messages.named_texts import NamedText, named_texts
-from webapp.dumps.messages.turns import filled, message_turns, with_usage
+from webapp.dumps.messages.turns import filled, message_turns, unplaced, with_usage
 from webapp.dumps.values import as_object, first_text
 
 _SURE = 5
@@ -51,7 +51,7 @@ class NamedAnswers(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[PlacedTurn]:
         every = list(named_texts(entry))
-        entry_texts = list(_once(named_text for named_text in every if named_text.side != "too deep"))
+        entry_texts = list(_once(_spoken(named_text for named_text in every if named_text.side != "too deep")))
         if deep := [named_text.path for named_text in every if named_text.side == "too deep"]:
             steps = (f"[{step}]" if isinstance(step, int) else f".{str(step)[:40]}" for step in deep[0])
             more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
@@ -64,6 +64,14 @@ class NamedAnswers(Format):
 
 
 plugin = NamedAnswers()
+
+
+def _spoken(entry_texts: Iterable[NamedText]) -> list[NamedText]:
+    """Without what a log says of a call in a line, where it says what was asked beside that."""
+    every = list(entry_texts)
+    lines = [named_text for named_text in every if named_text.path and named_text.path[-1] in ("message", "msg")]
+    asked = [named_text for named_text in every if named_text.side == "user" and named_text not in lines]
+    return [named_text for named_text in every if not asked or named_text.side != "user" or named_text not in lines]
 
 
 def _once(entry_texts: Iterable[NamedText]) -> Iterator[NamedText]:
@@ -90,6 +98,8 @@ def _place(named_text: NamedText) -> str:
 
 def named_turns(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:
     """What stands under a name: a text, a message, or a provider's body."""
+    if named_text.is_inside:
+        return unplaced(named_turns(named_text._replace(is_inside=False), conversation))
     if isinstance(named_text.value, str):
         return said_turns(named_text.value, named_text.path, conversation, named_text.side)
     if isinstance(named_text.value, dict) and "role" in named_text.value:

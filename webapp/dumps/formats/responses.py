@@ -20,6 +20,7 @@ from webapp.dumps.base import (
 from webapp.dumps.budget import current
 from webapp.dumps.formats.transcript import templated
 from webapp.dumps.messages.bodies import body_in, said_turns
+from webapp.dumps.messages.named_texts import is_chat
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.turns import each_filled, event_turns, text_turns, turns_of
@@ -43,7 +44,7 @@ class Responses(Format):
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape in ("lines", "object") and head.objects and all(map(_is_pair, head.objects)):
-            return 50
+            return 0 if is_chat(head.objects) else 50
         if _EPISODE.search(head.filename):
             return 96
         return 10 if head.shape != "empty" and head.filename == _ASKED_FOR else 0

@@ -19,6 +19,7 @@ _USER = (
 )
 _MODEL = (
     r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
+    r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Mistral|Qwen|Kimi|Cody|Llama"
     r"|GPT-[\w.\-]{1,20}|助手|AI助手|模型|アシスタント|어시스턴트|Assistent|Asistente|🤖"
 )
 _NAME = rf"(?P<who>{_USER}|{_MODEL}|System)"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
+from webapp.dumps.json_path import opened
 from webapp.dumps.messages.bodies import is_answer
 from webapp.dumps.messages.calls import CALL_LISTS
 from webapp.dumps.messages.pieces import Path
@@ -23,7 +24,18 @@ _WEAK = {"result", "results", "solution", "patch", "return"}
 """of these, which a verdict or a reference may stand under: they count where nothing else at their level answers"""
 _JUDGED = {"passed", "correct", "is_correct", "verdict", "score", "grade"}
 """keys beside which such a name holds what was judged of an answer"""
-_REFERENCES = {"expected", "gold", "reference", "references", "target", "targets", "truth", "ideal"}
+_REFERENCES = {
+    "expected",
+    "gold",
+    "reference",
+    "references",
+    "target",
+    "targets",
+    "truth",
+    "ideal",
+    "annotation",
+    "annotations",
+}
 """in keys below which nothing is what a model answered"""
 _PROMPTS = {
     *("prompt", "prompts", "question", "query", "input", "inputs", "instruction", "user", "request", "message"),
@@ -33,12 +45,26 @@ _ELSE = {
     *("correct", "strategy", "kwargs", "format", "schema", "config", "token", "tokens", "time"),
     *("timestamp", "id", "ids", "usage", "type", "status", "code", "length", "count", "cost", "reason", "file"),
     *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms"),
-    *("canonical", "label", "labels", "verdict", "grade", "test", "tests", "passed"),
+    *(
+        "annotation",
+        "annotations",
+        "feedback",
+        "review",
+        "canonical",
+        "label",
+        "labels",
+        "verdict",
+        "grade",
+        "test",
+        "tests",
+        "passed",
+    ),
     *("latency", "hash", "created", "version", "parsed", "logprobs", "headers", "template", "description", "hint"),
 }
 _SERVED = re.compile(
     r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+|(?:HTTP/[\d.]+ )?[1-5]\d\d(?: [\w /;=-]{0,60})?\Z"
 )
+_BODY = re.compile(r"\s*\{\s*\"")
 _PAIR: dict[str, Side] = {"q": "user", "a": "assistant"}
 _DEEPEST = 8
 _ORDER: dict[Side, int] = {"system": 0, "user": 1, "assistant": 2}
@@ -50,6 +76,8 @@ class NamedText(NamedTuple):
     side: Side
     value: Any
     path: Path
+    is_inside: bool = False
+    """whether it stands in a text that is JSON, where `path` leads to"""
 
 
 def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int | None = None) -> Iterator[NamedText]:
@@ -60,6 +88,8 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
     if len(at) > _DEEPEST:
         if (isinstance(value, dict | list) and value) or (isinstance(value, str) and side and value.strip()):
             yield NamedText("too deep", None, at)
+    elif isinstance(value, str) and side and _BODY.match(value) and (inner := _in_body(value, at, side)):
+        yield from inner
     elif isinstance(value, str):
         if side and value.strip() and not (side == "assistant" and is_served(None, value)):
             yield NamedText(side, value, at)
@@ -78,6 +108,20 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
             sides = [(None if role == "assistant" and _is_weak(key) else role, key) for role, key in sides]
         for key_side, key in sorted(sides, key=lambda pair: _ORDER.get(pair[0] or "assistant", 3)):
             yield from named_texts(value[key], (*at, key), key_side, most)
+
+
+def _in_body(value: str, at: Path, side: Side) -> list[NamedText]:
+    """What a provider's body, or a request's, says that stands there as text."""
+    inner = as_object(opened(value))
+    if side == "assistant" and is_answer(inner) and inner.keys() & {"choices", "candidates", "role"}:
+        return [NamedText(side, inner, at, is_inside=True)]
+    messages = inner.get("messages") if side == "user" else None
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        return []
+    told = [
+        NamedText("user", message, at, is_inside=True) for message in messages if message.get("role") != "assistant"
+    ]
+    return [NamedText("system", inner["system"], at, is_inside=True), *told] if inner.get("system") else told
 
 
 def is_served(request: Any, response: Any) -> bool:
@@ -105,6 +149,8 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
         return "assistant"
     if _PROMPTS.intersection(words):
         return "user"
+    if key in ("body", "raw"):
+        return around
     if key in ("content", "text", "value"):
         return around or ("assistant" if "model" in holder else None)
     return _PAIR[key] if key in _PAIR and _PAIR.keys() <= holder.keys() else None
@@ -114,21 +160,36 @@ _MESSAGE_OF = re.compile(r"(user|human|assistant|ai|api|agent|bot|system)[_.-]?m
 _BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "isHuman")
 _BY_BOT = ("isBot", "is_bot", "bot")
 """of who wrote a message, as Discord and Telegram have it"""
-_WHO = ("role", "sender", "from", "author", "speaker", "who", "sender_type", "senderType", "variant", "type")
+_WHO = (
+    "role",
+    "sender",
+    "from",
+    "author",
+    "speaker",
+    "who",
+    "sender_type",
+    "senderType",
+    "variant",
+    "direction",
+    "type",
+)
 _NAMES = ("role", "type", "name")
 """who spoke, where that is an object"""
 SAID = (
     *("content", "text", "message", "mes", "say", "said", "value", "body", "parts", "contentParts", "markdown"),
     *("blocks", "utterance"),
 )
-_INNER = ("message", "response", "data", "node")
+_INNER = ("message", "response", "data", "node", "payload")
 _MODEL_NAMES = r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen)[\w .:\-]{0,40}"
 _ROLES = (
-    ("user", re.compile(r"user|human|prompt|prompter|you|me|customer|request|question|client|visitor")),
+    (
+        "user",
+        re.compile(r"user|human|prompt|prompter|you|me|customer|request|question|client|visitor|incoming|inbound"),
+    ),
     (
         "assistant",
         re.compile(
-            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|{_MODEL_NAMES}"
+            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|outgoing|outbound|{_MODEL_NAMES}"
         ),
     ),
     ("system", re.compile(r"system|developer|context")),

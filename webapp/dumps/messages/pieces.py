@@ -25,8 +25,8 @@ from webapp.dumps.messages.printed import printed_block
 from webapp.dumps.unread import is_speech
 from webapp.dumps.values import as_list, as_object, first_text, text
 
-CONTENTS = ("blocks", "items", "segments", "contentParts")
-"""where messages without a content hold their blocks: LlamaIndex', Semantic Kernel's, Zed's, Chatbox'"""
+CONTENTS = ("blocks", "items", "segments", "contentParts", "contents")
+"""where messages without a content hold their blocks: LlamaIndex', Semantic Kernel's, Zed's, Chatbox', chatlas'"""
 THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 """where a message holds what was thought beside its content"""
 SAYING = {"content", "parts", "refusal", *CONTENTS}
@@ -35,7 +35,7 @@ _DEEPEST = 40
 _STEPS, _MOST_ITEMS = 4, 20
 _CALLS = (
     *("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call", "mcp_call"),
-    "tool-call",
+    *("tool-call", "tool_request"),
 )
 _RESULTS = (
     *(
