@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _newest = max(paths.resource("migrations").glob("*_*.py"), key=lambda file: file.name)
-HEAD = next(line.split('"')[1] for line in _newest.open() if line.startswith("revision ="))
+HEAD = next(line.split('"')[1] for line in _newest.read_text("utf-8").splitlines() if line.startswith("revision ="))
 """The newest revision, of the file that comes last by its name: a start at head need not load Alembic."""
 
 POOLED = 5
