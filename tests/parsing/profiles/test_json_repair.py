@@ -42,10 +42,16 @@ def test_prose_is_no_json_and_no_error():
     assert trace.attempts[-1].reason == "the library finds no JSON in it and answers with an empty string"
 
 
-@pytest.mark.parametrize("raw", ["{" * 99 + '"' * 19_000, "x" * 20_000 + "{'a': 1}"])
+@pytest.mark.parametrize("raw", ["{" * 99 + '"' * 19_000, "x" * 500_000 + "{'a': 1}"])
 def test_what_would_take_too_long_is_stopped(raw):
     trace = parse(raw, "json-repair")
     assert (trace.verdict, trace.values, trace.exhausted) == ("failed", (), True)
+
+
+def test_a_long_text_is_read():
+    raw = "[" + ",\n".join(["{'a': 1, 'b': 'x',}"] * 3000) + ",]"
+    trace = parse(raw, "json-repair")
+    assert (len(trace.values[0]), trace.exhausted) == (3000, False)
 
 
 def test_what_escapes_from_the_library_is_a_failure():

@@ -18,16 +18,17 @@ from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.span import Span, stripped
 
-LONGEST = 20_000  # characters; from there on the library's time grows with the square of the length
+LONGEST = 500_000  # characters; beyond, a number of as many digits takes more than two seconds
 CALLS = 60  # events (calls and returns) a character; the extraction cases take 1 to 41
 MORE_CALLS = 20_000
+MOST_CALLS = 6_000_000  # two seconds; 447 KB of records with a comma too many each take half of them
 # What the library is known to raise, or might, being made of indexing and string handling.
 RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 _UNLOCATED = "unlocated: the library gives no positions, so its own output stands for the whole response"
 
 
-@described("json-repair", LIBRARIES, version=metadata.version("json-repair"), roots="list")
+@described("json-repair", LIBRARIES, version=f"{metadata.version('json-repair')}-2", roots="list")
 def plugin(tracer: Tracer) -> None:
     """The json_repair library, with its value located in the response if that is possible exactly.
 
@@ -36,8 +37,8 @@ def plugin(tracer: Tracer) -> None:
     of the response, that place is shown. Elsewhere its own output is shown as one edit that replaces the whole
     response, and the note says that it is unlocated.
 
-    Responses of more than 20,000 characters are not given to it, and on shorter ones it is stopped after a fixed number
-    of calls, since on some it would take minutes; the trace then says that it was exhausted.
+    Responses of more than 500,000 characters are not given to it, and on shorter ones it is stopped after a fixed
+    number of calls, since on some it would take minutes; the trace then says that it was exhausted.
     """
     everything = whole(tracer.raw)
     attempt = tracer.attempt("whole", everything, offers=False)
@@ -59,7 +60,7 @@ def repaired_text(tracer: Tracer, span: Span) -> str | None:
         return None
     library: Any = import_module("json_repair")
     try:
-        with _limited(CALLS * len(text) + MORE_CALLS):
+        with _limited(min(CALLS * len(text) + MORE_CALLS, MOST_CALLS)):
             return json.dumps(library.repair_json(text, return_objects=True, skip_json_loads=True))
     except _Spent:
         _stop(tracer, span, "the library was stopped: it took more calls than a response of this length may take")

@@ -22,7 +22,7 @@ _NOT_AN_OBJECT = "decoded, but no object"
 _OTHER = "decoded by another decoder than JSON's, drawn as the JSON of its value"
 
 
-@described("crewai", LIBRARIES, version=restated("1.15.30-3", "json-repair", "json5"))
+@described("crewai", LIBRARIES, version=restated("1.15.30-4", "json-repair", "json5"))
 def crewai(tracer: Tracer) -> None:
     """CrewAI's tool input: `json.loads`, `ast.literal_eval`, JSON5, then json_repair, until one gives an object.
 
@@ -94,7 +94,7 @@ def autogen(tracer: Tracer) -> None:
 _BRACE = re.compile("[{}]")
 
 
-@described("dspy", LIBRARIES, version=restated("3.4.1", "json-repair"))
+@described("dspy", LIBRARIES, version=restated("3.4.1-2", "json-repair"))
 def dspy(tracer: Tracer) -> None:
     """DSPy's JSONAdapter: json_repair over the whole response, else over the first balanced braces.
 
