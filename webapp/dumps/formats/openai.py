@@ -12,10 +12,10 @@ from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.http import is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import is_served
-from webapp.dumps.messages.pieces import content, pieces
+from webapp.dumps.messages.pieces import pieces
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.requests import request_message
-from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, role_of, spent, turns_of
+from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, role_of, spent
 from webapp.dumps.programs import Program, by_message
 from webapp.dumps.records import Problem
 from webapp.dumps.session_keys import mentions_keys
@@ -205,7 +205,7 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
     written = isinstance(request, str) and isinstance(parsed := parsed_body(request), dict)
     request = parsed if written else request
     if isinstance(as_object(value.get("result")).get("message"), dict) and key not in value:  # Anthropic's batches
-        response, response_at = value["result"], ("result",)
+        response, response_at = value["result"]["message"], ("result", "message")
     turns = exchange(request, body or response, request_at, response_at, conversation)
     if not any(turn.written_by_model or (turn.stop and turn.tokens_out) for turn, _ in turns):
         answers = [(turn, path) for turn, path in turns if turn.kind != "event" or turn.role == "thinking"]
@@ -229,22 +229,6 @@ class Anthropic(OpenAi):
     def sniff(self, head: DumpHead) -> int:
         """Above OpenAI's score, and only where something stands that OpenAI does not have."""
         return 70 if super().sniff(head) and any(map(_is_anthropic, head.objects)) else 0
-
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        if "role" in entry or "request" in entry or "response" in entry:
-            return entry_turns(entry, conversation)
-        if isinstance(result := entry.get("result"), dict):  # of a batch
-            turns = exchange(None, result.get("message"), (), ("result", "message"), conversation)
-            turns = turns or failure_turns(entry, "result", conversation)
-            unanswered(entry, turns, conversation)
-        elif "messages" in entry:
-            turns = exchange(entry, None, (), (), conversation)
-        elif "content" in entry:
-            turns = turns_of(content(entry["content"], ("content",)), "user", conversation)
-        else:
-            unanswered(entry, [], conversation)
-            return []
-        return turns
 
 
 def _is_anthropic(value: dict[str, Any]) -> bool:
