@@ -169,7 +169,11 @@ class Declared(Format):
             yield from super().sessions(source, head)
 
     def entries(self, source: Source, head: DumpHead) -> Entries:
-        """What is neither in a table nor in a list of one document."""
+        """What is neither in a table nor in a list of one document; each with what stands `beside` the first list."""
+        if "beside" in self.spec and head.shape == "object":
+            around, entries = with_list(source, head, self._pages[0], needed=self.spec["beside"])
+            about = {self.spec["beside"]: around.get(self.spec["beside"])}
+            return (entry if isinstance(entry, Problem) else (entry[0], {**entry[1], **about}) for entry in entries)
         return page_entries(source, head, *self._pages)
 
     def _time(self, value: dict[str, Any]) -> Any:

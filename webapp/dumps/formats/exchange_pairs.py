@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.formats.openai import failure_turns
 from webapp.dumps.messages.bodies import is_answer, unanswered
 from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import is_served
-from webapp.dumps.messages.turns import each_filled, error_turns, filled, spent, with_once
+from webapp.dumps.messages.turns import each_filled, filled, spent, with_once
 from webapp.dumps.values import as_list, as_object, first_moment, first_text
 
 _REQUESTS = (
@@ -65,7 +66,9 @@ class ExchangePairs(Format):
         turns = http_turns(_with_request(http), conversation)
         if not any(turn.written_by_model for turn, _ in turns):
             turns = [placed for placed in turns if placed[0].raw is not None or placed[0].kind == "prompt"]
-            turns += _failed(holder, sides.response, conversation)
+            if failures := failure_turns(holder, sides.response, conversation):
+                conversation.notes.clear()
+            turns += failures
             unanswered(holder, turns, conversation)
         turns = with_once(turns, {} if isinstance(response, dict) else spent(holder.get("usage") or holder))
         when = first_moment(holder, *_TIMES) or first_moment(entry, *_TIMES)
@@ -141,13 +144,3 @@ def _with_request(http: HttpExchange) -> HttpExchange:
     if isinstance(request, str) and parsed_body(request) is None:
         return replace(http, request={"prompt": request}, request_at=None)
     return http
-
-
-def _failed(holder: dict[str, Any], key: str, conversation: Conversation) -> list[PlacedTurn]:
-    """What is said instead of an answer."""
-    if error := holder.get("error"):
-        conversation.notes.clear()
-        return error_turns(error, first_text(error, "type", "code"))
-    if holder.get(key) is None:
-        conversation.notes.append(f"no answer under {key!r}")
-    return []

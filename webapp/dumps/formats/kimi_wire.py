@@ -54,7 +54,7 @@ def _joins(line: dict[str, Any]) -> tuple[str, str | None] | None:
 
 def _with_runs(entries: Iterable[Entry | Problem]) -> Entries:
     """The entries, with lines that are parts of one text or call as one, where the first stood."""
-    run: list[Entry] = []
+    run: list[Entry | Problem] = []
     last = None
     for entry in entries:
         value = {} if isinstance(entry, Problem) else entry[1]
@@ -63,16 +63,14 @@ def _with_runs(entries: Iterable[Entry | Problem]) -> Entries:
             yield _as_one(run)
             run = []
         last = joins
-        if joins is None or isinstance(entry, Problem):
-            yield entry
-        else:
-            run.append(entry)
+        run.append(entry)
     if run:
         yield _as_one(run)
 
 
-def _as_one(run: list[Entry]) -> Entry:
-    return run[0] if len(run) == 1 else (run[0][0], {_RUN: [line for _, line in run]})
+def _as_one(run: list[Entry | Problem]) -> Entry | Problem:
+    lines = [entry for entry in run if not isinstance(entry, Problem)]
+    return run[0] if len(run) == 1 else (lines[0][0], {_RUN: [line for _, line in lines]})
 
 
 def _joined(messages: list[dict[str, Any]]) -> Piece:

@@ -195,7 +195,8 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
     """A request's new messages, then what was answered; either may be the entry itself."""
     key = next((key for key in _BODIES if is_body(value.get(key))), "response")
     body = parsed_body(value.get(key)) if isinstance(value.get(key), str) else None
-    response, response_at = value.get(key, value), (key,) if key in value else ()
+    response_at: tuple[str, ...] = (key,) if key in value else ()
+    response = value.get(key, value)
     request_key = next((name for name in _REQUESTS if value.get(name) is not None), None)
     request, request_at = (value, ()) if request_key is None else (value[request_key], (request_key,))
     if is_printed(response):

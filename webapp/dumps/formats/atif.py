@@ -1,4 +1,4 @@
-"""Trajectories: tau2-bench's simulations, whose user is a model, too, and ATIF's with subagents as branches."""
+"""ATIF's trajectories, with those of subagents as branches."""
 
 from __future__ import annotations
 
@@ -10,38 +10,7 @@ from webapp.dumps.declared import Declared
 from webapp.dumps.documents import Entries, nested, with_list
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of
-from webapp.dumps.values import as_list, as_object, first_id, id_text
-
-
-class Tau2(Declared):
-    def sniff(self, head: DumpHead) -> int:
-        if head.shape == "object":
-            if {"task_id", "messages"} <= head.first_of("simulations").keys():
-                return 95
-            has_tasks = bool(head.first_of("tasks").keys() & {"user_scenario", "evaluation_criteria"})
-            return 92 if has_tasks and "info" in head.keys else 0  # its simulations begin behind the head
-        return 93 if head.all_have("task_id", "messages", "termination_reason") else 0
-
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        extra: dict[str, Any] = {}
-        entries = entries_of(source, head)
-        if head.shape == "object":
-            beside, entries = with_list(source, head, "simulations", needed="info")
-            extra = {"info": beside.get("info")}
-        for number, entry in enumerate(entries):
-            if isinstance(entry, Problem):
-                yield entry
-                continue
-            at, value = entry
-            messages = nested(at, "messages", as_list(value.pop("messages", None)))
-            yield SessionEntries(trial_name(value) or f"{source.stem}-{number}", messages, extra={**value, **extra})
-
-
-def trial_name(value: dict[str, Any]) -> str | None:
-    """A session by its task, and by the number of its trial where there is one."""
-    task, trial = id_text(value.get("task_id")), id_text(value.get("trial"))
-    return task if task is None or trial is None else f"{task}/{trial}"
-
+from webapp.dumps.values import as_list, as_object, first_id
 
 _IDS = ("session_id", "trajectory_id")
 
@@ -85,4 +54,4 @@ def _with_subagents(entries: Entries, subagents: list[Any]) -> Entries:
         waiting.extend(as_list(trajectory.get("subagent_trajectories")))
 
 
-plugins = (Tau2("tau2"), Atif("atif"))
+plugin = Atif("atif")
