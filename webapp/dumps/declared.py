@@ -5,7 +5,7 @@ least, `around` by what they stand in) and `score`. Where its entries are:
 
 - `within` names lists: entries are the items of that list of a document, which is a session; of such documents one a
   line or in a list each is a session; else they are the entries themselves. `pages` names lists whose items are taken
-  as if they were lines.
+  as if they were lines, each with what is `beside` the list.
 - each document is a session with `list` (a path to its entries), `tree` (to messages by their ids) or `each` (itself).
 - rows of a SQLite `table`, by `row_session`; those of another are `about` the sessions; columns that are `texts` stay
   so, though they hold JSON. With `list` or `tree` a row is
@@ -13,9 +13,9 @@ least, `around` by what they stand in) and `score`. Where its entries are:
 - else lines, items of a list or the document, by `session`.
 
 `sort` orders a session's entries by time; consecutive ones that pass `runs` are one; the `first` says a title, or which
-parser the program has; `program` says which program it is where what stands around the entries passes `when`. Of its
-`rules` the first whose `when` holds says what an entry is; those with `go_on` let others follow (`declared_rules`,
-`declared_pieces`).
+parser the program has; `program` says which program it is where what stands around the entries passes `when`. Ids that
+are `hex` may be base64. Of its `rules` the first whose `when` holds says what an entry is; those with `go_on` let
+others follow (`declared_rules`, `declared_pieces`).
 """
 
 from __future__ import annotations
