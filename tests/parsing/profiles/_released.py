@@ -7,6 +7,7 @@ function in question is compiled, as it stands, with the few names that it uses.
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import os
 import random
@@ -93,6 +94,18 @@ def module(path: Path, **stand_ins: dict[str, Any]) -> types.ModuleType:
         for name, stand_in in modules.items():
             patch.setitem(sys.modules, name, stand_in)
         exec(compile(path.read_text("utf-8"), str(path), "exec"), made.__dict__)
+    return made
+
+
+def imported(folder: Path, name: str) -> types.ModuleType:
+    """A package out of a folder, where another release of it is installed, which stays what others import."""
+    with pytest.MonkeyPatch.context() as patch:
+        for other in [other for other in sys.modules if other.partition(".")[0] == name]:
+            patch.delitem(sys.modules, other)
+        patch.syspath_prepend(folder)
+        made = importlib.import_module(name)
+        for other in [other for other in sys.modules if other.partition(".")[0] == name]:
+            patch.delitem(sys.modules, other)
     return made
 
 

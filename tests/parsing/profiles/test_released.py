@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.parsing.profiles._released import functions, in_pieces, members, module, packages, packed, wheel
+from tests.parsing.profiles._released import functions, imported, in_pieces, members, module, packages, packed, wheel
 from webapp.capture.plain_values import plain
 from webapp.capture.result_value import no_json
 from webapp.parsing import parse
@@ -80,12 +80,16 @@ def smolagents() -> Parser:
     return lambda text: blob(text)[0]
 
 
-def crewai() -> Parser:
-    import json5
+def crewai(*, pinned: bool = False) -> Parser:
+    """With the libraries that are installed here, as the profile has them, or with those that CrewAI pins."""
+    from json5 import loads
     from json_repair import repair_json
 
+    if pinned:
+        loads = imported(wheel("json5", "0.10.0"), "json5").loads
+        repair_json = imported(wheel("json-repair", "0.60.1"), "json_repair").repair_json
     path = wheel("crewai", _version("crewai")) / "crewai" / "tools" / "tool_usage.py"
-    names = {"json5": json5, "repair_json": repair_json, "JSONDecodeError": json.JSONDecodeError}
+    names = {"json5": SimpleNamespace(loads=loads), "repair_json": repair_json, "JSONDecodeError": json.JSONDecodeError}
     (validate,) = functions(path, "_validate_tool_input", inside="ToolUsage", **names)
     usage = SimpleNamespace(agent=None, _emit_validate_input_error=lambda error: None)
     return lambda text: validate(usage, text)
