@@ -29,7 +29,7 @@ from webapp.store.models import (
 from webapp.store.write import row_values, rows, session_facets, stored_turns
 from webapp.store.write.parser import OURS, UNKNOWN, SessionParser, is_known
 from webapp.store.write.session_state import SessionState
-from webapp.store.write.stored_turns import Declared, TurnOrder, other_traces, pages, stored_traces
+from webapp.store.write.stored_turns import TurnOrder, other_traces, pages, stored_traces
 
 SHARE = 10
 """a session that grows is derived again no sooner than after so many times as long as that took"""
@@ -139,14 +139,18 @@ def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> lis
     for row in sessions:
         about_session = session_facets.of_session(row.home_profile, row.source_format, row.service, row.extra)
         states[row.id].facets.counts.update(about_session)
-    parsers, orders, declared = cache(_parser), {number: TurnOrder() for number in states}, Declared(connection)
+    parsers, orders, declared = (
+        cache(_parser),
+        {number: TurnOrder() for number in states},
+        stored_turns.declarations(connection),
+    )
     for page in pages(connection, min(states), max(states)) if states else ():
         beside, new = other_traces(connection, page), list[row_values.Row]()
         for row in page:
             state = states[row.session_id]
             traces, more = _traces(row, state.home, parsers(state.home), new)
             state.tally.put(row.entry, row.kind, row.raw is not None, row.original, row.position)
-            declaration = declared.get(row.declaration_id)
+            declaration = declared(row.declaration_id)
             state.see(orders[row.session_id].placed(row, declaration, traces, (*more, *beside.get(row.id, ()))))
             if row.recorded_failure is not None:
                 state.fail(row.ordinal, row.recorded_failure)

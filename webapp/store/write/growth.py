@@ -90,7 +90,7 @@ def _row(turn: Turn) -> row_values.Row:
 
 _DIGEST = 32
 _find_revisions = (
-    sa.select(Session.id, Session.key, Session.revision, Session.home_profile)
+    sa.select(Session.id, Session.key, Session.revision)
     .where(Session.external_id == sa.bindparam("external_id"))
     .order_by(Session.id)
     .with_for_update(key_share=True)
@@ -110,7 +110,6 @@ class Stored:
     id: int
     key: str
     revision: int
-    home: str
     entries: bytes
 
     @property
@@ -167,7 +166,7 @@ def _revisions(connection: sa.Connection, external_id: str) -> Iterator[Stored]:
     for row in sorted(revisions, key=lambda row: row.revision, reverse=True):
         digests = connection.scalars(_find_digests, {"session": row.id})
         entries = b"".join(bytes(digest) for digest in digests if digest)
-        yield Stored(row.id, row.key, row.revision, row.home_profile, entries)
+        yield Stored(row.id, row.key, row.revision, entries)
 
 
 _update = sa.update(Session)

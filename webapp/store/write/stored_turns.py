@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -86,19 +87,14 @@ def other_traces(connection: sa.Connection, rows: list[Any]) -> dict[int, list[T
     return traces
 
 
-class Declared:
-    """What requests declare, by its number; an object once however many turns refer to it."""
+def declarations(connection: sa.Connection) -> Callable[[int | None], dict[str, Any] | None]:
+    """Gives what requests declare by its number, an object once however many turns refer to it."""
 
-    def __init__(self, connection: sa.Connection) -> None:
-        self._connection = connection
-        self._known: dict[int, dict[str, Any]] = {}
+    @cache
+    def find(number: int | None) -> dict[str, Any] | None:
+        return None if number is None else connection.scalars(_content, {"declaration": number}).one()
 
-    def get(self, number: int | None) -> dict[str, Any] | None:
-        if number is None:
-            return None
-        if number not in self._known:
-            self._known[number] = self._connection.scalars(_content, {"declaration": number}).one()
-        return self._known[number]
+    return find
 
 
 def places(connection: sa.Connection, session_id: int) -> Tally:
