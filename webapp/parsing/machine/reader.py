@@ -143,5 +143,6 @@ _member_next = later(
     rf"""(["'])[^"'\\\n]{{1,60}}+\1{tokens.SPACE}:{tokens.SPACE}(?:(?:{tokens.SCALAR}|'[^'\n]{{0,99}}+'){tokens.SPACE}[,}}]|[\[{{])"""
 )
 """A key and its value where a value belongs."""
-_thousands = later(r",\d{3}(?!\d)")
+_thousands = later(r",(?:\d{3}(?!\d)|\d++\s*+(?:\}|,\s*+\"))")
+"""Behind a number, digits that are of it: thousands, or decimals as other languages part them."""
 _STEPS = {"k": _key, "c": _colon, "v": _value, "a": _after}

@@ -174,6 +174,8 @@ def is_written_twice(raw: str, reading: Reading, at: int) -> bool:
     twice = _twice.match(raw, at)
     if not twice or at == reading.open_end or raw[at - 1] == raw[at]:
         return False
+    if reading.where == "v" and raw[at - 1] not in ", \t\r\n" and _glued_key.match(raw, at + 1):
+        return False
     if twice["ends"] is not None and not reading.twice % 2:
         return False
     return twice["word"] is not None or (
@@ -181,6 +183,7 @@ def is_written_twice(raw: str, reading: Reading, at: int) -> bool:
     )
 
 
+_glued_key = later(r"""(["'])\w[^"'\n]{0,60}+\1\s{0,20}+:\s{0,20}+["'\[{\d-]""")
 _twice = later(r"""(["'])\1(?!["'])(?:(?P<word>[^\W\d])|(?P<ends>\s{0,50}+(?:[,:}\]]|\Z)))?+""")
 _prefix = later(r"(?<![^\W\d])[bfruBFRU]\Z")
 
@@ -209,4 +212,4 @@ def is_of_text(raw: str, start: int, at: int) -> bool:
     return True
 
 
-_code = later(r"(?:[=(+]|= ?[\w.()\[\]]{1,30}+,|(?:\b|\\[nt])(?:return|else)) ?[bfru]?\Z")
+_code = later(r"(?:[=(+]|= ?[\w.()\[\]]{1,30}+,|(?:\b|\\[nt])(?:return|else|or|and|in)) ?[bfru]?\Z")
