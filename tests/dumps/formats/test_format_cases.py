@@ -18,6 +18,7 @@ import pytest
 from tests.dumps.conftest import Reader, gather
 from tests.parsing import _cases
 from webapp.dumps import SessionStart, Turn, known_formats, read, sniff
+from webapp.dumps.answer_alarm import MissingAnswers
 
 FOLDER = Path(__file__).parent
 CASES = [
@@ -50,7 +51,7 @@ def said(record: Any, stated: dict[str, Any]) -> dict[str, Any]:
     elif isinstance(record, Turn):
         base = {record.kind: record.raw}
     else:
-        base = {"problem": record.at}
+        base = {"problem": record.at} | ({"alarm": isinstance(record, MissingAnswers)} if "alarm" in stated else {})
     return base | {name: _plain(getattr(record, name, None)) for name in stated.keys() - base.keys()}
 
 
