@@ -12,7 +12,7 @@ from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import AGENTS
 from webapp.parsing.profiles._about import described, restated
 from webapp.parsing.profiles._cutting import rewritten, whole
-from webapp.parsing.profiles._pairs import Pairs
+from webapp.parsing.profiles._grammar import Pairs
 from webapp.parsing.profiles._rewrites import edits_of
 from webapp.parsing.span import Span, stripped
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
+from itertools import accumulate
 
 from webapp.parsing import verdicts
 from webapp.parsing.edit import Edit
@@ -51,8 +52,9 @@ def _parse(tracer: Tracer, strategy: str, span: Span) -> bool:
         return True
     if first.error and first.error.type != "JSONDecodeError":
         return True  # RecursionError and the like escape from all of it
-    completed = _Completion.of(raw, span, escapes)
-    if completed is None:
+    try:
+        completed = _Completion(raw, span, escapes)
+    except ValueError:
         tracer.fail(strategy, span, "a closer does not match its opener: None is returned, as if that were the value")
         return True
     return _dropping(tracer, strategy, completed)
@@ -72,40 +74,17 @@ def _escaped(raw: str, at: int) -> Edit:
 
 
 class _Completion:
-    """The response's characters as the library rewrites them, and the closers that it puts behind.
+    """The response's characters as the library rewrites them, one by one, and the closers that it puts behind.
 
-    An escape in "action_input" makes two characters of one, which may be dropped one by one; a line feed in any other
-    string becomes one of two code points. Only these changes are stored: all else stands in the response.
+    An escape in "action_input" is two characters, which may be dropped one by one; a line feed in any other string is
+    one of two code points.
     """
 
-    def __init__(
-        self, span: Span, escapes: list[Edit], feeds: list[Edit], closers: str, end: int, quoted: bool
-    ) -> None:
-        self.span, self.closers, self.quoted = span, closers, quoted
-        self.changes = sorted([*escapes, *feeds], key=lambda edit: edit.span.start)
-        doubled = {edit.span.start for edit in escapes}
-        self.firsts: list[int] = []
-        """the number of each change's first character …"""
-        self.seconds: list[int] = []
-        """… of the second one of each escape …"""
-        self.feeds: list[int] = []
-        """… and of each line feed"""
-        for edit in self.changes:
-            first = edit.span.start - span.start + len(self.seconds)
-            self.firsts.append(first)
-            if edit.span.start in doubled:
-                self.seconds.append(first + 1)
-            else:
-                self.feeds.append(first)
-        self.count = end - span.start + len(self.seconds) + quoted
-
-    @classmethod
-    def of(cls, raw: str, span: Span, escapes: list[Edit]) -> _Completion | None:
-        """None where a closer does not match."""
-        changed = {edit.span.start for edit in escapes}
-        feeds: list[Edit] = []
+    def __init__(self, raw: str, span: Span, escapes: list[Edit]) -> None:
+        """Raises `ValueError` where a closer does not match."""
+        self.span, self.changes = span, {edit.span.start: edit for edit in escapes}
         stack: list[str] = []
-        inside, behind_backslash = False, -1
+        doubled, inside, behind_backslash = set(self.changes), False, -1
         for match in _MARK.finditer(raw, *span):
             at, char = match.start(), match[0]
             if inside:
@@ -115,26 +94,30 @@ class _Completion:
                     inside = False
                 elif char == "\\":
                     behind_backslash = at + 1
-                elif char == "\n" and at not in changed:
-                    feeds.append(_escaped(raw, at))
+                elif char == "\n":
+                    self.changes.setdefault(at, _escaped(raw, at))
             elif char == '"':
                 inside = True
             elif char in _CLOSERS:
                 stack.append(_CLOSERS[char])
             elif char in "}]" and (not stack or stack.pop() != char):
-                return None
-        end = span.end - (inside and behind_backslash == span.end)
-        return cls(span, escapes, feeds, "".join(reversed(stack)), end, inside)
+                raise ValueError
+        self.closers, self.quoted = "".join(reversed(stack)), inside
+        places = range(span.start, span.end - (inside and behind_backslash == span.end))
+        self.places = [at for at in places for _ in range(1 + (at in doubled))]
+        """where each character stands"""
+        self.ends = [*accumulate(1 + (at in self.changes and at not in doubled) for at in self.places)]
+        """how many code points of the rewritten text end with it"""
+        self.count = len(self.places) + inside
 
     def edits(self, raw: str, count: int) -> list[Edit]:
         """What makes the first `count` characters and the closers of the span."""
-        edits = self.changes[: bisect_left(self.firsts, count)]
         quoted = self.quoted and count == self.count
         last = count - quoted
-        doubles = bisect_left(self.seconds, last)
-        if self.seconds[doubles : doubles + 1] == [last]:  # of the last escape its backslash alone
+        end = self.places[last - 1] + 1 if last else self.span.start
+        edits = [edit for at, edit in sorted(self.changes.items()) if at < end]
+        if self.places[last : last + 1] == [end - 1]:  # of the last escape its backslash alone
             edits[-1] = edits[-1]._replace(new="\\")
-        end = self.span.start + last - doubles
         tail = ('"' if quoted else "") + self.closers
         rest = raw[end : self.span.end]
         if rest:
@@ -145,7 +128,7 @@ class _Completion:
 
     def before(self, at: int, count: int) -> int:
         """How many of the first `count` characters end at or before this place in the rewritten text."""
-        return bisect_right(range(count), at, key=lambda number: number + 1 + bisect_right(self.feeds, number))
+        return bisect_right(self.ends, at, hi=min(count, len(self.ends)))
 
 
 def _cut(span: Span, edits: list[Edit]) -> tuple[Span, list[Edit]]:

@@ -10,8 +10,7 @@ from typing import Any
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._grammar import Grammar, read_by_grammar
-from webapp.parsing.profiles._pairs import Pairs
+from webapp.parsing.profiles._grammar import Grammar, Pairs, read_by_grammar
 
 RELEASE = "restated-0.33"
 
