@@ -137,12 +137,13 @@ def test_what_is_not_there_is_said_in_words(settings: Settings) -> None:
             await answer(client, "turn", session="one/1", position=77),
             await answer(client, "turn", session="one/1", position=1, profile="no-such"),
             await answer(client, "list_sessions", filters={"verdict": "odd"}),
+            await answer(client, "list_sessions", verdict="failed"),
             await answer(client, "read_more", **read, pointer="/nowhere"),
             await answer(client, "read_more", **(read | {"tool": "delete"}), pointer="/raw"),
             await answer(client, "read_more", **(read | {"arguments": {"x": 1}}), pointer="/raw"),
         ]
 
-    words = ("two", "77", "no-such", "odd", "nowhere", "no tool that cuts", "no arguments of turn")
+    words = ("two", "77", "no-such", "odd", "verdict", "nowhere", "no tool that cuts", "no arguments of turn")
     for text, word in zip(asked(settings, question), words, strict=True):
         assert isinstance(text, str) and word in text, (word, text)
 

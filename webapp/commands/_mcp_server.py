@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -9,6 +10,7 @@ from urllib.parse import quote
 from flask.testing import FlaskClient
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
@@ -187,10 +189,18 @@ def server(settings: Settings) -> MCPServer:
     """The server over what `settings` name. Whoever starts it may read all of it: it asks for no token."""
     open_settings = replace(settings, token=None, trusted_hosts=("localhost", *settings.trusted_hosts))
     tools = Tools(create_app(open_settings).test_client())
-    mcp_server: MCPServer = MCPServer("fencepost", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
-    for name in TOOLS:
-        mcp_server.tool(annotations=_READS, structured_output=False)(getattr(tools, name))
-    return mcp_server
+    listed = [_tool(getattr(tools, name)) for name in TOOLS]
+    return MCPServer("fencepost", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", tools=listed)
+
+
+def _tool(function: Callable[..., str]) -> Tool:
+    """A tool that refuses an argument it does not have, which the library passes over in silence."""
+    tool = Tool.from_function(function, annotations=_READS, structured_output=False)
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema(by_alias=True)
+    return tool
 
 
 def _short(document: Any) -> str:

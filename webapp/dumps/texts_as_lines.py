@@ -19,7 +19,7 @@ from webapp.dumps.budget import MOST_CHARACTERS, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.printed import from_repr, printed_records
 from webapp.dumps.messages.streams import is_event, wrapped_event
-from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.source import NO_RECORD
 from webapp.dumps.stream import Item, walk
 from webapp.dumps.tnetstrings import FLOWS, flows
@@ -274,6 +274,8 @@ def _rows(file: BinaryIO, start: int, separator: str) -> Iterator[bytes]:
             if row:
                 record = {name: cell_value(name, cell) for name, cell in zip(names, row, strict=False)}
                 yield jsontext.dumps(record).encode("ascii") + b"\n"
+    except TooLarge as larger:  # what came before is kept
+        yield _line(f"{larger.at}: {larger.reason}")
     except csv.Error as error:
         yield f'{{"the table is damaged": {jsontext.dumps(str(error))}}}\n'.encode("ascii", "replace")
     finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.dumps.conftest import gather
-from webapp.dumps import BadDump
+from webapp.dumps import BadDump, budget
 
 ANSWER = 'The answer {"a": 1,}'
 CHAT = {"model": "m", "choices": [{"message": {"role": "assistant", "content": ANSWER}}]}
@@ -93,3 +93,11 @@ def test_openhands_events_a_file_each_are_one_session(tmp_path):
     starts, turns = said(path)
     assert starts == ["conv"]
     assert [turns[0], turns[-1]] == [("prompt", "q"), ("response", ANSWER)] and len(turns) == 11
+
+
+def test_a_packed_table_of_too_many_rows_is_kept_up_to_there(got, monkeypatch):
+    monkeypatch.setattr(budget, "STRICT_RECORDS", 6)
+    with budget.reading(budget.Budget(20, is_strict=True)):
+        found = got("prompt,response\n" + "q?,an answer\n" * 9, "many.csv")
+    assert [turn.raw for turn in found.only][:2] == ["q?", "an answer"]
+    assert "it has more than 6 records" in found.problems[-1].reason
