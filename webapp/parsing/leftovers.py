@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from webapp.parsing.doubts import doubts
 from webapp.parsing.engine import Tracer
-from webapp.parsing.patterns import later, up_to
+from webapp.parsing.patterns import holds, later, up_to
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Flag
 
@@ -127,6 +127,8 @@ def _leftovers(raw: str, values: list[Span]) -> Iterator[tuple[str, int, int]]:
     open_brackets: list[str] = []
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         at = start
+        if not holds(raw, start, end, "{[]}<\"'"):
+            continue
         while (match := _next.match(raw, at)) and match.start(match.lastgroup or 0) < end:
             kind = match.lastgroup or ""
             place = match.span(kind)

@@ -43,6 +43,11 @@ def up_to(characters: str, *patterns: str) -> str:
     return rf"(?:[^{re.escape(characters + first)}]++{passed})*+"
 
 
+def holds(text: str, start: int, end: int, characters: str) -> bool:
+    """Whether one of the characters stands in `text[start:end]`: a pattern takes some times as long to tell."""
+    return any(text.find(char, start, end) >= 0 for char in characters)
+
+
 @contextmanager
 def preparing() -> Iterator[None]:
     """What is done inside is done once a process, and does not count as time that a parse takes."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from webapp import plugins
 from webapp.parsing.finder import Finder
-from webapp.parsing.patterns import preparing, up_to
+from webapp.parsing.patterns import holds, preparing, up_to
 
 Take = Callable[[Finder, "re.Match[str]"], int]
 """Looks at the candidate that the pattern found; the offset from which to go on, behind the match's start."""
@@ -39,7 +39,8 @@ MOST = 4_000
 def scan_region(finder: Finder, start: int, end: int) -> None:
     """Let the strategies look at `raw[start:end]`."""
     raw, attempts, at = finder.tracer.raw, finder.tracer.attempts, finder.enter(start, end)
-    events, takes, passed = _search()
+    events, takes, passed, starts = _search()
+    is_plain = not holds(raw, at + 1, end, starts)
     while True:
         if len(attempts) > MOST:
             finder.give_up(at)
@@ -47,7 +48,7 @@ def scan_region(finder: Finder, start: int, end: int) -> None:
         match = events.match(raw, at, end)
         take = takes[match.lastgroup or ""] if match else None
         at = max(take(finder, match) if match and take else 0, at + 1)
-        at = passed.match(raw, at, end).end()  # type: ignore[union-attr]  # always matches
+        at = end if is_plain else passed.match(raw, at, end).end()  # type: ignore[union-attr]  # always matches
         if at >= end:
             break
     finder.leave(at)
@@ -55,11 +56,12 @@ def scan_region(finder: Finder, start: int, end: int) -> None:
 
 class _Search(NamedTuple):
     """One pattern for the beginnings that all strategies look for, a named group each; what takes up a match of each
-    group; and what is passed over up to where a candidate may begin."""
+    group; what is passed over up to where a candidate may begin; and the characters that one may begin with."""
 
     events: re.Pattern[str]
     takes: dict[str, Take | None]
     passed: re.Pattern[str]
+    starts: str
 
 
 @cache
@@ -72,4 +74,4 @@ def _search() -> _Search:
     hints = sorted({strategy.hint for strategy in ordered if strategy.hint})
     passed = re.compile(up_to(starts, *hints))
     takes = {strategy.name: strategy.take for strategy in ordered}
-    return _Search(events, takes, passed)
+    return _Search(events, takes, passed, starts + "".join(hint[0] for hint in hints))
