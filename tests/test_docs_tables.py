@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.parsing import _cases
 from webapp.dumps import Turn, known_formats, read
-from webapp.dumps.facts import facts_of
+from webapp.dumps.answer_alarm import facts_of
 from webapp.exports import base
 from webapp.parsing.machine import repair
 from webapp.plugins import help_of

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from webapp.commands._file_reader import FileResult
-from webapp.dumps.answer_alarm import MissingAnswers
-from webapp.dumps.facts import in_words
+from webapp.dumps.answer_alarm import MissingAnswers, in_words
 from webapp.dumps.session_keys import SessionKeys
 from webapp.parsing.words import counted
 from webapp.store.ingest.start import IngestResult

@@ -1,16 +1,19 @@
-"""LangSmith's runs: one a line, a list, or batches {"post", "patch"} as its SDK sends them; llm runs are answers."""
+"""Runs as tracers keep them: LangSmith's, one a line, a list, or batches {"post", "patch"}, and Weave's calls."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Entries, Entry, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.bodies import exchange, is_answer
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns
 from webapp.dumps.programs import Program, by_run
 from webapp.dumps.records import Problem
-from webapp.dumps.values import as_list, first_id
+from webapp.dumps.values import as_list, as_object, first_id, text
 
 _BATCH = ("post", "patch")
 _TEXTS = ("inputs", "outputs", "extra")
@@ -22,9 +25,6 @@ class LangSmith(Declared):
 
     def program_of(self, entry: dict[str, Any]) -> Program | None:
         return by_run(entry)
-
-
-plugin = LangSmith("langsmith")
 
 
 def _runs(value: dict[str, Any]) -> list[dict[str, Any]]:
@@ -71,3 +71,39 @@ def _with_children(at: str, run: dict[str, Any]) -> Iterator[Entry]:
     for index, child in enumerate(as_list(children)):
         if isinstance(child, dict):
             yield from _with_children(f"{at}, child_runs[{index}]", child)
+
+
+_OPERATION = re.compile(r"weave:///[^/]+/[^/]+/op/([^:]+)")
+_ASKING = ("messages", "contents", "prompt", "input", "chat_history")
+
+
+class Weave(Format):
+    called = "weave"
+    shapes = 'Weave\'s calls {"op_name", "trace_id", "inputs", "output"} one a line or a list'
+    times = ("started_at",)
+    id_key = "id"
+
+    def sniff(self, head: DumpHead) -> int:
+        return 93 if head.all_have("op_name", "trace_id", "inputs") else 0
+
+    def session_of(self, entry: dict[str, Any]) -> str | None:
+        return first_id(entry, "thread_id", "trace_id")
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        inputs, output = as_object(entry.get("inputs")), entry.get("output")
+        match = _OPERATION.match(str(entry.get("op_name")))
+        name = match[1] if match else text(entry.get("op_name"))
+        turns: list[PlacedTurn] = []
+        if is_answer(output) or ("model" in inputs and any(map(inputs.get, _ASKING))):
+            turns = exchange(inputs, output, ("inputs",), ("output",), conversation)
+            answered = any(turn.written_by_model for turn, _ in turns)
+            if not answered and not entry.get("exception") and not conversation.notes:
+                conversation.notes.append("a model was asked, and its output says nothing that is known")
+        if reason := text(entry.get("exception")):
+            turns += error_turns(reason, path=("exception",))
+        if not turns:  # what an operation of the program took and gave, which its calls of a model say, too
+            turns = event_turns(name)
+        return each_filled(turns, phase=name, parent=text(entry.get("parent_id")))
+
+
+plugins = (LangSmith("langsmith"), Weave())

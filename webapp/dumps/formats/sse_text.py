@@ -8,12 +8,12 @@ from typing import Any
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Source
 from webapp.dumps.documents import Place, as_lines
 from webapp.dumps.messages.beside import hosts_of
+from webapp.dumps.messages.block_streams import are_parts, is_data_stream
 from webapp.dumps.messages.bodies import answer, exchange
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.streams import MOST_STREAM, assembled, ends_early, is_event, stream_faults, wrapped_event
 from webapp.dumps.messages.turns import unplaced
-from webapp.dumps.messages.ui_streams import are_parts, is_data_stream
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, entries_of
 from webapp.dumps.source import Cut, too_long

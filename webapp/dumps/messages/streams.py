@@ -10,7 +10,7 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
-from webapp.dumps.messages import block_streams, chat_streams, item_streams, ui_streams
+from webapp.dumps.messages import block_streams, chat_streams, item_streams
 from webapp.dumps.messages.item_streams import is_end
 from webapp.dumps.values import as_list, as_object, id_text
 
@@ -66,8 +66,8 @@ def assembled(body: str) -> Any:
 
 def chunks(body: str) -> list[tuple[str, Any]]:
     """The chunks of a stream's text: each as it came, with what stands around it, and the JSON that it holds."""
-    if ui_streams.is_data_stream(body):
-        return ui_streams.data_stream(body)
+    if block_streams.is_data_stream(body):
+        return block_streams.data_stream(body)
     events, decoder, at, begin, base, rest = list[tuple[str, Any]](), Decoder(), 0, 0, 0, body
     while match := _OBJECT.search(body, at):
         if (start := match.start()) - base > _BEHIND:
@@ -140,7 +140,7 @@ def is_event(value: Any) -> bool:
     event, kind = _bare(value), str(value.get("type"))
     if value.get("object") in ("chat.completion.chunk", "text_completion.chunk") or item_streams.is_older_cohere(value):
         return True
-    if event is not value or block_streams.is_bedrock(value) or ui_streams.is_agui(value):
+    if event is not value or block_streams.is_bedrock(value) or block_streams.is_agui(value):
         return True
     if kind.startswith("response."):
         return "sequence_number" in value or bool(value.keys() & {"response", "item", "delta", "part", "text"})
@@ -236,8 +236,8 @@ _DIALECTS = (
         lambda event: id_text(event.get("id")),
     ),
     _Dialect(block_streams.is_ollama, block_streams.ollama, lambda _, before, __: before[-1].get("done") is True),
-    _Dialect(ui_streams.is_ui_stream, ui_streams.ui_stream, _starts("start")),
+    _Dialect(block_streams.is_ui_stream, block_streams.ui_stream, _starts("start")),
     _Dialect(item_streams.is_responses, item_streams.responses, _starts("response.created")),
     _Dialect(item_streams.is_cohere, item_streams.cohere, _starts("message-start")),
-    _Dialect(ui_streams.is_agui, ui_streams.agui, _starts("RUN_STARTED")),
+    _Dialect(block_streams.is_agui, block_streams.agui, _starts("RUN_STARTED")),
 )

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
-from webapp.dumps.answer_alarm import MissingAnswers
-from webapp.dumps.facts import Carried
+from webapp.dumps.answer_alarm import Carried, MissingAnswers
 from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, Turn, UnknownFormat
 from webapp.store.append import SessionOutcome
 from webapp.store.sessions.dumps import ANSWERS_MISSING, DumpLine

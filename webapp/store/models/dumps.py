@@ -33,7 +33,7 @@ class Dump(Numbered):
     mapping: orm.Mapped[dict[str, str] | None] = orm.mapped_column(ExactJson)
     """the mapping that it was read by"""
     not_in_log: orm.Mapped[list[str] | None] = orm.mapped_column(ExactJson)
-    """which facts none of its responses has, see `webapp.dumps.facts`; null where no response was read"""
+    """which facts none of its responses has, see `webapp.dumps.answer_alarm`; null where no response was read"""
 
 
 class DumpSession(Base):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from webapp.dumps.facts import WORDS as NOT_IN_LOG
+from webapp.dumps.answer_alarm import WORDS as NOT_IN_LOG
 from webapp.store.labels.label_content import EXPECTS, JUDGEMENTS
 
 Schema = dict[str, Any]

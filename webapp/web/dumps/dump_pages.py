@@ -11,7 +11,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps import known_formats
-from webapp.dumps.facts import in_words
+from webapp.dumps.answer_alarm import in_words
 from webapp.dumps.session_keys import NAMES, OPTION
 from webapp.extensions import db
 from webapp.parsing import profiles
