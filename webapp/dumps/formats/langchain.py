@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -15,21 +16,21 @@ from webapp.dumps.base import (
     DumpHead,
     Entries,
     Entry,
-    Format,
     PlacedTurn,
     SessionEntries,
     Sessions,
     Source,
 )
 from webapp.dumps.budget import DEEPEST, Allowance
+from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import depth, json_or_none
-from webapp.dumps.documents import entry_or_problem, joined_runs, whole_document
+from webapp.dumps.documents import joined_runs
 from webapp.dumps.messages.item_streams import add, settled
 from webapp.dumps.messages.langchain import is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined
 from webapp.dumps.messages.turns import message_turns, spent
 from webapp.dumps.records import Problem, TooLarge
-from webapp.dumps.sessions import document_session, each_list, entries_of, grouped, spilled
+from webapp.dumps.sessions import entries_of, spilled
 from webapp.dumps.sqlite_tables import opened_tables
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text
 
@@ -40,9 +41,7 @@ _TABLE = "message_store"
 """of SQLChatMessageHistory"""
 
 
-class LangChain(Format):
-    shapes = 'LangChain\'s messages [{"type": "ai", "data": {…}}] or [{"lc": 1, "type": "constructor", …}]'
-
+class LangChain(Declared):
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "sqlite":
             return 90 if _TABLE in head.names else 0
@@ -56,20 +55,12 @@ class LangChain(Format):
         return 75 if all("data" in message or "lc" in message for message in messages) else 15
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.shape == "object" and not _has_messages(head):
-            yield SessionEntries(source.stem, whole_document(source))
-        elif head.shape == "sqlite":
-            yield from _stored(source)
-        elif any(map(_is_conversation, head.objects)) and head.shape != "object":
-            yield from each_list(source, head, "messages", ids=_IDS)
-        elif head.shape == "object":
-            yield document_session(source, head, "messages", needed="messages", ids=_IDS)
-        elif head.any_has("session_id"):
-            yield from grouped(source, head, self.session_of)
-        else:
-            entries = entries_of(source, head)
-            runs = joined_runs(entries, is_chunk, "chunks", lambda chunk: unwrapped(chunk)[0].get("id"))
-            yield SessionEntries(source.stem, runs)
+        for session in super().sessions(source, head):
+            if isinstance(session, Problem):
+                yield session
+                continue
+            runs = joined_runs(session.entries, is_chunk, "chunks", lambda chunk: unwrapped(chunk)[0].get("id"))
+            yield replace(session, entries=runs)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if isinstance(entry.get("chunks"), list):
@@ -87,20 +78,6 @@ def _has_messages(head: DumpHead) -> bool:
 def _is_conversation(value: dict[str, Any]) -> bool:
     messages = as_list(value.get("messages"))
     return bool(messages) and all(is_message(item) and ("data" in item or "lc" in item) for item in messages)
-
-
-def _stored(source: Source) -> Iterator[SessionEntries]:
-    """The histories that LangChain keeps in SQL: a row a message."""
-    with opened_tables(source) as tables:
-        rows = tables.rows(_TABLE, "session_id", "id")
-        for ident, messages in groupby(rows, lambda row: id_text(row.get("session_id")) or source.stem):
-            yield SessionEntries(ident, _rows(messages))
-
-
-def _rows(rows: Iterable[dict[str, Any]]) -> Entries:
-    for row in rows:
-        message = row.get("message")
-        yield entry_or_problem(f"row {row.get('id')}", json_or_none(message) if isinstance(message, str) else None)
 
 
 def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
@@ -124,9 +101,6 @@ def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
 
 
 class LangGraph(LangChain):
-    called = "langgraph"
-    shapes = 'LangGraph\'s checkpoints (SQLite), or states {"values": {"messages": […]}}'
-
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "sqlite":
             return 95 if "checkpoints" in head.names else 0
@@ -276,4 +250,4 @@ def _extension(level: int, allowance: Allowance, code: int, data: bytes) -> Any:
     return inner[2]
 
 
-plugins = (LangChain(), LangGraph())
+plugins = (LangChain("langchain"), LangGraph("langgraph"))
