@@ -11,6 +11,12 @@ def reasons(got, messages, **more):
     return [problem.reason for problem in got(json.dumps({"messages": messages, **more})).alarms]
 
 
+def test_the_program_that_was_inferred_is_no_key_of_the_log(got):
+    log = "# aider chat started at 2026-03-01 10:00:00\n\n> Main model: m with diff edit format  \n\n#### plan  \n"
+    (problem,) = got(log, "a.md").alarms
+    assert "started" in problem.reason and "program" not in problem.reason
+
+
 def test_many_such_sessions_are_counted(got):
     lines = "\n".join(json.dumps({"session_id": f"s{number}", **USER}) for number in range(30))
     problems = got(lines, "a.jsonl").alarms

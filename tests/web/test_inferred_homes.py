@@ -108,6 +108,11 @@ NAMED = {
         "aider",
         "the edit format that Aider notes, version 0.85.1; the profile is that of release",
     ),
+    "Aider's edit format as it was noted in 2024": (
+        aider("Models: gpt-x with diff edit format, weak model gpt-y"),
+        "aider",
+        "the edit format that Aider notes, version 0.85.1; the profile is that of release",
+    ),
     "mini-swe-agent's text models": (
         trajectory(r"```mswea_bash_command\s*\n(.*?)\n```", "2.4.6"),
         "mini-swe-agent",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from webapp.dumps import programs
 from webapp.dumps.json_path import long_texts
 from webapp.dumps.records import MODEL_KINDS, Problem, Record, Turn
 from webapp.dumps.values import as_object
@@ -164,7 +165,8 @@ def watched(records: Iterable[Record]) -> Iterator[Record]:
                 count += problem is not None
                 if problem is not None and count <= MOST_NAMED:
                     yield problem
-            session = None if record is None else SessionAnswers(record.external_id, about=record.extra)
+            about = {} if record is None else {key: value for key, value in record.extra.items() if key != programs.KEY}
+            session = None if record is None else SessionAnswers(record.external_id, about=about)
         if record is not None:
             yield record
     if count > MOST_NAMED:

@@ -83,7 +83,7 @@ def by_user_agent(headers: Any) -> Program | None:
 def by_aider(note: str) -> Program | None:
     """By what Aider notes of its model at the start: its edit blocks are read in the edit format diff alone."""
     version = re.search(r"\bAider v(\d[\w.+-]*)", note)
-    if not re.search(r"(?m)^(?:Main model|Model): \S+ with diff(?:-fenced)? edit format\b", note):
+    if not re.search(r"(?m)^(?:Main model|Models?): \S+ with diff(?:-fenced)? edit format\b", note):
         return None
     return Program("aider", "the edit format that Aider notes", version[1] if version else None)
 
