@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from webapp.dumps import Problem, Turn, UnknownFormat, read
+from webapp.dumps import Problem, Turn, UnknownFormat, read, sniff
 
 NAMES = ["speech", "llm_words", "model said", "spoken.words", "utterance", "said"]
 TELLING = ["reply", "llm_response", "model output", "generated.text", "completionText", "raw_output"]
@@ -142,3 +142,31 @@ def test_a_folder_names_the_files_of_tools_and_tables_but_no_package(tmp_path: P
     with pytest.raises(UnknownFormat, match="--map table=runs") as refused:
         list(read(database, database.name))
     assert refused.value.speaks
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "I went.\nWright: is it free?\nJones: it is, as far as I know.\nWright: thank you for that.\n",
+        "| berth | depth |\n|---|---|\n| seven is free | eleven metres |\n| eight is not | nine metres |\n",
+        "$ curl -s https://api.example.com\nall of it is here, and nothing else\n",
+    ],
+    ids=["labels", "table", "shell"],
+)
+def test_a_text_of_records_is_not_advised_as_one_response(written, tmp_path):
+    with pytest.raises(UnknownFormat) as refused:
+        sniff_text(written, tmp_path)
+    assert "fencepost ingest" not in str(refused.value)
+
+
+def test_a_column_in_which_several_speak_is_not_advised_as_answers(tmp_path):
+    rows = [{"From": "Ann", "from": name, "body_": "it is as I said, is it not"} for name in ("Ann", "Bo")]
+    with pytest.raises(UnknownFormat) as refused:
+        sniff_text("\n".join(map(json.dumps, rows)), tmp_path)
+    assert "fencepost ingest" not in str(refused.value)
+
+
+def sniff_text(written, tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text(written)
+    return sniff(path, path.name)

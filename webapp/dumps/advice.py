@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shlex
+from collections import Counter
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from webapp import jsontext
 from webapp.dumps.formats.mapped import plugin as mapped
 from webapp.dumps.formats.responses import RULE, Separated
 from webapp.dumps.head import DumpHead, look
+from webapp.dumps.known_tools import answerless, looks_like
 from webapp.dumps.log_records import BEGIN, LEVELS, LINES
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.outline import guessed, guessed_tables
@@ -50,6 +52,7 @@ _LABEL = re.compile(r"^(?:<([\w .-]{1,30})>|([^\W\d_][\w .-]{0,30}):) (?=\S)", r
 """who speaks before each line of a chat, whoever they are: one of them by a name that is known"""
 _SPEAKERS = ("from", "author", "sender", "speaker", "direction", "who", "userId")
 """keys that say who wrote what stands beside them"""
+_BEGINS = re.compile(r"^(?:\[[^\]\n]{1,60}\]|[^\W\d_][^\n:|.,]{0,30}:(?=\s)|\|(?= )|>>> |\*\*\* )", re.M)
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_\n]{1,40}(?:\*\*|__)[^\n]{0,20}$", re.M)
 """a name in bold, alone on its line"""
 _TOLD = re.compile(
@@ -65,58 +68,6 @@ _MARKUP = re.compile(
 )
 """XML, a table's first line, a program's log, a shell's, or YAML"""
 _LINE, _OBJECT_LINE = re.compile(r"^\S", re.M), re.compile(r"^\{", re.M)
-_CLOUDWATCH = "CloudWatch's events; the log in them: jq -r '.events[].message'"
-_HARBOR = ("task_name", "trial_name", "agent_info")
-_TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
-    ("Chainlit's data layer", {"threads", "steps", "elements"}, ()),
-    ("n8n's database", {"execution_entity", "execution_data"}, ()),
-    ("AnythingLLM's database", {"workspace_chats"}, ()),
-    ("Flowise's database", {"chat_message", "chat_flow"}, ()),
-    ("Langflow's database", {"flow", "vertex_build"}, ()),
-    ("LangChain's cache", {"full_llm_cache"}, ()),
-    ("n8n's execution", set(), ("mode", "workflowData")),
-    ("Cherry Studio's backup", set(), ("indexedDB",)),
-    ("Rasa's tracker", set(), ("sender_id", "slots", "events")),
-    ("Phoenix' database", {"span_annotations", "spans"}, ()),
-    ("MLflow's database", {"experiments", "runs", "trace_info"}, ()),
-    ("Google ADK's session service", {"events", "sessions"}, ()),
-    ("Letta's agent file", set(), ("agents", "blocks", "tools")),
-    ("requests-cache's database, whose bodies are packed", {"responses", "redirects"}, ()),
-    ("a context of LlamaIndex' workflows", set(), ("workers", "state", "is_running")),
-)
-"""tools whose files are known by their tables, or by their keys, and that none of the formats reads"""
-_ANSWERLESS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
-    ("Harbor's result of a trial, which holds no answer: read its agent/trajectory.json", set(), _HARBOR),
-    ("Terminal-Bench's results, which hold no answer: read its agent-logs", set(), ("n_resolved", "pass_at_k")),
-    ("JSON-RPC (MCP, the Agent Client Protocol), whose answers come in pieces", set(), ("jsonrpc", "method", "params")),
-    ("Agno's sessions, whose runs stand beside them in agno_runs", set(), ("session_id", "session_data", "agent_data")),
-    (_CLOUDWATCH, set(), ("events", "nextForwardToken")),
-    (_CLOUDWATCH, set(), ("events", "searchedLogStreams")),
-    ("Haystack's pipeline", set(), ("components", "connections")),
-    ("JSON Patch, as LangChain's astream_log gives: log astream_events instead", set(), ("ops",)),
-    ("a JSON schema", set(), ("$schema", "properties")),
-    ("HumanEval's problems", set(), ("canonical_solution", "entry_point")),
-    ("Google ADK's tests, which hold what is expected and no answer", set(), ("query", "expected_tool_use")),
-)
-_RECORD = "record them with `fencepost`'s recorder (docs/recorder.md), or a proxy's HAR"
-_TEXT_TOOLS = (
-    ("aichat's log", re.compile(r"# CHAT:")),
-    (
-        f"an SDK's debug log, which holds no answers: {_RECORD}",
-        re.compile(r"[\s\S]{0,500}(?:openai|anthropic)\._base_cl"),
-    ),
-    (
-        "what LangChain's chains print, which holds no answers: use set_debug(True)",
-        re.compile(r"\s*.{0,9}> Entering new"),
-    ),
-    (
-        "CrewAI's console: give it an output_log_file that ends in .json",
-        re.compile(r"[\s\S]{0,300}Crew Execution Started"),
-    ),
-    ("Ollama's console: log what its API answers", re.compile(r"\s*>>> (?!import |from |print|def |\w+ ?[=(.])")),
-    ("llama.cpp's console: log what llama-server answers", re.compile(r"\s*== Running in interactive mode")),
-    ("a page, in which no element says who speaks", re.compile(r"\s*<(?:!doctype html|html)", re.I)),
-)
 _LONGEST_SHOWN = 60
 
 
@@ -131,7 +82,7 @@ def refused(head: DumpHead) -> UnknownFormat:
     if head.led and 2 * len(_OBJECT_LINE.findall(head.text)) < len(_LINE.findall(head.text)):
         head = replace(head, shape="text")
     keys = {str(key) for sample in head.objects for key in sample}
-    bare = next((tool for tool, _, names in _ANSWERLESS if set(names) <= keys), None)
+    bare = answerless(keys)
     lines = [_what_it_is(head), *([f"This looks like {bare}."] if bare else _what_to_do(head))]
     return UnknownFormat("\n".join(lines), speaks=_speaks(head))
 
@@ -145,9 +96,9 @@ def _what_it_is(head: DumpHead) -> str:
         return "What Node.js prints of an object is in the log, not its JSON: log its JSON.stringify(…)."
     if head.shape == "text" and _DRAWN.search(head.text):
         words = "The log is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
-        return f"{words}{_looks(head)}"
+        return f"{words}{looks_like(head)}"
     if head.shape == "text":
-        return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}.{_looks(head)}"
+        return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}.{looks_like(head)}"
     if head.samples and all(isinstance(sample, list) for sample in head.samples):
         return "The log is JSON of lists, as LangGraph streams of several modes are: log each mode's values as objects."
     keys = sorted({str(key) for sample in head.objects for key in sample})
@@ -155,23 +106,11 @@ def _what_it_is(head: DumpHead) -> str:
         words = f"The log is a SQLite file of no known shape (its tables: {_listed(head.names)})."
     else:
         words = f"The log is {_KINDS.get(head.shape, 'a file')} of no known shape (its keys: {_listed(keys)})."
-    return f"{words}{_looks(head)}"
-
-
-def _looks(head: DumpHead) -> str:
-    """Of which tool it is, as a sentence; empty where none is known."""
-    keys = {str(key) for sample in head.objects for key in sample}
-    texts = [tool for tool, begins in _TEXT_TOOLS if head.shape == "text" and begins.match(head.text)]
-    tools = [*texts, *(tool for tool, tables, names in _TOOLS if _is_of(tables, names, set(head.names), keys))]
-    return f" This looks like {tools[0]}." if tools else ""
+    return f"{words}{looks_like(head)}"
 
 
 def _is_printed(head: DumpHead) -> bool:
     return bool(_REPR.match(head.text)) or (head.shape == "text" and any(printed_objects(head.text)))
-
-
-def _is_of(tables: set[str], names: tuple[str, ...], columns: set[str], keys: set[str]) -> bool:
-    return bool(tables and tables <= columns) or bool(names and set(names) <= keys)
 
 
 def _listed(names: list[str]) -> str:
@@ -191,6 +130,7 @@ def _what_to_do(head: DumpHead) -> list[str]:
         and not _MARKUP.match(head.text)
         and not _speaks(head)
         and len(set(_BOLD.findall(head.text))) < 2
+        and not _has_records(head.text)
         and not _BINARY.search(head.text)
     ):
         command = f"fencepost ingest --format responses {shlex.quote(head.filename)}"
@@ -209,10 +149,22 @@ def _what_to_do(head: DumpHead) -> list[str]:
     ]
 
 
+def _has_records(written: str) -> bool:
+    """Whether lines begin alike, with a label, a time or a table's bar, as those of no single answer do."""
+    begins = Counter(re.sub(r"\d", "0", match[0]) for match in _BEGINS.finditer(written))
+    return any(count > 1 for count in begins.values())
+
+
 def _of_text(head: DumpHead) -> _Tried | None:
     """Responses between lines of --- or ===, of which there must be several."""
     rules = sum(bool(RULE.fullmatch(line)) for line in head.text.splitlines())
-    if not rules or _BINARY.search(head.text) or _DRAWN.search(head.text) or head.text.startswith("# CHAT:"):
+    if (
+        not rules
+        or looks_like(head)
+        or _BINARY.search(head.text)
+        or _DRAWN.search(head.text)
+        or head.text.startswith("# CHAT:")
+    ):
         return None
     tried = _tried(Separated(), head.text.encode("utf-8", "surrogateescape"), "--format separated", head.filename)
     return tried if tried is not None and tried.answers > 1 else None
@@ -274,7 +226,7 @@ def _short(text: str) -> str:
 
 def _speaks(head: DumpHead) -> bool:
     """Whether somebody seems to speak in it, so that passing it over in a folder is worth a word."""
-    if _looks(head):
+    if looks_like(head):
         return True
     if head.shape == "sqlite":
         return bool(_TOLD.search(jsontext.dumps(head.items))) or _of_mappings(head) is not None

@@ -49,7 +49,8 @@ _PAIRS = ({"event", "data"}, {"messages", "response"})
 _MESSAGE = {"role", "type", "from", "sender", "author"}
 _COLUMN = re.compile(r"[,;\t]?[\w\"'][^\r\n]{0,80}")
 _LONGEST_NAME = 80
-_FRAME = re.compile(r'\s*\{"(?:[^"\n]{1,80}":\s*\{"0"\s*:|columns":\s*\[")')
+_FRAME = re.compile(r'\s*\{\s*"(?:[^"\n]{1,80}":\s*\{"0"\s*:|columns":\s*\[\s*")')
+_FRAMED = {"columns", "index", "data", "ncols", "nrows", "_type", "column_types"}
 """how pandas writes its columns, or their names and its rows"""
 _LISTED = {"messages", "conversation", "conversations", "chat", "chat_history", "history", "trajectory", "tool_calls"}
 """columns whose cells are lists, as texts"""
@@ -129,7 +130,7 @@ def _frame(file: BinaryIO, start: int) -> list[dict[str, Any]] | None:
     value = json_or_none(file.read(MOST_CHARACTERS).decode("utf-8", "surrogateescape"))
     if not isinstance(value, dict):
         return None
-    if set(value) <= {"columns", "index", "data"}:
+    if set(value) <= _FRAMED:
         names, rows = list(map(str, as_list(value.get("columns")))), as_list(value.get("data"))
         fit = _are_short(names) and all(isinstance(row, list) and len(row) == len(names) for row in rows)
         return [dict(zip(names, row, strict=True)) for row in rows] if fit and rows else None

@@ -158,6 +158,8 @@ def _chats(
     if depth > _DEEPEST:
         return
     if isinstance(value, list):
+        if value and all(isinstance(item, str) and item[:1] == "{" for item in value):  # as Redis keeps them
+            value = list(map(opened, value))
         if is_chat(list(islice(_with_replies(value), _SHOWN))):
             yield _Chat(at, around, value)
             return
@@ -235,6 +237,8 @@ def _without(value: Any, read: set[int]) -> Any:
         return None
     if isinstance(value, str) and isinstance(inner := opened(value), dict | list) and any(_chats("", (), inner, 0)):
         return None  # JSON that holds a chat
+    if isinstance(value, list) and value and isinstance(value[0], str) and any(_chats("", (), value, 0)):
+        return None  # messages, each as JSON
     if isinstance(value, dict):
         return {key: _without(inner, read) for key, inner in value.items()}
     return [_without(inner, read) for inner in value] if isinstance(value, list) else value

@@ -38,11 +38,22 @@ _HEADINGS = tuple(
         rf"\[?{_NAME}(?: message)?\]?{_NOTE}[:：]",
     )
 )
-_LABEL = re.compile(r"(?:\A\s*|\n\r?\n)([^\W\d_][\w .@-]{0,40}): (?=\S)")
-"""who speaks behind an empty line, whoever that is, as VS Code copies a chat"""
+_ANYBODY = r"(?P<name>[^\W\d_][\w .@-]{0,40})"
+_LABELS = tuple(
+    re.compile(rf"{before}{_ANYBODY}: (?=\S)", re.M)
+    for before in (
+        r"(?:\A\s{0,20}|(?<=\n\n)|(?<=\n\r\n))",
+        r"^\u200e?\[\d[^\]\n]{4,30}\] ",
+        r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? \d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])? - ",
+    )
+)
+"""who speaks, whoever that is, behind an empty line as VS Code copies a chat, or behind a time as WhatsApp has it"""
+_OF_MODEL = re.compile(r"\b(?:AI|GPT|LLM|Bot|Assistant|Claude|Gemini|Copilot|Replika)\b|GPT$|[Bb]ot$")
 _PANEL = re.compile(r"^[╭┌┏╔][─━═]+ ?([^─━═╮┐┓╗\n]{1,60}+)[─━═]+[╮┐┓╗][ \t]*\r?$", re.M)
 _DRAWN = re.compile(r"^(?:[│┃║] ?(.*?)[ \t]*[│┃║]|[╰└┗╚][─━═][^\n]*)[ \t]*(\r?)$", re.M)
 """a box that a terminal drew, with a name in its upper edge, and its other lines"""
+_FRONT = re.compile(r"\A---\r?\n(?:[^\n]{0,400}\n){1,60}?---\r?\n")
+"""what stands in YAML before a note"""
 _TEMPLATE = re.compile(
     r"<\|im_start\|>(?P<who>\w{1,20})\r?\n|<\|start_header_id\|>(?P<name>\w{1,20})<\|end_header_id\|>\s*"
 )
@@ -52,7 +63,8 @@ _INLINE = re.compile(rf"^(?:{_NAME}(?::(?: (?=\S)|[ \t]*\r?$)|：[ \t]*)|(?P<sig
 _BOLD = re.compile(rf"^\*\*(?!Model|Agent){_SIGN}{_NAME}{_NOTE}(?::\*\*|\*\*:)(?: (?=\S)|[ \t]*\r?$)", re.M)
 _ROLES = re.compile(
     r"^(?:(?P<who>user|assistant|system|tool|function|human|ai):"
-    r"|\[(?P<name>USER|ASSISTANT|SYSTEM|TOOL|HUMAN|AI)\]:?)(?: |[ \t]*\r?$)",
+    r"|\[(?P<name>USER|ASSISTANT|SYSTEM|TOOL|HUMAN|AI)\]:?"
+    r"|\*\*(?P<bold>user|assistant|system|human|ai)\*\*:)(?: |[ \t]*\r?$)",
     re.M,
 )
 _BUFFER = re.compile(r"^(?P<who>Human|AI|System|Tool|Function): ", re.M)
@@ -138,12 +150,14 @@ def _style(written: str) -> re.Pattern[str] | None:
 
 def _labelled(written: str) -> re.Pattern[str] | None:
     """The names of two who speak in turn, of which one is a model's and the other may be anybody's."""
-    names = _LABEL.findall(written)
-    known = {name for name in names if re.fullmatch(_MODEL, name)}
-    if len(set(names)) != 2 or len(known) != 1 or names[0] in known or not written.lstrip().startswith(names[0]):
-        return None
-    asks, answers = re.escape(names[0]), re.escape(known.pop())
-    return re.compile(rf"(?:\A\s*|(?<=\n\n)|(?<=\n\r\n))(?:(?P<asks>{asks})|(?P<who>{answers})): ")
+    for label in _LABELS:
+        names = [match["name"] for match in label.finditer(written)]
+        known = {name for name in names if re.fullmatch(_MODEL, name) or _OF_MODEL.search(name)}
+        if len(set(names)) == 2 and len(known) == 1 and names[0] not in known and label.match(written.lstrip()):
+            asks, answers = re.escape(names[0]), re.escape(known.pop())
+            named = rf"(?:(?P<asks>{asks})|(?P<who>{answers}))"
+            return re.compile(label.pattern.replace(_ANYBODY, named), re.M)
+    return None
 
 
 def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
@@ -175,6 +189,7 @@ def _plain(written: str) -> str:
     """The text without colours, and without what DSPy's history and `llm logs` say before each prompt."""
     if "\x1b[" in written or _CLOCK.match(written.lstrip()):
         written = _CLOCK.sub("", _COLOURS.sub("", written))
+    written = _FRONT.sub("", written)
     if _PANEL.search(written):
         return _DRAWN.sub(r"\1\2", _PANEL.sub(r"## \1\n", written))
     return _LOGGED.sub("", written) if _LOGGED.match(written) else written

@@ -59,7 +59,20 @@ _ELSE = {
         "tests",
         "passed",
     ),
-    *("latency", "hash", "created", "version", "parsed", "logprobs", "headers", "template", "description", "hint"),
+    *(
+        "context",
+        "contexts",
+        "latency",
+        "hash",
+        "created",
+        "version",
+        "parsed",
+        "logprobs",
+        "headers",
+        "template",
+        "description",
+        "hint",
+    ),
 }
 _SERVED = re.compile(
     r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+|(?:HTTP/[\d.]+ )?[1-5]\d\d(?: [\w /;=-]{0,60})?\Z"
@@ -180,7 +193,9 @@ SAID = (
     *("blocks", "utterance"),
 )
 _INNER = ("message", "response", "data", "node", "payload")
-_MODEL_NAMES = r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen)[\w .:\-]{0,40}"
+_MODEL_NAMES = (
+    r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen|replika|meta ai|my ai)[\w .:\-]{0,40}"
+)
 _ROLES = (
     (
         "user",
@@ -200,6 +215,8 @@ _ROLES = (
 
 def spoken(value: Any) -> dict[str, Any] | None:
     """A message as {"role", "content"}, the latter unless it only calls; None where nobody who is known speaks."""
+    if isinstance(value, dict) and value and all(str(key)[:1].isupper() for key in value):  # {"From", "Text"}
+        value = {str(key)[:1].lower() + str(key)[1:]: inner for key, inner in value.items()}
     for holder in (value, *(as_object(value).get(key) for key in _INNER)):
         if isinstance(holder, dict) and (role := speaker(holder)):
             key = _said_under(holder)

@@ -1,0 +1,80 @@
+"""Tools whose files are known by their tables, keys or first words, and that no format reads; what to do instead."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.dumps.head import DumpHead
+
+_CLOUDWATCH = "CloudWatch's events; the log in them: jq -r '.events[].message'"
+_HARBOR = ("task_name", "trial_name", "agent_info")
+_TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
+    ("Chainlit's data layer", {"threads", "steps", "elements"}, ()),
+    ("n8n's database", {"execution_entity", "execution_data"}, ()),
+    ("AnythingLLM's database", {"workspace_chats"}, ()),
+    ("Flowise's database", {"chat_message", "chat_flow"}, ()),
+    ("Langflow's database", {"flow", "vertex_build"}, ()),
+    ("LangChain's cache", {"full_llm_cache"}, ()),
+    ("n8n's execution", set(), ("mode", "workflowData")),
+    ("Cherry Studio's backup", set(), ("indexedDB",)),
+    ("Rasa's tracker", set(), ("sender_id", "slots", "events")),
+    ("Phoenix' database", {"span_annotations", "spans"}, ()),
+    ("MLflow's database", {"experiments", "runs", "trace_info"}, ()),
+    ("Google ADK's session service", {"events", "sessions"}, ()),
+    ("Letta's agent file", set(), ("agents", "blocks", "tools")),
+    ("requests-cache's database, whose bodies are packed", {"responses", "redirects"}, ()),
+    ("a context of LlamaIndex' workflows", set(), ("workers", "state", "is_running")),
+)
+"""tools whose files are known by their tables, or by their keys, and that none of the formats reads"""
+_ANSWERLESS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
+    ("Harbor's result of a trial, which holds no answer: read its agent/trajectory.json", set(), _HARBOR),
+    ("Terminal-Bench's results, which hold no answer: read its agent-logs", set(), ("n_resolved", "pass_at_k")),
+    ("JSON-RPC (MCP, the Agent Client Protocol), whose answers come in pieces", set(), ("jsonrpc", "method", "params")),
+    ("Agno's sessions, whose runs stand beside them in agno_runs", set(), ("session_id", "session_data", "agent_data")),
+    (_CLOUDWATCH, set(), ("events", "nextForwardToken")),
+    (_CLOUDWATCH, set(), ("events", "searchedLogStreams")),
+    ("Haystack's pipeline", set(), ("components", "connections")),
+    ("JSON Patch, as LangChain's astream_log gives: log astream_events instead", set(), ("ops",)),
+    ("a JSON schema", set(), ("$schema", "properties")),
+    ("HumanEval's problems", set(), ("canonical_solution", "entry_point")),
+    ("Google ADK's tests, which hold what is expected and no answer", set(), ("query", "expected_tool_use")),
+)
+_RECORD = "record them with `fencepost`'s recorder (docs/recorder.md), or a proxy's HAR"
+_TEXT_TOOLS = (
+    ("aichat's log", re.compile(r"# CHAT:")),
+    (
+        f"an SDK's debug log, which holds no answers: {_RECORD}",
+        re.compile(r"[\s\S]{0,500}(?:openai|anthropic)\._base_cl"),
+    ),
+    (
+        "what LangChain's chains print, which holds no answers: use set_debug(True)",
+        re.compile(r"\s*.{0,9}> Entering new"),
+    ),
+    (
+        "CrewAI's console: give it an output_log_file that ends in .json",
+        re.compile(r"[\s\S]{0,300}Crew Execution Started"),
+    ),
+    ("Ollama's console: log what its API answers", re.compile(r"\s*>>> (?!import |from |print|def |\w+ ?[=(.])")),
+    ("llama.cpp's console: log what llama-server answers", re.compile(r"\s*== Running in interactive mode")),
+    ("the Agents SDK's console exporter, which leaves data out: add a processor", re.compile(r"\[Exporter\] Export ")),
+    ("a chat as gpt-engineer kept it", re.compile(r"\s*System\r?\n\r?\n[\s\S]{0,20000}?\n-{20,}\s+(?:Human|AI)\r?\n")),
+    ("an org file, of gptel or another: save the chat as Markdown", re.compile(r"#\+\w+:")),
+    ("a page, in which no element says who speaks", re.compile(r"\s*<(?:!doctype html|html)", re.I)),
+)
+
+
+def looks_like(head: DumpHead) -> str:
+    """Of which tool it is, as a sentence; empty where none is known."""
+    keys = {str(key) for sample in head.objects for key in sample}
+    texts = [tool for tool, begins in _TEXT_TOOLS if head.shape == "text" and begins.match(head.text)]
+    tools = [*texts, *(tool for tool, tables, names in _TOOLS if _is_of(tables, names, set(head.names), keys))]
+    return f" This looks like {tools[0]}." if tools else ""
+
+
+def answerless(keys: set[str]) -> str | None:
+    """What a file is that holds no answer, by its keys; None where none is known."""
+    return next((tool for tool, _, names in _ANSWERLESS if set(names) <= keys), None)
+
+
+def _is_of(tables: set[str], names: tuple[str, ...], columns: set[str], keys: set[str]) -> bool:
+    return bool(tables and tables <= columns) or bool(names and set(names) <= keys)
