@@ -71,6 +71,11 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def are_messages(value: Any) -> bool:
+    """Whether this is a list of messages, each with its role."""
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) and "role" in item for item in value)
+
+
 def short_title(full_title: str | None) -> str | None:
     """The beginning of a prompt as the title of its session, with "…" where it goes on."""
     if not full_title or len(full_title) <= _LONGEST_TITLE:

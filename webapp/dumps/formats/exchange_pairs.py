@@ -13,7 +13,7 @@ from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import is_served
 from webapp.dumps.messages.turns import each_filled, filled, spent, with_once
-from webapp.dumps.values import as_list, as_object, first_moment, first_text
+from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text
 
 _REQUESTS = (
     *("request", "req", "request_body", "requestBody", "request_json", "llm_request", "llm_input", "sent", "call"),
@@ -101,11 +101,11 @@ def _score(value: dict[str, Any]) -> int:
     request, response = holder[sides.request], holder.get(sides.response)
     if _is_strong(response):
         return 45 if _is_usual(sides, request) else 73
-    has_prompt = isinstance(request, str) or _are_messages(request) or _are_messages(as_object(request).get("messages"))
+    has_prompt = isinstance(request, str) or are_messages(request) or are_messages(as_object(request).get("messages"))
     if is_served(request, response):
         return 0
     if isinstance(response, str) and response and has_prompt and not sides.within:
-        return 61 if _are_messages(request) and sides.response != "response" else 38
+        return 61 if are_messages(request) and sides.response != "response" else 38
     if _are_texts(response) and has_prompt and not sides.within:
         return 61
     return 0
@@ -121,7 +121,7 @@ def _is_usual(sides: Sides, request: Any) -> bool:
 def _is_strong(response: Any) -> bool:
     """Whether this is what a provider answered, as it came, as text, or in a stream's pieces."""
     messages = [as_object(item).get("message") for item in as_list(response)]
-    if is_body(response) or is_message(response) or _are_messages(messages):
+    if is_body(response) or is_message(response) or are_messages(messages):
         return True
     body = parsed_body(response) if isinstance(response, dict | list) else None
     return isinstance(body, dict) and bool(body.keys() & _BODY_KEYS) and is_answer(body)
@@ -130,10 +130,6 @@ def _is_strong(response: Any) -> bool:
 def _are_texts(value: Any) -> bool:
     """Several answers to one request, as samplers keep them."""
     return bool(as_list(value)) and all(isinstance(item, str) and item for item in value)
-
-
-def _are_messages(value: Any) -> bool:
-    return bool(as_list(value)) and all(isinstance(item, dict) and "role" in item for item in value)
 
 
 def _with_request(http: HttpExchange) -> HttpExchange:

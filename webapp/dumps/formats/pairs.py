@@ -16,7 +16,7 @@ from webapp.dumps.messages.turn_values import each_filled, each_with, with_usage
 from webapp.dumps.messages.turns import message_turns, result_turns, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.stream import DocumentMember, walk
-from webapp.dumps.values import as_list, as_object, first_text
+from webapp.dumps.values import are_messages, as_list, as_object, first_text
 
 PROMPTS = ("prompt", "question", "query", "input", "instruction")
 ANSWERS = (
@@ -68,7 +68,7 @@ class Pairs(Format):
         if _key(entry, PROMPTS) is None:
             turns += _asked(entry, conversation)
         turns += _steps(as_list(entry.get("intermediate_steps")), conversation)
-        if answers_key := next((name for name in ANSWERS if _are_messages(entry.get(name))), None):
+        if answers_key := next((name for name in ANSWERS if are_messages(entry.get(name))), None):
             turns += _messages(entry[answers_key], answers_key, conversation)
         key, model = None if answers_key else _key(entry, ANSWERS), first_text(entry, "model", "model_name")
         if key in _WEAK[1] and _key(entry, PROMPTS) in _WEAK[0] and not any(map(_OF_MODEL.search, entry)):
@@ -94,8 +94,8 @@ def _is_pair(value: dict[str, Any]) -> bool:
         return False
     if _preferences(value):
         return True
-    listed = any(_are_messages(value.get(name)) for name in ANSWERS)
-    has_prompt = _key(value, PROMPTS) is not None or any(_are_messages(value.get(name)) for name in PROMPTS)
+    listed = any(are_messages(value.get(name)) for name in ANSWERS)
+    has_prompt = _key(value, PROMPTS) is not None or any(are_messages(value.get(name)) for name in PROMPTS)
     return has_prompt and (listed or _key(value, ANSWERS) is not None)
 
 
@@ -114,11 +114,6 @@ def _steps(steps: list[Any], conversation: Conversation) -> list[PlacedTurn]:
     return turns
 
 
-def _are_messages(value: Any) -> bool:
-    """As the data sets of trainers have prompts and completions."""
-    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) and "role" in item for item in value)
-
-
 def _preferences(entry: dict[str, Any]) -> tuple[str, ...]:
     """The keys of two answers of which the first was preferred; none where there are no such."""
     return next((keys for keys in _PREFERENCES if all(isinstance(entry.get(key), str | list) for key in keys)), ())
@@ -127,7 +122,7 @@ def _preferences(entry: dict[str, Any]) -> tuple[str, ...]:
 def _asked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     """What was asked in messages; of two answers that end a list each, what both were given to."""
     for name in PROMPTS:
-        if _are_messages(entry.get(name)):
+        if are_messages(entry.get(name)):
             return _messages(entry[name], name, conversation)
     for name in _preferences(entry)[:1]:
         if isinstance(entry[name], str):

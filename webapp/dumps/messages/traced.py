@@ -10,7 +10,7 @@ from webapp.dumps.messages.langchain import generations_body, is_message, plain_
 from webapp.dumps.messages.pieces import Path, Piece, as_json, text_or_json
 from webapp.dumps.messages.requests import noted_answers, request_messages
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, text_turns, turns_of
-from webapp.dumps.values import as_list, as_object, text
+from webapp.dumps.values import are_messages, as_list, as_object, text
 
 _BESIDE_ANSWERS = {"finish_reason", "finishReason", "usage_metadata", "usageMetadata", "stop_reason", "usage"}
 """what a provider's body says beside its answer"""
@@ -119,7 +119,7 @@ def _opened(value: Any) -> Any:
 def _is_body(value: Any) -> bool:
     """Whether this is a provider's body, and not what a model wrote as JSON."""
     if isinstance(value, list):
-        return bool(value) and all(isinstance(item, dict) and "role" in item for item in value)
+        return are_messages(value)
     if not isinstance(value, dict):
         return False
     if value.get("object") == "response" or "role" in as_object(value.get("message")):

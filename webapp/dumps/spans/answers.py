@@ -14,7 +14,7 @@ from webapp.dumps.messages.turns import Conversation, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.spans.attributes import Attributes, id_hex, parsed
 from webapp.dumps.spans.requests import EntrySpan, blocks, flat_message, requested, span_declares, span_host, span_stop
-from webapp.dumps.values import as_list, moment, text
+from webapp.dumps.values import are_messages, as_list, moment, text
 
 _VERCEL_TEXTS = ("ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object")
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "ai.response.model", "ai.model.id", "llm.model_name")
@@ -218,7 +218,7 @@ def _written(attributes: Attributes, key: str, conversation: Conversation) -> li
     if not raw or not isinstance(raw, str | list | dict):
         return []
     value = parsed(raw)
-    if isinstance(value, list) and value and all(isinstance(item, dict) and "role" in item for item in value):
+    if are_messages(value):
         return unplaced(turns_of([piece for message in value for piece in pieces(message)], "assistant", conversation))
     if is_answer(value) and key != "gen_ai.completion":
         return unplaced(answer(value, (), conversation))
