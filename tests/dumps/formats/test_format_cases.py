@@ -19,6 +19,8 @@ from tests.dumps.conftest import Reader, gather
 from tests.parsing import _cases
 from webapp.dumps import SessionStart, Turn, known_formats, read, sniff
 from webapp.dumps.answer_alarm import MissingAnswers
+from webapp.dumps.head import look
+from webapp.dumps.source import opened
 
 FOLDER = Path(__file__).parent
 CASES = [
@@ -42,6 +44,16 @@ def test_case(name: str, case: _cases.Case, tmp_path: Path, got: Reader) -> None
         if "entries" in start:
             assert start["entries"] == "as they came"
             assert {written(entry) for entry in found.entries(number)} <= within(documents(case.raw))
+
+
+def test_no_format_is_surer_than_it_says(tmp_path: Path) -> None:
+    """Who could be no surer than another format is leaves a dump unasked."""
+    path = tmp_path / "dump"
+    for _, case in (case.values for case in CASES):
+        path.write_bytes(case.raw.encode("utf-8", "surrogatepass"))
+        with opened(path, path.name) as source:
+            head = look(source)
+        assert {name for name, kind in known_formats().items() if kind.sniff(head) > kind.surest} == set()
 
 
 def said(record: Any, stated: dict[str, Any]) -> dict[str, Any]:
