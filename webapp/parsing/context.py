@@ -15,7 +15,8 @@ _assigned = later(
 _assigned_in_prose = later(r"[\s`][A-Za-z_][\w.]{0,40}(?:\[[^\]]{0,40}\])? :?= \Z")
 _selector = later(
     r"(?:^|[\s,>+~{};`'\"(])(?:html|body|div|span|p|a|[uo]l|li|h[1-6]|table|t[rdh]|thead|tbody|img|input|button|form|nav|header"
-    r"|footer|section|main|article|label|select|svg|code|pre|em|strong|[bi]|\*|:root|from|to|\d++%|[.#][A-Za-z_][\w-]*+)(?:[.#:\[][\w\]=()-]*+)*+\s*\Z"
+    r"|footer|section|main|article|label|select|svg|code|pre|em|strong|details|summary|dl|d[dt]|[bi]|\*|:root|from|to|\d++%"
+    r"|[.#:][A-Za-z_][\w-]*+)(?:[.#:\[][\w\]=-]*+|\([^(){}\n]{0,80}+\))*+\s*\Z"
 )
 """What stands before the declarations of a style sheet."""
 _second_member = later(r"""[,\n]\s*["']?\w+["']?\s*:""")
@@ -24,9 +25,10 @@ _statement = later(
 )
 _expression = later(
     r"(?:\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps"
-    r"|jsonify|update|append|format)\(\s*[rbuf]?['\"]{0,3}|\b\w++=|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
+    r"|jsonify|update|append|format)\(\s*[rbuf]?['\"]{0,3}"
+    r"|[(,] ?\*\*|['\"] % |\w not in |\b\w++=|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
-_expression_sign = later(r"[(=fF$%#@\\](?<![fF](?![\"']))")
+_expression_sign = later(r"[(=fF$%#@\\](?<![fF](?![\"']))|\*\* ?\Z|n \Z")
 """No text without one of these characters, or an f before a quote, ends in such an expression: far cheaper to find."""
 _shell = later(
     r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"

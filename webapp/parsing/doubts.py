@@ -22,6 +22,8 @@ _LOOKS = 20
 _MOVED = {"mismatched_opener", "missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
 _DOUBTFUL = _MOVED | {"stray_text", "stray_mark"}
 _BETWEEN_KEYS = _MOVED | swallowed.QUOTES
+_strings = later(r"""["']\s*,\s*(["'])[^"'\n]{1,80}+\1\s*\Z""")
+_string = later(r""",\s*["']""")
 _signed = later(r"[~-]++\s*+-?\d")
 """A mark that may be of the number behind it."""
 _pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+\}}")
@@ -50,6 +52,8 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
         yield Flag("closed_by_guess", Span(attempt.span.start + pair.start(), attempt.span.start + pair.end()))
     if "mismatched_closer" in names and _wrong_opener(raw, attempt, names):
         yield Flag("closed_by_guess", Span(attempt.span.start, attempt.span.start + 1))
+    if "missing_colon" in names:
+        yield from [Flag("closed_by_guess", edit.span) for edit in edits if _is_listed(raw, edit)][:1]
     yield from _at_the_end(raw, attempt, names)
     if {"missing_value", "comment"} <= names:
         yield next(Flag("left_over", edit.span) for edit in attempt.edits if edit.repair == "comment")
@@ -80,6 +84,12 @@ def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
         if match[2] and (key := json.loads(match[1])) in repeated:
             places.setdefault(key, []).append(match.start())
     return any(bisect_right(offsets, at[0]) < bisect_right(offsets, at[-1]) for at in places.values())
+
+
+def _is_listed(raw: str, edit: Edit) -> bool:
+    """Whether a comma that was taken for a colon stands among strings, which may be a list: `"k": "a", "b", "c"`."""
+    at = edit.span.start
+    return edit.old == "," == raw[at] and bool(_strings.search(raw, max(0, at - 120), at) and _string.match(raw, at))
 
 
 def _wrong_opener(raw: str, attempt: Attempt, names: set[str]) -> bool:

@@ -189,7 +189,7 @@ _template = later(
     r"""|[\w #:.,/-]{0,100}+\||[A-Z]{4,30}+:|"[^"\n]{0,100}+"\s{0,20}+\|)"""
 )
 _number_format = later(r"\{\d*+:[<>^=+#.,%!-]{0,3}+\d*+(?:\.\d++)?[bcdeEfFgGnosxX%]\}|\{\d*+:[<>^=+#,%!-]\d*+\}")
-_reference = later(r"\[\d{1,4}\][ ]++[A-Z]|\[\d{1,4}[:/-]\d\d|\[[^\[\]\n]{1,40}\][ ]?(?:->|→|×|∪|∩)")
+_reference = later(r"\[\d{1,4}\][ ]++[A-Z]|\[\d{1,4}(?:[:/-]\d\d|-\d\])|\[[^\[\]\n]{1,40}\][ ]?(?:->|→|×|∪|∩)")
 """A number with a source behind it, a time, or an interval, in square brackets."""
 _lone_number = later(r"\[\s{0,50}+-?[\d.]++\s{0,50}+\]")
 _rest_of_line = later(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{#]|//|/\*)")

@@ -42,6 +42,8 @@ _single = later(r"(?<!\w)'|'(?!\w)")
 _key_end = later(r"""["'`]\s{0,9}+:""")
 _bare_key = later(r"\W{0,3}\w{0,20}+\s{0,9}+[:.;|]\s")
 _alphanumeric = later(r"\w")
+_name_of_code = later(r"[a-z]+[_.]\w+|[A-Z_]{3,}+")
+"""A bare value in prose that may be a name in program code: `{'user': USER, 'links': raw_links}`."""
 _key_behind = later(r'"\s{0,20}+:')
 
 
@@ -69,7 +71,9 @@ def _bare(raw: str, attempt: Attempt) -> Iterator[Flag]:
         is_keyed = _key_end.search(raw, opening, closing) or (is_item and _bare_key.match(raw, opening, closing))
         if is_keyed or raw[closing - 1] in "'`":
             yield Flag("swallowed_keys", Span(opening, closing))
-        elif not _alphanumeric.search(raw, opening, closing):
+        elif (attempt.strategy == "balanced" and _name_of_code.fullmatch(raw, opening, closing)) or not (
+            _alphanumeric.search(raw, opening, closing)
+        ):
             yield Flag("left_over", Span(opening, closing))
 
 
