@@ -32,9 +32,10 @@ CARD_INSIDE = """() => {
 }"""
 
 
-def put_in(server: str, name: str, contents: list[str]) -> str:
-    """Ingest a session of responses; returns its path."""
-    entries = [{"node_type": "agent", "role": "agent", "content": content} for content in contents]
+def put_in(server: str, name: str, contents: list[str], prompts: int = 0) -> str:
+    """Ingest a session of responses behind so many prompts; returns its path."""
+    entries = [{"node_type": "turn_input", "role": "user", "content": "plain"}] * prompts
+    entries += [{"node_type": "agent", "role": "agent", "content": content} for content in contents]
     body = json.dumps({"session_id": name, "entries": entries}).encode()
     urllib.request.urlopen(urllib.request.Request(f"{server}/api/dumps?filename={name}.json", body)).close()
     return f"/sessions/{name}"
@@ -55,11 +56,11 @@ def test_a_thousand_edits_open_at_the_first_and_are_listed_in_windows(page: Page
 
 
 def test_turn_numbers_of_five_digits_do_not_overlap_marks(page: Page, server: str) -> None:
-    path = put_in(server, "twelve-thousand", ["plain"] * 11_900 + [BROKEN] * 100)
+    path = put_in(server, "ten-thousand", [BROKEN] * 100, prompts=9_960)
     for width in (1440, 1280):
         page.set_viewport_size({"width": width, "height": 900})
-        page.goto(f"{path}/turns/11990")
-        expect(page.locator(".rail [aria-current] .n")).to_have_text("11990")
+        page.goto(f"{path}/turns/10050")
+        expect(page.locator(".rail [aria-current] .n")).to_have_text("10050")
         assert page.evaluate(NUMBERS_OVER_MARKS) == 0
 
 

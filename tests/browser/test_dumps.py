@@ -176,13 +176,3 @@ def test_a_mapping_is_previewed_as_one_types(page: Page, url: str, tmp_path: Pat
     page.fill("[name=name]", "own logs")
     page.get_by_role("button", name="Save and ingest").click()
     expect(page.locator("tr[id^=dump-]", has_text="own.jsonl")).to_contain_text("run 2")
-
-
-def test_without_scripts_everything_is_a_form(browser: object, url: str, tmp_path: Path) -> None:
-    context = browser.new_context(java_script_enabled=False)  # type: ignore[attr-defined]
-    page = context.new_page()
-    page.goto(f"{url}/dumps")
-    page.set_input_files("#file", [log(tmp_path / "plain.jsonl", 1, 2, "plain")])
-    page.get_by_role("button", name="Import").click()
-    expect(page.locator("#messages")).to_contain_text("plain.jsonl: 1 session ingested.")
-    context.close()
