@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001_109fad9f"
+revision = "0001_1f45fc11"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -88,6 +88,7 @@ def upgrade() -> None:
         sa.Column("group_key", sa.String(length=255), nullable=False),
         sa.Column("action", sa.String(length=16), nullable=False),
         sa.Column("state", sa.String(length=16), nullable=True),
+        sa.Column("target", sa.String(length=255), nullable=True),
         sa.Column("profile", sa.String(length=255), nullable=True),
         sa.Column("version", sa.String(length=16), nullable=True),
         sa.Column("until", sa.DateTime(timezone=True), nullable=True),
@@ -100,19 +101,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_failure_event")),
     )
     op.create_index("ix_failure_event_group_key", "failure_event", ["group_key", "id"], unique=False)
-    op.create_table(
-        "failure_overlay",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("group_key", sa.String(length=255), nullable=False),
-        sa.Column("target", sa.String(length=255), nullable=False),
-        sa.Column("author", sa.LargeBinary(), nullable=False),
-        sa.Column("reason", sa.LargeBinary(), nullable=False),
-        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("undone_by", sa.LargeBinary(), nullable=True),
-        sa.Column("undone_reason", sa.LargeBinary(), nullable=True),
-        sa.Column("undone_at", sa.DateTime(timezone=True), nullable=True),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_failure_overlay")),
-    )
     op.create_table(
         "live_log",
         sa.Column("trace", sa.LargeBinary(length=16), nullable=False),

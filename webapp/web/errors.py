@@ -24,7 +24,6 @@ from webapp.store.accounts.passwords import BadPassword
 from webapp.store.db import disk_full
 from webapp.store.failures.events import BadState
 from webapp.store.failures.group_detail import NoSuchGroup
-from webapp.store.failures.overlay import BadOverlay, NoSuchChange
 from webapp.store.files import StoreUnreachable
 from webapp.store.homes.changes import BadScope
 from webapp.store.homes.rules import BadRule, NoSuchRule
@@ -46,11 +45,11 @@ _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY, sqlite
 
 MISSING = (
     *(NoSuchSession, NoSuchTurn, NoSuchDump, NoSuchTask, NoSuchMapping, NoSuchRule),
-    *(NoSuchGroup, NoSuchChange, NoSuchAccount, NoSuchToken),
+    *(NoSuchGroup, NoSuchAccount, NoSuchToken),
 )
 BAD_REQUEST = (
     *(BadCursor, BadFilter, BadRule, BadScope, UnknownExport, BadPattern, MissingLibrary),
-    *(BadState, BadOverlay, BadAccount, BadPassword, BadRole),
+    *(BadState, BadAccount, BadPassword, BadRole),
 )
 PLAIN: tuple[tuple[int, str, tuple[type[Exception], ...]], ...] = (
     (404, "not_found", (*MISSING, UnknownProfile, NotKept)),

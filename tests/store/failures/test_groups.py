@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from tests.store.made import Bring
 from webapp.parsing import failure_group
-from webapp.store.failures import events, group_detail, group_facts, groups, neighbours, overlay
+from webapp.store.failures import events, group_detail, group_facts, groups, neighbours
 from webapp.store.failures.group_line import GroupLine, rate, wilson
 from webapp.store.models import Session, Turn
 from webapp.store.sessions.filters import Filters
@@ -149,19 +149,19 @@ def test_states_that_cannot_be_meant(db: orm.Session) -> None:
 
 
 @pytest.mark.usefixtures("stored")
-def test_overlays_that_cannot_be_meant(db: orm.Session) -> None:
+def test_merges_that_cannot_be_meant(db: orm.Session) -> None:
     about = {"author": "ada", "reason": "so"}
-    overlay.merge(db, [FENCED_KEY], COMMA_KEY, **about)
+    events.merge(db, [FENCED_KEY], COMMA_KEY, **about)
     for change in (
-        lambda: overlay.merge(db, [COMMA_KEY], FENCED_KEY, **about),
-        lambda: overlay.merge(db, [COMMA_KEY], COMMA_KEY, **about),
-        lambda: overlay.merge(db, [], COMMA_KEY, **about),
-        lambda: overlay.merge(db, [FENCED_KEY], COMMA_KEY, author="ada", reason=""),
+        lambda: events.merge(db, [COMMA_KEY], FENCED_KEY, **about),
+        lambda: events.merge(db, [COMMA_KEY], COMMA_KEY, **about),
+        lambda: events.merge(db, [], COMMA_KEY, **about),
+        lambda: events.merge(db, [FENCED_KEY], COMMA_KEY, author="ada", reason=""),
     ):
-        with pytest.raises(overlay.BadOverlay):
+        with pytest.raises(events.BadState):
             change()
-    with pytest.raises(overlay.NoSuchChange):
-        overlay.undo(db, 99, **about)
+    with pytest.raises(events.BadState):
+        events.unmerge(db, COMMA_KEY, **about)
 
 
 @pytest.mark.usefixtures("stored")
@@ -186,7 +186,7 @@ def test_a_group_whole(db: orm.Session) -> None:
     assert (readers["fencepost"], readers["json-repair"], readers["direct"]) == ((4, 4), (0, 0), (0, 4))
     with pytest.raises(group_detail.NoSuchGroup):
         group_detail.find(db, "v1|nothing like it", Filters())
-    overlay.merge(db, [FENCED_KEY], COMMA_KEY, author="ada", reason="so")
+    events.merge(db, [FENCED_KEY], COMMA_KEY, author="ada", reason="so")
     merged = group_detail.find(db, FENCED_KEY, Filters(), now=NOW)
     assert (merged.asked, merged.key, merged.line and merged.line.count) == (FENCED_KEY, COMMA_KEY, 8)
     assert group_detail.find(db, COMMA_KEY, Filters(model="nobody"), now=NOW).line is None

@@ -16,7 +16,7 @@ from tests.store.failures.recount import check, recount
 from tests.store.made import Bring
 from webapp.config import Settings
 from webapp.store.db.database import writing
-from webapp.store.failures import groups, overlay
+from webapp.store.failures import events, groups
 from webapp.store.homes import changes
 from webapp.store.jobs import replays
 from webapp.store.labels import labels
@@ -91,13 +91,13 @@ def label_some(db: orm.Session) -> None:
 def merged(db: orm.Session) -> None:
     expected = recount(db)
     one, other = sorted(expected, key=lambda key: -expected[key].count)[:2]
-    [number] = overlay.merge(db, [other], one, author="ada", reason="the same prompt")
+    events.merge(db, [other], one, author="ada", reason="the same prompt")
     db.commit()
     shown = {line.key: line for line in groups.page(db, Filters(), limit=500).groups}
     assert other not in shown and shown[one].merged == [other]
     assert shown[one].count == expected[one].count + expected[other].count
     assert shown[one].sessions == len(expected[one].sessions | expected[other].sessions)
-    overlay.undo(db, number, author="bob", reason="it was another prompt")
+    events.unmerge(db, other, author="bob", reason="it was another prompt")
     db.commit()
     again = {line.key: line.count for line in groups.page(db, Filters(), limit=500).groups}
     assert (again[one], again[other]) == (expected[one].count, expected[other].count)

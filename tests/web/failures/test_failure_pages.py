@@ -189,8 +189,8 @@ def test_a_merge_has_a_reason_and_is_undone(failing: FlaskClient) -> None:
     page = act(failing, other, action="merge", target=KEY, reason="one prompt")
     assert "<b>4 responses</b>" in page and "one prompt" in page
     assert failing.get(group(other)).status_code == 302
-    change = page.split('name="change" value="')[1].split('"')[0]
-    page = act(failing, action="undo", change=change, reason="two prompts")
+    assert 'name="merged" value="v1|extra closer|fenced|alone"' in page
+    page = act(failing, action="undo", merged=other, reason="two prompts")
     assert "<b>3 responses</b>" in page and "two prompts" in page
 
 

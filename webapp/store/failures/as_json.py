@@ -10,7 +10,7 @@ from webapp.store.failures.group_detail import GroupDetail
 from webapp.store.failures.group_line import Example, GroupLine, Groups, Rate
 from webapp.store.failures.neighbours import SameFailure
 from webapp.store.failures.scope import Coverage
-from webapp.store.models import FailureEvent, FailureOverlay
+from webapp.store.models import FailureEvent
 
 
 def page_dict(page: Groups) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def detail_dict(detail: GroupDetail) -> dict[str, Any]:
             {"profile": item.profile, "read": item.read if item.run else None, "run": item.run, "of": detail.looked_at}
             for item in detail.readers
         ],
-        "changes": [_row(change) for change in detail.changes],
+        "merged": detail.merged,
         "history": [_row(event) for event in detail.history],
     }
 
@@ -95,7 +95,7 @@ def example_dict(example: Example | None) -> dict[str, Any] | None:
     return {"session": example.external_id, "session_key": example.session, "position": example.position}
 
 
-def _row(statement: FailureOverlay | FailureEvent) -> dict[str, Any]:
+def _row(statement: FailureEvent) -> dict[str, Any]:
     names = (column.name for column in statement.__table__.columns)
     return {"group" if name == "group_key" else name: _plain(getattr(statement, name)) for name in names}
 

@@ -1,36 +1,37 @@
-"""States and assignments of groups: who set what and why stays, the last one is in force."""
+"""What people say of groups, with author and reason: states, assignments, and merges, by which a group is shown as part
+of another. All of it stays, and of each the last is in force."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.ids import microseconds
-from webapp.store.models import FailureEvent
+from webapp.store.models import FailedResponse, FailureEvent
 
 STATES = ("open", "resolved", "ignored")
+UNDONE = "undone"
+"""the state of the event that takes a merge back"""
 
 
 class BadState(ValueError):
-    """A state that cannot be meant; the message says why."""
+    """A statement that cannot be meant; the message says why."""
 
 
 def history(db: orm.Session, group: str) -> list[FailureEvent]:
-    """Everything that was said of a group, the oldest first."""
-    return list(db.scalars(sa.select(FailureEvent).where(FailureEvent.group_key == group).order_by(FailureEvent.id)))
+    """Everything that was said of a group, its merges and those into it too, the oldest first."""
+    concerned = sa.or_(FailureEvent.group_key == group, FailureEvent.target == group)
+    return list(db.scalars(sa.select(FailureEvent).where(concerned).order_by(FailureEvent.id)))
 
 
-def in_force(db: orm.Session) -> tuple[dict[str, FailureEvent], dict[str, FailureEvent]]:
-    """By group, the state that was said last, and the last assignment."""
-    last = sa.select(sa.func.max(FailureEvent.id)).group_by(FailureEvent.group_key, FailureEvent.action)
-    events = db.scalars(sa.select(FailureEvent).where(FailureEvent.id.in_(last))).all()
-    states = {event.group_key: event for event in events if event.action == "state"}
-    assigned = (event for event in events if event.action == "assign" and event.assignee is not None)
-    return states, {event.group_key: event for event in assigned}
+def in_force(db: orm.Session, action: str) -> dict[str, FailureEvent]:
+    """By group, what was said last with this action."""
+    last = sa.select(sa.func.max(FailureEvent.id)).where(FailureEvent.action == action).group_by(FailureEvent.group_key)
+    return {event.group_key: event for event in db.scalars(sa.select(FailureEvent).where(FailureEvent.id.in_(last)))}
 
 
 def set_state(
@@ -63,6 +64,66 @@ def assign(db: orm.Session, group: str, assignee: str | None, *, author: str, re
     return _put(db, group, FailureEvent(action="assign", assignee=name, author=author, reason=reason))
 
 
+def merge(db: orm.Session, groups: Sequence[str], target: str, *, author: str, reason: str) -> None:
+    """Make these groups part of `target`. Raises `BadState`. The caller commits."""
+    if not groups:
+        raise BadState("no group was given to be merged")
+    shown = shown_as(merges(db))
+    for group in dict.fromkeys(groups):
+        if shown(group) == shown(target):
+            raise BadState(f"{group!r} is part of {target!r} already")
+        _put(db, group, _merge(target, None, author, reason))
+
+
+def unmerge(db: orm.Session, group: str, *, author: str, reason: str) -> None:
+    """Let a group stand alone again. Raises `BadState`. The caller commits."""
+    if (target := merges(db).get(group)) is None:
+        raise BadState(f"{group[:200]!r} is not part of another group")
+    _put(db, group, _merge(target, UNDONE, author, reason))
+
+
+def _merge(target: str, state: str | None, author: str, reason: str) -> FailureEvent:
+    event = FailureEvent(action="merge", target=target, state=state, author=author, reason=reason)
+    _refuse_silent(event)
+    return event
+
+
+Merges = Mapping[str, str]
+"""by group that is part of another one, which"""
+
+
+def merges(db: orm.Session) -> Merges:
+    """Those in force."""
+    said = in_force(db, "merge").items()
+    return {group: event.target for group, event in said if event.target is not None and event.state != UNDONE}
+
+
+def shown_as(merged: Merges) -> Callable[[str], str]:
+    """Which group each key of a merged group is shown as."""
+
+    def shown(key: str) -> str:
+        passed = {key}
+        while (target := merged.get(key)) is not None and target not in passed:
+            passed.add(target)
+            key = target
+        return key
+
+    return shown
+
+
+def shown_key(merged: Merges) -> sa.ColumnElement[str]:
+    """The group that people see a failed response in, as SQL."""
+    key: sa.ColumnElement[str] = sa.type_coerce(FailedResponse.group_key, sa.String())
+    shown = shown_as(merged)
+    return sa.case({group: shown(group) for group in merged}, value=key, else_=key) if merged else key
+
+
+def aliases(merged: Merges, key: str) -> list[str]:
+    """The keys that are shown as one group."""
+    shown = shown_as(merged)
+    return [candidate for candidate in dict.fromkeys((key, *merged)) if shown(candidate) == key]
+
+
 def ignored(event: FailureEvent, count: int, now: datetime) -> str | None:
     """Why an ignored group is so no more, in words; None while it is."""
     if event.until is not None and now >= event.until:
@@ -93,8 +154,7 @@ def order(version: str) -> list[tuple[int, str]]:
 def _refuse(event: FailureEvent, state: str) -> None:
     if state not in STATES:
         raise BadState(f"a group is {', '.join(STATES)}, not {state[:100]!r}")
-    if not event.author.strip() or not event.reason.strip():
-        raise BadState("an author and a reason are required")
+    _refuse_silent(event)
     if (event.profile is None) != (event.version is None):
         raise BadState("resolved in a profile needs the profile and its version")
     if event.profile is not None and state != "resolved":
@@ -103,6 +163,11 @@ def _refuse(event: FailureEvent, state: str) -> None:
         raise BadState("only an ignored group may grow, to more than once and less than a billion times its size")
     if event.until is not None and (state == "open" or (state == "resolved" and event.profile is not None)):
         raise BadState("a date is for a group that is resolved from then on, or ignored until then")
+
+
+def _refuse_silent(event: FailureEvent) -> None:
+    if not event.author.strip() or not event.reason.strip():
+        raise BadState("an author and a reason are required")
 
 
 def _put(db: orm.Session, group: str, event: FailureEvent) -> int:

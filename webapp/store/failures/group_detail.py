@@ -14,7 +14,7 @@ from sqlalchemy import orm
 from webapp import parsing
 from webapp.parsing import failure_group
 from webapp.store.db.ids import moment
-from webapp.store.failures import events, groups, overlay
+from webapp.store.failures import events, groups
 from webapp.store.failures.group_line import Example, GroupLine, Rate, rate
 from webapp.store.failures.groups import MOST_VALUES
 from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope
@@ -22,7 +22,6 @@ from webapp.store.models import (
     TURNS_A_SESSION,
     FailedResponse,
     FailureEvent,
-    FailureOverlay,
     Parse,
     Session,
 )
@@ -64,7 +63,7 @@ class Reader:
 @dataclass(frozen=True, slots=True)
 class GroupDetail:
     """A group in view. `line` is None where the filters leave none of it; `asked` is the key that was asked for, and
-    `key` the group that it was merged into.
+    `key` the group that it was merged into; `merged` are those that were merged into `key` itself.
 
     `models` and `versions` are rates over all responses that the filters leave; `versions` is empty where a filter is
     set by which parses are not counted. `before` and `after` are both halves of the range, or with a `since` the same
@@ -76,7 +75,7 @@ class GroupDetail:
     key: str
     title: str
     coverage: Coverage
-    changes: list[FailureOverlay]
+    merged: list[str]
     history: list[FailureEvent]
     line: GroupLine | None = None
     examples: list[GroupExample] = field(default_factory=list)
@@ -93,12 +92,14 @@ class GroupDetail:
 def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = None) -> GroupDetail:
     """The group with that key under the filters. Raises `NoSuchGroup` and `BadFilter`."""
     now = now or datetime.now(UTC)
-    group_key = overlay.shown_as(overlay.in_force(db))(key)
+    merges = events.merges(db)
+    group_key = events.shown_as(merges)(key)
     lines = groups.of_filters(db, filters, now, group_key)
-    changes, history = overlay.changes(db, group_key), events.history(db, group_key)
-    if group_key not in lines.everywhere and not (changes or history):
+    merged = [group for group, target in merges.items() if target == group_key]
+    history = events.history(db, group_key)
+    if group_key not in lines.everywhere and not history:
         raise NoSuchGroup(f"no failure group has the key {key[:200]!r}")
-    empty = GroupDetail(key, group_key, failure_group.title(group_key), lines.coverage, changes, history)
+    empty = GroupDetail(key, group_key, failure_group.title(group_key), lines.coverage, merged, history)
     if group_key not in lines.facts:
         return empty
     line, here = lines.line(group_key), lines.scope
@@ -122,7 +123,7 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
 def members(db: orm.Session, key: str, filters: Filters, limit: int | None = None) -> list[int]:
     """The turns of all responses of a group under the filters, the newest first."""
     here = scope(db, filters)
-    return groups.members(db, here.of(overlay.shown_as(here.changes)(key)), limit)
+    return groups.members(db, here.of(events.shown_as(here.merged)(key)), limit)
 
 
 def _counter(db: orm.Session, here: Scope, column: Any) -> Counter[Any]:

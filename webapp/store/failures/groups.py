@@ -13,7 +13,7 @@ from sqlalchemy import orm
 
 from webapp.parsing import failure_group
 from webapp.store.db.ids import microseconds, moment
-from webapp.store.failures import events, group_facts, overlay
+from webapp.store.failures import events, group_facts
 from webapp.store.failures.group_facts import Facts
 from webapp.store.failures.group_line import Example, GroupLine, Groups
 from webapp.store.failures.scope import Coverage, Scope, coverage, scope
@@ -84,7 +84,8 @@ def of_filters(
     if stretch is not None:
         group_facts.add_series(facts, stretch)
     since = every.since if every.since is not None else _new_since(db, every, now)
-    return Lines(scope_in_view, facts, everywhere, events.in_force(db), now, since, stretch, coverage(db, every))
+    people = (events.in_force(db, "state"), events.in_force(db, "assign"))
+    return Lines(scope_in_view, facts, everywhere, people, now, since, stretch, coverage(db, every))
 
 
 def _new_since(db: orm.Session, every: Scope, now: datetime) -> int:
@@ -128,8 +129,7 @@ class Lines:
     def __post_init__(self) -> None:
         until = self.scope.until
         self.window = (self.new_since, microseconds(self.now) if until is None else until)
-        self._shown = overlay.shown_as(self.scope.changes)
-        self._merged = {change.group_key for change in self.scope.changes}
+        self._shown = events.shown_as(self.scope.merged)
 
     def line(self, key: str) -> GroupLine:
         facts, everywhere = self.facts[key], self.everywhere.get(key, self.facts[key])
@@ -165,7 +165,7 @@ class Lines:
             is_new=is_new,
             new_models=[] if is_new else self._new_models(facts, everywhere),
             growth=growth(facts.series),
-            merged=sorted(merged for merged in self._merged if merged != key and self._shown(merged) == key),
+            merged=sorted(merged for merged in self.scope.merged if merged != key and self._shown(merged) == key),
             example=None,
             spent=facts.spent,
         )

@@ -11,8 +11,8 @@ from sqlalchemy import orm
 
 from webapp.store.db.dialect import unindexed
 from webapp.store.db.ids import microseconds
-from webapp.store.failures import overlay
-from webapp.store.models import FailedResponse, FailureOverlay, Label, Parse, Session, Turn, is_response
+from webapp.store.failures import events
+from webapp.store.models import FailedResponse, Label, Parse, Session, Turn, is_response
 from webapp.store.sessions import example_sessions, facets, sessions
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import View
@@ -54,13 +54,13 @@ class Scope:
     filters: Filters
     view: View
     where: tuple[Condition, ...]
-    changes: tuple[FailureOverlay, ...]
+    merged: events.Merges
     since: int | None
     until: int | None
 
     @property
     def key(self) -> sa.ColumnElement[str]:
-        return overlay.shown_key(self.changes)
+        return events.shown_key(self.merged)
 
     @property
     def is_everything(self) -> bool:
@@ -73,7 +73,7 @@ class Scope:
 
     def of(self, key: str) -> Scope:
         """Those of one group."""
-        return replace(self, where=(*self.where, FailedResponse.group_key.in_(overlay.aliases(self.changes, key))))
+        return replace(self, where=(*self.where, FailedResponse.group_key.in_(events.aliases(self.merged, key))))
 
     def grouped(self, db: orm.Session, *columns: Any) -> Sequence[Any]:
         """`key` and `columns` of each group."""
@@ -93,7 +93,7 @@ def scope(db: orm.Session, filters: Filters) -> Scope:
     where += [] if until is None else [FailedResponse.at < until]
     if view.is_narrowed():
         where.append(unindexed(FailedResponse.session_id).in_(view.ids()))
-    return Scope(filters, view, tuple(where), overlay.in_force(db), since, until)
+    return Scope(filters, view, tuple(where), events.merges(db), since, until)
 
 
 def _of_response(db: orm.Session, filters: Filters) -> list[Condition]:

@@ -20,7 +20,6 @@ from webapp.store.models.people import (
     DatabaseSecret,
     FailedResponse,
     FailureEvent,
-    FailureOverlay,
     FinalLabel,
     Label,
     LabelEvent,

@@ -98,21 +98,6 @@ class Compared(Base):
     """how many parses were stored, where the response was too long to be parsed for this"""
 
 
-class FailureOverlay(Numbered):
-    """A group that was merged into another; nothing of it is stored with parses."""
-
-    group_key: orm.Mapped[str] = orm.mapped_column(sa.String(255))
-    """the group that is merged away"""
-    target: orm.Mapped[str] = orm.mapped_column(sa.String(255))
-    """the group that it is merged into"""
-    author: orm.Mapped[str] = orm.mapped_column(ExactText)
-    reason: orm.Mapped[str] = orm.mapped_column(ExactText)
-    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
-    undone_by: orm.Mapped[str | None] = orm.mapped_column(ExactText)
-    undone_reason: orm.Mapped[str | None] = orm.mapped_column(ExactText)
-    undone_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
-
-
 class FailedResponse(Base):
     """A response that failed under a profile, or under home: made of its traces by `store.write.failed_responses`."""
 
@@ -146,15 +131,17 @@ class FailedResponse(Base):
 
 
 class FailureEvent(Numbered):
-    """What somebody said of a group: its last state is in force, and so is its last assignment; all stay."""
+    """What somebody said of a group: its last state is in force, so are its last assignment and merge; all stay."""
 
     __table_args__ = (sa.Index("ix_failure_event_group_key", "group_key", "id"),)
 
     group_key: orm.Mapped[str] = orm.mapped_column(sa.String(255))
     action: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    """state or assign"""
+    """state, assign or merge"""
     state: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
-    """open, resolved or ignored"""
+    """open, resolved or ignored; of a merge None, or undone where it is taken back"""
+    target: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
+    """of a merge: the group that this one is part of"""
     profile: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
     version: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
     """of a resolved group: the profile's version that mends it; both None where it is resolved by date"""

@@ -194,13 +194,6 @@ GROUP_PAGE = record(
     range=maybe(many(TIME)),
     window=many(TIME),
 )
-_CHANGE = record(
-    **dict.fromkeys(("kind", "group", "target", "author", "reason"), TEXT),
-    **dict.fromkeys(("field", "value", "undone_by", "undone_reason"), maybe(TEXT)),
-    id=COUNT,
-    made_at=TIME,
-    undone_at=maybe(TIME),
-)
 GROUP_DETAIL = record(
     key=TEXT,
     asked=TEXT,
@@ -213,7 +206,7 @@ GROUP_DETAIL = record(
     tokens=many(record(tokens=TEXT, count=COUNT)),
     spent=maybe(each(maybe(NUMBER))),
     readers=many(record(profile=TEXT, read=maybe(COUNT), run=COUNT, of=COUNT)),
-    changes=many(_CHANGE),
+    merged=many(TEXT),
     history=many({"type": "object"}),
 )
 SAME_FAILURE = record(

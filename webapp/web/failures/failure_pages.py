@@ -16,10 +16,9 @@ from webapp.exports.group_tests import MOST_UNLABELLED
 from webapp.extensions import db
 from webapp.parsing import UnknownProfile, installing, minimal, profile, profiles
 from webapp.store.exports import group_file
-from webapp.store.failures import events, group_detail, groups, overlay
+from webapp.store.failures import events, group_detail, groups
 from webapp.store.failures.events import BadState
 from webapp.store.failures.group_detail import GroupDetail
-from webapp.store.failures.overlay import BadOverlay, NoSuchChange
 from webapp.store.jobs import failure_webhook
 from webapp.store.labels.queue_spec import GROUP, spec_of
 from webapp.store.models import FailureEvent
@@ -208,7 +207,7 @@ def change(group: str) -> AnyResponse:
         renamed, message = action(group)
         db.session.commit()
         flash(message, "")
-    except (BadState, BadOverlay, NoSuchChange) as refused:
+    except BadState as refused:
         db.session.rollback()
         flash(f"Nothing was changed: {refused}.", "")
         renamed = group
@@ -267,15 +266,12 @@ def _assign(group: str) -> tuple[str, str]:
 def _merge(group: str) -> tuple[str, str]:
     target = request.form.get("target", "")
     group_detail.find(db.session, target, Filters())
-    overlay.merge(db.session, [group], target, author=author(), reason=_reason())
-    return target, "Merged into this group; undo it under “Merges”."
+    events.merge(db.session, [group], target, author=author(), reason=_reason())
+    return target, "Merged into this group; undo it under “Merged”."
 
 
 def _undo(group: str) -> tuple[str, str]:
-    number = request.form.get("change", "")
-    if not (number.isascii() and number.isdecimal() and len(number) < 18):
-        raise NoSuchChange("no merge was named")
-    overlay.undo(db.session, int(number), author=author(), reason=_reason())
+    events.unmerge(db.session, request.form.get("merged", ""), author=author(), reason=_reason())
     return group, "Undone."
 
 
