@@ -112,7 +112,7 @@ def imported(folder: Path, name: str) -> types.ModuleType:
 def day(distribution: str, version: str) -> str | None:
     """The day of the newest file of a release that was fetched; None where its builder gives all files one day."""
     for folder in (FOLDER / f"{distribution}-{version}", FOLDER / f"{distribution}-{version}-members"):
-        if (folder / DAY).is_file() and (text := (folder / DAY).read_text())[:4] not in ("1980", "2020"):
+        if (folder / DAY).is_file() and (text := (folder / DAY).read_text())[:4] not in ("1980", "2016", "2020"):
             return text
     return None
 

@@ -282,6 +282,11 @@ def browser_use() -> Parser:
     return decoded
 
 
+def partial_json_parser() -> Parser:
+    folder = wheel("partial-json-parser", _version("partial-json-parser"))
+    return imported(folder, "partial_json_parser").loads
+
+
 def aider() -> Parser:
     path = wheel("aider-chat", _version("aider")) / "aider" / "coders" / "editblock_coder.py"
     words: dict[str, Any] = {}
@@ -358,6 +363,7 @@ RELEASED = {
     "kimi-cli": kimi_cli,
     "semantic-kernel": semantic_kernel,
     "browser-use": browser_use,
+    "partial-json-parser": partial_json_parser,
 }
 TEXTUAL = {"aider": aider, "mini-swe-agent": mini_swe_agent, "openhands": openhands}
 """of which nothing decodes, so that a recording of them has no place to show"""
