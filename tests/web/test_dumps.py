@@ -207,6 +207,25 @@ def test_a_file_of_no_known_shape_alone_leads_to_its_mapping(client: FlaskClient
     assert both.status_code == 415 and both.text.count('id="dump-1"') == 1, "a row once"
 
 
+@pytest.mark.parametrize(
+    ("name", "sent", "advice"),
+    [
+        (
+            "notes.txt",
+            b"It is free until noon, she said.\nSo we wait.",
+            "fencepost ingest --format responses notes.txt",
+        ),
+        ("ops.jsonl", b'{"ops": [{"op": "add", "path": "", "value": 1}]}', "log astream_events instead"),
+        ("bot.log", b"2026-01-01 12:00:00 INFO it began\n2026-01-01 12:00:01 INFO it ended", "such records are read"),
+    ],
+)
+def test_a_refusal_says_on_the_page_what_the_terminal_says(
+    client: FlaskClient, name: str, sent: bytes, advice: str
+) -> None:
+    both = send(client, (sent, name), (b'{"session_id": "s"}', "not.json"))
+    assert advice in both.text and "if it has one" not in both.text.partition("not.json")[0]
+
+
 def test_a_client_maps_what_was_not_recognised(app: Flask, client: FlaskClient) -> None:
     """From the dump's number in the 415 over a guess and a look at the first turns to a job that reads it."""
     refused = client.post("/api/dumps?filename=own.jsonl", data=OWN)

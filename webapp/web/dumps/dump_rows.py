@@ -58,6 +58,8 @@ class DumpRow:
     outcome: str | None = None
     code: str | None = None
     error: str | None = None
+    advice: str | None = None
+    """what the refusal says to do, where it says more than what can be read"""
     at: str | None = None
     problems: list[dict[str, str]] = field(default_factory=list)
     problem_count: int = 0
@@ -89,7 +91,9 @@ class DumpRow:
     @property
     def next(self) -> str | None:
         """What to do about the error."""
-        return "Make a mapping that names its fields." if self.mappable else NEXT.get(self.code or "")
+        if self.mappable and not (self.advice or "").startswith("This looks like"):
+            return "Make a mapping that names its fields."
+        return self.advice or NEXT.get(self.code or "")
 
     @property
     def mappable(self) -> bool:
@@ -151,5 +155,6 @@ def of_refused(refused: RefusedUpload, dump: DumpLine | None) -> DumpRow:
 def _error(error: dict[str, Any] | None) -> dict[str, Any]:
     if error is None:
         return {}
-    message = str(error.get("message") or "").partition("\n")[0]
-    return {"code": error.get("code"), "error": message[:_SHORT], "at": error.get("at")}
+    message, *others = str(error.get("message") or "").split("\n")
+    advice = " ".join(line for line in others if not line.startswith("What "))[:_SHORT] or None
+    return {"code": error.get("code"), "error": message[:_SHORT], "advice": advice, "at": error.get("at")}
