@@ -52,7 +52,9 @@ _LABEL = re.compile(r"^(?:<([\w .-]{1,30})>|([^\W\d_][\w .-]{0,30}):) (?=\S)", r
 """who speaks before each line of a chat, whoever they are: one of them by a name that is known"""
 _SPEAKERS = ("from", "author", "sender", "speaker", "direction", "who", "userId")
 """keys that say who wrote what stands beside them"""
-_BEGINS = re.compile(r"^(?:\[[^\]\n]{1,60}\]|[^\W\d_][^\n:|.,]{0,30}:(?=\s)|\|(?= )|>>> |\*\*\* )", re.M)
+_ASKING = r"#{1,3} (?=[^\n]{1,200}\?[ \t]*$)"
+"""a heading that asks"""
+_BEGINS = re.compile(rf"^(?:\[[^\]\n]{{1,60}}\]|[^\W\d_][^\n:|.,]{{0,30}}:(?=\s)|\|(?= )|{_ASKING}|>>> |\*\*\* )", re.M)
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_\n]{1,40}(?:\*\*|__)[^\n]{0,20}$", re.M)
 """a name in bold, alone on its line"""
 _TOLD = re.compile(
@@ -165,6 +167,8 @@ def _of_text(head: DumpHead) -> _Tried | None:
         or _DRAWN.search(head.text)
         or head.text.startswith("# CHAT:")
     ):
+        return None
+    if len(re.findall(f"^{_ASKING}", head.text, re.M)) > 1:
         return None
     tried = _tried(Separated(), head.text.encode("utf-8", "surrogateescape"), "--format separated", head.filename)
     return tried if tried is not None and tried.answers > 1 else None

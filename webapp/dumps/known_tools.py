@@ -59,6 +59,7 @@ _TEXT_TOOLS = (
     ("the Agents SDK's console exporter, which leaves data out: add a processor", re.compile(r"\[Exporter\] Export ")),
     ("a chat as gpt-engineer kept it", re.compile(r"\s*System\r?\n\r?\n[\s\S]{0,20000}?\n-{20,}\s+(?:Human|AI)\r?\n")),
     ("an org file, of gptel or another: save the chat as Markdown", re.compile(r"#\+\w+:")),
+    ("pytest's output: have the test log its messages as JSON", re.compile(r"={10,} test session starts")),
     ("a page, in which no element says who speaks", re.compile(r"\s*<(?:!doctype html|html)", re.I)),
 )
 

@@ -23,7 +23,7 @@ from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.source import NO_RECORD
 from webapp.dumps.stream import Item, walk
 from webapp.dumps.tnetstrings import FLOWS, flows
-from webapp.dumps.values import as_list
+from webapp.dumps.values import as_list, as_object
 
 _HEAD = 256 * 1024
 _DOCUMENTS = re.compile(r"\s*\{[ \t]*\r?\n[\s\S]*?\n\}[ \t]*(?:\r?\n)+\{[ \t]*\r?\n")
@@ -55,7 +55,8 @@ _FRAMED = {"columns", "index", "data", "ncols", "nrows", "_type", "column_types"
 _LISTED = {"messages", "conversation", "conversations", "chat", "chat_history", "history", "trajectory", "tool_calls"}
 """columns whose cells are lists, as texts"""
 _OBJECTS = {"inputs", "outputs", "request_body", "response_body"}
-_TELLING_CELLS = ("messages", "choices", "candidates", "generations", "role")
+_TELLING_CELLS = ("messages", "choices", "candidates", "generations", "parts")
+_SPOKEN_BY = {"user", "assistant", "system", "developer", "tool", "function", "model", "human", "ai"}
 """columns whose cells are objects, and keys of such; another object may be an answer's own text"""
 _SPEAKING = re.compile(
     r"prompt|question|query|inputs?|instruction|messages?|request|outputs?|completion|response|answer|result|generation"
@@ -255,11 +256,21 @@ def _are_names(header: list[str]) -> bool:
 
 
 def cell_value(name: str, cell: str) -> Any:
-    """A cell's text; the list or object that it is in a column of such, or that speaks of a call of a model."""
-    is_telling = cell[:1] in ("{", "[") and any(f'"{key}"' in cell for key in _TELLING_CELLS)
+    """A cell's text; the list or object that it is in a column of such, or that are messages or a body of a model."""
     is_known = (cell[:1] == "{" and name in _OBJECTS) or (cell[:1] == "[" and name in _LISTED)
-    value = (json_or_none(cell) or from_repr(cell)) if is_telling or is_known else None
-    return value if isinstance(value, dict | list) else cell
+    value = (json_or_none(cell) or from_repr(cell)) if cell[:1] in ("{", "[") else None
+    return (
+        value if isinstance(value, dict | list) and (is_known or any(map(_tells, [value, *as_list(value)]))) else cell
+    )
+
+
+def _tells(value: Any) -> bool:
+    """Whether it is a message, or holds lists of objects as calls of models do."""
+    if not isinstance(value, dict):
+        return False
+    return value.get("role") in _SPOKEN_BY or any(
+        any(map(as_object, as_list(value.get(key)))) for key in _TELLING_CELLS
+    )
 
 
 def _rows(file: BinaryIO, start: int, separator: str) -> Iterator[bytes]:

@@ -70,7 +70,7 @@ def test_mlflow_keeps_a_span_a_row(got, tmp_path):
 
 
 def test_a_column_that_holds_an_answer_in_json_is_read_as_it_stands(got, tmp_path):
-    answer = '{"berth":  7}'
+    answer = '{"berth":  7, "parts": ["a"]}'
     pairs = [{"id": 1, "prompt": ASKED, "response": answer}]
     found = got(database(tmp_path / "pairs.db", calls=pairs), "pairs.db")
     memory = [{"conversation_id": "c", "role": "assistant", "sequence": 1, "original_value": answer}]
@@ -97,3 +97,11 @@ def test_llamaindex_keeps_a_message_a_row(got, tmp_path):
     rows = [{"id": n, "key": "port", "data": data} for n, data in enumerate(blocks)]
     found = got(database(tmp_path / "memory.db", llama_index_memory=rows), "memory.db")
     assert (found.ids, [turn.raw for turn in found.only]) == (["port"], [ASKED, ANSWER])
+
+
+def test_a_message_in_a_column_is_opened(got, tmp_path):
+    said = [("user", ASKED), ("assistant", ANSWER)]
+    contents = [{"format": 2, "parts": [{"type": "text", "text": text}]} for _, text in said]
+    rows = [{"id": n, "thread_id": "t", "role": said[n][0], "content": contents[n]} for n in range(2)]
+    found = got(database(tmp_path / "mastra.db", mastra_messages=rows), "mastra.db")
+    assert (found.ids, [turn.raw for turn in found.only]) == (["t"], [ASKED, ANSWER])

@@ -43,8 +43,8 @@ _FIELD = re.compile(
 """a field of a record, as logfmt and vLLM write it"""
 _MESSAGES = re.compile(r"\bmessages=(\[\{.*?\}\])(?=[,)]|$)")
 """what a call prints that it was given, as LiteLLM's log has it; its answers stand in records of their own"""
-_ELSEWHERE = re.compile(r"\s*\[(?!llm|chat)\w{1,20}/(?:start|end|error)\]")
-"""a record of LangChain's about a chain or a tool, whose output is no model's"""
+_ELSEWHERE = re.compile(r"\s*\[(?!llm|chat)\w{1,20}/(?:start|end|error)\]|.{0,80}haystack\.pipeline\.")
+"""a record of LangChain's about a chain or a tool, whose output is no model's, or of Haystack's about a pipeline"""
 _INTRODUCED = re.compile(
     r"(?:.{0,120}?[\s\]):|-](?<!HTTP ))?(?:(?:the|raw|full|model|llm)[ _]){0,2}"
     r"(?P<side>responses?|completions?|answers?|replies|reply|output|prompts?|question|query"

@@ -20,6 +20,7 @@ from webapp.dumps.values import are_messages, as_list, as_object, first_text
 
 PROMPTS = ("prompt", "question", "query", "input", "instruction")
 ANSWERS = (
+    *("model_outputs", "model_response", "model_responses", "llm_output", "llm_response", "generated_answer"),
     *("output", "completion", "response", "prediction", "model_output", "model_answer", "answer", "result"),
     "generation",
 )

@@ -63,6 +63,7 @@ _ELSE = {
         "context",
         "contexts",
         "latency",
+        "slug",
         "hash",
         "created",
         "version",
@@ -77,7 +78,7 @@ _ELSE = {
 _SERVED = re.compile(
     r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+|(?:HTTP/[\d.]+ )?[1-5]\d\d(?: [\w /;=-]{0,60})?\Z"
 )
-_BODY = re.compile(r"\s*\{\s*\"")
+_BODY = re.compile(r"\s*(?:\[\s*)?\{\s*\"")
 _PAIR: dict[str, Side] = {"q": "user", "a": "assistant"}
 _DEEPEST = 8
 _ORDER: dict[Side, int] = {"system": 0, "user": 1, "assistant": 2}
@@ -124,17 +125,27 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
 
 
 def _in_body(value: str, at: Path, side: Side) -> list[NamedText]:
-    """What a provider's body, or a request's, says that stands there as text."""
-    inner = as_object(opened(value))
-    if side == "assistant" and is_answer(inner) and inner.keys() & {"choices", "candidates", "role"}:
-        return [NamedText(side, inner, at, is_inside=True)]
-    messages = inner.get("messages") if side == "user" else None
-    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+    """What a provider's body, or a request's, or a list of messages says that stands there as text."""
+    inner = opened(value)
+    body = as_object(inner)
+    if side == "assistant" and isinstance(inner, dict) and isinstance(inner.get("message"), dict):
+        body = inner["message"] if inner["message"].get("role") in ("assistant", "model") else {}
+    if side == "assistant" and body.get("role") == "model":  # Genkit's
+        body = {**body, "role": "assistant"}
+    if side == "assistant" and is_answer(body) and body.keys() & {"choices", "candidates", "role"}:
+        return [NamedText(side, body, at, is_inside=True)]
+    messages = inner if isinstance(inner, list) else body.get("messages") if side == "user" else None
+    if not isinstance(messages, list) or not all(
+        isinstance(message, dict) and "role" in message for message in messages
+    ):
         return []
-    told = [
-        NamedText("user", message, at, is_inside=True) for message in messages if message.get("role") != "assistant"
-    ]
-    return [NamedText("system", inner["system"], at, is_inside=True), *told] if inner.get("system") else told
+    told = [NamedText(side, message, at, is_inside=True) for message in messages if _is_of(message, side)]
+    system = body.get("system") if isinstance(inner, dict) else None
+    return [NamedText("system", system, at, is_inside=True), *told] if isinstance(system, str) and system else told
+
+
+def _is_of(message: dict[str, Any], side: Side) -> bool:
+    return (message["role"] in ("assistant", "model")) is (side == "assistant")
 
 
 def is_served(request: Any, response: Any) -> bool:
