@@ -140,6 +140,21 @@ def _open(text: str) -> tuple[list[tuple[int, str]], int, int, int]:
     return stack, last, begins, ends
 
 
+def _in_string(text: str, opened: tuple[int, str], begins: int, ends: int, closers: str) -> tuple[int, str]:
+    """As `completion`, of a text that ends in a string: a key goes, with the comma before it."""
+    start, opener = max(ends, opened[0]), opened[1]
+    comma = text.rfind(",", start + 1, begins)
+    if opener == "{" and comma >= 0:
+        _, tail, nothing = _fixed(text, comma + 1, opener)
+        if not nothing:
+            raise _Cut("a comma is lost")
+        return comma, tail + closers[1:]
+    if opener == "{" and ":" not in text[start + 1 : begins]:
+        return begins, closers
+    end, tail, _ = _fixed(text, begins)
+    return end, tail + closers
+
+
 def completion(text: str) -> tuple[int, str]:
     """How much of the text is kept, and what is put behind it; raises `_Cut`. Linear."""
     first = _MARK.search(text)
@@ -156,17 +171,7 @@ def completion(text: str) -> tuple[int, str]:
         return (comma, tail + outer) if nothing else (end, tail + closing)
 
     if ends < begins:
-        start = max(ends, opened)
-        comma = text.rfind(",", start + 1, begins)
-        if opener == "{" and comma >= 0:
-            end, tail, nothing = _fixed(text, comma + 1, opener)
-            if not nothing:
-                raise _Cut("a comma is lost")
-            return comma, tail + outer
-        if opener == "{" and ":" not in text[start + 1 : begins]:
-            return begins, closers
-        end, tail, _ = _fixed(text, begins)
-        return end, tail + closers
+        return _in_string(text, stack[-1], begins, ends, closers)
     comma = text.rfind(",", max(ends, last) + 1)
     if comma >= 0 and not text[comma + 1 :].strip():
         return comma, closers
