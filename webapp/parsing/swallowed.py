@@ -52,6 +52,9 @@ def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) ->
     if names & _BESIDE_KEYS and (odd := list(filter(_odd_key.search, _keys(attempt.value)))):
         at = max(attempt.span.start, min(raw.find(key, *attempt.span) for key in odd))
         yield Flag("swallowed_keys", Span(at, at + 1))
+    if "bad_escape" in names:  # a backslash that was dropped from before a closing quote may be of the text
+        dropped = (edit.span for edit in edits if (edit.repair, edit.old, edit.new) == ("bad_escape", "\\", ""))
+        yield from [Flag("closed_by_guess", span) for span in dropped if raw[span.end] == '"'][:1]
     if names & QUOTES:
         yield from _quotes(raw, edits, names)
     if "unquoted_value" in names:

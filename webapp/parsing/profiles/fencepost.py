@@ -48,7 +48,7 @@ class Fencepost:
     """The whole text first; then fences, tags and brackets outside of thoughts; then inside them."""
 
     name: str = "fencepost"
-    version: str = "21"
+    version: str = "22"
     group: str = FENCEPOST
     policies: Policies = field(default_factory=Policies)
     about: str = ABOUT
