@@ -48,6 +48,7 @@ def cut(connection: sa.Connection, text: str) -> list[str]:
         ("run_code(x)", ["run_code", "x"]),
         ("a-b.c", ["a", "b", "c"]),
         ("Größe ÉCOLE", ["größe", "école"]),
+        ("ΟΔΟΣ οδος", ["οδοσ", "οδοσ"]),
         ("cafe\u0301", ["cafe\u0301"]),
         ("ok\U0001f914ok", ["ok", "ok"]),
         ("nul\0nul", ["nul", "nul"]),

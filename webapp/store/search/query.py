@@ -23,8 +23,8 @@ _word = re.compile(rf"\w[\w{MARKS}]*")
 
 
 def words(text: str) -> Iterator[str]:
-    """The words of `text` in order, folded."""
-    return (match.group().lower() for match in _word.finditer(text))
+    """The words of `text` in order, folded, a sigma at the end of one as any other."""
+    return (match.group().lower().replace("ς", "σ") for match in _word.finditer(text))
 
 
 def kept(word: str) -> str:
