@@ -138,6 +138,7 @@ def test_true_is_not_one_where_a_value_is_looked_for() -> None:
         ('{"a": 1, "d": @@@ ###}', "left_over", (14, 21)),
         ('Action: search[{"q": "x"}]', "left_over", (13, 14)),
         ("{`path: []}", "left_over", (0, 1)),
+        ("""["path"*: "it's"}""", "closed_by_guess", (0, 1)),
         ('{"a": 1, "b": "src\\"}', "closed_by_guess", (18, 19)),
         ('Then step(x, y(), {"a": 1}) runs.', "left_over", (18, 19)),
         ("Then {'user': USER, 'links': raw_links} goes.", "left_over", (14, 18)),

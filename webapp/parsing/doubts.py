@@ -29,7 +29,7 @@ _signed = later(r"[~-]++\s*+-?\d")
 _pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+\}}")
 _keyed_item = later(
     r"""\A\[\s*+"[\w ./-]{0,40}+\s{0,9}+[:=]\s|\[\s*+"[\w ./-]{0,40}+"""
-    r"""(?:(?:\\"|')\s{0,9}+[:=]\s|\s?[:=]\s{0,9}+(?:\\"|'))"""
+    r"""(?:(?:\\"|')[*`_~^.|-]?+\s{0,9}+[:=]\s|\s?[:=]\s{0,9}+(?:\\"|'))"""
 )
 """An array that begins with what may be a key: its bracket may be the wrong one."""
 _alone = later(rf"\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+\}}")

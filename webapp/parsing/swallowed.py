@@ -155,7 +155,7 @@ def _quotes(raw: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
         elif edit.repair == "unescaped_quote":
             is_swallowed = _may_end_a_key(raw, at)
             if not is_swallowed and before != "unescaped_quote" != (following and following.repair):
-                is_swallowed = raw[max(0, at - 9) : at].rstrip()[-1:] in (":", "=")
+                is_swallowed = raw[max(0, at - 9) : at].rstrip()[-1:] in (":", "=", '"', "'")
         before = edit.repair
         if is_swallowed:
             yield Flag("swallowed_keys", edit.span)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from webapp.parsing.edit import Patch, as_patch
 from webapp.parsing.machine import escapes, missing_tokens, string_end, string_quotes
 from webapp.parsing.machine.state import Machine, Reading
-from webapp.parsing.machine.tokens import LITERAL, QUOTED
+from webapp.parsing.machine.tokens import LITERAL, MARK, QUOTED
 from webapp.parsing.patterns import later
 
 QUOTES = {
@@ -38,7 +38,7 @@ _triple = later(r'"""|\'\'\'')
 _doubled = later(r"""(["'])\1(?=[^\s,:}\]"'])[^"'\n]{0,200}+\1\1""")
 _doubled_open = later(
     r"""(["'])\1(?=[ ]?\w|[{\[(<#$/.@])(?:(?!\1)[^\n]){0,200}+\1"""
-    rf"(?=\s{{0,50}}+(?:[,:=}}\]]|;\s|{LITERAL}|-?\d|{QUOTED}\s*+:))"
+    rf"(?=\s{{0,50}}+(?:[,:=}}\]]|;\s|{LITERAL}|-?\d|{QUOTED}\s*+:|[{{\[]|{MARK}:))"
 )
 
 
