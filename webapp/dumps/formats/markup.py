@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -107,32 +108,33 @@ def _tree(written: str) -> _Element:
     """The elements that say who speaks, with their texts; comments, scripts and the like are no text."""
     root = _Element(None)
     open_: list[tuple[str, _Element, bool]] = [("", root, False)]
-    at = 0
+    names, at = Counter[str](), 0
     written = _without_comments(written)
     for tag in _TAG.finditer(written):
         name, (_, around, unsaid) = (tag["name"] or "").lower(), open_[-1]
         if not unsaid:
-            around.parts.append(_text(written[at : tag.start()], any(each[0] == "pre" for each in open_)))
+            around.parts.append(_text(written[at : tag.start()], names["pre"] > 0))
         at = tag.end()
         if name in _BLOCKS or name == "br":
             around.parts.append("\n")
-        if tag["end"]:
-            depth = next((n for n in range(len(open_) - 1, 0, -1) if open_[n][0] == name), len(open_))
-            _close(open_, depth)
-        elif name and name not in _VOID and not tag["with"].endswith("/") and len(open_) < _DEEPEST:
+        if tag["end"] and names[name]:
+            _close(open_, max(n for n, each in enumerate(open_) if each[0] == name), names)
+        elif name and not tag["end"] and name not in _VOID and not tag["with"].endswith("/") and len(open_) < _DEEPEST:
             element = _element(name, tag["with"])
             if element is not None:
                 around.parts.append(element)
             open_.append((name, element or around, unsaid or name in _UNSAID))
+            names[name] += 1
     root.parts.append(_text(written[at:], False))
-    _close(open_, 1)
+    _close(open_, 1, names)
     return root
 
 
-def _close(open_: list[tuple[str, _Element, bool]], depth: int) -> None:
+def _close(open_: list[tuple[str, _Element, bool]], depth: int, names: Counter[str]) -> None:
     """Close the elements from this depth on: who speaks in each speaks in the one around it, too."""
     while len(open_) > depth:
-        _, element, _ = open_.pop()
+        name, element, _ = open_.pop()
+        names[name] -= 1
         open_[-1][1].sides.update(element.sides)
 
 
