@@ -35,6 +35,8 @@ _NO_ANSWER = re.compile(
     r"|(?:@|def |class |import |async def )[\s\S]+|[1-5]\d\d [\w /;=-]{1,60}"
 )
 """hashes, addresses, paths, versions, times, single words, names of two, code, what a server says of a page"""
+_ASKED = re.compile(r"\{[\s\S]{0,200}?\"messages\"\s*:")
+"""a request"""
 _NO_TEXT = re.compile(r"name|provider|version|type|class|status|level|state|__\w+__", re.I)
 """names under which no answer stands"""
 _OF_NODE = re.compile(
@@ -50,11 +52,15 @@ _SPOKEN = re.compile(rf"^\W{{0,6}}(?:{_NAMED})\b[^\n]{{0,40}}[:：]", re.I | re.
 _SIDE = re.compile(_NAMED, re.I)
 _LABEL = re.compile(r"^(?:<([\w .-]{1,30})>|([^\W\d_][\w .-]{0,30}):) (?=\S)", re.M)
 """who speaks before each line of a chat, whoever they are: one of them by a name that is known"""
-_SPEAKERS = ("from", "author", "sender", "speaker", "direction", "who", "userId")
+_SPEAKERS = ("from", "author", "sender", "speaker", "direction", "who", "userId", "sender_name")
 """keys that say who wrote what stands beside them"""
 _ASKING = r"#{1,3} (?=[^\n]{1,200}\?[ \t]*$)"
 """a heading that asks"""
-_BEGINS = re.compile(rf"^(?:\[[^\]\n]{{1,60}}\]|[^\W\d_][^\n:|.,]{{0,30}}:(?=\s)|\|(?= )|{_ASKING}|>>> |\*\*\* )", re.M)
+_BEGINS = re.compile(
+    r"^(?:\[[^\]\n]{1,60}\]|[^\W\d_][^\n:|.,]{0,30}:(?=\s)|\d{1,4}[-:./]\d[^\s]{0,30}"
+    rf"|\|(?= )|{_ASKING}|>>> |\*\*\* )",
+    re.M,
+)
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_\n]{1,40}(?:\*\*|__)[^\n]{0,20}$", re.M)
 """a name in bold, alone on its line"""
 _TOLD = re.compile(
@@ -193,8 +199,14 @@ def _mixes(mapping: dict[str, str], head: DumpHead) -> bool:
     """Whether several speak under the same key, and nothing that the mapping names tells them apart."""
     if "role" in mapping or "prompt" in mapping or "each" in mapping:
         return False
-    rows = [item for listed in head.items.values() for item in listed if isinstance(item, dict)] or head.objects
-    speakers = ({str(row.get(key)) for row in rows} for key in _SPEAKERS if all(key in row for row in rows))
+    rows = [item for listed in head.items.values() for item in listed] or head.objects
+    if head.shape == "object":
+        rows = max(head.items.values(), key=len, default=[])
+    speakers = (
+        {str(as_object(row).get(key)) for row in rows}
+        for key in _SPEAKERS
+        if all(key in as_object(row) for row in rows)
+    )
     return any(len(names) > 1 for names in speakers)
 
 
@@ -214,7 +226,7 @@ def _tried(kind: Any, beginning: bytes, arguments: str, filename: str) -> _Tried
     except BadDump:
         return None
     answers = [turn.raw.strip() for turn in turns if turn.kind == "response" and turn.raw and turn.raw.strip()]
-    spoken = [text for text in answers if not _NO_ANSWER.fullmatch(text)]
+    spoken = [text for text in answers if not _NO_ANSWER.fullmatch(text) and not _ASKED.match(text)]
     if not spoken or 2 * len(spoken) < len(answers):
         return None
     users = {"user", "User", "human", "Human", "prompter"}  # they say of a text that no model wrote it

@@ -265,12 +265,13 @@ def cell_value(name: str, cell: str) -> Any:
 
 
 def _tells(value: Any) -> bool:
-    """Whether it is a message, or holds lists of objects as calls of models do."""
+    """Whether it is a message, or holds lists of objects as calls of models do, or a request with its response."""
     if not isinstance(value, dict):
         return False
-    return value.get("role") in _SPOKEN_BY or any(
-        any(map(as_object, as_list(value.get(key)))) for key in _TELLING_CELLS
-    )
+    if value.keys() >= {"request", "response"}:
+        return _tells(value["request"]) or _tells(value["response"])
+    listed = (as_list(value.get(key)) for key in _TELLING_CELLS)
+    return value.get("role") in _SPOKEN_BY or any(any(map(as_object, items)) for items in listed)
 
 
 def _rows(file: BinaryIO, start: int, separator: str) -> Iterator[bytes]:

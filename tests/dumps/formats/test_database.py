@@ -105,3 +105,12 @@ def test_a_message_in_a_column_is_opened(got, tmp_path):
     rows = [{"id": n, "thread_id": "t", "role": said[n][0], "content": contents[n]} for n in range(2)]
     found = got(database(tmp_path / "mastra.db", mastra_messages=rows), "mastra.db")
     assert (found.ids, [turn.raw for turn in found.only]) == (["t"], [ASKED, ANSWER])
+
+
+def test_calls_among_other_events_are_read(got, tmp_path):
+    request = {"model": "m", "messages": [{"role": "user", "content": ASKED}]}
+    response = {"choices": [{"message": {"role": "assistant", "content": ANSWER}, "finish_reason": "stop"}]}
+    rows = [{"id": 1, "kind": "llm", "payload": {"request": request, "response": response}}]
+    rows += [{"id": 2, "kind": "http", "payload": {"path": "/x"}}]
+    found = got(database(tmp_path / "log.db", events=rows), "log.db")
+    assert [turn.raw for turn in found.only if turn.raw] == [ASKED, ANSWER]

@@ -8,6 +8,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import id_problem, nested, whole_document, with_list
+from webapp.dumps.log_records import LEVELS
 from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.http import is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
@@ -198,6 +199,8 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
     response_at: tuple[str, ...] = (key,) if key in value else ()
     response = value.get(key, value)
     request_key = next((name for name in _REQUESTS if value.get(name) is not None), None)
+    if request_key is None and key not in value and isinstance(value.get("message"), str) and value.keys() & LEVELS:
+        return []  # a line of the log that the calls stand in
     request, request_at = (value, ()) if request_key is None else (value[request_key], (request_key,))
     if is_printed(response):
         listed = [first_text(item, "text") or item for item in as_list(value.get("outputs"))]

@@ -207,15 +207,21 @@ _INNER = ("message", "response", "data", "node", "payload")
 _MODEL_NAMES = (
     r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen|replika|meta ai|my ai)[\w .:\-]{0,40}"
 )
+_SAID_BY = r"(?:llm|model|bot|ai|assistant|agent)[_ ]?(?:output|response|reply|answer|completion)"
+_EVENTS = re.compile(rf"prompt|completion|user[_ ]?(?:input|prompt|query|question)|{_SAID_BY}")
+"""events that are named by what was said in them; a request or a response may be a server's"""
 _ROLES = (
     (
         "user",
-        re.compile(r"user|human|prompt|prompter|you|me|customer|request|question|client|visitor|incoming|inbound"),
+        re.compile(
+            r"user|human|prompt|prompter|you|me|customer|request|question|client|visitor|incoming|inbound"
+            r"|user[_ ]?(?:input|prompt|query|question)"
+        ),
     ),
     (
         "assistant",
         re.compile(
-            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|outgoing|outbound|{_MODEL_NAMES}"
+            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|outgoing|outbound|{_SAID_BY}|{_MODEL_NAMES}"
         ),
     ),
     ("system", re.compile(r"system|developer|context")),
@@ -258,7 +264,7 @@ def speaker(holder: dict[str, Any]) -> str | None:
         who = holder.get(key)
         if isinstance(who, str) and (of_message := _MESSAGE_OF.fullmatch(who)):
             who = of_message[1]
-        elif key == "event":
+        elif key == "event" and not (isinstance(who, str) and _EVENTS.fullmatch(who)):
             continue
         words = [who] if isinstance(who, str) else [as_object(who).get(name) for name in _NAMES]
         for word in (word.strip().lower() for word in words if isinstance(word, str)):
