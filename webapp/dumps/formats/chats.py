@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
@@ -109,22 +109,29 @@ plugin = Chats()
 
 
 def _grown(entries: Entries) -> Entries:
-    """Without states of a chat that the next one begins with: a program that logs its state repeats it each time."""
+    """Without states of a chat that the next one begins with, which a program repeats each time it logs; said once."""
     kept: tuple[Entry, list[Any]] | None = None
     passed: list[Entry | Problem] = []
-    for entry in entries:
-        chats = [] if isinstance(entry, Problem) else [chat.messages for chat in _chats("", (), entry[1], 0)]
-        if len(chats) != 1:
-            passed.append(entry)
-        elif not isinstance(entry, Problem) and kept and chats[0][: len(kept[1])] == kept[1]:
-            kept = entry, chats[0]
+    repeated = 0
+    for entry in chain(entries, [None]):
+        chats = [chat.messages for chat in _chats("", (), entry[1], 0)] if isinstance(entry, tuple) else []
+        if isinstance(entry, tuple) and len(chats) == 1 and kept and chats[0][: len(kept[1])] == kept[1]:
+            kept, repeated = (entry, chats[0]), repeated + 1
             continue
-        if len(chats) == 1 or len(passed) > _MOST_PASSED:
-            yield from ([kept[0]] if kept else [])
-            yield from passed
-            passed.clear()
-            kept = (entry, chats[0]) if len(chats) == 1 and not isinstance(entry, Problem) else None
-    yield from ([kept[0]] if kept else [])
+        if entry is not None and len(chats) != 1:
+            passed.append(entry)
+        if entry is None or len(chats) == 1 or len(passed) > _MOST_PASSED:
+            yield from _flushed(kept, repeated, passed)
+            kept, passed, repeated = (entry, chats[0]) if len(chats) == 1 and isinstance(entry, tuple) else None, [], 0
+
+
+def _flushed(kept: tuple[Entry, list[Any]] | None, repeated: int, passed: list[Entry | Problem]) -> Entries:
+    """The last state of a chat, with a word of those before it, and what stood between them."""
+    if kept:
+        yield kept[0]
+    if kept and repeated:
+        records = "record holds" if repeated == 1 else "records hold"
+        yield Problem(kept[0][0], f"{repeated:,} {records} a beginning of this chat, which is read once")
     yield from passed
 
 
