@@ -26,7 +26,7 @@ def test_keys_are_those_of_the_right_judgement_and_value(meant: list[object], ke
 
 
 def test_without_an_offer_there_is_no_small_number() -> None:
-    form = label_keys.form(label_keys.parsed("}"), "windlass-strict", "no tool call")
+    form = label_keys.form(label_keys.parsed("hello"), "windlass-strict", "no tool call")
     assert form.fields.judgement == "missed" and form.least() == label_keys.NO_OFFER
     told = label_keys.summary([1, label_keys.NO_OFFER, label_keys.NO_OFFER])
     assert told["median"] is None and told["keys"] == {"1": 1, "no offer": 2}

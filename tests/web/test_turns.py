@@ -222,6 +222,14 @@ def test_equal_values_share_a_letter_whatever_the_order_of_their_keys() -> None:
     assert "ValueError: no" in (lines[3].why or "")
 
 
+def test_prose_in_quotes_is_no_value_of_its_own() -> None:
+    found: dict[str, Any] = {name: parse("I look into it.", name) for name in ("fencepost", "jsonrepair")}
+    column = verdict_column.column("I look into it.", found, found, "fencepost")
+    assert [line.letter for line in column.lines] == [None, None] and column.values == 0
+    listed = verdict_column.column("", {"d": parse("{"), "j": found["jsonrepair"]}, ["a", "b", "j"], "a")
+    assert listed.rest_words == "1 quote it"
+
+
 def test_a_profile_that_breaks_is_a_line_and_no_error() -> None:
     def broken(name: str) -> Any:
         raise KeyError(name)

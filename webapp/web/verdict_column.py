@@ -57,7 +57,7 @@ class VerdictColumn:
     def rest_words(self) -> str:
         """`8 read the same, 14 fail, 3 find none, 2 not run`."""
         verbs = {None: "not run", "failed": "fail", "none": "find none"}
-        counts = Counter(verbs.get(line.verdict, "read the same") for line in self.rest)
+        counts = Counter(verbs.get(line.verdict, "read the same" if line.letter else "quote it") for line in self.rest)
         return ", ".join(f"{count} {words}" for words, count in counts.most_common())
 
     def _stands_out(self, line: ProfileVerdict) -> bool:
@@ -104,11 +104,12 @@ def column(raw: str, traces: Mapping[str, Trace | str], names: Iterable[str], cu
 
 
 def fingerprint(raw: str, trace: Trace) -> bytes | None:
-    """A digest of what was read, the same for equal values whatever their keys' order; None where nothing was.
+    """A digest of what was read, the same for equal values whatever their keys' order; None where nothing was, or
+    prose was only put in quotes.
 
     Of a long response, whose values are not at hand, the decoded texts stand for the values.
     """
-    if not trace.chosen:
+    if not trace.chosen or is_quoted_prose(trace):
         return None
     chosen = [trace.attempts[index] for index in trace.chosen]
     if len(raw) > EVERY_LENGTH:
@@ -119,6 +120,12 @@ def fingerprint(raw: str, trace: Trace) -> bytes | None:
     except (RecursionError, ValueError):
         return None
     return hashlib.sha256(text.encode("ascii")).digest()
+
+
+def is_quoted_prose(trace: Trace) -> bool:
+    """Whether all that was made of the text are repaired strings, as `jsonrepair` makes of prose that no program meant
+    as JSON."""
+    return trace.verdict == "repaired" and all(isinstance(value, str) for value in trace.values)
 
 
 def _verdict(trace: Trace | str | None) -> str | None:

@@ -12,6 +12,7 @@ from webapp.store.labels import label_content
 from webapp.store.sessions.turns import TurnDetail
 from webapp.web.labels import label_form
 from webapp.web.turns import turn_pages
+from webapp.web.verdict_column import is_quoted_prose
 
 SHOWN = 40
 """lines of a value, or of a difference"""
@@ -67,9 +68,14 @@ def checked(detail: TurnDetail, fields: label_form.Fields, traces: Mapping[str, 
 
 
 def groups(traces: Mapping[str, Trace | str], home: str, expected: Sequence[Any] | None) -> list[ResultGroup]:
-    """The profiles' results: the home profile's first, then in the order of `traces`; no value comes last."""
+    """The profiles' results: the home profile's first, then in the order of `traces`; no value comes last.
+
+    Prose in quotes, as another profile than the home profile may make it, is nobody's expected value.
+    """
     by_result: dict[str, list[str]] = {}
     for name, trace in traces.items():
+        if name != home and isinstance(trace, Trace) and is_quoted_prose(trace):
+            continue
         by_result.setdefault(_result(trace), []).append(name)
     ordered = sorted(by_result.items(), key=lambda item: (home not in item[1], item[0] == ""))
     return [_group(names, traces, home, expected) for _, names in ordered]
@@ -77,7 +83,8 @@ def groups(traces: Mapping[str, Trace | str], home: str, expected: Sequence[Any]
 
 def shortest(traces: Mapping[str, Trace | str]) -> LeastChange | None:
     """The least that makes JSON of the response: the repaired result with the fewest characters changed."""
-    repaired = [trace for trace in traces.values() if isinstance(trace, Trace) and trace.verdict == "repaired"]
+    read = [trace for trace in traces.values() if isinstance(trace, Trace) and not is_quoted_prose(trace)]
+    repaired = [trace for trace in read if trace.verdict == "repaired"]
     if not repaired:
         return None
     trace = min(repaired, key=lambda trace: (_cost(trace), trace.profile != "fencepost"))
