@@ -36,7 +36,7 @@ def _any(text: str, at: int, *, top: bool = False) -> Completed:
         return _string(text, at)
     if char in _CLOSERS:
         return _members(text, at)
-    if char.isdigit() or (char == "-" and rest[1:2] not in ("", "I")):
+    if (char.isdigit() and char.isascii()) or (char == "-" and rest[1:2] not in ("", "I")):
         return _number(text, at, top=top)
     for word in _WORDS:
         if rest.startswith(word):
