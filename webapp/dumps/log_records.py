@@ -60,9 +60,9 @@ def _plain(line: str) -> str:
     line = _SERVICE.sub("", line)
     value = json_or_none(line) if line[:1] == "{" else None
     if isinstance(value, dict) and value.keys() & LEVELS:
-        told = {name: inner for name, inner in value.items() if name not in LINES}
-        if "prompt" in told or speaks(told):
-            return f"{_when(value)} {jsontext.dumps(told)}\n"
+        fields = {name: inner for name, inner in value.items() if name not in LINES}
+        if "prompt" in fields or speaks(fields):
+            return f"{_when(value)} {jsontext.dumps(fields)}\n"
     if isinstance(value, dict) and (key := _line_key(value)):
         value_ = value[key]
         begins = key != "log" or speaks(json_or_none(value_) if value_[:1] == "{" else None)  # Docker's, a line each

@@ -58,10 +58,10 @@ def _value(data: bytes, at: int, depth: int) -> tuple[Any, int]:
     if kind in b"}]":
         return _many(data, begin, end, depth, is_dict=kind == b"}"), end + 1
     plain = {b",": lambda: inner, b";": lambda: inner.decode("utf-8", "surrogateescape"), b"#": lambda: int(inner)}
-    others = {b"^": lambda: float(inner), b"!": lambda: inner == b"true", b"~": lambda: None}
-    if kind not in plain | others:
+    scalars = {b"^": lambda: float(inner), b"!": lambda: inner == b"true", b"~": lambda: None}
+    if kind not in plain | scalars:
         raise Torn
-    return (plain | others)[kind](), end + 1
+    return (plain | scalars)[kind](), end + 1
 
 
 def _many(data: bytes, at: int, end: int, depth: int, is_dict: bool) -> dict[str, Any] | list[Any]:
@@ -77,8 +77,8 @@ def _exchange(flow: dict[str, Any]) -> dict[str, Any]:
     request, response = flow["request"], flow.get("response") or {}
     host, path = _plain(request.get("host")), _plain(request.get("path"))
     url = f"{_plain(request.get('scheme'))}://{host}{path}"
-    asked = {"method": _plain(request.get("method")), "url": url, "body": _body(request)}
-    return {"request": asked, "response": {"status": response.get("status_code"), "body": _body(response)}}
+    request_fields = {"method": _plain(request.get("method")), "url": url, "body": _body(request)}
+    return {"request": request_fields, "response": {"status": response.get("status_code"), "body": _body(response)}}
 
 
 def _plain(value: Any) -> str:

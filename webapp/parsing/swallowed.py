@@ -91,15 +91,15 @@ def _may_have_swallowed(raw: str, attempt: Attempt, names: set[str]) -> bool:
 def _swallowed(text: str) -> int:
     """Where a string of the mended text holds what looks like a key or another string, and no code; else -1."""
     before_it = -1
-    for found in _signed_string.finditer(text):
-        if (string := found["string"]) is None:
+    for signed in _signed_string.finditer(text):
+        if (string := signed["string"]) is None:
             break
-        start, end = found.span("string")
+        start, end = signed.span("string")
         if (string.count('\\"') - len(_inches.findall(string))) % 2 or _is_odd(string, "'"):
             if before_it > 0 and text[before_it:start].strip() == ",":
                 return start  # two items, each with half of what may be quoted in one: `["f("a", "b")"]`
             before_it = end
-        if found["colon"] and _in_no_key.search(text, start + 1, end - 1):
+        if signed["colon"] and _in_no_key.search(text, start + 1, end - 1):
             return start
         match = _key_in_string.search(text, start + 1, end - 1)
         if not match and (odd := _closing.search(text, start + 1, end - 1)) and _is_odd(string, odd[0][0]):
@@ -118,17 +118,17 @@ def _is_odd(string: str, quote: str) -> bool:
 
 def unsure(raw: str, edits: Sequence[Edit]) -> Sequence[Edit]:
     """The edits but for quotes escaped in a string in single quotes, where none of them could end it."""
-    left, at = list[Edit](), 0
+    remaining, at = list[Edit](), 0
     for first in [index for index, edit in enumerate(edits) if edit[0] == "unescaped_quote"]:
         if first < at:
             continue
-        left += edits[at:first]
+        remaining += edits[at:first]
         at = first + 1
         while at < len(edits) and edits[at][0] == "unescaped_quote":
             at += 1
         if not (first and _is_sure(raw, edits[first - 1 : at + 1])):
-            left += edits[first:at]
-    return [*left, *edits[at:]] if at else edits
+            remaining += edits[first:at]
+    return [*remaining, *edits[at:]] if at else edits
 
 
 def _is_sure(raw: str, edits: Sequence[Edit]) -> bool:
@@ -175,11 +175,11 @@ def _keys(value: Any) -> set[str]:
     """The keys of all objects in a value."""
     keys, waiting = set[str](), list[Any]([[value]])
     while waiting:
-        held = waiting.pop()
-        if type(held) is dict:
-            keys.update(held)
-            held = held.values()
-        waiting += [member for member in held if type(member) is dict or type(member) is list]
+        members = waiting.pop()
+        if type(members) is dict:
+            keys.update(members)
+            members = members.values()
+        waiting += [member for member in members if type(member) is dict or type(member) is list]
     return keys
 
 

@@ -73,9 +73,9 @@ class Chats(Format):
             yield from _left_over(*entry, chats)
             if not chats and head.shape != "object":
                 yield Problem(entry[0], "no messages of two sides are known in it; it was left out")
-            said: dict[int, list[set[str]]] = {}
+            texts_before: dict[int, list[set[str]]] = {}
             for chat in chats:
-                if _repeats(chat, said):
+                if _repeats(chat, texts_before):
                     yield Problem(chat.at, "these messages repeat those before them; left out")
                     continue
                 if chat.around and chat.around[-1].keys() >= _CHAT_RESULT:
@@ -110,28 +110,32 @@ plugin = Chats()
 
 def _grown(entries: Entries) -> Entries:
     """Without states of a chat that the next one begins with, which a program repeats each time it logs; said once."""
-    kept: tuple[Entry, list[Any]] | None = None
+    state: tuple[Entry, list[Any]] | None = None
     passed: list[Entry | Problem] = []
     repeated = 0
     for entry in chain(entries, [None]):
         chats = [chat.messages for chat in _chats("", (), entry[1], 0)] if isinstance(entry, tuple) else []
-        if isinstance(entry, tuple) and len(chats) == 1 and kept and chats[0][: len(kept[1])] == kept[1]:
-            kept, repeated = (entry, chats[0]), repeated + 1
+        if isinstance(entry, tuple) and len(chats) == 1 and state and chats[0][: len(state[1])] == state[1]:
+            state, repeated = (entry, chats[0]), repeated + 1
             continue
         if entry is not None and len(chats) != 1:
             passed.append(entry)
         if entry is None or len(chats) == 1 or len(passed) > _MOST_PASSED:
-            yield from _flushed(kept, repeated, passed)
-            kept, passed, repeated = (entry, chats[0]) if len(chats) == 1 and isinstance(entry, tuple) else None, [], 0
+            yield from _flushed(state, repeated, passed)
+            state, passed, repeated = (
+                (entry, chats[0]) if len(chats) == 1 and isinstance(entry, tuple) else None,
+                [],
+                0,
+            )
 
 
-def _flushed(kept: tuple[Entry, list[Any]] | None, repeated: int, passed: list[Entry | Problem]) -> Entries:
+def _flushed(state: tuple[Entry, list[Any]] | None, repeated: int, passed: list[Entry | Problem]) -> Entries:
     """The last state of a chat, with a word of those before it, and what stood between them."""
-    if kept:
-        yield kept[0]
-    if kept and repeated:
+    if state:
+        yield state[0]
+    if state and repeated:
         records = "record holds" if repeated == 1 else "records hold"
-        yield Problem(kept[0][0], f"{repeated:,} {records} a beginning of this chat, which is read once")
+        yield Problem(state[0][0], f"{repeated:,} {records} a beginning of this chat, which is read once")
     yield from passed
 
 
@@ -207,8 +211,8 @@ def _entries(at: str, messages: list[Any]) -> Entries:
 
 def _left_over(at: str, value: dict[str, Any], chats: list[_Chat]) -> Iterator[Problem]:
     """What may be an answer and stands outside of the lists that are read."""
-    read = {id(chat.messages) for chat in chats} | {id(chat.messages[0]) for chat in chats if len(chat.messages) == 1}
-    rest = _without(value, read)
+    lists = {id(chat.messages) for chat in chats} | {id(chat.messages[0]) for chat in chats if len(chat.messages) == 1}
+    rest = _without(value, lists)
     places = list(_unread(rest, "$", 0, is_chat=bool(chats)))
     if deep := [place for place, count in places if count is None]:
         more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
@@ -239,13 +243,13 @@ def _unread(value: Any, at: str, depth: int, *, is_chat: bool) -> Iterator[tuple
         yield from _unread(inner, place, depth + 1, is_chat=is_chat)
 
 
-def _without(value: Any, read: set[int]) -> Any:
-    if id(value) in read:
+def _without(value: Any, lists: set[int]) -> Any:
+    if id(value) in lists:
         return None
     if isinstance(value, str) and isinstance(inner := opened(value), dict | list) and any(_chats("", (), inner, 0)):
         return None  # JSON that holds a chat
     if isinstance(value, list) and value and isinstance(value[0], str) and any(_chats("", (), value, 0)):
         return None  # messages, each as JSON
     if isinstance(value, dict):
-        return {key: _without(inner, read) for key, inner in value.items()}
-    return [_without(inner, read) for inner in value] if isinstance(value, list) else value
+        return {key: _without(inner, lists) for key, inner in value.items()}
+    return [_without(inner, lists) for inner in value] if isinstance(value, list) else value

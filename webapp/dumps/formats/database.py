@@ -64,19 +64,19 @@ def _line(row: dict[str, Any]) -> bytes:
 
 def _readable(head: DumpHead) -> list[tuple[int, str, Format]]:
     """The tables whose first rows a format recognises, and how surely, the surest first."""
-    found = list[tuple[int, str, Format]]()
+    readable_tables = list[tuple[int, str, Format]]()
     for table, rows in head.items.items():
         source = Source(io.BytesIO(b"".join(map(_line, rows))), head.filename)
         with suppress(UnknownFormat, BadDump):
             beginning = look(source)
             kind = reading.choose(beginning)
-            found.append((kind.sniff(beginning), table, kind))
-    return sorted((each for each in found if each[0] >= _LEAST), key=lambda each: -each[0])
+            readable_tables.append((kind.sniff(beginning), table, kind))
+    return sorted((each for each in readable_tables if each[0] >= _LEAST), key=lambda each: -each[0])
 
 
 def _said(readable: list[tuple[int, str, Format]]) -> Problem | None:
     """Which of several tables was read, and how another is."""
     if len(readable) < 2:
         return None
-    others = ", ".join(table for _, table, _ in readable[1:4])
-    return Problem(f"table {readable[0][1]}", f"it alone was read; to read another ({others}): --map table=NAME")
+    other_tables = ", ".join(table for _, table, _ in readable[1:4])
+    return Problem(f"table {readable[0][1]}", f"it alone was read; to read another ({other_tables}): --map table=NAME")

@@ -201,8 +201,8 @@ class Vcr(Format):
         if head.shape == "text":
             return 95 if _YAML.search(head.text) else 94 if _APART.search(head.text) else 0
         firsts = [head.first_of(key) for key in _LISTS]
-        asked = [as_object(first.get("request")) for first in firsts if "response" in first]
-        return 95 if any(request.keys() & {"uri", "url", "method"} for request in asked) else 0
+        requests = [as_object(first.get("request")) for first in firsts if "response" in first]
+        return 95 if any(request.keys() & {"uri", "url", "method"} for request in requests) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "text":

@@ -140,9 +140,9 @@ def _entry(record: str) -> dict[str, Any] | None:
     """A record as what stands before and behind the name of an answer or a prompt, or before and in its JSON."""
     if _ELSEWHERE.match(record):
         return None
-    if (asked := _MESSAGES.search(record)) and isinstance(messages := from_repr(asked[1]), list):
-        told = [message for message in messages if as_object(message).get("role") != "assistant"]
-        return {"before": record[: asked.start()], "json": {"messages": told}}
+    if (match := _MESSAGES.search(record)) and isinstance(messages := from_repr(match[1]), list):
+        prompts = [message for message in messages if as_object(message).get("role") != "assistant"]
+        return {"before": record[: match.start()], "json": {"messages": prompts}}
     before, brace, rest = record.partition("{")
     whole = json_or_none(brace + rest) if brace else None
     if brace and whole is None and (before == "INFO " or TIME.fullmatch(before.rstrip())):  # out of JSON, a line each

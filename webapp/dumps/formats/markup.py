@@ -96,9 +96,9 @@ def _messages(element: _Element) -> Iterator[dict[str, Any]]:
     if element.side and len(element.sides) == 1:
         inner = [part for part in element.inner() if part.side in ("call", "result")]
         calls = [{"kind": part.side, "text": part.said(), **part.about} for part in inner]
-        said = element.said()
-        if said or calls:
-            yield {"role": element.side, "text": said, **({"calls": calls} if calls else {})}
+        words = element.said()
+        if words or calls:
+            yield {"role": element.side, "text": words, **({"calls": calls} if calls else {})}
         return
     for part in element.inner():
         yield from _messages(part)
@@ -118,7 +118,7 @@ def _tree(written: str) -> _Element:
         if name in _BLOCKS or name == "br":
             around.parts.append("\n")
         if tag["end"] and names[name]:
-            _close(open_, max(n for n, each in enumerate(open_) if each[0] == name), names)
+            _close(open_, max(n for n, opened in enumerate(open_) if opened[0] == name), names)
         elif name and not tag["end"] and name not in _VOID and not tag["with"].endswith("/") and len(open_) < _DEEPEST:
             element = _element(name, tag["with"])
             if element is not None:
@@ -161,8 +161,8 @@ def _text(written: str, is_pre: bool) -> str:
 
 def _without_comments(written: str) -> str:
     """Without comments, and with what stands in CDATA as other texts stand there."""
-    first, *others = written.split("<!--")
-    written = first + "".join(part.partition("-->")[2] for part in others)
-    first, *others = written.split("<![CDATA[")
-    parts = (part.partition("]]>") for part in others)
+    first, *comments = written.split("<!--")
+    written = first + "".join(part.partition("-->")[2] for part in comments)
+    first, *sections = written.split("<![CDATA[")
+    parts = (part.partition("]]>") for part in sections)
     return first + "".join(html.escape(inner) + after for inner, _, after in parts)

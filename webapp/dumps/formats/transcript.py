@@ -155,8 +155,8 @@ def _labelled(written: str) -> re.Pattern[str] | None:
         known = {name for name in names if re.fullmatch(_MODEL, name) or _OF_MODEL.search(name)}
         if len(set(names)) == 2 and len(known) == 1 and names[0] not in known and label.match(written.lstrip()):
             asks, answers = re.escape(names[0]), re.escape(known.pop())
-            named = rf"(?:(?P<asks>{asks})|(?P<who>{answers}))"
-            return re.compile(label.pattern.replace(_ANYBODY, named), re.M)
+            names_pattern = rf"(?:(?P<asks>{asks})|(?P<who>{answers}))"
+            return re.compile(label.pattern.replace(_ANYBODY, names_pattern), re.M)
     return None
 
 

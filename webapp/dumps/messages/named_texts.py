@@ -139,9 +139,9 @@ def _in_body(value: str, at: Path, side: Side) -> list[NamedText]:
         isinstance(message, dict) and "role" in message for message in messages
     ):
         return []
-    told = [NamedText(side, message, at, is_inside=True) for message in messages if _is_of(message, side)]
+    texts = [NamedText(side, message, at, is_inside=True) for message in messages if _is_of(message, side)]
     system = body.get("system") if isinstance(inner, dict) else None
-    return [NamedText("system", system, at, is_inside=True), *told] if isinstance(system, str) and system else told
+    return [NamedText("system", system, at, is_inside=True), *texts] if isinstance(system, str) and system else texts
 
 
 def _is_of(message: dict[str, Any], side: Side) -> bool:

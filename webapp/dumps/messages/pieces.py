@@ -38,15 +38,8 @@ _CALLS = (
     *("tool-call", "tool_request"),
 )
 _RESULTS = (
-    *(
-        "tool_result",
-        "function_call_output",
-        "custom_tool_call_output",
-        "tool_call_response",
-        "tool-result",
-        "tool_output",
-    ),
-    *("function_call_result", "function_result"),
+    *("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response", "tool-result"),
+    *("tool_output", "function_call_result", "function_result"),
 )
 _INSTEAD = ("text", "value", "message")
 """what messages without a content call it"""

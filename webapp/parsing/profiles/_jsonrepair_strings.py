@@ -62,8 +62,8 @@ class Tape:
     def strip_last(self, char: str, *, rest: bool = False) -> None:
         """Without the last such character that is written; with `rest` without all behind it too."""
         for index in range(len(self.pieces) - 1, -1, -1):
-            before, found, after = self.pieces[index].text.rpartition(char)
-            if found:
+            before, match, after = self.pieces[index].text.rpartition(char)
+            if match:
                 self.pieces[index] = self.pieces[index]._replace(text=before + ("" if rest else after))
                 if rest:
                     del self.pieces[index + 1 :]
@@ -75,9 +75,9 @@ class Tape:
         return done
 
     def skip(self, char: str) -> bool:
-        found = self.peek() == char
-        self.at += found
-        return found
+        is_there = self.peek() == char
+        self.at += is_there
+        return is_there
 
     def gap(self, *, lines: bool = True) -> None:
         """White space, which is kept, and comments with white space behind them, of which the last one needs none."""
@@ -101,10 +101,10 @@ class Tape:
         start, end = pieces[0].start, pieces[-1].end
         edits, new, at = list[Edit](), "", start
         for piece in [*pieces, Piece("", end, end)]:
-            kept = piece.text == self.raw[piece.start : piece.end]
-            if kept and (new or piece.start > at):
+            is_unchanged = piece.text == self.raw[piece.start : piece.end]
+            if is_unchanged and (new or piece.start > at):
                 edits.append(Edit("jsonrepair", Span(at, piece.start), self.raw[at : piece.start], new))
-            new, at = ("", piece.end) if kept else (new + piece.text, at)
+            new, at = ("", piece.end) if is_unchanged else (new + piece.text, at)
         return Span(start, end), edits
 
 

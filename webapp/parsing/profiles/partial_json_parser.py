@@ -47,24 +47,24 @@ def _any(text: str, at: int, *, top: bool = False) -> Completed:
 
 
 def _number(text: str, at: int, *, top: bool) -> Completed:
-    found = _NUMBER.match(text, at)
-    assert found is not None
-    kept = found[0].rstrip(_SIGNS)
-    if not kept:  # the library goes on from the text's end
+    match = _NUMBER.match(text, at)
+    assert match is not None
+    digits = match[0].rstrip(_SIGNS)
+    if not digits:  # the library goes on from the text's end
         if len(text.rstrip(_SIGNS)) <= at:
             raise _Cut
         return at - len(text) + len(text.rstrip(_SIGNS)), ""
-    open_ = kept != found[0] or (found.end() == len(text) and not top)
-    return at + len(kept), "" if open_ else None
+    open_ = digits != match[0] or (match.end() == len(text) and not top)
+    return at + len(digits), "" if open_ else None
 
 
 def _string(text: str, at: int) -> Completed:
-    found = _STRING.match(text, at)
-    assert found is not None
-    if text.startswith('"', found.end()):
-        return found.end() + 1, None
-    cut = _CUT_ESCAPE.search(text, max(at, found.end() - 9), found.end())
-    return (cut.start(1) if cut else found.end()), '"'
+    match = _STRING.match(text, at)
+    assert match is not None
+    if text.startswith('"', match.end()):
+        return match.end() + 1, None
+    cut = _CUT_ESCAPE.search(text, max(at, match.end() - 9), match.end())
+    return (cut.start(1) if cut else match.end()), '"'
 
 
 def _members(text: str, at: int) -> Completed:

@@ -68,9 +68,9 @@ def merge(db: orm.Session, groups: Sequence[str], target: str, *, author: str, r
     """Make these groups part of `target`. Raises `BadState`. The caller commits."""
     if not groups:
         raise BadState("no group was given to be merged")
-    shown = shown_as(merges(db))
+    shown_key_of = shown_as(merges(db))
     for group in dict.fromkeys(groups):
-        if shown(group) == shown(target):
+        if shown_key_of(group) == shown_key_of(target):
             raise BadState(f"{group!r} is part of {target!r} already")
         _put(db, group, _merge(target, None, author, reason))
 
@@ -94,8 +94,8 @@ Merges = Mapping[str, str]
 
 def merges(db: orm.Session) -> Merges:
     """Those in force."""
-    said = in_force(db, "merge").items()
-    return {group: event.target for group, event in said if event.target is not None and event.state != UNDONE}
+    events = in_force(db, "merge").items()
+    return {group: event.target for group, event in events if event.target is not None and event.state != UNDONE}
 
 
 def shown_as(merged: Merges) -> Callable[[str], str]:
@@ -114,14 +114,14 @@ def shown_as(merged: Merges) -> Callable[[str], str]:
 def shown_key(merged: Merges) -> sa.ColumnElement[str]:
     """The group that people see a failed response in, as SQL."""
     key: sa.ColumnElement[str] = sa.type_coerce(FailedResponse.group_key, sa.String())
-    shown = shown_as(merged)
-    return sa.case({group: shown(group) for group in merged}, value=key, else_=key) if merged else key
+    shown_key_of = shown_as(merged)
+    return sa.case({group: shown_key_of(group) for group in merged}, value=key, else_=key) if merged else key
 
 
 def aliases(merged: Merges, key: str) -> list[str]:
     """The keys that are shown as one group."""
-    shown = shown_as(merged)
-    return [candidate for candidate in dict.fromkeys((key, *merged)) if shown(candidate) == key]
+    shown_key_of = shown_as(merged)
+    return [candidate for candidate in dict.fromkeys((key, *merged)) if shown_key_of(candidate) == key]
 
 
 def ignored(event: FailureEvent, count: int, now: datetime) -> str | None:

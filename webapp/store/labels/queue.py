@@ -127,12 +127,12 @@ def progress(db: orm.Session, queue: Queue, author: str) -> QueueProgress:
 
 def similar(db: orm.Session, spec: Spec, queue: Queue, turn: Turn, author: str) -> list[Alike]:
     """The responses like this one that `author` has not labelled: of the next ones in the queue, or of its group."""
-    others = queue.others(turn.id)
+    waiting = queue.others(turn.id)
     if spec.kind == GROUPS:
         same = neighbours.of_turn(db, turn.id)
-        others = [] if same is None else group_detail.members(db, same.key, Filters())
+        waiting = [] if same is None else group_detail.members(db, same.key, Filters())
     mine = _labelled_by(db, author)
-    return alike.to(db, turn, [number for number in others if number not in mine and number != turn.id])
+    return alike.to(db, turn, [number for number in waiting if number not in mine and number != turn.id])
 
 
 def labelled(db: orm.Session, spec: Spec) -> list[int]:
