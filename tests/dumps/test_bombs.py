@@ -23,7 +23,7 @@ from typing import Any
 import msgpack
 import pytest
 
-from webapp.dumps import read
+from webapp.dumps import budget, read
 from webapp.dumps.records import Turn
 from webapp.dumps.spool import zstd
 
@@ -315,6 +315,10 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
 }
 
 
+KEPT = {"rows.csv.gz": budget.STRICT_RECORDS + 60}
+"""records that are read, of those whose beginning is kept up to the bound"""
+
+
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory) -> dict[str, tuple[int, float, int, str]]:
     """For each bomb: bytes of memory that reading it took, seconds, records, and why it was refused."""
@@ -334,7 +338,7 @@ def test_a_bomb_takes_little(name, measured):
     print(name, measured[name])
     assert grown <= MOST_GROWN
     assert seconds <= MOST_SECONDS
-    assert count < 60
+    assert count <= KEPT.get(name, 60)
 
 
 def test_texts_that_are_written_by_their_beginnings_are_read(tmp_path):
