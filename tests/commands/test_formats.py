@@ -38,6 +38,8 @@ def test_dialogue_in_a_folder_that_is_not_read_is_named(run: Run, tmp_path: Path
     assert "react.txt: not read, though it seems to be dialogue" in done.stderr
     assert "LICENSE: not read" not in done.stderr
     assert run("ingest", "--skip-unknown", str(tmp_path)).exit_code == 0
+    own = run("ingest", str(tmp_path / "data/fencepost.sqlite3"))
+    assert own.exit_code == 1 and "looks like Fencepost's own database" in own.stderr
 
 
 def test_a_table_of_any_database_is_mapped_as_is_advised(run: Run, tmp_path: Path) -> None:

@@ -49,8 +49,9 @@ def command(name: str, phase: str | None, as_json: bool, jsonl: bool, file: str)
     Bytes that are not UTF-8 become U+FFFD, and standard error says so. With --jsonl, an invalid line gets the answer
     {"id", "error"} and the rest is still read; on a terminal, a bar shows the progress.
 
-    Exits with 0 when a value was read (--profile all: by any profile; --jsonl: every line was parsed, whatever
-    its verdict), with 1 when none was (verdict failed or none; --jsonl: a line was bad), with 2 when used wrongly.
+    Exits with 0 when a value was read (--profile all: by any profile, and more than prose in quotes; --jsonl: every
+    line was parsed, whatever its verdict), with 1 when none was (verdict failed or none; --jsonl: a line was bad),
+    with 2 when used wrongly.
     """
     chosen = _profiles(name)
     with open_bytes(file) as source:
@@ -64,7 +65,7 @@ def command(name: str, phase: str | None, as_json: bool, jsonl: bool, file: str)
     else:
         _print_readable(raw, traces, name == ALL)
         _print_misfits(traces, phase)
-    sys.exit(0 if any(trace.values for trace in traces) else 1)
+    sys.exit(0 if any(trace.values and not (name == ALL and trace.is_quoted_prose) for trace in traces) else 1)
 
 
 def _profiles(name: str) -> Sequence[Profile]:

@@ -8,7 +8,10 @@ from webapp.dumps.head import DumpHead
 
 _CLOUDWATCH = "CloudWatch's events; the log in them: jq -r '.events[].message'"
 _HARBOR = ("task_name", "trial_name", "agent_info")
+OWN_TABLES = {"dump_session", "turn_contract"}
+"""by which Fencepost's own database is known"""
 _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
+    ("Fencepost's own database: to see what it holds, run `fencepost serve` with its folder", OWN_TABLES, ()),
     ("Chainlit's data layer", {"threads", "steps", "elements"}, ()),
     ("n8n's database", {"execution_entity", "execution_data"}, ()),
     ("AnythingLLM's database", {"workspace_chats"}, ()),

@@ -153,6 +153,11 @@ class Trace:
     microseconds: int = 0
     flags: tuple[Flag, ...] = ()
 
+    @property
+    def is_quoted_prose(self) -> bool:
+        """Whether its values are repaired strings alone, as `jsonrepair` makes of prose that nobody meant as JSON."""
+        return self.verdict == "repaired" and all(isinstance(value, str) for value in self.values)
+
     def as_dict(self) -> dict[str, Any]:
         """The shape that `fencepost parse --json` prints, the API returns and the database stores."""
         return {

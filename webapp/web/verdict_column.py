@@ -109,7 +109,7 @@ def fingerprint(raw: str, trace: Trace) -> bytes | None:
 
     Of a long response, whose values are not at hand, the decoded texts stand for the values.
     """
-    if not trace.chosen or is_quoted_prose(trace):
+    if not trace.chosen or trace.is_quoted_prose:
         return None
     chosen = [trace.attempts[index] for index in trace.chosen]
     if len(raw) > EVERY_LENGTH:
@@ -120,12 +120,6 @@ def fingerprint(raw: str, trace: Trace) -> bytes | None:
     except (RecursionError, ValueError):
         return None
     return hashlib.sha256(text.encode("ascii")).digest()
-
-
-def is_quoted_prose(trace: Trace) -> bool:
-    """Whether all that was made of the text are repaired strings, as `jsonrepair` makes of prose that no program meant
-    as JSON."""
-    return trace.verdict == "repaired" and all(isinstance(value, str) for value in trace.values)
 
 
 def _verdict(trace: Trace | str | None) -> str | None:

@@ -12,6 +12,7 @@ from webapp import jsontext
 from webapp.dumps import reading
 from webapp.dumps.base import Context, DumpHead, Entry, Format, Source
 from webapp.dumps.head import look
+from webapp.dumps.known_tools import OWN_TABLES
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.sqlite_tables import opened_tables, plain
 from webapp.dumps.texts_as_lines import cell_value
@@ -29,7 +30,8 @@ class Database(Format):
     by_key = True
 
     def sniff(self, head: DumpHead) -> int:
-        return _SURE if head.shape == "sqlite" and _readable(head) else 0
+        is_own = head.items.keys() >= OWN_TABLES
+        return _SURE if head.shape == "sqlite" and not is_own and _readable(head) else 0
 
     def read(self, source: Source, head: DumpHead) -> Iterator[Record]:
         readable = _readable(head)

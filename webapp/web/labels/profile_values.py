@@ -12,7 +12,6 @@ from webapp.store.labels import label_content
 from webapp.store.sessions.turns import TurnDetail
 from webapp.web.labels import label_form
 from webapp.web.turns import turn_pages
-from webapp.web.verdict_column import is_quoted_prose
 
 SHOWN = 40
 """lines of a value, or of a difference"""
@@ -74,7 +73,7 @@ def groups(traces: Mapping[str, Trace | str], home: str, expected: Sequence[Any]
     """
     by_result: dict[str, list[str]] = {}
     for name, trace in traces.items():
-        if name != home and isinstance(trace, Trace) and is_quoted_prose(trace):
+        if name != home and isinstance(trace, Trace) and trace.is_quoted_prose:
             continue
         by_result.setdefault(_result(trace), []).append(name)
     ordered = sorted(by_result.items(), key=lambda item: (home not in item[1], item[0] == ""))
@@ -83,7 +82,7 @@ def groups(traces: Mapping[str, Trace | str], home: str, expected: Sequence[Any]
 
 def shortest(traces: Mapping[str, Trace | str]) -> LeastChange | None:
     """The least that makes JSON of the response: the repaired result with the fewest characters changed."""
-    read = [trace for trace in traces.values() if isinstance(trace, Trace) and not is_quoted_prose(trace)]
+    read = [trace for trace in traces.values() if isinstance(trace, Trace) and not trace.is_quoted_prose]
     repaired = [trace for trace in read if trace.verdict == "repaired"]
     if not repaired:
         return None
