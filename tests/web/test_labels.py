@@ -201,6 +201,8 @@ def test_causes_are_added_renamed_and_split(ann: FlaskClient) -> None:
     assert labels(ann)[0]["cause"] == "mine" and "holds extra-closing" in ann.get("/labels/causes").text
     ann.post("/labels/causes", data={"name": "extra-closing", "split": "1"})
     assert labels(ann)[0]["cause"] == "extra-closing"
+    page = " ".join(re.sub("<[^>]+>", " ", ann.get("/labels/causes").text).split())
+    assert "mine added" in page and "extra-closing 1 label Rename" in page
 
 
 def test_a_label_of_another_revision_can_be_taken_over(ann: FlaskClient, post: Post) -> None:
@@ -221,6 +223,23 @@ def test_queues_that_cannot_be_meant_are_refused(ann: FlaskClient) -> None:
     for query in ("queue=x", *samples, "at=nothing.0", "queue=view&view=label%3Dx"):
         assert ann.get(f"/labels?{query}").status_code in (400, 404), query
     assert "This queue is empty" in ann.get("/labels?queue=view&view=model%3Dnobody").text
+
+
+@pytest.mark.parametrize(
+    ("query", "why", "link"),
+    [
+        ("queue=failed", "No stored response failed", "/homes"),
+        ("queue=one-per-group", "No stored response failed", "/homes"),
+        ("queue=disagree", "An import runs yours and", "/profiles"),
+        ("queue=silent", "there is nothing to compare", "/homes"),
+        ("queue=view&view=model%3Dnobody", "these filters leave", "/sessions?model=nobody"),
+        ("ids=nothing", "they were deleted", "/dumps"),
+    ],
+)
+def test_an_empty_queue_says_why_and_what_to_do(client: FlaskClient, query: str, why: str, link: str) -> None:
+    page = named(client, "ann").get(f"/labels?{query}").text
+    _, _, empty = page.partition("This queue is empty")
+    assert why in " ".join(re.sub("<[^>]+>", "", empty).split()) and f'href="{link}"' in empty
 
 
 def test_a_sample_is_drawn_by_a_post_and_by_no_link(app: Flask, ann: FlaskClient) -> None:

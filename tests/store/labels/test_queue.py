@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests.contracts.dialects import chat
 from tests.store.made import Bring, entry, windlass
 from webapp import parsing
 from webapp.config import Settings
@@ -43,6 +44,17 @@ def stored(bring: Bring) -> None:
 def test_the_failed_are_queued_session_by_session(stored: None, db: orm.Session) -> None:
     found = raws(db, Spec("failed"))
     assert found == [FOUR.format("a", 22), FOUR.format("b", 1), FOUR.format("a", 1)]
+
+
+def test_what_breaks_its_contract_has_failed_whatever_its_parser_reads(bring: Bring, db: orm.Session) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    calls = [chat([("count", schema)], "count", {"n": value}) for value in ("two", 2)]
+    for home in ("direct", None):
+        bring(
+            "".join(f"{json.dumps(call | {'by': home})}\n" for call in calls).encode(), filename="log.jsonl", home=home
+        )
+    for spec in (Spec("failed"), spec_of({"queue": "view", "view": "failed=1"})):
+        assert [json.loads(text) for text in raws(db, spec)] == [{"n": "two"}] * 2
 
 
 def test_profiles_disagree_where_those_that_were_run_read_otherwise(
@@ -229,6 +241,18 @@ def test_of_each_group_one_comes_the_largest_first_and_a_label_serves_its_alike(
     same = queue.similar(db, spec, queue.of(db, spec, "ada"), db.get_one(Turn, shown), "ada")
     assert [one.turn.raw for one in same] == ["{'a': 1}"]
     assert [raw(db, number) for number in queue.of(db, spec, "bo").turn_ids] == ["{'a': 2}", '{"a": 333,}']
+
+
+def test_of_each_group_that_is_exported_which_somebody_has_labelled(bring: Bring, db: orm.Session) -> None:
+    bring(lines('{"a": 1,}', '{"a": 22,}', '{"a": 333,}', "{'a': 1}"))
+    spec = Spec("one-per-group")
+    newest, quotes = queue.of(db, spec).turn_ids
+    labels.put(db, db.get_one(Turn, newest), author="ada", judgement="missed")
+    assert queue.labelled(db, spec) == [newest]
+    for number in (queue.of(db, spec, "bo").turn_ids[1], quotes):
+        labels.put(db, db.get_one(Turn, number), author="bo", judgement="missed")
+    expected = {newest, *queue.of(db, spec, "bo").turn_ids}
+    assert queue.labelled(db, spec) == sorted(expected) and len(expected) == 3
 
 
 def test_of_a_group_one_of_each_sort_comes_first_the_largest_sort_before(bring: Bring, db: orm.Session) -> None:

@@ -71,7 +71,7 @@ def tree(db: orm.Session) -> dict[str, list[CauseLine]]:
             of_group.append(name)
     return {
         group: [
-            CauseLine(name, counts.get(name, 0), name in by_name, tuple(merged.get(name, ())))
+            CauseLine(name, counts.get(name, 0), name not in names(), tuple(merged.get(name, ())))
             for name in causes
             if name not in by_name or not by_name[name]["merged_into"]
         ]

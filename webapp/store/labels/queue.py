@@ -26,6 +26,7 @@ from webapp.store.sessions import sessions
 from webapp.store.sessions.example_sessions import listed
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import Condition
+from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 from webapp.store.write.tally import READABLE
 
@@ -138,7 +139,9 @@ def similar(db: orm.Session, spec: Spec, queue: Queue, turn: Turn, author: str) 
 def labelled(db: orm.Session, spec: Spec) -> list[int]:
     """The turns of the whole queue that have a label."""
     labels = sa.select(Label.turn_id).distinct()
-    if spec.kind in (GROUP, GROUPS, SAMPLE):
+    if spec.kind == GROUPS:
+        return _labelled_of_groups(db)
+    if spec.kind in (GROUP, SAMPLE):
         return sorted(set(of(db, spec).turn_ids).intersection(db.scalars(labels)))
     return list(db.scalars(labels.where(Label.turn_id.in_(_selected(db, spec).order_by(None)))))
 
@@ -173,8 +176,8 @@ def _selected(db: orm.Session, spec: Spec) -> sa.Select[Any]:
     if spec.kind == FAILED or (spec.kind == VIEW and spec.filters().failed):
         at_home = (FailedResponse.under == HOME, FailedResponse.session_id == Session.id)
         query = query.join(FailedResponse, sa.and_(FailedResponse.turn_id == Turn.id, *at_home))
-        is_parsed = FailedResponse.profile == Session.home_profile
-        query = query.where(sa.or_(is_parsed, Turn.recorded_failure.is_not(None)))
+        is_assumed = sa.and_(Session.home_profile == UNKNOWN, FailedResponse.profile != "")
+        query = query.where(sa.or_(~is_assumed, Turn.recorded_failure.is_not(None)))
     if spec.kind in _DOUBTS:
         query = join_parses(query, Session.home_profile).where(_DOUBTS[spec.kind])
     return query.order_by(Session.happened_at.desc(), Turn.id)
@@ -200,6 +203,17 @@ def _of_groups(db: orm.Session, author: str) -> list[int]:
     )
     order = (ranked.c.others, ranked.c.count.desc(), ranked.c.key)
     return list(db.scalars(sa.select(ranked.c.turn_id).where(ranked.c.place == 1).order_by(*order).limit(MOST)))
+
+
+def _labelled_of_groups(db: orm.Session) -> list[int]:
+    """Of each failure group under home the newest response that each person has labelled, as their queues have it."""
+    here = scope(db, Filters())
+    newest = (FailedResponse.at.desc(), FailedResponse.turn_id.desc())
+    place = sa.func.row_number().over(partition_by=(here.key, Label.author), order_by=newest).label("place")
+    ranked = sa.select(FailedResponse.turn_id, place).join(Label, Label.turn_id == FailedResponse.turn_id)
+    ranked_labels = ranked.where(*here.where).subquery()
+    first = sa.select(ranked_labels.c.turn_id).where(ranked_labels.c.place == 1)
+    return sorted(set(db.scalars(first)))
 
 
 def _of_sample(db: orm.Session, spec: Spec) -> list[int]:
