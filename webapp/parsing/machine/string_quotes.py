@@ -45,9 +45,9 @@ def closed_by_another(raw: str, reading: Reading, at: int) -> bool:
 
 def swallowed_key(machine: Machine, reading: Reading, at: int) -> int:
     """Where the string should have ended if a key in single quotes stands in it before `at`, and no brace; else -1."""
-    raw, low = machine.raw, reading.open_end if at == machine.end else max(reading.open_end, at - 2_000)
-    match = single_key.search(raw, low, at) if reading.where != "k" and machine.frames else None
-    machine.look -= at - low
+    raw = machine.raw
+    match = single_key.search(raw, reading.open_end, at) if reading.where != "k" and machine.frames else None
+    machine.look -= at - reading.open_end
     if not match or raw.find("{", reading.open_end, match.start()) >= 0:
         return -1
     return match.start() + (raw[match.start()] in "'’`")

@@ -42,6 +42,10 @@ _doubled_open = later(
 )
 
 
+_FAR = 2_000
+"""characters of a string behind which a key may have been swallowed, once looking ahead is used up"""
+
+
 def read_string(machine: Machine, where: str) -> bool:
     """Read the string at `machine.at` in place `where` (`k` key, `v` object's value, `i` item or root).
 
@@ -93,7 +97,7 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
         elif is_plain and char == '"' and (stop := string_quotes.inside_until(machine, reading, at)) > at:
             _keep(machine, reading, at, stop)
             at = stop
-        elif char in reading.closers and _closes(machine, reading, at):
+        elif (char in reading.closers and _closes(machine, reading, at)) or _ends_before(machine, reading, at):
             return
         else:
             if char == '"':
@@ -142,6 +146,17 @@ def _closes(machine: Machine, reading: Reading, at: int) -> bool:
     if score:
         _remember(reading, at, score)
     return False
+
+
+def _ends_before(machine: Machine, reading: Reading, at: int) -> bool:
+    """Whether a long string ends before a key that it swallowed: asked where nothing is left to look at all of it."""
+    if machine.look >= 0 or not _FAR < at - reading.open_end < 2 * _FAR:
+        return False
+    if (stop := string_quotes.swallowed_key(machine, reading, at)) < 0:
+        return False
+    machine.exhausted = True
+    close_before(machine, reading, stop)
+    return True
 
 
 def _is_inside_single(machine: Machine, reading: Reading, at: int, score: int) -> bool:
