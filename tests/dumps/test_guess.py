@@ -147,6 +147,36 @@ def test_a_folder_names_the_files_of_tools_and_tables_but_no_package(tmp_path: P
 @pytest.mark.parametrize(
     "written",
     [
+        "<!doctype html><html><body><h1>Coverage</h1><p>All lines of it are covered.</p></body></html>",
+        '<html><body><div class="user-menu">Log in here</div><div class="agent-list">Agents help</div></body></html>',
+        '<dl><dt class="question">Is a berth free?</dt><dd class="answer">There are three.</dd></dl>',
+        "<?xml version='1.0'?><computers><pc><user>ada at the pier</user><model>Model seven</model></pc></computers>",
+        "#+TITLE: Notes\n\n* Buy a rope and a lamp\n",
+        "============ test session starts ============\ncollected 3 items\n",
+    ],
+    ids=["page", "classes of a page", "questions of a page", "a list of computers", "notes", "pytest"],
+)
+def test_pages_and_settings_of_others_are_passed_over_in_silence(tmp_path: Path, written: str) -> None:
+    path = tmp_path / "page"
+    path.write_text(written)
+    with pytest.raises(UnknownFormat) as refused:
+        list(read(path, path.name))
+    assert not refused.value.speaks
+
+
+def test_an_empty_table_of_messages_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "app.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE messages (body TEXT)")
+        connection.execute("CREATE TABLE answer (body TEXT)")
+    with pytest.raises(UnknownFormat) as refused:
+        list(read(path, path.name))
+    assert not refused.value.speaks
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
         "I went.\nWright: is it free?\nJones: it is, as far as I know.\nWright: thank you for that.\n",
         "| berth | depth |\n|---|---|\n| seven is free | eleven metres |\n| eight is not | nine metres |\n",
         "$ curl -s https://api.example.com\nall of it is here, and nothing else\n",

@@ -13,7 +13,7 @@ from webapp import jsontext
 from webapp.dumps.formats.mapped import plugin as mapped
 from webapp.dumps.formats.responses import RULE, Separated
 from webapp.dumps.head import DumpHead, look
-from webapp.dumps.known_tools import answerless, looks_like
+from webapp.dumps.known_tools import answerless, is_of_chats, looks_like
 from webapp.dumps.log_records import BEGIN, LEVELS, LINES
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.outline import guessed, guessed_tables
@@ -242,10 +242,10 @@ def _short(text: str) -> str:
 
 def _speaks(head: DumpHead) -> bool:
     """Whether somebody seems to speak in it, so that passing it over in a folder is worth a word."""
-    if looks_like(head):
+    if is_of_chats(head):
         return True
     if head.shape == "sqlite":
-        return bool(_TOLD.search(jsontext.dumps(head.items))) or _of_mappings(head) is not None
+        return bool(_TOLD.search(jsontext.dumps(list(head.items.values())))) or _of_mappings(head) is not None
     if head.shape == "text":
         names = [match[1] or match[2] for match in _LABEL.finditer(head.text)]
         is_chat = len(names) > len(set(names)) > 1 and any(map(_SIDE.fullmatch, names)) and "</" not in head.text

@@ -6,12 +6,18 @@ import re
 
 from webapp.dumps.head import DumpHead
 
+_OWN = "Fencepost's own database: to see what it holds, run `fencepost serve` with its folder"
+_PYTEST = "pytest's output: have the test log its messages as JSON"
+_ORG = "an org file, of gptel or another: save the chat as Markdown"
+_PAGE = "a page, in which no element says who speaks"
+_SILENT = (_OWN, _PYTEST, _ORG, _PAGE)
+"""what more often than not holds no chat, or none that is not stored"""
 _CLOUDWATCH = "CloudWatch's events; the log in them: jq -r '.events[].message'"
 _HARBOR = ("task_name", "trial_name", "agent_info")
 OWN_TABLES = {"dump_session", "turn_contract"}
 """by which Fencepost's own database is known"""
 _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
-    ("Fencepost's own database: to see what it holds, run `fencepost serve` with its folder", OWN_TABLES, ()),
+    (_OWN, OWN_TABLES, ()),
     ("Chainlit's data layer", {"threads", "steps", "elements"}, ()),
     ("n8n's database", {"execution_entity", "execution_data"}, ()),
     ("AnythingLLM's database", {"workspace_chats"}, ()),
@@ -61,9 +67,9 @@ _TEXT_TOOLS = (
     ("llama.cpp's console: log what llama-server answers", re.compile(r"\s*== Running in interactive mode")),
     ("the Agents SDK's console exporter, which leaves data out: add a processor", re.compile(r"\[Exporter\] Export ")),
     ("a chat as gpt-engineer kept it", re.compile(r"\s*System\r?\n\r?\n[\s\S]{0,20000}?\n-{20,}\s+(?:Human|AI)\r?\n")),
-    ("an org file, of gptel or another: save the chat as Markdown", re.compile(r"#\+\w+:")),
-    ("pytest's output: have the test log its messages as JSON", re.compile(r"={10,} test session starts")),
-    ("a page, in which no element says who speaks", re.compile(r"\s*<(?:!doctype html|html)", re.I)),
+    (_ORG, re.compile(r"#\+\w+:")),
+    (_PYTEST, re.compile(r"={10,} test session starts")),
+    (_PAGE, re.compile(r"\s*<(?:!doctype html|html)", re.I)),
 )
 
 
@@ -73,6 +79,12 @@ def looks_like(head: DumpHead) -> str:
     texts = [tool for tool, begins in _TEXT_TOOLS if head.shape == "text" and begins.match(head.text)]
     tools = [*texts, *(tool for tool, tables, names in _TOOLS if _is_of(tables, names, set(head.names), keys))]
     return f" This looks like {tools[0]}." if tools else ""
+
+
+def is_of_chats(head: DumpHead) -> bool:
+    """Whether the tool that it is of keeps what somebody says."""
+    said = looks_like(head)
+    return bool(said) and not any(tool in said for tool in _SILENT)
 
 
 def answerless(keys: set[str]) -> str | None:

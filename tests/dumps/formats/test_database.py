@@ -41,6 +41,20 @@ def test_a_table_whose_names_alone_tell_is_not_read(tmp_path, got):
         got(database(tmp_path / "tests.db", runs=rows), "tests.db")
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"name": "Ada", "role": "user", "created_at": "2026-01-01"},
+        {"role": "user", "content": "Who is on the pier tonight?"},
+        {"method": "GET", "request": {"id": 1}, "response": {"ok": True, "message": "All went well."}},
+    ],
+    ids=["people", "chat of people", "requests of a server"],
+)
+def test_a_table_in_which_no_model_speaks_is_not_read(tmp_path, got, row):
+    with pytest.raises(UnknownFormat):
+        got(database(tmp_path / "app.db", rows=[row, row]), "app.db")
+
+
 def test_ell_keeps_what_was_asked_beside_the_result(got, tmp_path):
     asked = {"messages": [{"role": "user", "content": [{"type": "text", "text": {"content": ASKED}}]}], "model": "m"}
     row = {"invocation_id": "i", "results": {"__lstr": True, "content": ANSWER}, "invocation_api_params": asked}

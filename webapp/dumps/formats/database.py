@@ -65,15 +65,22 @@ def _line(row: dict[str, Any]) -> bytes:
 
 
 def _readable(head: DumpHead) -> list[tuple[int, str, Format]]:
-    """The tables whose first rows a format recognises, and how surely, the surest first."""
+    """The tables in whose first rows a format finds answers, and how sure it is of them, the surest first."""
     readable_tables = list[tuple[int, str, Format]]()
     for table, rows in head.items.items():
         source = Source(io.BytesIO(b"".join(map(_line, rows))), head.filename)
         with suppress(UnknownFormat, BadDump):
             beginning = look(source)
             kind = reading.choose(beginning)
-            readable_tables.append((kind.sniff(beginning), table, kind))
-    return sorted((each for each in readable_tables if each[0] >= _LEAST), key=lambda each: -each[0])
+            if (sure := kind.sniff(beginning)) >= _LEAST and _answers(kind, source, beginning):
+                readable_tables.append((sure, table, kind))
+    return sorted(readable_tables, key=lambda each: -each[0])
+
+
+def _answers(kind: Format, source: Source, head: DumpHead) -> bool:
+    """Whether a model says something in these rows: people have roles, too, and servers requests."""
+    turns = (record for record in kind.read(source, head) if isinstance(record, Turn))
+    return any(turn.kind in ("response", "tool_call") and turn.raw for turn in turns)
 
 
 def _said(readable: list[tuple[int, str, Format]]) -> Problem | None:

@@ -19,6 +19,11 @@ _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:-]{0,40}+)(?P<with>[^<>]{0,
 _BEGINS = re.compile(r"\s*<(?:!doctype html|html|\?xml|[a-z][\w-]{0,40}[\s>])", re.I)
 _SAYING = re.compile(r"(?:data-)?(?:[\w-]*(?:role|author|sender|speaker|from)|class|name|type)", re.I)
 """attributes that say who speaks"""
+_PLAINLY = re.compile(r"(?:data-)?[\w-]*(?:role|author|sender|speaker|from)", re.I)
+"""attributes that are there to say it"""
+_OF_MODELS = {"assistant", "ai", "bot", "gpt", "chatgpt", "claude"}
+_OF_CHATS = {"message", "messages", "msg", "chat", "bubble", "turn", "response", "reply"}
+"""beside which `agent` or `model` in a class is who speaks: `model-response`; alone it may be a car's"""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _SIDES = {
     **dict.fromkeys(("user", "human", "you", "prompt", "question"), "user"),
@@ -46,6 +51,8 @@ class _Element:
     parts: list[Any] = field(default_factory=list)
     sides: set[str] = field(default_factory=set)
     """who speaks in it or in what stands in it"""
+    is_sure: bool = False
+    """whether a model plainly speaks in it, or in what stands in it"""
 
     def inner(self) -> list[_Element]:
         return [part for part in self.parts if isinstance(part, _Element)]
@@ -65,7 +72,8 @@ class Markup(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape != "text" or not _BEGINS.match(head.text[:500]):
             return 0
-        return 50 if {"user", "assistant"} <= {entry["role"] for entry in _messages(_tree(head.text))} else 0
+        tree = _tree(head.text)
+        return 50 if tree.is_sure and {"user", "assistant"} <= {entry["role"] for entry in _messages(tree)} else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         entries = ((f"element {n}", entry) for n, entry in enumerate(_messages(_tree(source.plain_text())), start=1))
@@ -136,6 +144,7 @@ def _close(open_: list[tuple[str, _Element, bool]], depth: int, names: Counter[s
         name, element, _ = open_.pop()
         names[name] -= 1
         open_[-1][1].sides.update(element.sides)
+        open_[-1][1].is_sure |= element.is_sure
 
 
 def _element(name: str, attributes: str) -> _Element | None:
@@ -147,11 +156,13 @@ def _element(name: str, attributes: str) -> _Element | None:
         called = {key: value for key, value in about.items() if key in ("name", "id")}
         return _Element("call" if name in _CALLS else "result", called)
     if side := _SIDES.get(name):
-        return _Element(side, sides={side})
+        return _Element(side, sides={side}, is_sure=name in _OF_MODELS)
     for key, value in about.items():
-        words = {_SIDES[word.lower()] for word in _WORD.findall(value) if word.lower() in _SIDES}
-        if _SAYING.fullmatch(key) and len(words) == 1 and len(value) <= 300:
-            return _Element(next(iter(words)), sides=words)
+        words = {word.lower() for word in _WORD.findall(value)}
+        sides = {_SIDES[word] for word in words if word in _SIDES}
+        if _SAYING.fullmatch(key) and len(sides) == 1 and len(value) <= 300:
+            plainly = _PLAINLY.fullmatch(key) or words & _OF_MODELS or (key == "class" and words & _OF_CHATS)
+            return _Element(next(iter(sides)), sides=sides, is_sure=sides == {"assistant"} and bool(plainly))
     return None
 
 
