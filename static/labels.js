@@ -88,7 +88,7 @@
     }
   }
   document.addEventListener("submit", (event) => {
-    if (!event.target.closest(".queue") || event.target.method !== "post") return;
+    if (!event.target.closest(".queue") || event.target.closest(".kinds") || event.target.method !== "post") return;
     event.preventDefault();
     event.stopImmediatePropagation();
     const saves = event.target === form();

@@ -113,6 +113,20 @@ def test_thirty_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path, s
     context.close()
 
 
+def test_a_sample_that_cannot_be_drawn_is_refused_in_words(browser: Browser, filled: tuple[Path, str]) -> None:
+    context = person(browser, filled[1], "ann")
+    page = context.pages[0]
+    for size, shown in (("999999", "must be a whole number"), ("3", "0 of ")):
+        page.goto("/labels?queue=failed")
+        page.keyboard.press("q")
+        page.fill("input[name=size]", size)
+        with page.expect_navigation():
+            page.get_by_role("button", name="Draw").click()
+        expect(page.locator("main")).to_contain_text(shown)
+        expect(page.locator("main")).not_to_contain_text("405")
+    context.close()
+
+
 def test_two_browsers_never_overwrite_each_other_and_see_each_other(browser: Browser, filled: tuple[Path, str]) -> None:
     url = filled[1]
     one, other, bob = (person(browser, url, name) for name in ("ann", "ann", "bob"))

@@ -86,7 +86,9 @@ def test_a_label_is_saved_and_the_next_comes(ann: FlaskClient) -> None:
     at = place(ann.get("/labels").text)
     expected = '{"tool": "run_code", "arguments": {"code": "print(1)"}}'
     done = save(ann, at, expects="value", expected=expected, cause="extra-closing", note="n", seconds="2.5", like="1")
-    assert done.status_code == 303 and place(ann.get(done.headers["Location"]).text).endswith(".2")
+    following = ann.get(done.headers["Location"]).text
+    assert done.status_code == 303 and place(following).endswith(".2")
+    assert "also went to 1 similar response; z undoes all of them." in following and 'data-key="z">Undo' in following
     first, other = sorted(labels(ann), key=lambda label: label["position"])
     assert (first["expects"], first["expected"]["tool"], first["cause"]) == ("one", "run_code", "extra-closing")
     assert other["expected"]["arguments"] == {"code": "print(22)"}
