@@ -94,6 +94,7 @@ def test_a_rule_is_remembered_listed_and_forgotten(stored: Run, tmp_path: Path) 
     assert stored("home", "forget", "1").stdout == "forgotten: format recorder\n"
     assert stored("home", "rules").stdout == ""
     assert stored("home", "forget", "1").exit_code == 1
+    assert [stored("home", act, str(2**64)).exit_code for act in ("forget", "undo")] == [2, 2]
 
 
 def test_each_refusal(stored: Run) -> None:

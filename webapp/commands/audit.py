@@ -22,7 +22,7 @@ from webapp.visible import visible
     type=click.IntRange(1, 100_000),
     help="Number of lines, the newest first.",
 )
-@click.option("--before", type=int, metavar="NUMBER", help="Only lines before this number.")
+@click.option("--before", type=click.IntRange(1, 2**63 - 1), metavar="NUMBER", help="Only lines before this number.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def command(by: str | None, limit: int, before: int | None, as_json: bool) -> None:
     """List the audit log, the newest first: when, who, how they signed in, from where, what they did and to what.

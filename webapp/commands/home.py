@@ -106,7 +106,7 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
 
 
 @command.command("undo")
-@click.argument("number", type=int)
+@click.argument("number", type=click.IntRange(1, 2**63 - 1))
 @click.option("--json", "as_json", is_flag=True, help="Print the change as JSON.")
 def undo(number: int, as_json: bool) -> None:
     """Undo a change; sessions that were changed again since keep their parser."""
@@ -151,7 +151,7 @@ def list_rules(as_json: bool) -> None:
 
 
 @command.command("forget")
-@click.argument("number", type=int)
+@click.argument("number", type=click.IntRange(1, 2**63 - 1))
 def forget(number: int) -> None:
     """Delete a rule; sessions that it applied to keep their parser."""
     with _store.engine(_store.settings()) as engine:

@@ -21,6 +21,7 @@ from webapp.store.labels import alike, label_content, labels, queue
 from webapp.store.labels.label_content import same_as
 from webapp.store.labels.queue_spec import Spec, spec_of
 from webapp.store.models import Session, Turn
+from webapp.store.sessions import deletion
 from webapp.store.sessions.filters import BadFilter, Filters
 
 FOUR = '```json\n{{"tool": "t{0}", "arguments": {{"code": "print({1})"}}}}}}}}\n```'
@@ -144,6 +145,22 @@ def test_a_deleted_session_is_not_queued(stored: None, db: orm.Session) -> None:
     db.execute(sa.update(Session).values(deleted_at=sa.func.now()))
     db.commit()
     assert raws(db, Spec("failed")) == raws(db, Spec("sample", 3, 7)) == []
+
+
+def test_a_drawn_sample_has_nothing_of_what_came_in_the_place_of_what_is_gone(
+    stored: None, bring: Bring, db: orm.Session, engine: sa.Engine
+) -> None:
+    """SQLite gives the number of the newest session to the next one, once it is gone."""
+    bring(windlass("gone", [entry("gone 1"), entry("gone 2")]))
+    spec = Spec("sample", 9, 1)
+    queue.draw(db, spec)
+    before = raws(db, spec)
+    last = db.scalars(sa.select(Session).order_by(Session.id.desc())).first()
+    assert last is not None
+    deletion.delete(db, [last.key])
+    assert deletion.purge_just_hidden(engine, [last.id]) == 1
+    bring(windlass("later", [entry("later 1"), entry("later 2")]))
+    assert raws(db, spec) == [text for text in before if not text.startswith("gone")] != before
 
 
 def test_of_many_the_first_are_queued_and_what_took_too_long_says_so(

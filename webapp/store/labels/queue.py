@@ -221,6 +221,8 @@ def _of_sample(db: orm.Session, spec: Spec) -> list[int]:
     sample = saved.find(db, SAMPLE, spec.name)
     drawn = _sample(db, spec) if sample is None else sample.content["turns"]
     here = sa.select(Turn.id).join(Session, Session.id == Turn.session_id).where(Session.deleted_at.is_(None))
+    if sample is not None:  # SQLite gives the number of a session that is gone to one that comes in later
+        here = here.where(Session.ingested_at <= sample.made_at)
     present = {number for batch in batched(drawn, _AT_ONCE) for number in db.scalars(here.where(Turn.id.in_(batch)))}
     return [number for number in drawn if number in present]
 
