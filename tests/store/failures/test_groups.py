@@ -164,6 +164,11 @@ def test_merges_that_cannot_be_meant(db: orm.Session) -> None:
         events.unmerge(db, COMMA_KEY, **about)
 
 
+def test_groups_that_two_people_merged_into_each_other_are_one() -> None:
+    shown = events.shown_as({"b": "a", "a": "b", "c": "b", "d": "e"})
+    assert [shown(key) for key in "abcde"] == ["a", "a", "a", "e", "e"]
+
+
 @pytest.mark.usefixtures("stored")
 def test_the_largest_groups_for_merging(db: orm.Session, bring: Bring) -> None:
     bring(lines(response("more", HOURS, COMMA)))

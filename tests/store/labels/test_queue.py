@@ -111,6 +111,15 @@ def test_a_filter_of_the_list_is_a_queue(stored: None, db: orm.Session) -> None:
     assert raws(db, spec_of({"queue": "view", "view": "format=nothing"})) == []
 
 
+def test_what_one_labels_stays_in_a_queue_of_unlabelled_sessions(stored: None, db: orm.Session) -> None:
+    spec = spec_of({"queue": "view", "view": "label=unlabelled&failed=1"})
+    before = queue.of(db, spec, "ann")
+    assert len(before.turn_ids) == 3
+    labels.put(db, db.get_one(Turn, before.turn_ids[0]), author="ann", judgement="missed")
+    assert queue.of(db, spec, "ann") == before
+    assert queue.of(db, spec, "bo").turn_ids == before.turn_ids[2:], "of another session"
+
+
 def test_each_person_takes_what_they_have_not_labelled(stored: None, db: orm.Session) -> None:
     failed = queue.of(db, Spec("failed"))
     first = queue.following(db, failed, "ann")

@@ -99,14 +99,14 @@ def merges(db: orm.Session) -> Merges:
 
 
 def shown_as(merged: Merges) -> Callable[[str], str]:
-    """Which group each key of a merged group is shown as."""
+    """Which group each key of a merged group is shown as: of two that were merged into each other at once, one."""
 
     def shown(key: str) -> str:
-        passed = {key}
-        while (target := merged.get(key)) is not None and target not in passed:
-            passed.add(target)
-            key = target
-        return key
+        passed: list[str] = []
+        while key in merged and key not in passed:
+            passed.append(key)
+            key = merged[key]
+        return min(passed[passed.index(key) :]) if key in passed else key
 
     return shown
 

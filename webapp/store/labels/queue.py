@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -21,7 +21,7 @@ from webapp.store.failures.scope import scope
 from webapp.store.labels import alike
 from webapp.store.labels.alike import Alike
 from webapp.store.labels.queue_spec import CHOSEN, FAILED, GROUP, GROUPS, SAMPLE, VIEW, Spec
-from webapp.store.models import FailedResponse, Label, Parse, Session, Turn, is_response
+from webapp.store.models import FailedResponse, Label, Parse, Session, Turn, is_response, turns_of
 from webapp.store.sessions import sessions
 from webapp.store.sessions.example_sessions import listed
 from webapp.store.sessions.filters import HOME, Filters
@@ -101,7 +101,7 @@ def of(db: orm.Session, spec: Spec, author: str = "") -> Queue:
     if spec.kind in (GROUPS, SAMPLE):
         turn_ids = _of_groups(db, author) if spec.kind == GROUPS else _of_sample(db, spec)
         return Queue(turn_ids, len(turn_ids))
-    turn_ids, query = [], _selected(db, spec).limit(MOST + 1).execution_options(yield_per=100)
+    turn_ids, query = [], _selected(db, spec, author).limit(MOST + 1).execution_options(yield_per=100)
     try:
         with within(db.connection(), LIMIT):
             turn_ids.extend(db.scalars(query))
@@ -165,13 +165,21 @@ def _labelled_by(db: orm.Session, author: str) -> set[int]:
     return set(db.scalars(sa.select(Label.turn_id).where(Label.author == author)))
 
 
-def _selected(db: orm.Session, spec: Spec) -> sa.Select[Any]:
-    """The responses of the sessions that the spec leaves, the newest session first."""
-    where: list[Condition]
+def _sessions(db: orm.Session, spec: Spec, author: str) -> list[Condition]:
+    """Those that the spec leaves. One stays unlabelled to `author` until another person labels it: else what they have
+    just labelled would go, with all that is left to label of its session."""
     if spec.kind == CHOSEN:
-        where = [Session.deleted_at.is_(None), Session.key.in_(spec.ids)]
-    else:
-        where = sessions.view(db, spec.filters(), MOST_FOUND).where()
+        return [Session.deleted_at.is_(None), Session.key.in_(spec.ids)]
+    filters = spec.filters()
+    if filters.label != "unlabelled":
+        return sessions.view(db, filters, MOST_FOUND).where()
+    others = sa.exists().where(turns_of(Label.turn_id, Session.id), Label.author != author)
+    return [~others, *sessions.view(db, replace(filters, label=None), MOST_FOUND).where()]
+
+
+def _selected(db: orm.Session, spec: Spec, author: str = "") -> sa.Select[Any]:
+    """The responses of the sessions that the spec leaves, the newest session first."""
+    where = _sessions(db, spec, author)
     query: sa.Select[Any] = sa.select(Turn.id).join(Session, Session.id == Turn.session_id).where(is_response, *where)
     if spec.kind == FAILED or (spec.kind == VIEW and spec.filters().failed):
         at_home = (FailedResponse.under == HOME, FailedResponse.session_id == Session.id)
