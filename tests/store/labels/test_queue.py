@@ -185,6 +185,18 @@ def test_of_many_the_first_are_queued_and_what_took_too_long_says_so(
     assert (cut.of, cut.cut) == (None, True)
 
 
+def test_the_time_holds_for_all_rows_together(db: orm.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL's own limit holds for each hundred that are fetched."""
+    if db.get_bind().dialect.name != "postgresql":
+        pytest.skip("SQLite gives rows one at a time, and the limit holds for all")
+    slow = sa.text("(SELECT number, pg_sleep(0.001) FROM generate_series(1, 2000) AS number) AS slow")
+    monkeypatch.setattr(queue, "_selected", lambda *_: sa.select(sa.column("number")).select_from(slow))
+    monkeypatch.setattr(queue, "LIMIT", 0.5)
+    found = queue.of(db, Spec("failed"))
+    assert found.cut and 0 < len(found.turn_ids) < 1000
+    assert queue.of(db, Spec("one-per-group")).turn_ids == [], "the transaction goes on"
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [

@@ -4,6 +4,7 @@ gathered or kept but the samples that were drawn."""
 from __future__ import annotations
 
 import random
+import time
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -102,9 +103,13 @@ def of(db: orm.Session, spec: Spec, author: str = "") -> Queue:
         turn_ids = _of_groups(db, author) if spec.kind == GROUPS else _of_sample(db, spec)
         return Queue(turn_ids, len(turn_ids))
     turn_ids, query = [], _selected(db, spec, author).limit(MOST + 1).execution_options(yield_per=100)
+    ends = time.monotonic() + LIMIT
     try:
-        with within(db.connection(), LIMIT):
-            turn_ids.extend(db.scalars(query))
+        with within(db.connection(), LIMIT), db.scalars(query) as numbers:
+            for number in numbers:
+                turn_ids.append(number)
+                if time.monotonic() > ends:  # PostgreSQL's own limit holds for each hundred that are fetched
+                    raise TookTooLong
     except TookTooLong:
         return Queue(turn_ids[:MOST], None, cut=True)
     return Queue(turn_ids[:MOST], len(turn_ids) if len(turn_ids) <= MOST else None)
