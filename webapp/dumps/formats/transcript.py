@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
+from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
@@ -11,7 +13,7 @@ from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.messages.turns import event_turns, message_turns, text_turns, unplaced
 from webapp.dumps.values import text
 
-_SIDE = re.compile(r"^<think>\s*<details>[\s\S]*?</think>|^<tool-use\b[\s\S]*?</tool-use>", re.M)
+_ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
 """what SpecStory prints of thoughts and calls among what is said"""
 _USER = (
     r"User|Human|You|You said|Me|Prompt|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur|Usuario"
@@ -110,15 +112,30 @@ class Transcript(Format):
                 "tool_calls": from_repr(buffered["calls"]),
             }
             return unplaced(message_turns(message, conversation))
-        if role != "assistant" or not (marks := list(_SIDE.finditer(raw))):
+        if role != "assistant" or not (asides := list(_asides(raw))):
             return text_turns(raw, ("content",), role, conversation)
         turns: list[PlacedTurn] = []
-        for mark, start in zip([*marks, None], [0, *(mark.end() for mark in marks)], strict=True):
-            if said := raw[start : mark.start() if mark else len(raw)].strip():
+        for (start, end), before in zip([*asides, (len(raw), len(raw))], [0, *(end for _, end in asides)], strict=True):
+            if said := raw[before:start].strip():
                 turns += text_turns(said, None, role, conversation)
-            if mark is not None:
-                turns += event_turns("thinking" if mark[0].startswith("<think") else "tool_calls", mark[0])
+            if end > start:
+                aside = raw[start:end]
+                turns += event_turns("thinking" if aside.startswith("<think") else "tool_calls", aside)
         return turns
+
+
+def _asides(raw: str) -> Iterator[tuple[int, int]]:
+    """Where thoughts and calls stand in what is said; a tag that nothing closes is of what is said."""
+    at, unclosed = 0, set[str]()
+    while opening := _ASIDE.search(raw, at):
+        closing = "</think>" if opening["think"] else "</tool-use>"
+        end = -1 if closing in unclosed else raw.find(closing, opening.end())
+        if end < 0:
+            unclosed.add(closing)
+            at = opening.end()
+        else:
+            at = end + len(closing)
+            yield opening.start(), at
 
 
 def templated(written: str) -> list[tuple[str, str]]:
@@ -165,7 +182,8 @@ def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
     marks, names = list(style.finditer(written)), dict[str, str]()
     if style is _ROLES:
         fenced = [match.span() for match in _FENCED.finditer(written)]
-        marks = [mark for mark in marks if not any(start < mark.start() < end for start, end in fenced)]
+        before = (bisect(fenced, (mark.start(), 0)) for mark in marks)
+        marks = [mark for mark, n in zip(marks, before, strict=True) if not n or fenced[n - 1][1] <= mark.start()]
     for mark in marks:
         names.setdefault(_side(mark), _who(mark))
     return [mark for mark in marks if _who(mark) == names[_side(mark)]]
@@ -200,13 +218,13 @@ def _messages(source: Source, style: re.Pattern[str]) -> Entries:
     shown = source.plain_text()
     written = _plain(shown)
     marks = _marks(style, written)
+    printed = {"printed": True} if style is _HEADINGS[0] else {"drawn": True} if _PANEL.search(shown) else {}
     if marks and (before := _TOKENS.sub("", written[: marks[0].start()]).strip()):
         yield "character 0", {"role": _TITLE_ROLE, "content": before}
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         end = len(written) if following is None else following.start()
         around = _TOKENS if style is _TEMPLATE else _RULE
         content = around.sub("", written[mark.end() : end].rstrip()).strip("\r\n")
-        printed = {"printed": True} if style is _HEADINGS[0] else {"drawn": True} if _PANEL.search(shown) else {}
         yield f"character {mark.start()}", {"role": _side(mark), "content": content.rstrip(), **printed}
 
 

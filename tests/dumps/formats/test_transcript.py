@@ -1,0 +1,25 @@
+"""Long transcripts: what is looked for in each message is not looked for in all of the text."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+PIECES = {
+    "headings": "## User\na\n## Assistant\nb\n",
+    "roles in fences": "user: a\n```\nassistant: b\n",
+    "tags that nothing closes": "<tool-use>\nb\n",
+}
+STARTS = {"tags that nothing closes": "## User\na\n## Assistant\n"}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_time_grows_no_faster_than_the_text(got, name: str) -> None:
+    times = []
+    for size in (30_000, 240_000):
+        written = STARTS.get(name, "") + PIECES[name] * (size // len(PIECES[name]))
+        start = time.process_time()
+        assert got(written, "chat.md").only[0].kind == "prompt"
+        times.append(time.process_time() - start)
+    assert times[1] < 24 * times[0] + 0.1  # eight times the text; 64 where the time grows with its square
