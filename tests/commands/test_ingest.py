@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,27 @@ def test_what_no_response_carries_is_said(run: Run, tmp_path: Path, options: tup
     done = run("ingest", *options, str(dump(tmp_path / "a.json", "s1", "{}")))
     facts = "declared tools and response format, token cap, stop reason, provider or host, tokens in"
     assert f"  this log does not carry: {facts}" in done.stderr
+
+
+def test_what_a_database_s_program_wrote_ahead_is_read(run: Run, tmp_path: Path) -> None:
+    path, seen = tmp_path / "live.db", tmp_path / "seen.db"
+    said = [("user", "a?"), ("assistant", "b"), ("user", "c?"), ("assistant", "d")]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE messages (role TEXT, content TEXT)")
+        for count, row in enumerate(said):
+            connection.execute("INSERT INTO messages VALUES (?, ?)", row)
+            connection.commit()
+            if count == 1:
+                connection.execute("PRAGMA wal_checkpoint")
+        for ending in ("", "-wal"):
+            shutil.copy(f"{path}{ending}", f"{seen}{ending}")
+    before = {file.name: file.read_bytes() for file in tmp_path.glob("seen*")}
+    assert f"● {seen}: database, 1 session (1 new), 4 new turns" in run("ingest", str(seen)).stdout
+    assert run("verify", str(seen)).exit_code == 0
+    assert {file.name: file.read_bytes() for file in tmp_path.glob("seen*")} == before
+    (tmp_path / "seen.db-wal").write_bytes(b"no such thing")
+    assert "2 turns" in run("ingest", "--dry-run", str(seen)).stdout
 
 
 def test_several_files_end_in_a_table_and_one_bad_file_does_not_stop_the_rest(run: Run, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -99,6 +100,14 @@ def test_links_pipes_and_what_is_no_log_are_told(home: Path, tmp_path: Path) -> 
     assert set(reasons) == {"out.jsonl", "pipe.jsonl", "notes.jsonl"}
     assert (reasons["out.jsonl"], reasons["pipe.jsonl"]) == ("a link out of its folder", "no regular file")
     assert len(answer["sessions"]) == 1
+
+
+def test_a_packed_log_is_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl.gz").write_bytes(
+        gzip.compress(b'{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}\n')
+    )
+    answer = document(str(tmp_path))
+    assert (len(answer["sessions"]), answer["looked"]["not_read"]) == (1, [])
 
 
 def test_a_path_that_is_not_there_is_a_usage_error(home: Path) -> None:

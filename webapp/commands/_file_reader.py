@@ -15,7 +15,7 @@ from sqlalchemy import orm
 
 from webapp import dumps as readers
 from webapp.commands import _progress
-from webapp.commands._input import InputFile, open_bytes, size_of
+from webapp.commands._input import InputFile, open_log, size_of
 from webapp.config import Settings
 from webapp.dumps import BadDump, Problem, SessionStart, Spooled, Turn, UnknownFormat, spool
 from webapp.dumps.answer_alarm import MissingAnswers
@@ -109,7 +109,7 @@ class FileReader:
         """Read one file, or only its first `limit` bytes; whatever is wrong with it is in the result."""
         name = file.label
         try:
-            with open_bytes(file.path) as stream, _shown(name, self.show, limit or size_of(stream)) as progress:
+            with open_log(file.path) as stream, _shown(name, self.show, limit or size_of(stream)) as progress:
                 source = stream if limit is None else cast(BinaryIO, _Beginning(stream, limit))
                 if self.engine is None:
                     return FileResult(name, survey=self._look(source, file, progress))

@@ -7,13 +7,15 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import click
+
+from webapp.dumps.written_ahead import merged
 
 STDIN = "-"
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -30,6 +32,17 @@ def open_bytes(name: str) -> AbstractContextManager[BinaryIO]:
         raise click.UsageError(f"there is no file {printable}") from None
     except (OSError, ValueError) as error:
         raise click.UsageError(f"cannot read {printable}: {getattr(error, 'strerror', None) or error}") from None
+
+
+@contextmanager
+def open_log(name: str) -> Iterator[BinaryIO]:
+    """As `open_bytes`; of a database with what its program wrote ahead. Raises `BadDump` where that is damaged."""
+    with open_bytes(name) as stream, nullcontext() if name == STDIN else merged(Path(name)) as path:
+        if path is None or path == Path(name):  # a pipe cannot be opened twice
+            yield stream
+            return
+        with path.open("rb") as log:
+            yield log
 
 
 def to_text(data: bytes, where: str) -> str:

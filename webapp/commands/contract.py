@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from webapp import fitting, jsontext
-from webapp.commands._input import open_bytes
+from webapp.commands._input import open_log
 from webapp.contracts import BROKEN, STATES, Contract, Holder
 from webapp.dumps import BadDump, Problem, SessionStart, Turn, UnknownFormat, read, spool
 from webapp.dumps.tools_file import BadTools, of_service, read_tools
@@ -52,7 +52,7 @@ def command(tools: Path | None, as_json: bool, file: str) -> None:
     responses: list[dict[str, Any]] = []
     try:
         declared = None if tools is None else read_tools(tools)
-        with tempfile.TemporaryDirectory(prefix="fencepost-") as folder, open_bytes(file) as stream:
+        with tempfile.TemporaryDirectory(prefix="fencepost-") as folder, open_log(file) as stream:
             spooled = spool(stream, Path(folder), max_bytes=_MOST_BYTES)
             problems += [spooled.problem] if spooled.problem else []
             for response in _held(spooled.path, click.format_filename(file), declared, problems):

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from webapp.commands import _store
-from webapp.commands._input import open_bytes
+from webapp.commands._input import open_log
 from webapp.dumps import BadDump, UnknownFormat, spool
 from webapp.parsing.words import counted
 from webapp.store.sessions import verification
@@ -35,7 +35,7 @@ def command(as_json: bool, path: str) -> None:
     settings = _store.settings()
     with _store.engine(settings) as engine, tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
         try:
-            with open_bytes(path) as stream:
+            with open_log(path) as stream:
                 spooled = spool(stream, Path(folder), max_bytes=settings.max_dump)
             result = verification.verify(engine, spooled, click.format_filename(path))
         except OSError as error:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from webapp import dumps
-from webapp.dumps.records import Problem, SessionStart, Turn
+from webapp.dumps.records import Problem, Record, SessionStart, Turn
+from webapp.dumps.spool import LONGEST_MARK, packed_as, spool
+from webapp.dumps.written_ahead import merged
 from webapp.findings import RuleFinding, reason, sentence
 from webapp.parsing.words import counted
 from webapp.scan.checks import CheckResult, Evidence, results
@@ -17,6 +21,7 @@ from webapp.store.write.session_state import PlacedTurn, SessionState
 
 UNKNOWN = "unknown"
 MOST_PROBLEMS = 5
+_MOST_UNPACKED = 4 * 1024**3
 _WEIGHT = {"high": 0, "medium": 1, "low": 2}
 
 
@@ -85,7 +90,7 @@ def scan_file(file: LogFile, since: float | None, home: str | None = None) -> Sc
     """Read a file whole; what cannot be read is said. `home` is the parser that somebody told."""
     scanned, session = ScannedFile(file), None
     try:
-        for record in dumps.read(Path(file.path), file.name):
+        for record in _records(Path(file.path), file.name):
             if isinstance(record, Problem):
                 scanned.problem_count += 1
                 if len(scanned.problems) < MOST_PROBLEMS:
@@ -99,6 +104,18 @@ def scan_file(file: LogFile, since: float | None, home: str | None = None) -> Sc
         scanned.error = str(error)
     _keep(scanned, session, since)
     return scanned
+
+
+def _records(path: Path, name: str) -> Iterator[Record]:
+    """What stands in a log, unpacked where it is packed, and of a database with what its program wrote ahead."""
+    with merged(path) as whole, whole.open("rb") as stream, tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
+        if packed_as(stream.read(LONGEST_MARK)):
+            stream.seek(0)
+            spooled = spool(stream, Path(folder), max_bytes=_MOST_UNPACKED)
+            if spooled.problem is not None:
+                yield spooled.problem
+            whole = spooled.path
+        yield from dumps.read(whole, name)
 
 
 def _keep(scanned: ScannedFile, session: OpenSession | None, since: float | None) -> None:
