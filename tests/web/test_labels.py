@@ -244,6 +244,15 @@ def test_an_empty_queue_says_why_and_what_to_do(client: FlaskClient, query: str,
     assert why in " ".join(re.sub("<[^>]+>", "", empty).split()) and f'href="{link}"' in empty
 
 
+def test_the_end_of_a_queue_that_holds_not_all_says_so(ann: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(ann, place(ann.get("/labels").text), like="1")
+    save(ann, place(ann.get("/labels").text))
+    for most, said in ((3, "all 3 responses of this queue."), (2, "all 2 responses of this queue that were found")):
+        monkeypatch.setattr("webapp.store.labels.queue.MOST", most)
+        page = " ".join(ann.get("/labels").text.split())
+        assert "Nothing left" in page and said in page
+
+
 def test_a_sample_is_drawn_by_a_post_and_by_no_link(app: Flask, ann: FlaskClient) -> None:
     query = "queue=sample&size=2&seed=4"
     before = stored_rows(app)
