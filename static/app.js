@@ -13,6 +13,7 @@ function press(element) {
   if (element.matches("input[type=radio]")) { element.checked = true; element.focus(); return; }
   if (element.matches("input, textarea")) { element.focus(); element.select?.(); return; }
   element.click();
+  if (element.matches("summary")) element.parentElement.querySelector("summary + form [required]")?.focus();
 }
 
 function step(by, selector) {
