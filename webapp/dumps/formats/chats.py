@@ -33,6 +33,9 @@ _NO_ANSWER = re.compile(
 )
 """in the keys of texts beside a chat that no model wrote"""
 _DEEPEST = 6
+_NAME = re.compile(r"(?:conversation|session|thread|chat|user)(?:[_.-]?(?:id|key|name|uuid))?", re.I)
+_ID = re.compile(r"_?id|uuid", re.I)
+"""keys by which it is told whether two records with the same words are states of one chat"""
 _MOST_PASSED = 50
 """entries without a chat between two states of one"""
 _SHOWN = 50
@@ -115,7 +118,7 @@ def _grown(entries: Entries) -> Entries:
     repeated = 0
     for entry in chain(entries, [None]):
         chats = [chat.messages for chat in _chats("", (), entry[1], 0)] if isinstance(entry, tuple) else []
-        if isinstance(entry, tuple) and len(chats) == 1 and state and chats[0][: len(state[1])] == state[1]:
+        if isinstance(entry, tuple) and len(chats) == 1 and state and _goes_on(state, entry, chats[0]):
             state, repeated = (entry, chats[0]), repeated + 1
             continue
         if entry is not None and len(chats) != 1:
@@ -127,6 +130,26 @@ def _grown(entries: Entries) -> Entries:
                 [],
                 0,
             )
+
+
+def _goes_on(state: tuple[Entry, list[Any]], entry: Entry, messages: list[Any]) -> bool:
+    """Whether a record holds the same chat as the one before it, and more: of one name, and one id if there is no more.
+
+    Other people may say the same, and a model may be asked the same twice.
+    """
+    ((_, before), said), after = state, entry[1]
+    if messages[: len(said)] != said or _named(_NAME, before) != _named(_NAME, after):
+        return False
+    return len(messages) > len(said) or _named(_ID, before) == _named(_ID, after)
+
+
+def _named(pattern: re.Pattern[str], value: Any) -> dict[str, Any]:
+    """What a record is called."""
+    return {
+        key: inner
+        for key, inner in as_object(value).items()
+        if isinstance(inner, str | int) and pattern.fullmatch(str(key))
+    }
 
 
 def _flushed(state: tuple[Entry, list[Any]] | None, repeated: int, passed: list[Entry | Problem]) -> Entries:
