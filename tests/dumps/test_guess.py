@@ -152,9 +152,10 @@ def test_a_folder_names_the_files_of_tools_and_tables_but_no_package(tmp_path: P
         '<dl><dt class="question">Is a berth free?</dt><dd class="answer">There are three.</dd></dl>',
         "<?xml version='1.0'?><computers><pc><user>ada at the pier</user><model>Model seven</model></pc></computers>",
         "#+TITLE: Notes\n\n* Buy a rope and a lamp\n",
+        "model: gpt-4\nsystem: You are a pilot\nagent: one of many\n",
         "============ test session starts ============\ncollected 3 items\n",
     ],
-    ids=["page", "classes of a page", "questions of a page", "a list of computers", "notes", "pytest"],
+    ids=["page", "classes of a page", "questions of a page", "a list of computers", "notes", "settings", "pytest"],
 )
 def test_pages_and_settings_of_others_are_passed_over_in_silence(tmp_path: Path, written: str) -> None:
     path = tmp_path / "page"

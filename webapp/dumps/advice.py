@@ -48,7 +48,9 @@ _NAMED = (
     "user|human|you|me|assistant|ai|bot|agent|model|system|prompt|response|chatgpt|claude|gemini"
     "|(?:github )?copilot|thought|observation|final answer"
 )
-_SPOKEN = re.compile(rf"^\W{{0,6}}(?:{_NAMED})\b[^\n]{{0,40}}[:：]", re.I | re.M)
+_SPOKEN = re.compile(rf"^\W{{0,6}}({_NAMED})\b[^\n]{{0,40}}[:：]", re.I | re.M)
+_OF_SETTINGS = {"model", "system", "prompt", "agent"}
+"""names that are, without any other, those of settings in YAML"""
 _SIDE = re.compile(_NAMED, re.I)
 _LABEL = re.compile(r"^(?:<([\w .-]{1,30})>|([^\W\d_][\w .-]{0,30}):) (?=\S)", re.M)
 """who speaks before each line of a chat, whoever they are: one of them by a name that is known"""
@@ -249,5 +251,6 @@ def _speaks(head: DumpHead) -> bool:
     if head.shape == "text":
         names = [match[1] or match[2] for match in _LABEL.finditer(head.text)]
         is_chat = len(names) > len(set(names)) > 1 and any(map(_SIDE.fullmatch, names)) and "</" not in head.text
-        return is_chat or len({match[0].lower() for match in _SPOKEN.finditer(head.text)}) > 1
+        spoken = {match[1].lower() for match in _SPOKEN.finditer(head.text)}
+        return is_chat or (len(spoken) > 1 and bool(spoken - _OF_SETTINGS))
     return len(set(_TOLD.findall(head.text))) > 1 or _of_mappings(head) is not None
