@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 from webapp.dumps.budget import MOST_CHARACTERS, current
+from webapp.dumps.values import as_object
 
 FLOWS = re.compile(r"\d{1,9}:\d{1,6}:[a-z_]{1,30};")
 _DEEPEST = 20
@@ -31,7 +32,7 @@ def flows(file: BinaryIO, start: int) -> Iterator[dict[str, Any] | str]:
             return
         try:
             flow, _ = _value(str(size).encode() + b":" + data, 0, 0)
-        except (Torn, ValueError, RecursionError):
+        except (Torn, ValueError, TypeError, RecursionError):
             yield f"flow {count:,} is damaged"
             return
         if isinstance(flow, dict) and isinstance(flow.get("request"), dict):
@@ -74,7 +75,7 @@ def _many(data: bytes, at: int, end: int, depth: int, is_dict: bool) -> dict[str
 
 def _exchange(flow: dict[str, Any]) -> dict[str, Any]:
     """A flow as recorders write an exchange."""
-    request, response = flow["request"], flow.get("response") or {}
+    request, response = flow["request"], as_object(flow.get("response"))
     host, path = _plain(request.get("host")), _plain(request.get("path"))
     url = f"{_plain(request.get('scheme'))}://{host}{path}"
     request_fields = {"method": _plain(request.get("method")), "url": url, "body": _body(request)}
@@ -88,7 +89,7 @@ def _plain(value: Any) -> str:
 def _body(message: dict[str, Any]) -> str:
     """The body of a message as text, unpacked where it is packed."""
     content = message.get("content") or b""
-    if content.startswith(b"\x1f\x8b"):
+    if isinstance(content, bytes) and content.startswith(b"\x1f\x8b"):
         with suppress(OSError, EOFError, zlib.error):
             content = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(content, MOST_CHARACTERS)
     return content.decode("utf-8", "replace") if isinstance(content, bytes) else str(content)

@@ -6,6 +6,8 @@ import gzip
 import json
 from typing import Any
 
+import pytest
+
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "berth?"}]}
 ANSWERED = {"choices": [{"message": {"role": "assistant", "content": '{"berth": 7,}'}, "finish_reason": "stop"}]}
 
@@ -40,3 +42,17 @@ def test_what_is_cut_or_damaged_is_said(got):
     cut, damaged = got(whole + whole[:-30], "cut.flow"), got(whole + b"12:9999999:x,,#}", "bad.flow")
     assert [len(found.only) for found in (cut, damaged)] == [2, 2]
     assert ["flow 2 is" in problem.reason for found in (cut, damaged) for problem in found.problems] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        b"6:0:]0:,}",
+        tnetstring({"request": {"content": 3}, "response": None}),
+        tnetstring({"request": {"method": 1, "host": 2, "path": None}, "response": b"no object"}),
+    ],
+    ids=["a list as a key", "a number as a body", "a text as a response"],
+)
+def test_a_flow_of_other_types_raises_nothing(got, strange):
+    found = got(flow(json.dumps(ANSWERED).encode()) + strange, "odd.flow")
+    assert [turn.raw for turn in found.only if turn.kind == "response"][:1] == ['{"berth": 7,}']
