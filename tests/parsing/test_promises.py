@@ -141,6 +141,7 @@ GROWTH = {
     "nested": lambda n: '{"a":' * (n // 5),
     "quotes": lambda n: '{"a": "' + 'b", x' * (n // 5),
     "fences": lambda n: "```json\n{" * (n // 9),
+    "backslashes and commas in keys": lambda n: "*/{{" + '\\\\",' * (n // 4),
     "quotes of both kinds": lambda n: """{"a": "I'll.', 'b': 'go', 'n': 1}\n""" * (n // 34),
     "spaces": lambda n: "```json\n{" + " " * n,
     "prose": lambda n: "see {price} and [1] " * (n // 20),

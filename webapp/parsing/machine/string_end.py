@@ -76,7 +76,7 @@ after_key = later(
     | (?P<pair>[\[{{]|(?<=\s)(?:-?\d[\w.]*+|{LITERAL})(?=\s)
       |(?:{SCALAR}|{LITERAL}|'[^'\n]{{0,200}}+'|[“‘][^”’\n]{{0,200}}+[”’])(?={SPACE}[,}}]))
     | (?P<value>["'\d\[{{]|{LITERAL})
-    | (?P<alone>,\s{{0,100}}+(?:{ANY_KEY}|(?:{SCALAR}{SPACE},{SPACE})*+{SCALAR}{SPACE}\}}))
+    | (?P<alone>,\s{{0,100}}+(?:{ANY_KEY}|(?:{SCALAR}{SPACE},{SPACE}){{0,200}}+{SCALAR}{SPACE}\}}))
     | (?P<none>[,}}])|(?P<end>\Z)
     )""",
     re.VERBOSE,
