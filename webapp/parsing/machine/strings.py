@@ -40,8 +40,6 @@ _doubled_open = later(
     r"""(["'])\1(?=[ ]?\w|[{\[(<#$/.@])(?:(?!\1)[^\n]){0,200}+\1"""
     rf"(?=\s{{0,50}}+(?:[,:=}}\]]|;\s|{LITERAL}|-?\d|{QUOTED}\s*+:|[{{\[]|{MARK}:))"
 )
-
-
 _FAR = 2_000
 """characters of a string behind which a key may have been swallowed, once looking ahead is used up"""
 
