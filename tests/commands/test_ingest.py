@@ -46,6 +46,10 @@ def test_what_a_database_s_program_wrote_ahead_is_read(run: Run, tmp_path: Path)
     assert f"● {seen}: database, 1 session (1 new), 4 new turns" in run("ingest", str(seen)).stdout
     assert run("verify", str(seen)).exit_code == 0
     assert {file.name: file.read_bytes() for file in tmp_path.glob("seen*")} == before
+    (tmp_path / "seen.db-wal").rename(tmp_path / "elsewhere")
+    (tmp_path / "seen.db-wal").symlink_to(tmp_path / "elsewhere")
+    assert "2 turns" in run("ingest", "--dry-run", str(seen)).stdout
+    (tmp_path / "seen.db-wal").unlink()
     (tmp_path / "seen.db-wal").write_bytes(b"no such thing")
     assert "2 turns" in run("ingest", "--dry-run", str(seen)).stdout
 

@@ -20,11 +20,13 @@ _TRIES = 3
 @contextmanager
 def merged(path: Path) -> Iterator[Path]:
     """The file, or, where rows stand beside it, a copy with them, which is gone afterwards; nothing there is written.
+    A link beside it is not followed.
 
     Raises `BadDump` where they cannot be moved into the copy.
     """
     ahead = path.with_name(f"{path.name}-wal")
-    if not ahead.is_file() or not ahead.stat().st_size or _beginning(path, len(_SQLITE)) != _SQLITE:
+    has_rows = ahead.is_file() and not ahead.is_symlink() and ahead.stat().st_size
+    if not has_rows or _beginning(path, len(_SQLITE)) != _SQLITE:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="sqlite-") as folder:
