@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webapp.parsing import Trace, parse
-from webapp.parsing.policies import Policies
-from webapp.parsing.profiles.fencepost import Fencepost
+from webapp.parsing.profiles.fencepost import Fencepost, Policies
 
 
 def under(raw: str, **policies: object) -> Trace:

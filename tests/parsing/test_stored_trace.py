@@ -1,4 +1,4 @@
-"""`webapp/parsing/stored_trace.py`: a trace is only read back beside the text that it is of."""
+"""A trace is only read back beside the text that it is of."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from webapp.parsing import parse, profiles, stored_trace, words
+from webapp.parsing import parse, profiles, words
+from webapp.parsing.trace import UNFIT, misfit, read_stored
 
 RAW = "Sure:\n{'tool': 'run', 'n': 1,}}\nand {x}"
 
@@ -15,8 +16,8 @@ RAW = "Sure:\n{'tool': 'run', 'n': 1,}}\nand {x}"
 def test_every_profiles_trace_fits_its_text(name: str) -> None:
     for raw in (RAW, "", "{}", "[1, 2", "no JSON", '{"a": "\ud800"}', "```json\n{a: 1}\n```"):
         trace = parse(raw, name)
-        assert stored_trace.misfit(raw, trace.as_dict()) is None
-        assert stored_trace.read(raw, trace.as_dict()) == trace
+        assert misfit(raw, trace.as_dict()) is None
+        assert read_stored(raw, trace.as_dict()) == trace
 
 
 def with_edit(**change: Any) -> dict[str, Any]:
@@ -39,8 +40,8 @@ def with_edit(**change: Any) -> dict[str, Any]:
     ],
 )
 def test_what_does_not_fit_says_why(raw: str, document: dict[str, Any], why: str) -> None:
-    trace = stored_trace.read(raw, document)
-    assert (trace.version, trace.verdict, trace.attempts, trace.chosen) == (stored_trace.UNFIT, "failed", (), ())
+    trace = read_stored(raw, document)
+    assert (trace.version, trace.verdict, trace.attempts, trace.chosen) == (UNFIT, "failed", (), ())
     said = words.trace_sentence(trace)
     assert why in said and "--again` parses it again" in said
-    assert stored_trace.read(raw, trace.as_dict()) == trace
+    assert read_stored(raw, trace.as_dict()) == trace

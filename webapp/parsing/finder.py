@@ -16,7 +16,6 @@ from webapp.parsing.machine.reader import read_value
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.one_character import LONGEST, Mended, closed_twice, one_character
 from webapp.parsing.patterns import later
-from webapp.parsing.policies import Policies
 from webapp.parsing.requoted import requoted
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
@@ -37,13 +36,14 @@ SHOWN = 2_000
 class Finder:
     """Looks for candidates in `raw` and tries each; `accepted` has tier and index of each attempt accepted.
 
-    `fence` is what the open fence began with, `meant` whether it says JSON; `resume_at` the end of a candidate that
-    reached past its region, `loose` where brackets stand that began nothing, `closings` where the next closing tag
+    `missing` is the policy for keys without a value; `fence` is what the open fence began with, `meant` whether it
+    says JSON; `resume_at` the end of a candidate that reached past its region, `loose` where brackets stand that began
+    nothing, `closings` where the next closing tag
     of each name stands (-1: nowhere), `hidden` rejected ones past the limit.
     """
 
     tracer: Tracer
-    policies: Policies
+    missing: str
     accepted: list[tuple[int, int]] = field(default_factory=list)
     end: int = 0
     budget: int = 0
@@ -203,7 +203,7 @@ class Finder:
                 limit,
                 lenient=self.lenient(start, tier),
                 final=limit >= self.whole.end,
-                missing=self.policies.missing,
+                missing=self.missing,
                 look=self.look,
                 tries=self.tries,
             )

@@ -9,13 +9,12 @@ from typing import Any
 from webapp.capture.alignment import Replacement
 from webapp.capture.locate import Located, locate
 from webapp.capture.process import ParserFailure, ParserOutcome
-from webapp.parsing import decode, value_origin
+from webapp.parsing import decode, verdicts
 from webapp.parsing.decode import Failure
 from webapp.parsing.edit import Edit, apply
 from webapp.parsing.engine import Tracer, parse
 from webapp.parsing.span import Span, place, stripped
 from webapp.parsing.trace import Attempt, Fault, Site
-from webapp.parsing.verdicts import JSON_SPACE
 from webapp.visible import clipped
 
 PYDANTIC = "pydantic.validate_json"
@@ -159,17 +158,17 @@ def _returned(tracer: Tracer, value: object, attempts: Sequence[Attempt]) -> Non
 
     Of decoders that were not seen, what stands in the response itself counts; nothing needs no decoder.
     """
-    canonical = value_origin.canonical(value)
-    giving = [attempt for attempt in attempts if attempt.ok and value_origin.gives(tracer.raw, attempt, attempts)]
+    canonical = verdicts.canonical(value)
+    giving = [attempt for attempt in attempts if attempt.ok and verdicts.gives(tracer.raw, attempt, attempts)]
     for attempt in reversed(giving):
-        if value_origin.canonical(attempt.value) == canonical:
+        if verdicts.canonical(attempt.value) == canonical:
             tracer.choose(attempt)
             return
     if not giving and (value is not None or not attempts):
         giving = _own_readings(tracer.raw)
-    if origin := value_origin.origin(value, giving, attempts):
+    if origin := verdicts.origin(value, giving, attempts):
         _changed(tracer, value, origin)
-    elif value_origin.says_nothing(tracer.raw, value, attempts):
+    elif verdicts.says_nothing(tracer.raw, value, attempts):
         _swallowed(tracer, value, attempts)
     else:
         _made(tracer, value)
@@ -182,13 +181,13 @@ def _own_readings(raw: str) -> list[Attempt]:
 
 def _changed(tracer: Tracer, value: object, origin: Attempt) -> None:
     """The value of an attempt as the program gave it on: with defaults, other types, wrapped or a part of it."""
-    same = value_origin.canonical(origin.value) == value_origin.canonical(value)
-    note = "read by a decoder that was not seen" if same else value_origin.difference(origin.value, value)
+    same = verdicts.canonical(origin.value) == verdicts.canonical(value)
+    note = "read by a decoder that was not seen" if same else verdicts.difference(origin.value, value)
     tracer.choose(tracer.record("returned", origin.span, value, origin.edits, note=note))
 
 
 def _made(tracer: Tracer, value: object) -> None:
-    span = stripped(tracer.raw, 0, len(tracer.raw), JSON_SPACE)
+    span = stripped(tracer.raw, 0, len(tracer.raw), verdicts.JSON_SPACE)
     old, new = span.of(tracer.raw), json.dumps(value)
     edits = [Edit("returned", span, old, new)] if old != new else []
     note = "read by a lenient decoder or by the parser's own code: what it changed was not seen"

@@ -1,4 +1,4 @@
-"""The trace: every attempt of one parse, in order, and which of them were chosen."""
+"""The trace: every attempt of one parse, in order, and which of them were chosen; read back beside its text."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from webapp.parsing.span import Span
 
 Outcome = Literal["accepted", "rejected", "failed"]
 Verdict = Literal["clean", "extracted", "repaired", "failed", "none"]
+UNFIT = "unfit"
+"""the version of a trace that only says that the stored one does not fit its text: where rows were changed or copied by
+something else, its places may lie outside the text, or its edits remove what is not there"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +195,59 @@ class Trace:
             data["microseconds"],
             tuple(Flag.from_dict(flag) for flag in data.get("flags", ())),
         )
+
+
+def read_stored(raw: str, data: Mapping[str, Any]) -> Trace:
+    """The stored trace of `raw`, else one without attempts that says why it does not fit."""
+    return Trace.from_dict(fitting(raw, data))
+
+
+def fitting(raw: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same as a document: `data` itself where it fits `raw`."""
+    why = misfit(raw, data)
+    if why is None:
+        return data
+    empty = Trace(str(data.get("profile") or ""), UNFIT, "failed", (), (), (), policy={UNFIT: why})
+    return empty.as_dict()
+
+
+def misfit(raw: str, data: Mapping[str, Any]) -> str | None:
+    """Why a stored trace cannot be one of this text; None where all its places and removed texts are in it."""
+    try:
+        if data["version"] == UNFIT:
+            return str(data["policy"][UNFIT])
+        for number, attempt in enumerate(data["attempts"], 1):
+            if why := _of_attempt(raw, attempt):
+                return f"attempt {number}: {why}"
+        if any(not 0 <= index < len(data["attempts"]) for index in data["chosen"]):
+            return "it chose an attempt that it has not"
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        return f"it is no trace: {type(error).__name__}"
+    return None
+
+
+def _of_attempt(raw: str, attempt: Mapping[str, Any]) -> str | None:
+    start, end = attempt["span"]
+    if not 0 <= start <= end <= len(raw):
+        return f"its span {start}–{end} is outside of the text, which has {len(raw):,} characters"
+    at = start
+    for edit in attempt["edits"]:
+        first, last = edit["span"]
+        if not at <= first <= last <= end:
+            return f"the edit at {first}–{last} is outside of its span, or before the one that precedes it"
+        if raw[first:last] != edit["old"]:
+            return f"the edit at {first}–{last} removes a text that is not there"
+        at = last
+    if attempt["error"] and not 0 <= attempt["error"]["at"] <= len(raw):
+        return "its error is outside of the text"
+    return None
+
+
+def unfit_sentence(trace: Trace) -> str | None:
+    """What is wrong with a stored trace that was not drawn and how to mend it; None for every other trace."""
+    if trace.version != UNFIT:
+        return None
+    return (
+        f"has a stored parse that does not fit this text ({trace.policy.get(UNFIT, '')}), so that it is not drawn:"
+        f" `fencepost replay --profile {trace.profile} --again` parses it again"
+    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from webapp.parsing import engine, stored_trace
+from webapp.parsing import engine
 from webapp.parsing.edit import Edit
 from webapp.parsing.installing import not_run
 from webapp.parsing.span import place
-from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace
+from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace, unfit_sentence
 from webapp.repair_names import defect
 from webapp.visible import clipped
 
@@ -161,7 +161,7 @@ def no_trace_sentence(trace: Trace) -> str | None:
     """Why there is no trace to be looked at: the profile was not run, or the stored one does not fit the text."""
     if missing := not_run(trace.profile, trace.version):
         return f"was not run: {missing}"
-    return stored_trace.sentence(trace)
+    return unfit_sentence(trace)
 
 
 def trace_sentence(trace: Trace) -> str:
@@ -253,7 +253,7 @@ def verdict_sentence(trace: Trace) -> str:
     """For example `repaired: decoded after repair, by windlass-balanced 1. 1 value, 1 edit, 2 attempts, 0.21 ms`."""
     if missing := not_run(trace.profile, trace.version):
         return f"not run: {missing}"
-    if unfit := stored_trace.sentence(trace):
+    if unfit := unfit_sentence(trace):
         return unfit
     counts = ((len(trace.values), "value"), (len(chosen_edits(trace)), "edit"), (len(trace.attempts), "attempt"))
     tail = ", ".join((*(counted(*count) for count in counts), milliseconds(trace)))

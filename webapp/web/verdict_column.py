@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from webapp.parsing import Trace, installing, profiles, stored_trace
+from webapp.parsing import Trace, installing, profiles
 from webapp.parsing.edit import apply
+from webapp.parsing.trace import UNFIT, unfit_sentence
 
 EVERY_LENGTH = 50_000
 """Code points up to which every profile is run; a longer text is read by those that are stored or asked for."""
-NO_TRACE = (installing.ABSENT, stored_trace.UNFIT)
+NO_TRACE = (installing.ABSENT, UNFIT)
 """versions of traces that only say why there is none"""
 RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What a user's own profile may raise; ours promise not to."""
@@ -97,7 +98,7 @@ def column(raw: str, traces: Mapping[str, Trace | str], names: Iterable[str], cu
     for name in names:
         value, trace = values.get(name), traces.get(name)
         letter = letters.setdefault(value, chr(ord("@") + len(letters)) if len(letters) <= 26 else "…")
-        is_unfit = isinstance(trace, Trace) and trace.version == stored_trace.UNFIT
+        is_unfit = isinstance(trace, Trace) and trace.version == UNFIT
         same = value == values.get(current)
         lines.append(ProfileVerdict(name, _verdict(trace), letter, same, _why(trace), is_unfit))
     return VerdictColumn(lines, len(letters) - 1, current)
@@ -135,7 +136,7 @@ def _why(trace: Trace | str | None) -> str | None:
         return f"the profile itself broke: {trace}"
     if missing := installing.not_run(trace.profile, trace.version):
         return f"not run: {missing}"
-    if unfit := stored_trace.sentence(trace):
+    if unfit := unfit_sentence(trace):
         return unfit
     if trace.profile and trace.profile not in profiles():
         return f"no profile is called {trace.profile!r} any more; this is what it made when it was run"

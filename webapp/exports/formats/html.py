@@ -10,10 +10,10 @@ from webapp import jsontext
 from webapp.exports.base import ExportFacts, ExportFormat
 from webapp.exports.labelled import LabelView, past
 from webapp.exports.session import ExportedTurn, SessionView
-from webapp.parsing import stored_trace, words
+from webapp.parsing import words
 from webapp.parsing.drawing import Drawing, Stretch, telling
 from webapp.parsing.span import Span
-from webapp.parsing.trace import Trace
+from webapp.parsing.trace import UNFIT, Trace
 from webapp.visible import runs, sign, visible
 
 LONGEST_RAW = 200_000
@@ -85,7 +85,7 @@ def _strip(letters: str) -> str:
 
 def _turn(turn: ExportedTurn) -> str:
     facts = " · ".join(text(fact) for fact in (turn.kind, turn.who, turn.model, turn.group, turn.sent_at) if fact)
-    home = turn.home if turn.home and turn.home["version"] != stored_trace.UNFIT else None
+    home = turn.home if turn.home and turn.home["version"] != UNFIT else None
     verdict = f" · {words.VERDICT_NAMES[home['verdict']]}" if home else ""
     bad = ' <span class="bad">✕ failed</span>' if turn.failed else ""
     opened = " open" if turn.failed or turn.kind in ("response", "tool_call") else ""
@@ -101,7 +101,7 @@ def _traces(turn: ExportedTurn) -> list[Trace]:
     if turn.fencepost and (not turn.home or turn.home["profile"] != turn.fencepost["profile"]):
         traces.append(Trace.from_dict(turn.fencepost))
     is_same = len(traces) == 2 and traces[0].values == traces[1].values
-    return traces[:1] if is_same and all(trace.version != stored_trace.UNFIT for trace in traces) else traces
+    return traces[:1] if is_same and all(trace.version != UNFIT for trace in traces) else traces
 
 
 def _reading(raw: str, trace: Trace) -> str:

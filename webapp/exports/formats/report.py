@@ -10,9 +10,9 @@ from webapp.exports.base import ExportFacts, ExportFormat
 from webapp.exports.labelled import LabelView, past
 from webapp.exports.session import ExportedTurn, SessionView
 from webapp.markdown import block, code, escaped
-from webapp.parsing import stored_trace, words
+from webapp.parsing import words
 from webapp.parsing.drawing import telling
-from webapp.parsing.trace import Trace
+from webapp.parsing.trace import UNFIT, Trace
 
 LONGEST_VALUE = 2_000
 UNKNOWN = "unknown"
@@ -102,7 +102,7 @@ def _turn(turn: ExportedTurn, before: ExportedTurn | None) -> Iterator[str]:
 def _reading(title: str, raw: str, trace: Trace) -> Iterator[str]:
     if sentence := words.no_trace_sentence(trace):
         yield f"{title} ({code(trace.profile)}): {escaped(sentence)}\n\n"
-        if trace.version == stored_trace.UNFIT:
+        if trace.version == UNFIT:
             yield f"{block(textmarks.marked_text(raw, None), 'text')}\n"
         return
     verdict = words.VERDICT_NAMES.get(trace.verdict, trace.verdict)

@@ -1,4 +1,5 @@
-"""Calls in Python's notation: f(a=1, b={"c": 2}), alone behind a tag or in a list."""
+"""Calls in Python's notation: f(a=1, b={"c": 2}), alone behind a tag or in a list; and in Gemma's braces:
+call:f{key:<|"|>text<|"|>, n:1}, or with <escape> or single quotes round its strings."""
 
 from __future__ import annotations
 
@@ -6,9 +7,10 @@ import json
 import re
 from dataclasses import dataclass, field
 
+from webapp.parsing.calls import xml
 from webapp.parsing.calls.xml import Call
 from webapp.parsing.edit import Edit
-from webapp.parsing.machine.tokens import CLOSERS
+from webapp.parsing.machine.tokens import CLOSERS, LITERALS, OPENERS
 from webapp.parsing.patterns import later
 from webapp.parsing.span import Span
 
@@ -129,3 +131,65 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 _PLAIN = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
+BRACES_OPENING = r"(?P<call>call:)(?:[A-Za-z_][\w.]{0,80}+:)?(?P<braced>[A-Za-z_][\w.-]{0,80}+)\{"
+_PIECE = (
+    r"""\s*(?:(?P<quote><\|"\|>|<escape>)(?P<text>(?s:.*?))(?P<closing>(?P=quote))|(?P<string>"(?:[^"\\]|\\.)*+")"""
+    r"""|(?P<single>'(?:[^'\\\n]|\\.|'(?!\s*[,:}\]]))*+')|(?P<mark>[{}\[\]:,])"""
+)
+_braces_key = later(_PIECE + r"""|(?P<bare>[^\s,:{}\[\]<"'][^,:{}\[\]<"'\n]{0,80}+)(?=:))""")
+_braces_value = later(
+    _PIECE + r"""|(?P<scalar>true|false|null|-?\d[\d.eE+-]*+)(?=\s*[,}\]])|(?P<word>True|False|None)(?=\s*[,}\]])"""
+    r"""|(?P<bare>[^\s,{}\[\]<\n"][^,{}\[\]<\n"]{0,500}+)(?=[,}\]]))"""
+)
+_before_brace = later(r"(?<![\w.])" + BRACES_OPENING[:-2] + r"\Z")
+WIDTH = 180
+"""So many characters before a brace may hold the name of its call."""
+
+
+def opening_before(raw: str, at: int) -> re.Match[str] | None:
+    """The beginning of the call whose arguments the brace at `at` opens."""
+    low = max(0, at - WIDTH)
+    is_named = raw[at - 1 : at].isalnum() or raw[at - 1 : at] == "_"
+    return _before_brace.search(raw, low, at) if is_named and raw.find("call:", low, at) >= 0 else None
+
+
+def read_braces(raw: str, match: re.Match[str], end: int) -> Call:
+    """The call whose name `match` (of `BRACES_OPENING`) holds."""
+    name = Span(*match.span("braced"))
+    start, at = match.start("call"), name.end + 1
+    edits = [
+        Edit(xml.REPAIR, Span(start, name.start), raw[start : name.start], '{"name": "'),
+        Edit(xml.REPAIR, Span(name.end, name.end), "", '", "arguments": '),
+    ]
+    opened, last = ["{"], "{"
+    while opened:
+        token = (_braces_key if opened[-1] == "{" and last in "{," else _braces_value).match(raw, at, end)
+        if not token or (token["mark"] in ("}", "]") and token["mark"] != OPENERS[opened[-1]]):
+            return Call(name.of(raw), Span(start, at), problem="its arguments cannot be read")
+        edits += _rewritten(raw, token)
+        at, last = token.end(), token["mark"] or "v"
+        if last in "{[":
+            opened.append(last)
+        elif last in "}]":
+            opened.pop()
+    edits.append(Edit(xml.REPAIR, Span(at, at), "", "}"))
+    return Call(name.of(raw), Span(start, at), tuple(edits))
+
+
+def _rewritten(raw: str, token: re.Match[str]) -> list[Edit]:
+    """The edits that make JSON of one token."""
+    kind = token.lastgroup
+    if kind in ("single", "word"):
+        text = token[kind]
+        new = as_json_string(text) if kind == "single" else LITERALS[text]
+        return [Edit(xml.REPAIR, Span(*token.span(kind)), text, new)]
+    if kind == "closing":
+        text, before, after = (Span(*token.span(group)) for group in ("text", "quote", "closing"))
+    elif kind == "bare":
+        start = token.start("bare")
+        text = Span(start, start + len(token["bare"].rstrip()))
+        before, after = Span(start, start), Span(text.end, text.end)
+    else:
+        return []
+    opening, closing = (Edit(xml.REPAIR, quote, quote.of(raw), '"') for quote in (before, after))
+    return [opening, *xml.escaped(raw, text), closing]

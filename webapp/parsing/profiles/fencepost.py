@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Literal
 
 from webapp.parsing.decode import first_keys
 from webapp.parsing.edit import apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.leftovers import name_leftovers
 from webapp.parsing.patterns import later, preparing
-from webapp.parsing.policies import Policies
 from webapp.parsing.profile_groups import FENCEPOST
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt, Flag
@@ -44,6 +43,33 @@ its value does is marked as cut off. The trace names the policies that applied."
 
 
 @dataclass(frozen=True)
+class Policies:
+    """The policies of a profile, named in every trace it writes.
+
+    roots: which of several values are the result. missing: what a key without a value gets. duplicates: which of
+    two equal keys counts. truncated: whether a value that was cut off is a result. scalars: whether a response
+    that is a bare string, number or literal is JSON. wanted: keys that `best` scores, each 10, the first 100.
+    """
+
+    roots: Literal["all", "first", "last", "best"] = "all"
+    missing: Literal["null", "drop"] = "null"
+    duplicates: Literal["last", "first", "error"] = "last"
+    truncated: Literal["keep", "refuse"] = "keep"
+    scalars: Literal["accept", "ignore"] = "accept"
+    wanted: tuple[str, ...] = ()
+
+    def as_dict(self) -> Mapping[str, str]:
+        """Every policy by name, as `Trace.policy` keeps it; do not change it."""
+        return _named(self)
+
+
+@lru_cache(maxsize=64)
+def _named(policies: Policies) -> Mapping[str, str]:
+    by_name = {field.name: getattr(policies, field.name) for field in fields(policies)}
+    return {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in by_name.items()}
+
+
+@dataclass(frozen=True)
 class Fencepost:
     """The whole text first; then fences, tags and brackets outside of thoughts; then inside them."""
 
@@ -60,7 +86,7 @@ class Fencepost:
             self._take_whole(tracer, whole)
             return
         finder_of, scan_region, _ = _search()
-        finder = finder_of(tracer, self.policies)
+        finder = finder_of(tracer, self.policies.missing)
         outside, inside = _regions(tracer.raw)
         looked_at: list[list[tuple[int, int]]] = []
         for regions in (outside, inside):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from webapp.parsing import context
-from webapp.parsing.calls import braces, markup, pythonic, xml
+from webapp.parsing.calls import markup, pythonic, xml
 from webapp.parsing.calls.markup import Mark
 from webapp.parsing.calls.xml import Call
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
@@ -14,7 +14,7 @@ from webapp.parsing.scan import Strategy
 from webapp.parsing.span import Span
 
 _begin = later(r"\s*+\[?\s*+(?:print\(\s*+)?(?=[A-Za-z_][\w.]{0,80}+\()")
-_braces = later(rf"\s*+{braces.OPENING}")
+_braces = later(rf"\s*+{pythonic.BRACES_OPENING}")
 _between = later(r"[\s,;)]*+")
 _list_end = later(r"\s*+,?\s*+\][ \t]*+(?=\n|\Z|<|\[)")
 
@@ -38,7 +38,7 @@ def take_braces(finder: Finder, match: re.Match[str]) -> int:
     if finder.skips < 0:
         finder.tracer.exhausted = True
         return finder.reject("called", match.start(), match.end("braced"), "a call past the limit of the search")
-    call = braces.read_braces(finder.tracer.raw, match, finder.end)
+    call = pythonic.read_braces(finder.tracer.raw, match, finder.end)
     if call.problem:
         is_open = finder.tracer.raw[call.span.end : call.span.end + 9].lstrip()[:1] in ("'", '"', "<")
         finder.skips -= (finder.end - call.span.end) * is_open  # a string without its end was looked through
@@ -149,7 +149,7 @@ plugins = (
         "<[",
         15,
         _take_called,
-        help="A tool call that is not JSON as written: in XML, in Python's notation, or in Gemma's braces.",
+        help="A tool call that is not JSON as written: in XML, in Python's notation, or in Gemma's pythonic.",
     ),
     Strategy(
         "tagged",

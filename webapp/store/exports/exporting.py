@@ -18,7 +18,8 @@ from webapp.exports.labelled import LabelledResponse, LabelView, expected_values
 from webapp.exports.labelled import rows as flat_rows
 from webapp.exports.redaction import Redactor
 from webapp.exports.session import ExportedTurn, FindingView, SessionView, redacted
-from webapp.parsing import stored_trace, words
+from webapp.parsing import words
+from webapp.parsing.trace import fitting
 from webapp.store.db.ids import batched
 from webapp.store.exports import session_causes
 from webapp.store.labels import history, queue, settling
@@ -293,4 +294,4 @@ def _turn(
 
 
 def _trace(turn: Turn, parse: Parse | None) -> dict[str, Any] | None:
-    return None if parse is None else dict(stored_trace.checked(turn.raw or "", parse.trace))
+    return None if parse is None else dict(fitting(turn.raw or "", parse.trace))

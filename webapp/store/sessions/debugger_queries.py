@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext, parsing
-from webapp.parsing import stored_trace
+from webapp.parsing.trace import read_stored
 from webapp.store.db import types
 from webapp.store.models import Parse, Session, Turn
 from webapp.store.sessions import order, sessions, turns
@@ -63,7 +63,7 @@ def reader(
 ) -> Callable[[str], parsing.Trace]:
     """Gives the trace under each of `names`: as stored where its version is current, else made when asked for.
 
-    A stored one that does not fit the text comes as one that says so (`stored_trace`).
+    A stored one that does not fit the text comes as one that says so (`read_stored`).
 
     With `light` a stored trace of more than `LIGHT_BYTES` comes without its values. Raises `UnknownProfile` for a
     name that no profile has and nothing is stored of.
@@ -77,7 +77,7 @@ def reader(
             return parsing.parse(detail.turn.raw or "", name)
         data = types.unpack(packed)
         document = jsontext.loads(without_values(data) if light and len(data) > LIGHT_BYTES else data)
-        return stored_trace.read(detail.turn.raw or "", document)
+        return read_stored(detail.turn.raw or "", document)
 
     return trace
 

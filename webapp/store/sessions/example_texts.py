@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.parsing import Trace, stored_trace
+from webapp.parsing import Trace
+from webapp.parsing.trace import read_stored
 from webapp.store.db import types
 from webapp.store.db.types import PackedJson, PackedText
 from webapp.store.models import Parse, Turn
@@ -43,6 +44,6 @@ def of_turns(db: orm.Session, turn_ids: Collection[int]) -> dict[int, ExampleTex
     """The texts by turn; of a turn that has none nothing."""
     rows = db.execute(_texts, {"turns": list(turn_ids)}) if turn_ids else ()
     return {
-        turn_id: ExampleText(raw, size or 0, None if trace is None else stored_trace.read(raw or "", trace))
+        turn_id: ExampleText(raw, size or 0, None if trace is None else read_stored(raw or "", trace))
         for turn_id, size, raw, trace in rows
     }

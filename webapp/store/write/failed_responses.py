@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from webapp import parsing
 from webapp.contracts import Contract
-from webapp.parsing import Trace, failure_group, stored_trace
+from webapp.parsing import Trace, failure_group
 from webapp.parsing.failure_group import VERSION
+from webapp.parsing.trace import read_stored
 from webapp.store.db.ids import TURNS_A_SESSION, microseconds, short
 from webapp.store.write.facets import kind_of, tools_of
 from webapp.store.write.parser import ALL_THE_SAME, OURS, READ_AS, UNKNOWN
@@ -119,7 +120,7 @@ def _group(raw: str, failed: Trace, ours: Trace) -> Row | None:
     """The group of a trace by what `fencepost` made of the same text; None where it is no failure."""
     if failed.verdict != "failed":
         return None
-    group = failure_group.group(raw, *(stored_trace.read(raw, trace.as_dict()) for trace in (failed, ours)))
+    group = failure_group.group(raw, *(read_stored(raw, trace.as_dict()) for trace in (failed, ours)))
     if group is None:
         return None
     about = {"group_key": group.key, "path": group.path, "tokens": group.tokens}

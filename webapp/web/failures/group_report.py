@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.markdown import block, code, escaped
-from webapp.parsing import stored_trace, words
-from webapp.parsing.trace import Trace
+from webapp.parsing import words
+from webapp.parsing.trace import UNFIT, Trace
 from webapp.parsing.words import counted
 from webapp.store.failures.group_detail import GroupDetail
 from webapp.store.failures.group_line import GroupLine, Rate
@@ -94,7 +94,7 @@ def pieces(example: ExampleText) -> list[LinePiece]:
     """The line; of a text that is too long to be read for it, only how long it is."""
     if example.raw is None:
         return [LinePiece("gap", f"{example.size:,} bytes, too long to be drawn here")]
-    if example.ours and example.ours.version == stored_trace.UNFIT:
+    if example.ours and example.ours.version == UNFIT:
         return [_text(example.raw[:AFTER]), LinePiece("gap", "its stored parse does not fit this text")]
     edits = words.chosen_edits(example.ours) if example.ours else []
     at = edits[0].span.start if edits else _place(example.ours)

@@ -13,9 +13,10 @@ from werkzeug.exceptions import Conflict, NotFound
 from webapp import fitting
 from webapp.exports import labelled
 from webapp.extensions import db
-from webapp.parsing import Trace, installing, profile, profiles, stored_trace
+from webapp.parsing import Trace, installing, profile, profiles
 from webapp.parsing.edit import apply
 from webapp.parsing.span import Span
+from webapp.parsing.trace import unfit_sentence
 from webapp.store.exports.session_dump import safe_name
 from webapp.store.failures import neighbours
 from webapp.store.labels import label_content, settling
@@ -158,7 +159,7 @@ def download_decoded(ident: str, position: int) -> Response:
     detail = store.find_by_id(db.session, ident, position)
     query = debugger.from_args(request.args)
     trace = bench_store.trace(detail, query.profile or detail.session.first_profile)
-    if unfit := stored_trace.sentence(trace):
+    if unfit := unfit_sentence(trace):
         raise Conflict(f"{trace.profile} {unfit}")
     if query.attempt is None or query.attempt >= len(trace.attempts):
         raise NotFound(f"there are {len(trace.attempts)} attempts, counted from 0")
@@ -192,7 +193,7 @@ def case(ident: str, position: int) -> Response:
     """The turn as a test case, with the values that people expect of it where their labels say so."""
     detail = store.find_by_id(db.session, ident, position)
     trace = bench_store.trace(detail, "fencepost")
-    if unfit := stored_trace.sentence(trace):
+    if unfit := unfit_sentence(trace):
         raise Conflict(f"{trace.profile} {unfit}")
     response = text_answer(reports.case(detail.turn.raw or "", trace, expected_values(detail.turn)))
     response.headers.set("Content-Disposition", "inline", filename=reports.case_file(trace))
@@ -232,7 +233,7 @@ def show_api(ident: str, position: int) -> Response:
     parsed = turn.raw is not None and turn.kind in WRITTEN_BY_MODEL
     missing = installing.reason(profiles().get(name))
     trace = bench_store.trace(detail, name) if parsed and not missing else None
-    unfit = stored_trace.sentence(trace) if trace else None
+    unfit = unfit_sentence(trace) if trace else None
     if unfit:
         trace = None
     is_held = trace is not None and fitting.is_held(name, turn.phase)
