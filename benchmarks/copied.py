@@ -18,7 +18,7 @@ from webapp.store import derive, search
 from webapp.store.db import ids
 from webapp.store.models import TURNS_A_SESSION, DumpSession, Session
 from webapp.store.search import SLOTS, index
-from webapp.store.write import row_values, rows
+from webapp.store.write import rows
 
 _session = Session.__table__
 _insert_sessions = sa.insert(_session)  # type: ignore[arg-type]
@@ -76,12 +76,12 @@ def _values(number: int, start: SessionStart, turns: Sequence[Turn], original: O
     return values | {"raw_bytes": sum(len(turn.raw or "") for turn in turns)}
 
 
-def _rows(number: int, turns: Sequence[Turn]) -> Iterator[row_values.Row]:
+def _rows(number: int, turns: Sequence[Turn]) -> Iterator[rows.Row]:
     for ordinal, turn in enumerate(turns):
-        row = row_values.turn_row(turn, (turn.raw or "").encode())
+        row = rows.turn_row(turn, (turn.raw or "").encode())
         row["declaration_id"] = row["declaration_id"].id if row["declaration_id"] else None
         row |= {"id": number * TURNS_A_SESSION + ordinal, "session_id": number, "ordinal": ordinal}
-        yield row | {"position": ordinal, "duplicate_of": None, "entry_sha256": row_values.entry_digest(turn)}
+        yield row | {"position": ordinal, "duplicate_of": None, "entry_sha256": rows.entry_digest(turn)}
 
 
 def _copy_rows(connection: sa.Connection, old: int, new: int) -> None:

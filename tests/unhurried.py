@@ -13,7 +13,7 @@ from argon2 import PasswordHasher
 from jinja2 import FileSystemBytecodeCache
 from werkzeug.routing import Rule
 
-from webapp.store.accounts import passwords
+from webapp.store.accounts import accounts
 from webapp.store.labels import queue
 from webapp.store.scores import profile_results
 from webapp.store.search import finding
@@ -29,7 +29,7 @@ def be_unhurried() -> None:
     """For this process. A test of what is left for later sets its own time. All apps share what is compiled."""
     compiler = sha256(Path(templating.__file__).read_bytes()).hexdigest()[:12]
     templating.OPTIONS["bytecode_cache"] = FileSystemBytecodeCache(pattern=f"fencepost-{compiler}-%s.cache")
-    passwords._hasher = _cheap_hasher
+    accounts._hasher = _cheap_hasher
     Rule._compile_builder = _builder  # type: ignore[method-assign]
     finding.LIMIT = facets.LIMIT = queue.LIMIT = profile_results.SECONDS = home_pages.AT_ONCE = LONG
 

@@ -20,7 +20,7 @@ from benchmarks.reliability.world import World
 from tests.store.failures.recount import recount
 from webapp.store import derive
 from webapp.store.db import database
-from webapp.store.ingest import kept_dumps
+from webapp.store.ingest import dump_files
 from webapp.store.models import (
     Dump,
     DumpSession,
@@ -199,7 +199,7 @@ def kept(world: World, since: int) -> Iterator[str]:
         if dump.state != "done":
             yield f"dump {dump.sha256} is {dump.state}"
         try:
-            kept_dumps.unpacked(world.settings, dump.sha256).path.unlink()
+            dump_files.unpacked(world.settings, dump.sha256).path.unlink()
         except Exception as error:  # noqa: BLE001 - whatever it is, the file is not there
             yield f"the file of dump {dump.sha256}: {error}"
 

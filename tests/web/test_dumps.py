@@ -19,7 +19,8 @@ from flask.testing import FlaskClient
 
 from tests.web.test_doors import entry, windlass
 from webapp.dumps import sqlite_tables
-from webapp.store.db import disk_full, locks
+from webapp.store import files
+from webapp.store.db import locks
 from webapp.store.ingest import dump_files
 from webapp.store.jobs.worker import WORKER
 from webapp.web.dumps import uploads, worker_process
@@ -281,7 +282,7 @@ def test_a_full_disk_has_words_and_a_status(client: FlaskClient, post: Post, mon
     answer = post(windlass("s1", entry("hi")))
     assert (answer.status_code, answer.json["error"]["code"]) == (507, "disk_full")
     row = send(client, (windlass("s1", entry("hi")), "a.json"), headers=PARTIAL)
-    assert row.status_code == 507 and disk_full.WORDS in row.text
+    assert row.status_code == 507 and files.WORDS_WHEN_FULL in row.text
     monkeypatch.undo()
     assert post(windlass("s1", entry("hi"))).status_code == 201
 

@@ -21,7 +21,7 @@ from webapp.dumps import BadDump, Problem, SessionStart, Spooled, Turn, UnknownF
 from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.parsing.words import counted
-from webapp.store.ingest.kept_dumps import NotKept
+from webapp.store.ingest.dump_files import NotKept
 from webapp.store.ingest.result import IngestCounts, Progress
 from webapp.store.ingest.start import IngestResult, describe, format_by, ingest, ingest_again, sniffed
 from webapp.store.sessions import dumps

@@ -20,9 +20,8 @@ from webapp.exports.text_patterns import BadPattern
 from webapp.extras import install_extra
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
-from webapp.store.accounts.accounts import BadAccount, BadRole, NoSuchAccount
+from webapp.store.accounts.accounts import BadAccount, BadPassword, BadRole, NoSuchAccount
 from webapp.store.accounts.api_tokens import NoSuchToken
-from webapp.store.accounts.passwords import BadPassword
 from webapp.store.db import database
 from webapp.store.files import StoreUnreachable
 from webapp.store.homes.changes import BadScope

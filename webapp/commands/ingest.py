@@ -24,7 +24,7 @@ from webapp.dumps.tools_file import BadTools, read_tools
 from webapp.parsing import installing, profile
 from webapp.parsing.words import counted
 from webapp.store.homes.trials import Question
-from webapp.store.ingest import told_tools
+from webapp.store.ingest import start
 from webapp.store.ingest.start import mapped
 from webapp.store.jobs import mappings as saved_mappings
 from webapp.visible import visible
@@ -114,7 +114,7 @@ def command(
 
 
 def _hold(engine: sa.Engine, results: list[FileResult], tools: dict[str, Any], as_json: bool) -> None:
-    count = told_tools.tell(engine, _keys(results), tools)
+    count = start.tell_tools(engine, _keys(results), tools)
     click.echo(f"{count:,} calls are held against the tools that were given", err=as_json)
 
 

@@ -26,7 +26,7 @@ from webapp.store.models import (
     Session,
     TurnContract,
 )
-from webapp.store.write import row_values, rows, session_facets, stored_turns
+from webapp.store.write import facets, rows, stored_turns
 from webapp.store.write.parser import OURS, UNKNOWN, SessionParser, is_known
 from webapp.store.write.session_state import SessionState
 from webapp.store.write.stored_turns import TurnOrder, other_traces, pages, stored_traces
@@ -46,7 +46,7 @@ _find_stale = sa.select(Session.id).where(Session.stale).order_by(Session.id).li
 _mark = sa.update(_sessions).where(_sessions.c.id.in_(sa.bindparam("sessions", expanding=True)))
 
 
-Keep = Callable[[list[row_values.Row]], None]
+Keep = Callable[[list[rows.Row]], None]
 """takes rows of parses that were made while turns were read"""
 
 
@@ -65,7 +65,7 @@ def settle(engine: sa.Engine, session_id: int) -> None:
     written in one, if nobody wrote the session meanwhile.
     """
 
-    def keep(new: list[row_values.Row]) -> None:
+    def keep(new: list[rows.Row]) -> None:
         with database.writing_long(engine) as connection:
             if connection.execute(_lock, about).first() is not None:
                 _keep(connection, new)
@@ -137,7 +137,7 @@ def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> lis
     about = ((row.id, row.home_profile, row.ingested_at, row.service) for row in sessions)
     states = {number: SessionState.of_nothing(number, *more) for number, *more in about}
     for row in sessions:
-        about_session = session_facets.of_session(row.home_profile, row.source_format, row.service, row.extra)
+        about_session = facets.of_session(row.home_profile, row.source_format, row.service, row.extra)
         states[row.id].facets.counts.update(about_session)
     parsers, orders, declared = (
         cache(_parser),
@@ -145,7 +145,7 @@ def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> lis
         stored_turns.declarations(connection),
     )
     for page in pages(connection, min(states), max(states)) if states else ():
-        beside, new = other_traces(connection, page), list[row_values.Row]()
+        beside, new = other_traces(connection, page), list[rows.Row]()
         for row in page:
             state = states[row.session_id]
             traces, more = _traces(row, state.home, parsers(state.home), new)
@@ -167,7 +167,7 @@ def _parser(home: str) -> SessionParser:
 
 
 def _traces(
-    row: Any, home: str, parser: SessionParser, new: list[row_values.Row]
+    row: Any, home: str, parser: SessionParser, new: list[rows.Row]
 ) -> tuple[tuple[Trace, ...], tuple[Trace, ...]]:
     """The traces of a turn under home and `fencepost`, parsed now where they are missing; and those that do not count,
     where home cannot be run."""
@@ -177,12 +177,12 @@ def _traces(
     for name in reversed(parser.names):
         if name not in traces:
             traces[name] = parser.trace(row.raw, name)
-            new.append(row_values.parse_row(row.id, traces[name]))
+            new.append(rows.parse_row(row.id, traces[name]))
     counted = tuple(traces[name] for name in dict.fromkeys((home, OURS)) if name in traces)
     return ((), counted) if home != UNKNOWN and home not in traces else (counted, ())
 
 
-def _keep(connection: sa.Connection, new: list[row_values.Row]) -> None:
+def _keep(connection: sa.Connection, new: list[rows.Row]) -> None:
     """Store parses, but for those that somebody else made meanwhile."""
     connection.execute(insert_new(rows.parses, None, ("turn_id", "profile")), new)
 
@@ -202,7 +202,7 @@ def _write(connection: sa.Connection, states: list[SessionState]) -> None:
         if values:
             connection.execute(sa.insert(model), values)
     search.index_notes(connection, [note for one in states for note in one.notes])
-    session_facets.replace(connection, ids[0], ids[-1], {state.session_id: state.facets.counts for state in states})
+    facets.replace(connection, ids[0], ids[-1], {state.session_id: state.facets.counts for state in states})
 
 
 def _forget(connection: sa.Connection, first: int, last: int) -> None:

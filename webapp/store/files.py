@@ -6,8 +6,10 @@ What enters is a finished local file; what leaves is a stream. Nothing is ever s
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
@@ -19,6 +21,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 from urllib.parse import urlsplit, urlunsplit
+
+import sqlalchemy as sa
 
 from webapp import extras
 from webapp.config import Settings
@@ -219,3 +223,39 @@ def _stored(name: str, entry: dict[str, Any]) -> StoredFile:
         written = (written if written.tzinfo else written.replace(tzinfo=UTC)).timestamp()
     age = time.time() - written if isinstance(written, int | float) else 0.0
     return StoredFile(name, entry["size"] or 0, age)
+
+
+_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_SQLITE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+_POSTGRES = ("53100",)
+DISK_FULL = "disk_full"
+WORDS_WHEN_FULL = (
+    "The disk is full. Make room in the data folder, then send or read the file again; what was stored stays."
+)
+
+
+class DiskFull(RuntimeError):
+    """Nothing more can be written; what was stored before is whole."""
+
+    def __init__(self) -> None:
+        super().__init__(WORDS_WHEN_FULL)
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether `error` says that the disk, or a quota on it, has no room."""
+    if isinstance(error, sa.exc.DBAPIError) and error.orig is not None:
+        error = error.orig
+    code = getattr(error, "sqlite_errorcode", None)
+    state = getattr(error, "sqlstate", None)
+    return getattr(error, "errno", None) in _ERRNOS or code in _SQLITE or state in _POSTGRES
+
+
+@contextmanager
+def full_disk_in_words() -> Iterator[None]:
+    """Raises `DiskFull` in place of what said so."""
+    try:
+        yield
+    except (OSError, sa.exc.DBAPIError) as error:
+        if is_full(error):
+            raise DiskFull from error
+        raise

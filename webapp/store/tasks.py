@@ -15,7 +15,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store.db import database, disk_full, locks
+from webapp.store import files
+from webapp.store.db import database, locks
 from webapp.store.models import Task
 
 IMPORT, HOMES, REPLAY, EXPORT, PRUNE = "import", "homes", "replay", "export", "prune"
@@ -68,7 +69,7 @@ class TaskLine:
 
 def make(engine: sa.Engine, kind: str, about: Mapping[str, Any], **values: Any) -> int:
     """A task that waits, or with other values of its columns; its number."""
-    with disk_full.in_words(), database.writing(engine) as connection:
+    with files.full_disk_in_words(), database.writing(engine) as connection:
         return insert(connection, kind, about, **values)
 
 

@@ -18,16 +18,15 @@ from webapp.exports.base import MissingLibrary, UnknownExport
 from webapp.exports.text_patterns import BadPattern
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
-from webapp.store.accounts.accounts import BadAccount, BadRole, NoSuchAccount, NotAdmitted
+from webapp.store import files
+from webapp.store.accounts.accounts import BadAccount, BadPassword, BadRole, NoSuchAccount, NotAdmitted
 from webapp.store.accounts.api_tokens import NoSuchToken
-from webapp.store.accounts.passwords import BadPassword
-from webapp.store.db import disk_full
 from webapp.store.failures.events import BadState
 from webapp.store.failures.group_detail import NoSuchGroup
 from webapp.store.files import StoreUnreachable
 from webapp.store.homes.changes import BadScope
 from webapp.store.homes.rules import BadRule, NoSuchRule
-from webapp.store.ingest.kept_dumps import NotKept
+from webapp.store.ingest.dump_files import NotKept
 from webapp.store.jobs.export_jobs import ExportRemoved, NotReady
 from webapp.store.jobs.mappings import NoSuchMapping
 from webapp.store.sessions.dumps import NoSuchDump
@@ -59,7 +58,7 @@ PLAIN: tuple[tuple[int, str, tuple[type[Exception], ...]], ...] = (
     (400, "bad_request", BAD_REQUEST),
     (403, "forbidden", (NotAdmitted,)),
     (422, "bad_body", (BadBody,)),
-    (507, disk_full.CODE, (disk_full.DiskFull,)),
+    (507, files.DISK_FULL, (files.DiskFull,)),
 )
 """errors that say in their own words what is wrong: status, code and kinds"""
 
@@ -120,8 +119,8 @@ def in_its_words(status: int, code: str, error: Exception) -> Answer:
 
 def on_busy(error: OperationalError) -> Answer:
     """The database did not answer in time: SQLite has one writer at a time, and a large dump takes long."""
-    if disk_full.is_full(error):
-        return answer(507, disk_full.CODE, disk_full.WORDS)
+    if files.is_full(error):
+        return answer(507, files.DISK_FULL, files.WORDS_WHEN_FULL)
     if isinstance(error, StoreUnreachable):
         current_app.logger.error("%s", error)
         return answer(503, "store_unreachable", "The file store cannot be reached; the server's log says why.")
@@ -141,8 +140,8 @@ def on_no_connection(error: PoolTimeout) -> Answer:
 
 def on_no_write(error: OSError) -> Answer:
     """A file of ours cannot be written or read: a full disk, or a folder that is not ours to write in."""
-    if disk_full.is_full(error):
-        return answer(507, disk_full.CODE, disk_full.WORDS)
+    if files.is_full(error):
+        return answer(507, files.DISK_FULL, files.WORDS_WHEN_FULL)
     current_app.logger.error("%s %s: %s", request.method, request.path, error)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return answer(507, "read_only", "The data folder cannot be written: see its permissions. Nothing was stored.")

@@ -20,7 +20,7 @@ from webapp import paths
 from webapp.extensions import db
 from webapp.store.ingest.start import ingest_examples
 from webapp.store.models import Session
-from webapp.store.sessions import debugger_queries, example_sessions, overview
+from webapp.store.sessions import debugger_queries, overview, where
 from webapp.store.sessions import turns as turn_store
 from webapp.store.write.parser import OURS
 from webapp.web.links import own_path, turn_url
@@ -172,8 +172,8 @@ def is_guided() -> bool:
 @guide_blueprint.app_template_global()
 def stored_examples() -> tuple[list[str], bool]:
     """The keys of the examples that are stored, and whether nothing else is."""
-    query = sa.select(Session.key, example_sessions.are_alone)
-    rows = db.session.execute(query.where(example_sessions.is_example, Session.deleted_at.is_(None))).all()
+    query = sa.select(Session.key, where.are_alone)
+    rows = db.session.execute(query.where(where.is_example, Session.deleted_at.is_(None))).all()
     return [key for key, _ in rows], any(alone for _, alone in rows)
 
 

@@ -15,7 +15,7 @@ from webapp.dumps.budget import STRICT_VALUES, Allowance
 from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.spool import in_memory
 from webapp.extensions import db
-from webapp.store.db import disk_full
+from webapp.store import files
 from webapp.store.live import Arrived, ArrivedLog, OtherLog, arrived, arrived_logs, take
 from webapp.web.api import operation
 from webapp.web.guards import SPANS_LIMIT
@@ -115,8 +115,8 @@ def _stored(spans: list[Arrived], size: int, logged: list[ArrivedLog]) -> Respon
         if spans or logged:
             take(db.engine, current_app.config["SETTINGS"], spans, size, logged)
     except (OperationalError, OSError) as error:
-        if disk_full.is_full(error):
-            return refusal(507, disk_full.WORDS)
+        if files.is_full(error):
+            return refusal(507, files.WORDS_WHEN_FULL)
         if isinstance(error, OSError):
             raise
         current_app.logger.warning("database: %s", error.orig)

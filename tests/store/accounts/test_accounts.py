@@ -7,15 +7,14 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 
-from webapp.store.accounts import accounts, api_tokens, audit, passwords
-from webapp.store.accounts.accounts import BadAccount
-from webapp.store.accounts.passwords import BadPassword
+from webapp.store.accounts import accounts, api_tokens, audit
+from webapp.store.accounts.accounts import BadAccount, BadPassword
 from webapp.store.models import Account, ApiToken
 
 PASSWORD = "correct horse battery"
 
 
-COSTLY = passwords._hasher
+COSTLY = accounts._hasher
 """the hasher of production, where other tests have a cheap one"""
 
 
@@ -44,7 +43,7 @@ def test_names_that_look_alike_are_one(connection: sa.Connection, first: str, se
 
 
 def test_the_password_is_an_argon2_hash_with_a_salt(connection: sa.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passwords, "_hasher", COSTLY)
+    monkeypatch.setattr(accounts, "_hasher", COSTLY)
     for name in ("Ada", "Bo"):
         accounts.add(connection, name, "reader", password=PASSWORD)
     hashes = stored(connection, "Ada"), stored(connection, "Bo")
@@ -56,8 +55,8 @@ def test_an_unknown_name_takes_what_a_wrong_password_takes(
     connection: sa.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hasher, asked = COSTLY(), list[str]()
-    monkeypatch.setattr(passwords, "_hasher", COSTLY)
-    monkeypatch.setattr(passwords, "_nobody", lambda: hasher.hash(b"nobody's password"))
+    monkeypatch.setattr(accounts, "_hasher", COSTLY)
+    monkeypatch.setattr(accounts, "_nobody", lambda: hasher.hash(b"nobody's password"))
 
     class Watched:
         hash = hasher.hash
@@ -67,7 +66,7 @@ def test_an_unknown_name_takes_what_a_wrong_password_takes(
             return hasher.verify(stored, sent)
 
     accounts.add(connection, "Ada", "reader", password=PASSWORD)
-    monkeypatch.setattr(passwords, "_hasher", Watched)
+    monkeypatch.setattr(accounts, "_hasher", Watched)
     assert [accounts.by_password(connection, name, "wrong") for name in ("Ada", "Eve")] == [None, None]
     assert asked == ["$argon2id$v=19$m=19456,t=2,p"] * 2
 

@@ -19,8 +19,8 @@ from sqlalchemy import orm
 from tests.store.db import first_tables
 from webapp import paths
 from webapp.store.db import database
+from webapp.store.db.database import WrongRevisions
 from webapp.store.db.ids import microseconds
-from webapp.store.db.upgrading import WrongRevisions
 from webapp.store.models import Base, Session
 from webapp.store.models.parses import SEARCH_TABLES
 from webapp.store.sessions import sessions

@@ -16,7 +16,8 @@ from sqlalchemy import orm
 
 from tests.store.jobs.test_imports import ENTRIES, all_whole, lines
 from webapp.config import Settings
-from webapp.store.db import database, disk_full
+from webapp.store import files
+from webapp.store.db import database
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import imports, worker
@@ -28,7 +29,8 @@ CHILD = """
 import resource, sys
 from pathlib import Path
 from webapp.config import Settings
-from webapp.store.db import database, disk_full
+from webapp.store import files
+from webapp.store.db import database
 from webapp.store.jobs import worker
 from webapp.store.ingest.start import ingest
 
@@ -42,7 +44,7 @@ if how == "job":
 try:
     with open(dump, "rb") as stream:
         ingest(engine, settings, stream, filename="big.jsonl")
-except disk_full.DiskFull as error:
+except files.DiskFull as error:
     print(error)
     sys.exit(7)
 """
@@ -99,11 +101,11 @@ def test_no_room_while_a_dump_is_read(limited: Settings, tmp_path: Path, room: i
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
 def test_the_system_s_errors_are_told(code: int) -> None:
-    with pytest.raises(disk_full.DiskFull, match="Make room"), disk_full.in_words():
+    with pytest.raises(files.DiskFull, match="Make room"), files.full_disk_in_words():
         raise OSError(code, "no room")
 
 
 def test_other_errors_stay_what_they_are() -> None:
-    with pytest.raises(PermissionError), disk_full.in_words():
+    with pytest.raises(PermissionError), files.full_disk_in_words():
         raise PermissionError(errno.EACCES, "no")
-    assert not disk_full.is_full(ValueError())
+    assert not files.is_full(ValueError())

@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from tests.store.made import Bring
 from webapp.parsing import failure_group
-from webapp.store.failures import events, group_detail, group_facts, groups, neighbours
+from webapp.store.failures import events, group_detail, group_line, groups, neighbours
 from webapp.store.failures.group_line import GroupLine, rate, wilson
 from webapp.store.models import Session, Turn
 from webapp.store.sessions.filters import Filters
@@ -60,7 +60,7 @@ def test_a_line(db: orm.Session) -> None:
     assert comma.share == 4 / 16 and page.coverage.of == page.coverage.run == 16 and page.coverage.not_run == 0
     assert comma.models == [("m1", 3), ("m2", 1)] and comma.paths == [("$.a.*", 4)]
     assert comma.example is not None and comma.example.external_id == "new"
-    assert sum(comma.series) == 4 and len(comma.series) == group_facts.BUCKETS
+    assert sum(comma.series) == 4 and len(comma.series) == group_line.BUCKETS
     assert (page.total, page.count, page.new, page.next) == (2, 8, 2, None)
 
 

@@ -21,7 +21,7 @@ from webapp.store import tasks
 from webapp.store.db import database
 from webapp.store.exports import session_dump
 from webapp.store.files import file_store
-from webapp.store.ingest import kept_dumps
+from webapp.store.ingest import dump_files
 from webapp.store.ingest.start import ingest_again
 from webapp.store.jobs import export_jobs, imports, pruning, worker
 from webapp.store.models import Dump, Session
@@ -58,7 +58,7 @@ def test_an_upload_is_read_on_another_machine(engine: sa.Engine, settings: Setti
         assert tasks.find(connection, number).state == "done"
         (sha256,) = connection.scalars(sa.select(Dump.sha256))
     assert _names(settings, "dumps/incoming") == []
-    with kept_dumps.open_kept(settings, sha256) as kept:
+    with dump_files.open_kept(settings, sha256) as kept:
         assert kept.read() == DATA
     assert ingest_again(engine, settings, sha256).new_turns == 0
 

@@ -15,7 +15,7 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, Record, SessionStart, Turn, UnknownFormat
-from webapp.store.ingest import dump_files, kept_dumps
+from webapp.store.ingest import dump_files
 from webapp.store.ingest.start import IngestResult, ingest, ingest_again
 from webapp.store.labels import label_list, labels
 from webapp.store.models import Dump, Session
@@ -189,19 +189,19 @@ def test_a_format_that_was_told_is_told_again(bring: Bring, again: Again, monkey
 
 def test_a_kept_file_that_is_gone_or_damaged(bring: Bring, again: Again, settings: Settings, db: orm.Session) -> None:
     old = bring(windlass("s1", [entry(CALL)]))
-    path = settings.data / kept_dumps.name_of(old.dump.sha256)
+    path = settings.data / dump_files.name_of(old.dump.sha256)
     whole = path.read_bytes()
-    kept_dumps.keep(settings, Path(__file__), "f" * 64)
-    another = (settings.data / kept_dumps.name_of("f" * 64)).read_bytes()
+    dump_files.keep(settings, Path(__file__), "f" * 64)
+    another = (settings.data / dump_files.name_of("f" * 64)).read_bytes()
     for damaged in (whole[:-9], b"no zstd", another):
         path.write_bytes(damaged)
         with pytest.raises(BadDump, match="the stored file"):
             again(old.dump.id)
     path.unlink()
-    with pytest.raises(kept_dumps.NotKept):
+    with pytest.raises(dump_files.NotKept):
         again(old.dump.id)
-    with pytest.raises(kept_dumps.NotKept):
-        kept_dumps.open_kept(settings, old.dump.sha256)
+    with pytest.raises(dump_files.NotKept):
+        dump_files.open_kept(settings, old.dump.sha256)
     assert list(dump_files.incoming(settings.data).iterdir()) == []
     assert dumps.find(db, old.dump.id) == old.dump
     with pytest.raises(dumps.NoSuchDump):

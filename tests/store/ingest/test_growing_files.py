@@ -16,7 +16,7 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, entry
 from tests.store.write.test_growth import facts, findings
 from webapp.config import Settings
-from webapp.store.ingest import kept_dumps
+from webapp.store.ingest import dump_files
 from webapp.store.ingest.start import IngestResult
 from webapp.store.jobs import pruning
 from webapp.store.models import Dump, DumpSession, Session
@@ -227,8 +227,8 @@ def test_the_dump_stays_one_and_is_kept_whole(bring: Bring, db: orm.Session, set
     assert [problem.at for problem in grown.problems] == ["line 21", "line 25"] == [one["at"] for one in dump.problems]
     assert (dump.bytes, dump.problem_count) == (len(content), 2)
     assert db.scalars(sa.select(DumpSession.new_turns)).one() == dump.turn_count
-    assert kept_dumps.open_kept(settings, dump.sha256).read() == content
-    assert [sha for sha, _ in kept_dumps.files(settings)] == [dump.sha256]
+    assert dump_files.open_kept(settings, dump.sha256).read() == content
+    assert [sha for sha, _ in dump_files.kept_files(settings)] == [dump.sha256]
 
 
 def test_a_packed_file_that_grows_stays_one_dump(bring: Bring, db: orm.Session) -> None:

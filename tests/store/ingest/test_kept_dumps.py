@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from webapp.config import Settings
-from webapp.store.ingest import kept_dumps
+from webapp.store.ingest import dump_files
 
 SHA = "0" * 64
 
@@ -28,16 +28,16 @@ def test_a_file_is_kept_whole_or_not_at_all(
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
         patch.setattr("os.fsync", fsync)
-        kept_dumps.keep(settings, spooled, SHA)
+        dump_files.keep(settings, spooled, SHA)
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["spooled"]
-    kept_dumps.keep(settings, spooled, SHA)
-    with kept_dumps.open_kept(settings, SHA) as kept:
+    dump_files.keep(settings, spooled, SHA)
+    with dump_files.open_kept(settings, SHA) as kept:
         assert kept.read() == b"abc"
 
 
 def test_what_is_kept_already_stays(settings: Settings, tmp_path: Path) -> None:
-    path = settings.data / kept_dumps.name_of(SHA)
+    path = settings.data / dump_files.name_of(SHA)
     path.parent.mkdir(parents=True)
     path.write_bytes(b"there")
-    kept_dumps.keep(settings, tmp_path / "no such file", SHA)
+    dump_files.keep(settings, tmp_path / "no such file", SHA)
     assert path.read_bytes() == b"there"

@@ -12,7 +12,7 @@ from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
 from webapp import parsing
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, Turn
-from webapp.store.ingest import kept_dumps, result
+from webapp.store.ingest import dump_files, result
 from webapp.store.ingest.start import ingest
 from webapp.store.models import Dump, DumpSession, Parse, Session
 from webapp.store.models import Turn as StoredTurn
@@ -192,8 +192,8 @@ def test_nothing_of_a_dump_that_is_too_large_is_kept(engine: sa.Engine, settings
 def test_the_file_is_kept_byte_for_byte(bring: Bring, settings: Settings) -> None:
     data = b'{"session_id": "s1", "entries": []}\n'
     done = bring(data)
-    path = settings.data / kept_dumps.name_of(done.dump.sha256)
-    with kept_dumps.open_kept(settings, done.dump.sha256) as packed:
+    path = settings.data / dump_files.name_of(done.dump.sha256)
+    with dump_files.open_kept(settings, done.dump.sha256) as packed:
         assert packed.read() == data
     assert sorted(there.name for there in path.parent.iterdir()) == sorted((path.name, "incoming"))
     assert list((path.parent / "incoming").iterdir()) == []

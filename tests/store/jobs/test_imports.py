@@ -25,7 +25,7 @@ from tests.store.made import CALL, entry
 from webapp.config import Settings
 from webapp.store import tasks
 from webapp.store.db import locks
-from webapp.store.ingest import dump_files, kept_dumps
+from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import Progress, Stopped
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import imports, worker
@@ -379,7 +379,7 @@ def test_a_worker_that_is_to_end_leaves_its_job_to_the_next(
 def test_files_of_jobs_that_are_gone_are_removed_in_time(engine: sa.Engine, settings: Settings) -> None:
     folder = dump_files.incoming(settings.data)
     old, new = folder / "job-old", folder / "job-new"
-    orphan, fresh = (settings.data / kept_dumps.name_of(letter * 64) for letter in "ab")
+    orphan, fresh = (settings.data / dump_files.name_of(letter * 64) for letter in "ab")
     for path in (old, new, orphan, fresh, folder / "job-77.now"):
         path.write_bytes(b"x")
     for path in (old, orphan):

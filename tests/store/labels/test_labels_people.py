@@ -15,7 +15,7 @@ from tests.store.made import BROKEN, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store.exports import exporting
 from webapp.store.jobs import replays
-from webapp.store.labels import agreement, causes, history, importing, label_content, labels, settling
+from webapp.store.labels import causes, history, importing, label_content, labels, settling
 from webapp.store.labels.label_content import LabelContent
 from webapp.store.labels.labels import Conflict
 from webapp.store.models import FinalLabel, Label, LabelEvent, Turn
@@ -208,16 +208,16 @@ def test_agreement_is_krippendorffs(turn: Turn, db: orm.Session) -> None:
     for position, (ann, bob) in enumerate((("missed", "missed"), ("wrong", "right"), ("right", "right"))):
         labels.put(db, at(db, position), author="ann", judgement=ann)
         labels.put(db, at(db, position), author="bob", judgement=bob)
-    measured = agreement.measured(db)
+    measured = settling.measured(db)
     assert measured.units == 3
     assert [(pair.both, pair.judgement) for pair in measured.pairs] == [(3, 2)]
     assert measured.judgement == pytest.approx(1 - 5 * 2 / (2 * (2 * 3 + 2 * 1 + 3 * 1)))
-    assert agreement.alpha([["right", "right"]]) is None and agreement.interval([["right", "right"]]) is None
+    assert settling.alpha([["right", "right"]]) is None and settling.interval([["right", "right"]]) is None
     low, high = measured.judgement_interval or (0.0, 0.0)
     assert low < measured.judgement < high == 1
     many = [["a", "a"], ["b", "b"], ["a", "b"], ["b", "b"]] * 100
-    low, high = agreement.interval(many) or (0.0, 0.0)
-    assert low < (agreement.alpha(many) or 0) < high < low + 0.2
+    low, high = settling.interval(many) or (0.0, 0.0)
+    assert low < (settling.alpha(many) or 0) < high < low + 0.2
 
 
 def test_without_the_library_there_is_still_a_table(
@@ -226,7 +226,7 @@ def test_without_the_library_there_is_still_a_table(
     monkeypatch.setitem(__import__("sys").modules, "krippendorff", None)
     labels.put(db, turn, author="ann", judgement="right")
     labels.put(db, turn, author="bob", judgement="right")
-    measured = agreement.measured(db)
+    measured = settling.measured(db)
     assert measured.missing and measured.judgement is None and measured.pairs[0].both == 1
 
 

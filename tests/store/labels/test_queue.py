@@ -180,7 +180,7 @@ def test_of_many_the_first_are_queued_and_what_took_too_long_says_so(
     some = queue.of(db, Spec("failed"))
     assert (len(some.turn_ids), some.of, some.cut) == (2, None, False)
     monkeypatch.setattr(queue, "LIMIT", -1.0)
-    monkeypatch.setattr("webapp.store.db.time_limit._STEPS", 1)
+    monkeypatch.setattr("webapp.store.db.dialect._STEPS", 1)
     cut = queue.of(db, Spec("failed"))
     assert (cut.of, cut.cut) == (None, True)
 

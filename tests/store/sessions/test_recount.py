@@ -9,7 +9,7 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from tests.store.sessions.recount import check
 from webapp.config import Settings
-from webapp.store.db import time_limit
+from webapp.store.db import dialect
 from webapp.store.homes import changes
 from webapp.store.jobs import replays
 from webapp.store.labels import labels
@@ -102,7 +102,7 @@ def _endless(db: orm.Session, view: object) -> facets.Counts:
 
 def test_the_time_is_of_all_questions_together(engine: sa.Engine) -> None:
     with engine.connect() as connection:
-        with pytest.raises(time_limit.TookTooLong), time_limit.within(connection, 0.1):
+        with pytest.raises(dialect.TookTooLong), dialect.within(connection, 0.1):
             for number in range(20_000):  # of which many more than a tenth of a second has time for
                 connection.scalar(sa.select(sa.literal(number % 9)))
         assert connection.scalar(sa.select(1)) == 1

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
-from webapp.store.sessions import searched, sessions
+from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
 
 
@@ -47,7 +47,7 @@ def test_filters_and_facets_hold_under_a_search(nine: None, db: orm.Session) -> 
 def test_of_a_common_word_it_says_that_there_are_more(
     nine: None, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searched, "MOST_COUNTED", 3)
+    monkeypatch.setattr(sessions, "MOST_COUNTED", 3)
     page = sessions.page(db, Filters(q="zebra"), limit=2)
     assert (page.total, page.open_ended, ids(page)) == (3, True, ["s8", "s7"])
     page = sessions.page(db, Filters(q="zebra", model="m0"), limit=2)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.store.labels.label_content import same_as
-from webapp.store.write.row_values import canonical, value_digest
+from webapp.store.write.rows import canonical, value_digest
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),

@@ -1,17 +1,79 @@
-"""Accounts: made, listed, changed and removed. Every function takes a connection whose transaction the caller ends."""
+"""Accounts: made, listed, changed and removed. Every function takes a connection whose transaction the caller ends.
+
+Passwords are kept as argon2id hashes (RFC 9106), with OWASP's parameters for a small server: 19 MiB, two passes.
+"""
 
 from __future__ import annotations
 
 import secrets
+import threading
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from webapp.store.accounts import passwords
+from webapp.exports.base import MissingLibrary
+from webapp.extras import install_extra
 from webapp.store.labels.label_content import BadLabel, checked_author
 from webapp.store.models import Account, ApiToken
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+SHORTEST, LONGEST = 12, 1000
+"""characters"""
+_TURN = threading.Semaphore(2)
+"""hashes at once: each takes 19 MiB, and whoever may sign in may ask for many"""
+
+
+class BadPassword(ValueError):
+    """A password that is not taken; the message says what is."""
+
+
+def hashed(password: str) -> str:
+    """The hash that is stored; raises `BadPassword`, and `MissingLibrary` without argon2-cffi."""
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise BadPassword(f"a password has {SHORTEST} to {LONGEST:,} characters; this one has {len(password)}")
+    with _TURN:
+        return _hasher().hash(_bytes(password))
+
+
+def is_right(password: str, stored: str | None) -> bool:
+    """Whether `stored` is the hash of `password`. Without one it takes as long, so that time tells no names."""
+    from argon2.exceptions import InvalidHashError, VerificationError
+
+    with _TURN:
+        try:
+            return _hasher().verify(stored or _nobody(), _bytes(password[: LONGEST + 1])) and stored is not None
+        except (InvalidHashError, VerificationError):
+            return False
+
+
+def require() -> None:
+    """Raises `MissingLibrary` where no password can be checked."""
+    _hasher()
+
+
+@cache
+def _hasher() -> PasswordHasher:
+    try:
+        from argon2 import PasswordHasher
+    except ModuleNotFoundError:
+        raise MissingLibrary(f"passwords need argon2-cffi: {install_extra('accounts')}") from None
+    return PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
+
+
+@cache
+def _nobody() -> str:
+    return _hasher().hash(b"nobody's password")
+
+
+def _bytes(password: str) -> bytes:
+    return password.encode("utf-8", "surrogatepass")
+
 
 READ, LABEL, INGEST, ADMIN = "read", "label", "ingest", "admin"
 RIGHTS = {
@@ -78,7 +140,7 @@ def add(
         "name": name,
         "name_key": key,
         "role": checked_role(role),
-        "password": None if password is None else passwords.hashed(password),
+        "password": None if password is None else hashed(password),
         "subject": subject,
         "stamp": new_stamp(),
         "made_at": datetime.now(UTC),
@@ -131,7 +193,7 @@ def set_role(connection: sa.Connection, number: int, role: str) -> None:
 
 def set_password(connection: sa.Connection, number: int, password: str) -> None:
     """Give another password and end every login of the account; raises `BadPassword`."""
-    values = {"password": passwords.hashed(password), "stamp": new_stamp()}
+    values = {"password": hashed(password), "stamp": new_stamp()}
     connection.execute(sa.update(Account).where(Account.id == number).values(values))
 
 
@@ -176,10 +238,10 @@ _COLUMNS = (Account.id, Account.name, Account.role, Account.stamp)
 
 def by_password(connection: sa.Connection, name: str, password: str) -> SignedIn | None:
     """None where name or password is wrong, in the same time; raises `MissingLibrary` without argon2-cffi."""
-    passwords.require()
+    require()
     query = sa.select(*_COLUMNS, Account.password).where(Account.name_key == key(name))
     row = connection.execute(query).one_or_none()
-    if not passwords.is_right(password, None if row is None else row.password) or row is None:
+    if not is_right(password, None if row is None else row.password) or row is None:
         return None
     return _noted(connection, SignedIn(*row[:4]))
 

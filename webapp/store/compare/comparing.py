@@ -14,7 +14,7 @@ from webapp import parsing
 from webapp.parsing import installing
 from webapp.store.models import TURNS_A_SESSION, FailedResponse, Parse, Session, is_response
 from webapp.store.scores import profile_results
-from webapp.store.sessions import example_sessions, responses
+from webapp.store.sessions import responses, where
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.where import View
@@ -62,7 +62,7 @@ def parsed(first: str, second: str, *columns: Any) -> Any:
         select = select.outerjoin(parse, sa.and_(parse.turn_id == turn_id, parse.profile == profile))
     for parse in (_every, _a, _b):
         select = select.with_hint(parse, _INDEX, "sqlite")
-    is_listed = (turn_id // TURNS_A_SESSION).not_in(example_sessions.hidden)
+    is_listed = (turn_id // TURNS_A_SESSION).not_in(where.hidden)
     return select.where(_every.profile == OURS, is_listed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import stat
@@ -21,7 +22,7 @@ from webapp.store.db import dialect
 
 if TYPE_CHECKING:
     from alembic.config import Config
-
+    from alembic.script import ScriptDirectory
 
 _newest = max(paths.resource("migrations").glob("*_*.py"), key=lambda file: file.name)
 HEAD = next(line.split('"')[1] for line in _newest.read_text("utf-8").splitlines() if line.startswith("revision ="))
@@ -53,6 +54,12 @@ LONGEST_HELD, REST = 0.06, 0.025
 """seconds that transactions in a row hold SQLite's write lock in all before they rest, and for how long"""
 _T = TypeVar("_T")
 _version = sa.table("alembic_version", sa.column("version_num", sa.String))
+_LOCK = 0x46454E43  # an arbitrary number of our own for PostgreSQL's advisory lock
+_log = logging.getLogger(__name__)
+
+
+class WrongRevisions(RuntimeError):
+    """The files under `migrations/` are no chain that ends with the one whose name is the highest."""
 
 
 class NewerDatabase(RuntimeError):
@@ -163,12 +170,41 @@ def revision(engine: sa.Engine) -> str | None:
 
 
 def migrate(engine: sa.Engine) -> None:
-    """Bring the database to `HEAD`; raises `NewerDatabase`. Two processes may do this at once."""
+    """Bring the database to `HEAD` in one transaction; two processes may do so at once.
+
+    Raises `NewerDatabase` and `WrongRevisions`.
+    """
     if revision(engine) == HEAD:
         return
-    from webapp.store.db.upgrading import upgrade  # here, since a start at head does not need Alembic
+    from alembic.runtime.environment import EnvironmentContext  # here, since a start at head does not need Alembic
+    from alembic.script import ScriptDirectory
 
-    upgrade(engine)
+    config = alembic_config()
+    script = ScriptDirectory.from_config(config)
+    if script.get_heads() != [HEAD]:
+        heads = ", ".join(script.get_heads())
+        raise WrongRevisions(f"migrations/ ends with {heads}, and its highest file is {HEAD}: they must be one")
+    with writing(engine) as connection:
+        dialect.take_locks(connection, _LOCK)
+        _refuse_unknown(script, revision_of(connection))
+        steps = EnvironmentContext(config, script, fn=lambda at, _: script._upgrade_revs(HEAD, at))
+        with steps as context:
+            context.configure(connection=connection, transactional_ddl=True)
+            context.run_migrations()
+
+
+def _refuse_unknown(script: ScriptDirectory, current: str | None) -> None:
+    if current is None:
+        return
+    if current not in {revision.revision for revision in script.walk_revisions()}:
+        raise NewerDatabase(
+            f"The database is at revision {current!r}, which this Fencepost does not know: a newer one wrote it, or "
+            "one from before the first release. Install that version, or point FENCEPOST_DATABASE at another "
+            "database; nothing was changed."
+        )
+    if current != HEAD:
+        words = "the database goes from revision %s to %s, which takes minutes for a large one"
+        _log.warning(words, current, HEAD)
 
 
 def alembic_config() -> Config:

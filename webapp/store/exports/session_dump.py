@@ -21,7 +21,7 @@ from webapp.exports.session_dump import document, whole_entry
 from webapp.store.files import draft, file_store
 from webapp.store.models import Session, Turn
 from webapp.store.write import stored_turns
-from webapp.store.write.row_values import bare_entry
+from webapp.store.write.rows import bare_entry
 
 LONGEST = 200
 """bytes, the suffix not counted; file systems take 255"""

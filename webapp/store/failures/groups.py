@@ -13,9 +13,8 @@ from sqlalchemy import orm
 
 from webapp.parsing import failure_group
 from webapp.store.db.ids import microseconds, moment
-from webapp.store.failures import events, group_facts
-from webapp.store.failures.group_facts import Facts
-from webapp.store.failures.group_line import Example, GroupLine, Groups
+from webapp.store.failures import events, group_line
+from webapp.store.failures.group_line import Example, Facts, GroupLine, Groups
 from webapp.store.failures.scope import Coverage, Scope, coverage, scope
 from webapp.store.models import FailedResponse, FailureEvent, Session, Turn
 from webapp.store.sessions.facets import top
@@ -74,15 +73,15 @@ def of_filters(
     """The groups in view, or the one of them with that key, and what makes lines of them. Raises `BadFilter`."""
     every = scope(db, filters)
     scope_in_view = every if key is None else every.of(key)
-    facts = group_facts.of_all(db, scope_in_view)
-    stretch = _range(every, group_facts.counts(db, every).values() if key is not None else facts.values())
+    facts = group_line.facts(db, scope_in_view)
+    stretch = _range(every, group_line.counts(db, every).values() if key is not None else facts.values())
     if stretch is not None and axis is not None:
         stretch = microseconds(axis[0]), max(stretch[1], microseconds(axis[1]) - 1)
     everywhere = facts
     if not every.is_everything:
-        everywhere = group_facts.of_all(db, every.everything() if key is None else every.everything().of(key))
+        everywhere = group_line.facts(db, every.everything() if key is None else every.everything().of(key))
     if stretch is not None:
-        group_facts.add_series(facts, stretch)
+        group_line.add_series(facts, stretch)
     since = every.since if every.since is not None else _new_since(db, every, now)
     people = (events.in_force(db, "state"), events.in_force(db, "assign"))
     return Lines(scope_in_view, facts, everywhere, people, now, since, stretch, coverage(db, every))
@@ -101,7 +100,7 @@ def _new_since(db: orm.Session, every: Scope, now: datetime) -> int:
 def largest(db: orm.Session, limit: int) -> list[tuple[str, str]]:
     """Key and title of the groups with most responses, whenever those were."""
     everything = scope(db, Filters())
-    facts = group_facts.counts(db, everything)
+    facts = group_line.counts(db, everything)
     ordered = sorted(facts, key=lambda key: (-facts[key].count, key))
     return [(key, failure_group.title(key)) for key in ordered[:limit]]
 

@@ -11,9 +11,8 @@ from sqlalchemy import orm
 
 from webapp.parsing import failure_group
 from webapp.store.db.ids import moment
-from webapp.store.failures import group_facts, groups
-from webapp.store.failures.group_facts import Facts
-from webapp.store.failures.group_line import Example
+from webapp.store.failures import group_line, groups
+from webapp.store.failures.group_line import Example, Facts
 from webapp.store.failures.scope import Scope, scope
 from webapp.store.models import TURNS_A_SESSION, FailedResponse
 from webapp.store.sessions.filters import Filters
@@ -48,7 +47,7 @@ def of_turn(db: orm.Session, turn_id: int, filters: Filters | None = None) -> Sa
     if row is None:
         return None
     in_group = here.of(row.key)
-    return _same(db, in_group, row, group_facts.counts(db, in_group)[row.key])
+    return _same(db, in_group, row, group_line.counts(db, in_group)[row.key])
 
 
 def of_session(db: orm.Session, session_id: int) -> list[SameFailure]:
@@ -56,7 +55,7 @@ def of_session(db: orm.Session, session_id: int) -> list[SameFailure]:
     here = scope(db, Filters())
     in_session = replace(here, where=(*here.where, FailedResponse.session_id == session_id))
     keys = [row.key for row in in_session.grouped(db)]
-    facts = group_facts.counts(db, replace(here, where=(*here.where, here.key.in_(keys)))) if keys else {}
+    facts = group_line.counts(db, replace(here, where=(*here.where, here.key.in_(keys)))) if keys else {}
     same: list[SameFailure] = []
     for key in keys:
         in_group = here.of(key)

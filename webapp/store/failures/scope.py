@@ -13,9 +13,9 @@ from webapp.store.db.dialect import unindexed
 from webapp.store.db.ids import microseconds
 from webapp.store.failures import events
 from webapp.store.models import FailedResponse, Label, Parse, Session, Turn, is_response
-from webapp.store.sessions import example_sessions, facets, sessions
+from webapp.store.sessions import facets, sessions
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.sessions.where import View
+from webapp.store.sessions.where import View, deleted, hidden
 from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.store.write.tally import VERDICTS
 
@@ -86,8 +86,8 @@ def scope(db: orm.Session, filters: Filters) -> Scope:
     since, until = (None if when is None else microseconds(when) for when in filters.span())
     bare = replace(filters, since=None, until=None, model=None, agent=None, phase=None, tool=None, label=None)
     view = sessions.view(db, bare)
-    hidden = example_sessions.deleted if filters.dump else example_sessions.hidden
-    here = sa.and_(FailedResponse.under == filters.under, FailedResponse.session_id.not_in(hidden))
+    unlisted = deleted if filters.dump else hidden
+    here = sa.and_(FailedResponse.under == filters.under, FailedResponse.session_id.not_in(unlisted))
     where = [here, *_of_response(db, filters)]
     where += [] if since is None else [FailedResponse.at >= since]
     where += [] if until is None else [FailedResponse.at < until]

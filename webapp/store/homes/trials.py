@@ -25,7 +25,7 @@ from webapp.store.models import (
     Turn,
     is_response,
 )
-from webapp.store.sessions.example_sessions import listed
+from webapp.store.sessions.where import listed
 from webapp.store.write.parser import UNKNOWN
 
 _AT_ONCE = 100

@@ -1,20 +1,33 @@
-"""The folder where dumps are spooled as they come in."""
+"""Files of dumps: the uploads that come in, and those that are kept, compressed, under their hashes, here or where
+`FENCEPOST_STORE` says."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
+
+import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store.db import disk_full
-from webapp.store.files import file_store
+from webapp.dumps.records import BadDump
+from webapp.dumps.spool import Spooled
+from webapp.store import files
+from webapp.store.files import StoredFile, draft, file_store
+from webapp.store.models import Dump
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import ZstdError, ZstdFile
+else:
+    from backports.zstd import ZstdError, ZstdFile
 
 _STALE = 24 * 3600.0
 """seconds after which a file in `incoming` is what a killed process left behind …"""
@@ -68,26 +81,26 @@ def age(path: Path) -> float:
         return 0.0
 
 
-_FOLDER = "dumps/incoming"
+_INCOMING = "dumps/incoming"
 _LEFT = 24 * 3600.0
 """seconds after which a shared upload that no job owns was left by a killed process"""
 
 
-def share(settings: Settings, path: Path) -> None:
+def share_upload(settings: Settings, path: Path) -> None:
     """Move an upload of this machine to the store of all; raises `StoreUnreachable`, and the upload stays here."""
-    file_store(settings).put(f"{_FOLDER}/{path.name}", path)
+    file_store(settings).put(f"{_INCOMING}/{path.name}", path)
 
 
 @contextmanager
-def opened(settings: Settings, name: str) -> Iterator[BinaryIO]:
+def opened_upload(settings: Settings, name: str) -> Iterator[BinaryIO]:
     """An upload from its beginning, of this machine or of another one; raises `FileNotFoundError`."""
     if not settings.store:
-        with (settings.data / _FOLDER / name).open("rb") as stream:
+        with (settings.data / _INCOMING / name).open("rb") as stream:
             yield stream
         return
     with (
-        disk_full.in_words(),
-        file_store(settings).open(f"{_FOLDER}/{name}") as shared,
+        files.full_disk_in_words(),
+        file_store(settings).open(f"{_INCOMING}/{name}") as shared,
         tempfile.TemporaryFile(prefix="fetch-", dir=incoming(settings.data)) as copy,
     ):
         shutil.copyfileobj(shared, copy, 1024 * 1024)
@@ -95,9 +108,9 @@ def opened(settings: Settings, name: str) -> Iterator[BinaryIO]:
         yield copy
 
 
-def remove(settings: Settings, name: str) -> None:
+def remove_upload(settings: Settings, name: str) -> None:
     """Remove an upload whose job has ended."""
-    file_store(settings).remove(f"{_FOLDER}/{name}")
+    file_store(settings).remove(f"{_INCOMING}/{name}")
 
 
 def remove_left(settings: Settings, live: Collection[str]) -> None:
@@ -105,6 +118,116 @@ def remove_left(settings: Settings, live: Collection[str]) -> None:
     if not settings.store:
         return
     store = file_store(settings)
-    for file in store.files(_FOLDER):
+    for file in store.files(_INCOMING):
         if file.age > _LEFT and file.name.rpartition("/")[2] not in live:
             store.remove(file.name)
+
+
+_KEPT = "dumps"
+_ENDING = ".zst"
+_PIECE = 1024 * 1024
+
+
+class NotKept(LookupError):
+    """The file of a dump is not kept any more."""
+
+
+def name_of(sha256: str) -> str:
+    """What the file of the dump with that hash is called in its store."""
+    return f"{_KEPT}/{sha256}{_ENDING}"
+
+
+def find(settings: Settings, sha256: str) -> StoredFile | None:
+    """What is known of a kept file; None where it is not kept."""
+    return file_store(settings).find(name_of(sha256))
+
+
+def keep(settings: Settings, spooled: Path, sha256: str, on_piece: Callable[[int], None] = lambda _: None) -> None:
+    """Compress a spooled dump and keep it, whole or not at all; `on_piece` gets the bytes of each piece."""
+    store = file_store(settings)
+    if store.find(name_of(sha256)) is not None:
+        return
+    with draft(incoming(settings.data), "keep-") as path:
+        with spooled.open("rb") as source, ZstdFile(path, "wb", level=3) as packed:
+            while piece := source.read(_PIECE):
+                packed.write(piece)
+                on_piece(len(piece))
+        store.put(name_of(sha256), path)
+
+
+def remove(settings: Settings, sha256: str) -> None:
+    """Remove the file of a dump, if it is kept."""
+    file_store(settings).remove(name_of(sha256))
+
+
+def kept_files(settings: Settings) -> Iterator[tuple[str, StoredFile]]:
+    """All kept files with the hash that each is named by."""
+    for file in file_store(settings).files(_KEPT):
+        if file.name.endswith(_ENDING):
+            yield Path(file.name).stem, file
+
+
+def open_kept(settings: Settings, sha256: str) -> BinaryIO:
+    """The content of the dump with that hash, byte for byte, decompressed while it is read; raises `NotKept`."""
+    store = file_store(settings)
+    try:
+        return cast(BinaryIO, _Unpacked(store.open(name_of(sha256))))
+    except FileNotFoundError:
+        raise NotKept(f"the file of the log {sha256} is not in {store.place} any more") from None
+
+
+class _Unpacked(ZstdFile):
+    """What is in a packed file, which is closed with it."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        super().__init__(packed, "rb")
+        self._packed = packed
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._packed.close()
+
+
+def unpacked(settings: Settings, sha256: str, most: int | None = None) -> Spooled:
+    """A kept dump as `spool` left it when it came in, its first `most` bytes; the caller removes the file.
+
+    Raises `NotKept`, and `BadDump` where what was kept is not what came in.
+    """
+    digest, size = hashlib.sha256(), 0
+    with open_kept(settings, sha256) as source:
+        handle, name = tempfile.mkstemp(prefix="again-", dir=incoming(settings.data))
+        try:
+            with os.fdopen(handle, "wb") as out:
+                while piece := source.read(_PIECE if most is None else min(_PIECE, most - size)):
+                    digest.update(piece)
+                    size += out.write(piece)
+            if digest.hexdigest() != sha256:
+                raise BadDump("the stored file differs from what was received", f"byte {size}")
+        except BaseException as error:
+            Path(name).unlink(missing_ok=True)
+            if isinstance(error, (ZstdError, EOFError)):
+                raise BadDump(f"the stored file is damaged ({error})", f"byte {size}") from error
+            raise
+    return Spooled(Path(name), sha256, size)
+
+
+def former(connection: sa.Connection, spooled: Spooled, filename: str, format: str | None) -> tuple[int, str] | None:  # noqa: A002
+    """The dump (id, sha256) of the same name and format that this one begins with, byte for byte."""
+    query = sa.select(Dump.id, Dump.sha256, Dump.bytes).where(
+        Dump.format == format, Dump.filename == filename, Dump.bytes < spooled.bytes, Dump.state == "done"
+    )
+    for row in connection.execute(query.order_by(Dump.id.desc()).limit(10)).all():
+        if _beginning(spooled.path, row.bytes) == row.sha256:
+            return row.id, row.sha256
+    return None
+
+
+def _beginning(path: Path, size: int) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while size > 0 and (piece := file.read(min(size, _PIECE))):
+            digest.update(piece)
+            size -= len(piece)
+    return digest.hexdigest()

@@ -15,11 +15,11 @@ from webapp import dumps as readers
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, SessionStart, UnknownFormat
 from webapp.dumps.spool import Spooled
-from webapp.store import append
+from webapp.store import append, files
 from webapp.store.append import SessionOutcome
-from webapp.store.db import database, disk_full
+from webapp.store.db import database
 from webapp.store.homes import rules
-from webapp.store.ingest import kept_dumps
+from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import IngestCounts, IngestResult, Outcomes, Progress, Stopped, describe, problem_dict
 from webapp.store.ingest.turn_spool import Spill, sessions
 from webapp.store.models import Dump, Session
@@ -75,7 +75,7 @@ class DumpIngest:
 
     def _run(self) -> IngestResult:
         self.watch.begin("keeping", self.spooled.bytes)
-        kept_dumps.keep(self.settings, self.spooled.path, self.spooled.sha256, self.watch.advance)
+        dump_files.keep(self.settings, self.spooled.path, self.spooled.sha256, self.watch.advance)
         if self.spooled.problem is not None:
             self.counts.problem(self.spooled.problem)
         try:
@@ -87,20 +87,20 @@ class DumpIngest:
             self._break_off(error)
             raise
         if self._only_repeats():
-            kept_dumps.remove(self.settings, self.spooled.sha256)
+            dump_files.remove(self.settings, self.spooled.sha256)
             return self.counts.result(self._first_dump())
         result = self.counts.result(self._finish(None))
         if self.replaced is not None:
-            kept_dumps.remove(self.settings, self.replaced)
+            dump_files.remove(self.settings, self.replaced)
         return result
 
     def _break_off(self, error: Stopped | OSError | sa.exc.DBAPIError) -> None:
         """Note why the reading ended early; a worker that ends leaves the dump as one that is being read."""
         if isinstance(error, Stopped) and error.cancelled:
             self._finish({"code": "cancelled", "message": self.counts.words_when_cancelled(), "at": None})
-        elif disk_full.is_full(error):
+        elif files.is_full(error):
             with suppress(OSError, sa.exc.DBAPIError):
-                self._finish({"code": disk_full.CODE, "message": disk_full.WORDS, "at": None})
+                self._finish({"code": files.DISK_FULL, "message": files.WORDS_WHEN_FULL, "at": None})
 
     def _read(self) -> None:
         path = self.spooled.path
@@ -183,7 +183,7 @@ class DumpIngest:
             **self._told(),
         }
         dump_id = connection.scalar(self._find_dump)
-        if dump_id is None and (former := kept_dumps.former(connection, self.spooled, self.filename, self.format)):
+        if dump_id is None and (former := dump_files.former(connection, self.spooled, self.filename, self.format)):
             dump_id, self.replaced = former
             values["sha256"] = self.spooled.sha256
         if dump_id is None:

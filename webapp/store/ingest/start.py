@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -18,17 +19,20 @@ from webapp.dumps.formats.mapped import plugin as _mapped
 from webapp.dumps.records import BadDump, LeftToWorker, UnknownFormat
 from webapp.dumps.session_keys import told_key
 from webapp.dumps.spool import Spooled, spool
-from webapp.store.db import database, disk_full, locks
+from webapp.store import derive, files
+from webapp.store.db import database, locks
+from webapp.store.db.ids import batched
 from webapp.store.homes import changes
-from webapp.store.ingest import dump_files, kept_dumps
+from webapp.store.ingest import dump_files
 from webapp.store.ingest.dump_ingest import DumpIngest
 from webapp.store.ingest.result import MOST_PROBLEMS as MOST_PROBLEMS
 from webapp.store.ingest.result import IngestResult as IngestResult
 from webapp.store.ingest.result import Progress, problem_of
 from webapp.store.ingest.result import describe as describe
-from webapp.store.models import Dump, DumpSession, Session
+from webapp.store.models import Declaration, Dump, DumpSession, Session, Turn
 from webapp.store.sessions import deletion
 from webapp.store.sessions.dumps import DumpLine, find, line, named_sessions
+from webapp.store.write import rows
 from webapp.store.write.parser import UNKNOWN, is_known
 
 
@@ -60,12 +64,12 @@ def ingest(
     """
     watch = watch or Progress()
     format = format_by(mapping, format)  # noqa: A001
-    with disk_full.in_words():
+    with files.full_disk_in_words():
         spooled = spool(watch.file(stream), dump_files.incoming(settings.data), max_bytes=settings.max_dump)
     try:
         with (
             locks.wait_for(engine, settings.data, spooled.sha256, watch.moved),
-            disk_full.in_words(),
+            files.full_disk_in_words(),
             budget.reading(_budget_of(spooled, by_request, leaves_rows)),
         ):
             reread_dump = _read_otherwise(engine, spooled.sha256, mapping)
@@ -102,7 +106,7 @@ def ingest_again(
     A session whose entries are read as they are stored is left alone; one that a format now reads otherwise becomes
     a new revision beside the old, which keeps its labels. The format is the one that recognises the dump today, else
     the one that read it before, with the mapping and the home profile told then. Raises `NoSuchDump`,
-    `kept_dumps.NotKept`, and as `ingest` does: a dump that was read before then stays noted as it was.
+    `dump_files.NotKept`, and as `ingest` does: a dump that was read before then stays noted as it was.
     """
     watch = watch or Progress()
     with orm.Session(engine) as db:
@@ -110,9 +114,9 @@ def ingest_again(
     format = format_by(mapping, format)  # noqa: A001
     with (
         locks.wait_for(engine, settings.data, dump.sha256, watch.moved),
-        disk_full.in_words(),
+        files.full_disk_in_words(),
     ):
-        spooled = kept_dumps.unpacked(settings, dump.sha256, dump.bytes)
+        spooled = dump_files.unpacked(settings, dump.sha256, dump.bytes)
         try:
             mapping = mapping or (_mapping_then(engine, dump) if format is None else None)
             format = format or _todays_format(spooled, dump)  # noqa: A001
@@ -211,3 +215,38 @@ def _already(engine: sa.Engine, sha256: str) -> IngestResult | None:
     with engine.connect() as connection:
         dump, sessions = line(connection, dump_id), named_sessions(connection, dump_id)
     return IngestResult(dump, *sessions, [problem_of(problem) for problem in dump.problems], False)
+
+
+SOURCE = "file"
+_AT_ONCE = 500
+_calls = (
+    sa.select(Turn.id, Turn.declaration_id)
+    .where(Turn.session_id == sa.bindparam("session"), Turn.kind == "tool_call", Turn.duplicate_of.is_(None))
+    .order_by(Turn.id)
+)
+_content = sa.select(Declaration.content).where(Declaration.id == sa.bindparam("declaration"))
+
+
+def tell_tools(engine: sa.Engine, keys: Iterable[str], tools: dict[str, Any]) -> int:
+    """Hold the calls of these sessions whose own request names no tools against `tools`; how many calls these are."""
+    with engine.connect() as connection:
+        ids = list(connection.scalars(sa.select(Session.id).where(Session.key.in_(list(keys))).order_by(Session.id)))
+    return sum(_tell_tools(engine, session_id, tools) for session_id in ids)
+
+
+def _tell_tools(engine: sa.Engine, session_id: int, tools: dict[str, Any]) -> int:
+    with database.writing(engine) as connection:
+        turns: dict[int | None, list[int]] = defaultdict(list)
+        for row in connection.execute(_calls, {"session": session_id}):
+            turns[row.declaration_id].append(row.id)
+        count = 0
+        for number, of_declaration in turns.items():
+            content = {} if number is None else connection.scalars(_content, {"declaration": number}).one()
+            if content.get("tools") is None or content.get("source") == SOURCE:
+                declaration_id = rows.stored_declaration(connection, {**content, **tools, "source": SOURCE})
+                for batch in batched(of_declaration, _AT_ONCE):
+                    connection.execute(sa.update(Turn).where(Turn.id.in_(batch)).values(declaration_id=declaration_id))
+                count += len(of_declaration)
+        if count:
+            derive.derive(connection, [session_id])
+        return count

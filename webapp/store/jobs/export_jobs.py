@@ -13,8 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.config import Settings
-from webapp.store import tasks
-from webapp.store.db import disk_full
+from webapp.store import files, tasks
 from webapp.store.db.database import writing
 from webapp.store.db.dialect import begin_snapshot
 from webapp.store.db.ids import batched
@@ -129,7 +128,7 @@ def write(engine: sa.Engine, settings: Settings, task: TaskLine, between: Callab
 
     progress = Progress(tell)
     try:
-        with disk_full.in_words(), _draft(settings, task.id) as path:
+        with files.full_disk_in_words(), _draft(settings, task.id) as path:
             progress.begin("exporting", 0)
             with orm.Session(engine) as db:
                 chosen = _chosen(db, task.about, meanwhile)
@@ -139,8 +138,8 @@ def write(engine: sa.Engine, settings: Settings, task: TaskLine, between: Callab
                 sha256 = _write_pieces(path, session_dump.stream_zip(db, chosen_sessions, now), progress)
             size = path.stat().st_size
             file_store(settings).put(name_of(sha256), path)
-    except disk_full.DiskFull:
-        raise TaskFailed(disk_full.CODE, f"The disk is full. Make room in the data folder. {AGAIN}") from None
+    except files.DiskFull:
+        raise TaskFailed(files.DISK_FULL, f"The disk is full. Make room in the data folder. {AGAIN}") from None
     except StoreUnreachable as error:
         raise TaskFailed("store_unreachable", f"{error}. {AGAIN}") from error
     expires_at = datetime.now(UTC) + timedelta(days=settings.export_days)

@@ -21,9 +21,9 @@ import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, UnknownFormat
-from webapp.store import tasks
-from webapp.store.db import database, disk_full, locks
-from webapp.store.ingest import dump_files, kept_dumps
+from webapp.store import files, tasks
+from webapp.store.db import database, locks
+from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
 from webapp.store.models import Dump, Session, Task
@@ -42,7 +42,7 @@ def own(settings: Settings, stream: BinaryIO) -> Path:
     """Put an upload where an import keeps it, safe from a power cut; the file itself where it is one already."""
     target = dump_files.incoming(settings.data) / f"{dump_files.JOB}{secrets.token_hex(8)}"
     try:
-        with disk_full.in_words():
+        with files.full_disk_in_words():
             _link_or_copy(stream, target)
             with target.open("rb") as file:
                 os.fsync(file.fileno())
@@ -89,7 +89,7 @@ def ask(
         "mapping": None if mapping is None else dict(mapping),
     }
     if path is not None and settings.store:
-        dump_files.share(settings, path)
+        dump_files.share_upload(settings, path)
     state = {} if keys is None else {"state": HELD, "result": {"keys": dict(keys)}}
     return tasks.make(engine, IMPORT, about, dump_id=dump_id, **state)
 
@@ -112,7 +112,7 @@ def cancel(engine: sa.Engine, settings: Settings, task: TaskLine) -> None:
 def forget(settings: Settings, task: TaskLine) -> None:
     """Remove the file of an import that has ended."""
     if task.about["spooled"]:
-        dump_files.remove(settings, task.about["spooled"])
+        dump_files.remove_upload(settings, task.about["spooled"])
 
 
 def shown(connection: sa.Connection) -> list[TaskLine]:
@@ -169,11 +169,11 @@ def _imported(engine: sa.Engine, settings: Settings, task: TaskLine, progress: P
         result = _read(engine, settings, task, progress)
     except (BadDump, UnknownFormat) as error:
         raise TaskFailed(**describe(error)) from error
-    except (kept_dumps.NotKept, NoSuchDump, FileNotFoundError) as error:
+    except (dump_files.NotKept, NoSuchDump, FileNotFoundError) as error:
         words = f"Its file is not there any more, or not on this machine ({error}). {_SEND}"
         raise TaskFailed("not_kept", words) from error
-    except disk_full.DiskFull as error:
-        raise TaskFailed(disk_full.CODE, str(error)) from error
+    except files.DiskFull as error:
+        raise TaskFailed(files.DISK_FULL, str(error)) from error
     progress.dump = result.dump.id
     progress.tell(progress)
     counts = {"created": result.created, "sessions": len(result.sessions), "new": result.new, "grown": result.grown}
@@ -185,7 +185,7 @@ def _read(engine: sa.Engine, settings: Settings, task: TaskLine, progress: Progr
     options: dict[str, Any] = {name: task.about[name] for name in ("format", "home", "mapping")}
     if not task.about["spooled"]:
         return ingest_again(engine, settings, task.dump_id or 0, watch=progress, **options)
-    with dump_files.opened(settings, task.about["spooled"]) as stream:
+    with dump_files.opened_upload(settings, task.about["spooled"]) as stream:
         progress.begin("unpacking", task.about["bytes"])
         filename = task.about["filename"]
         return ingest(engine, settings, stream, filename=filename, by_request=True, watch=progress, **options)
@@ -249,11 +249,11 @@ def tidy(engine: sa.Engine, settings: Settings) -> None:
         if path.name not in names and (path.suffix or dump_files.age(path) > _A_DAY):
             path.unlink(missing_ok=True)
     dump_files.remove_left(settings, names)
-    for sha256, file in kept_dumps.files(settings):
+    for sha256, file in dump_files.kept_files(settings):
         if file.age > _A_DAY and not _is_known(engine, sha256):
             with locks.hold(engine, settings.data, sha256) as free:
                 if free and not _is_known(engine, sha256):
-                    kept_dumps.remove(settings, sha256)
+                    dump_files.remove(settings, sha256)
 
 
 def _is_known(engine: sa.Engine, sha256: str) -> bool:

@@ -17,7 +17,7 @@ from webapp.dumps.formats.mapped import BadMapping
 from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
 from webapp.store import saved
 from webapp.store.db import database
-from webapp.store.ingest import dump_files, kept_dumps
+from webapp.store.ingest import dump_files
 from webapp.store.ingest.start import mapped
 from webapp.store.saved import Saved
 from webapp.visible import is_seen
@@ -98,7 +98,7 @@ def preview(path: Path, filename: str, fields: Mapping[str, str], *, whole: bool
 @contextmanager
 def beginning(settings: Settings, sha256: str) -> Iterator[tuple[Path, bool]]:
     """The first `SAMPLE` bytes of a kept dump in a file, to its last whole line, and whether that is all of it."""
-    with kept_dumps.open_kept(settings, sha256) as source:
+    with dump_files.open_kept(settings, sha256) as source:
         data = source.read(SAMPLE)
         whole = not source.read(1)
     if not whole and data.rfind(b"\n") > 0 and data.lstrip()[:1] == b"{":

@@ -13,12 +13,12 @@ from sqlalchemy import orm
 from webapp.config import Settings
 from webapp.store import tasks
 from webapp.store.db.database import writing
-from webapp.store.ingest import kept_dumps
+from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import Stopped
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions import deletion
 from webapp.store.tasks import PRUNE, TaskLine
-from webapp.store.write import declarations
+from webapp.store.write.rows import remove_unused_declarations
 
 _AT_ONCE = 200
 """sessions that are hidden together before they are removed one by one"""
@@ -92,7 +92,7 @@ def work(
             if not tasks.note(connection, task.id, {"finished": removed_count}):
                 raise Stopped(True)
         between()
-    declarations.remove_orphans(engine)
+    remove_unused_declarations(engine)
     files, file_bytes = _drop_files(engine, settings, before)
     return asdict(Pruned(removed_count, remaining, files, file_bytes))
 
@@ -116,7 +116,7 @@ def _drop_files(engine: sa.Engine, settings: Settings, before: datetime) -> tupl
     query = sa.select(Dump.sha256).where(Dump.received_at < before, Dump.session_count > 0, ~has_session)
     with engine.connect() as connection:
         hashes = connection.scalars(query).all()
-    files = [(sha256, file) for sha256 in hashes if (file := kept_dumps.find(settings, sha256)) is not None]
+    files = [(sha256, file) for sha256 in hashes if (file := dump_files.find(settings, sha256)) is not None]
     for sha256, _ in files:
-        kept_dumps.remove(settings, sha256)
+        dump_files.remove(settings, sha256)
     return len(files), sum(file.size for _, file in files)

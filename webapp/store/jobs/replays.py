@@ -25,7 +25,7 @@ from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn, is_respon
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import REPLAY, TaskLine
-from webapp.store.write import row_values, rows
+from webapp.store.write import rows
 from webapp.store.write.tally import READABLE
 
 OnProgress = Callable[[int, int], None]
@@ -205,7 +205,7 @@ class _Piece:
     """What came of responses: their `counts`, rows of those that were parsed now, and the turn to go on behind."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
-    parses: list[row_values.Row] = field(default_factory=list)
+    parses: list[rows.Row] = field(default_factory=list)
     after: int | None = None
 
 
@@ -219,7 +219,7 @@ def _parsed(engine: sa.Engine, profile: str, group: list[int], after: int, *, ag
             if row.is_new:
                 trace = parsing.parse(row.raw, parser)
                 verdict = trace.verdict
-                piece.parses.append(row_values.parse_row(row.id, trace))
+                piece.parses.append(rows.parse_row(row.id, trace))
             piece.counts["responses"] += 1
             piece.counts[verdict] += 1
             piece.counts["rescued"] += bool(row.failed) and verdict in READABLE
@@ -241,7 +241,7 @@ def _store(engine: sa.Engine, number: int, run: Replay, piece: _Piece, *, is_who
     run.new += len(piece.parses)
 
 
-def _keep(connection: sa.Connection, profile: str, parses: list[row_values.Row]) -> set[int]:
+def _keep(connection: sa.Connection, profile: str, parses: list[rows.Row]) -> set[int]:
     """Store what was parsed now, of sessions that are still there; the numbers of those."""
     ids = {row["turn_id"] // TURNS_A_SESSION for row in parses}
     query = sa.select(Session.id).where(Session.id.in_(ids)).order_by(Session.id)

@@ -14,8 +14,8 @@ from webapp import memory
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
-from webapp.store import derive, tasks
-from webapp.store.db import database, disk_full, locks
+from webapp.store import derive, files, tasks
+from webapp.store.db import database, locks
 from webapp.store.homes import changes, trials
 from webapp.store.ingest.result import Stopped
 from webapp.store.jobs import export_jobs, failure_webhook, imports, pruning, replays
@@ -136,7 +136,7 @@ def _do(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends) -> No
 def _end(engine: sa.Engine, settings: Settings, task: TaskLine, state: str, result: dict[str, Any] | None) -> None:
     values = {}
     if task.kind == IMPORT:
-        if ((result or {}).get("error") or {}).get("code") == disk_full.CODE:
+        if ((result or {}).get("error") or {}).get("code") == files.DISK_FULL:
             imports.forget(settings, task)  # makes room for the note of it
         with engine.connect() as connection:
             values["dump_id"] = imports.dump_of(tasks.find(connection, task.id))

@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store import saved
+from webapp.store.db.dialect import TookTooLong, within
 from webapp.store.db.ids import batched
-from webapp.store.db.time_limit import TookTooLong, within
 from webapp.store.failures import group_detail, neighbours
 from webapp.store.failures.scope import scope
 from webapp.store.labels import alike
@@ -24,9 +24,8 @@ from webapp.store.labels.alike import Alike
 from webapp.store.labels.queue_spec import CHOSEN, FAILED, GROUP, GROUPS, SAMPLE, VIEW, Spec
 from webapp.store.models import FailedResponse, Label, Parse, Session, Turn, is_response, turns_of
 from webapp.store.sessions import sessions
-from webapp.store.sessions.example_sessions import listed
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.sessions.where import Condition
+from webapp.store.sessions.where import Condition, listed
 from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 from webapp.store.write.tally import READABLE

@@ -23,11 +23,11 @@ from webapp.store.ingest.result import MOST_PROBLEMS
 from webapp.store.live import logs, lookup, reading
 from webapp.store.live.logs import ArrivedLog
 from webapp.store.live.lookup import routed
-from webapp.store.live.spans import Arrived, arrived
+from webapp.store.live.reading import Arrived, arrived
 from webapp.store.models import TURNS_A_SESSION, Dump, LiveSpan, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import dumps
-from webapp.store.write import growth, row_values, rows, stored_turns
+from webapp.store.write import growth, rows, stored_turns
 from webapp.store.write.session_state import SessionInput
 from webapp.store.write.tally import Tally
 from webapp.store.write.turn_rows import TurnBatch, TurnRows
@@ -194,7 +194,7 @@ def _numbered(spans: list[Arrived], first: int) -> list[Arrived]:
 def _adopt(connection: sa.Connection, session_id: int) -> None:
     """Note the spans of a session that came as a file, so that it can grow; of a span that stands twice the first."""
     entry_turns = connection.execute(_find_entries, {"session": session_id}, execution_options={"yield_per": _AT_ONCE})
-    listed: dict[tuple[bytes, bytes], row_values.Row] = {}
+    listed: dict[tuple[bytes, bytes], rows.Row] = {}
     for entry, group in groupby(entry_turns, key=lambda turn: turn.entry):
         turns = list(group)
         span = next(iter(_span(whole_entry(turns[0].source, turns[0].raw, turns[0].raw_at))), None)

@@ -13,8 +13,8 @@ from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem
 from webapp.dumps.spans import logs as records
 from webapp.store.db.ids import batched
-from webapp.store.live import lookup, reading, spans
-from webapp.store.live.spans import Arrived
+from webapp.store.live import lookup, reading
+from webapp.store.live.reading import Arrived
 from webapp.store.models import LiveLog
 
 WAIT = timedelta(seconds=60)
@@ -71,10 +71,10 @@ def _sound(at: str, entry: dict[str, Any]) -> ArrivedLog | OtherLog | Problem:
     record = entry["log"]
     if not records.is_of_a_model(record):
         return OtherLog(at)
-    trace = spans.id_bytes(records.trace_of(record), spans.TRACE)
+    trace = reading.id_bytes(records.trace_of(record), reading.TRACE)
     if trace is None:
         return Problem(at, "it carries messages of a model, and no trace id that says which call they belong to")
-    span = spans.id_bytes(records.span_of(record), spans.SPAN) or b""
+    span = reading.id_bytes(records.span_of(record), reading.SPAN) or b""
     return ArrivedLog(at, entry, trace, span, records.digest(record))
 
 

@@ -11,7 +11,7 @@ from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.store.db.dialect import change
 from webapp.store.db.ids import batched, shortened
 from webapp.store.live import reading
-from webapp.store.live.spans import Arrived
+from webapp.store.live.reading import Arrived
 from webapp.store.models import LiveSpan, Session
 from webapp.store.models import Turn as StoredTurn
 

@@ -1,4 +1,4 @@
-"""Reads new spans between the stored ones they stand among, so that they are understood as in one file."""
+"""Spans as they arrive: which are sound; and new ones read between the stored ones they stand among, as in one file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,70 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp import jsontext
+from webapp.dumps.documents import Entry
 from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem, Turn
 from webapp.exports.session_dump import whole_entry
 from webapp.store.db.ids import batched
-from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveSpan
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.write import row_values, rows
+from webapp.store.write import rows
+
+TRACE, SPAN = 16, 8
+"""bytes of an id"""
+_LATEST = 2**63 - 1
+"""nanoseconds: the year 2262, the last that the column holds"""
+
+
+@dataclass(slots=True)
+class Arrived:
+    """One span with its place in the request; `refused` and `repeated` say what became of it.
+
+    `entry` is `{"resource", "scope", "span"}`; `started` in nanoseconds; `number` its entry in the session.
+    """
+
+    at: str
+    entry: dict[str, Any]
+    trace: bytes
+    id: bytes
+    session: str | None
+    started: int
+    number: int = -1
+    repeated: bool = False
+    refused: str | None = None
+
+
+def arrived(groups: Iterable[tuple[str, dict[str, Any] | Problem]]) -> Iterator[Arrived | Problem]:
+    """The spans of a request's ResourceSpans; what cannot be taken is a problem."""
+    for at, group in groups:
+        if isinstance(group, Problem):
+            yield group
+            continue
+        for raw_entry in otlp.spans_of(at, group):
+            yield raw_entry if isinstance(raw_entry, Problem) else _sound(raw_entry)
+
+
+def _sound(raw_entry: Entry) -> Arrived | Problem:
+    """A span needs both ids (opentelemetry-proto, trace.proto): without them one that comes again is not known."""
+    at, entry = raw_entry
+    identity = otlp.identity(entry)
+    trace, span = id_bytes(identity.trace, TRACE), id_bytes(identity.span, SPAN)
+    if trace is None:
+        return Problem(at, "its traceId is not 16 bytes, or all zeros")
+    if span is None:
+        return Problem(at, "its spanId is not 8 bytes, or all zeros")
+    started = otlp.NO_TIME if identity.started is None else max(otlp.NO_TIME, min(identity.started, _LATEST))
+    return Arrived(at, entry, trace, span, identity.session, started)
+
+
+def id_bytes(ident: str | None, size: int) -> bytes | None:
+    """The bytes of an id, or None where it is none of that size."""
+    try:
+        data = bytes.fromhex(ident or "")
+    except ValueError:
+        return None
+    return data if len(data) == size and any(data) else None
+
 
 BEFORE, AFTER = 32, 4
 """How many stored spans before each new one, and after a late one, are read along."""
@@ -59,7 +115,7 @@ class Read:
 
 
 def digest(entry: dict[str, Any]) -> bytes:
-    """The hash of an entry, as `row_values.entry_digest` makes it of its first turn."""
+    """The hash of an entry, as `rows.entry_digest` makes it of its first turn."""
     return hashlib.sha256(jsontext.dumps(entry).encode("ascii")).digest()
 
 
@@ -108,7 +164,7 @@ def note(connection: sa.Connection, session_id: int, new: list[Arrived], first: 
     rows.insert(connection, SPANS, listed)
 
 
-def row(session_id: int, span: Arrived, entry: int, ordinal: int, turns: int) -> row_values.Row:
+def row(session_id: int, span: Arrived, entry: int, ordinal: int, turns: int) -> rows.Row:
     key = {"trace": span.trace, "span": span.id, "session_id": session_id, "started": span.started}
     return {**key, "entry": entry, "ordinal": ordinal, "turns": turns}
 

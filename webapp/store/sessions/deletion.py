@@ -25,7 +25,7 @@ from webapp.store.models import (
     Turn,
     turns_of,
 )
-from webapp.store.write import declarations
+from webapp.store.write.rows import remove_unused_declarations
 
 UNDONE_FOR = timedelta(hours=1)
 """how long a deletion can be undone for sure"""
@@ -71,7 +71,7 @@ def purge(engine: sa.Engine, *, older_than: timedelta = UNDONE_FOR) -> int:
         session_ids = [number for number in connection.scalars(query) if not _labelled(connection, number)]
     purged = sum(_purge(engine, number, before) for number in session_ids)
     if purged:
-        declarations.remove_orphans(engine)
+        remove_unused_declarations(engine)
     return purged
 
 

@@ -11,10 +11,9 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.dialect import unindexed
-from webapp.store.db.time_limit import TookTooLong, within
+from webapp.store.db.dialect import TookTooLong, unindexed, within
 from webapp.store.models import TURNS_A_SESSION, FacetValue, Label, Session, SessionFacet
-from webapp.store.sessions import example_sessions
+from webapp.store.sessions import where
 from webapp.store.sessions.filters import LABELS
 from webapp.store.sessions.where import FACETS, View, has_rescued, listed, stored_name
 
@@ -156,7 +155,7 @@ def sums(
         session_id = SessionFacet.session_id if few else unindexed(SessionFacet.session_id)
         query = query.where(session_id.in_(view.ids(*without)))
     else:
-        query = query.where(SessionFacet.session_id.not_in(example_sessions.hidden))
+        query = query.where(SessionFacet.session_id.not_in(where.hidden))
     if not (few and view.is_narrowed(*without)):
         query = query.where(SessionFacet.value_id.in_(numbers))
     counts_by_id = {number: (count, total) for number, count, total in db.execute(query)}

@@ -1,9 +1,10 @@
-"""Sessions as the list shows them: filtered, in order, a page at a time, with what their facets hold."""
+"""Sessions as the list shows them: filtered, searched, in order, a page at a time, with what their facets hold."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,15 +12,70 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store import search
+from webapp.store.db.dialect import contains
 from webapp.store.db.ids import shortened
 from webapp.store.models import Session
-from webapp.store.sessions import facets, order, searched
+from webapp.store.sessions import facets, order, where
 from webapp.store.sessions.facets import Counts, Facet
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.order import BadCursor as BadCursor
-from webapp.store.sessions.searched import Hits
 from webapp.store.sessions.where import View
 from webapp.store.write.parser import UNKNOWN
+
+MOST_COUNTED = 100
+"""Sessions that are counted exactly; of a word that more have it is said that there are more."""
+_SEARCH_ORDER = "match"
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The sessions of one page in order, up to three matches of each, and the next cursor."""
+
+    ids: list[int]
+    matches: dict[int, list[search.Match]]
+    next: str | None
+
+
+def _search_view(db: orm.Session, filters: Filters, most: int = 0) -> View:
+    """The sessions that match, whatever other filters there are; where these are many, those that the filters leave.
+
+    Of many at least `most`, where there are so many. Where nothing has the words, those whose id has the text within.
+    """
+    most = max(most, MOST_COUNTED)
+    text = filters.q or ""
+    connection, bare = db.connection(), View(replace(filters, q=None))
+    hits = search.sessions(connection, text, [where.listed], most=most)
+    if hits.more and hits.ids and bare.is_narrowed():
+        hits = search.sessions(connection, text, bare.where(), most=most)
+    ids = hits.ids if hits.ids or hits.more else _with_id(connection, text)
+    return View(filters, tuple(ids), hits.more)
+
+
+def _search_page(db: orm.Session, view: View, after: str | None, limit: int) -> Hits:
+    """The matches behind `after` in view, the newest session first. Raises `BadCursor`."""
+    below = order.position(_SEARCH_ORDER, after)
+    connection, text = db.connection(), view.filters.q or ""
+    if view.open_ended and below is None:
+        ids, more = list(view.matching or ())[:limit], True
+    elif view.open_ended:
+        conditions = View(replace(view.filters, q=None)).where()
+        hits = search.sessions(connection, text, conditions, below=below[0] if below else None, most=limit)
+        ids, more = hits.ids, hits.more
+    else:
+        query = view.ids().where(*([Session.id < below[0]] if below else [])).order_by(Session.id.desc())
+        ids = list(connection.scalars(query.limit(limit + 1)))
+        ids, more = ids[:limit], len(ids) > limit
+    matches: dict[int, list[search.Match]] = defaultdict(list)
+    for match in search.matches(connection, text, ids):
+        matches[match.session_id].append(match)
+    return Hits(ids, dict(matches), order.encoded(_SEARCH_ORDER, [ids[-1]]) if more and ids else None)
+
+
+def _with_id(connection: sa.Connection, text: str) -> list[int]:
+    """The newest sessions whose id has `text` within it."""
+    query = sa.select(Session.id).where(contains(Session.external_id, text.strip()), where.listed)
+    return list(connection.scalars(query.order_by(Session.id.desc()).limit(MOST_COUNTED)))
+
 
 _not_deleted = Session.deleted_at.is_(None)
 _FOUND_AT_ONCE = 500
@@ -125,7 +181,7 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
 
 def view(db: orm.Session, filters: Filters, most: int = 0) -> View:
     """What the filters leave, search included: of a text that very many sessions have, the newest of them."""
-    return searched.view(db, filters, most) if filters.searches else View(filters)
+    return _search_view(db, filters, most) if filters.searches else View(filters)
 
 
 def in_order(
@@ -157,7 +213,7 @@ def hits(db: orm.Session, filters: Filters, after: str | None, limit: int) -> Hi
 
 def _hits(db: orm.Session, in_view: View, after: str | None, limit: int) -> Hits:
     if in_view.filters.searches:
-        return searched.page(db, in_view, after, limit)
+        return _search_page(db, in_view, after, limit)
     sort = in_view.filters.sort
     rows = in_order(db, in_view, sort, order.position(sort, after), limit + 1)
     following = order.cursor(sort, rows[limit - 1]) if len(rows) > limit else None

@@ -10,7 +10,7 @@ from webapp.store.db.dialect import contains
 from webapp.store.db.ids import short
 from webapp.store.models import FacetValue, Session, SessionFacet
 from webapp.store.saved import Saved
-from webapp.store.sessions import example_sessions, where
+from webapp.store.sessions import where
 from webapp.store.write.facets import LONGEST
 from webapp.visible import is_seen
 
@@ -67,9 +67,7 @@ def sessions(db: orm.Session, text: str, most: int) -> list[Session]:
 
 def facets(db: orm.Session, text: str, most: int) -> list[tuple[str, str]]:
     """Filter and value, of those that some session has which is no example beside others."""
-    is_listed = sa.exists().where(
-        SessionFacet.value_id == FacetValue.id, SessionFacet.session_id.not_in(example_sessions.hidden)
-    )
+    is_listed = sa.exists().where(SessionFacet.value_id == FacetValue.id, SessionFacet.session_id.not_in(where.hidden))
     query = sa.select(FacetValue.name, FacetValue.value)
     has_text = sa.func.lower(FacetValue.value).contains(short(text.lower(), LONGEST), autoescape=True)
     query = query.where(FacetValue.name.in_(FACETS), has_text, is_listed)

@@ -1,20 +1,54 @@
-"""The one place where filters become SQL: a condition on `Session` for each of them, and what they leave in view."""
+"""The one place where filters become SQL: a condition on `Session` for each of them, and what they leave in view.
+
+The sessions that ship with Fencepost are listed while there are no others, then only where somebody asks for them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
+from webapp import paths
 from webapp.store.db.dialect import unindexed
-from webapp.store.models import TURNS_A_SESSION, DumpSession, FacetValue, FailedResponse, Label, Session, SessionFacet
+from webapp.store.models import (
+    TURNS_A_SESSION,
+    Dump,
+    DumpSession,
+    FacetValue,
+    FailedResponse,
+    Label,
+    Session,
+    SessionFacet,
+)
 from webapp.store.sessions.dumps import id_of
-from webapp.store.sessions.example_sessions import listed as listed
 from webapp.store.sessions.filters import LABELS, NARROWING, Filters
 from webapp.store.sessions.order import MORE_THAN, Number
 from webapp.store.write.parser import UNKNOWN
+
+_HASHES = [sha256(path.read_bytes()).hexdigest() for path in sorted(paths.resource("examples").glob("*.json*"))]
+_dumps = sa.select(Dump.id).where(Dump.sha256.in_(_HASHES))
+_another = orm.aliased(Session)
+are_alone: sa.ColumnElement[bool] = ~sa.exists(
+    sa.select(_another.id).where(
+        _another.deleted_at.is_(None), sa.or_(_another.dump_id.is_(None), _another.dump_id.not_in(_dumps))
+    )
+)
+"""whether nothing but examples is stored"""
+is_example: sa.ColumnElement[bool] = sa.and_(Session.dump_id.is_not(None), Session.dump_id.in_(_dumps))
+listed: sa.ColumnElement[bool] = sa.and_(Session.deleted_at.is_(None), sa.or_(~is_example, are_alone))
+"""whether a session stands in lists, charts, queues and questions"""
+
+
+deleted = sa.select(Session.id).where(Session.deleted_at.is_not(None))
+"""the numbers of deleted sessions"""
+hidden = sa.union_all(deleted, sa.select(Session.id).where(is_example, ~are_alone))
+"""the numbers of the sessions that stand in no list: those that are deleted, and the examples beside others"""
+
 
 FACETS = (
     *("verdict", "strategy", "repair", "error", "finding", "model", "host", "agent", "phase", "tool"),
@@ -39,7 +73,7 @@ has_rescued: Condition = sa.or_(Session.rescued_count > 0, sa.and_(~_is_known, _
 
 
 def stored_name(facet: str, under: str) -> str:
-    """What `store.write.session_facets` calls a facet that is looked at under a profile."""
+    """What `store.write.facets` calls a facet that is looked at under a profile."""
     return f"{facet} {under}" if facet in OF_PARSE else facet
 
 
@@ -53,7 +87,7 @@ def conditions(
 
 
 def having(name: str, value: str) -> Condition:
-    """Whether a session has a value of a name of `session_facets`.
+    """Whether a session has a value of a name of `session_facet`.
 
     SQLite is to walk its order and ask each session, not to read all that have the value and sort them.
     """
@@ -104,7 +138,7 @@ _COLUMNS: dict[str, Callable[[Filters], Condition]] = {
     "dump": _dump,
     **{name: _more_than(number) for name, number in MORE_THAN.items()},
 }
-"""filters that a column or another table answers; the others are values of `session_facets`"""
+"""filters that a column or another table answers; the others are values of `session_facet`"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from sqlalchemy import orm
 
 from webapp.contracts import STATES
 from webapp.dumps.messages.beside import NOT_IN_LOG
-from webapp.store.db.time_limit import TookTooLong, within
+from webapp.store.db.dialect import TookTooLong, within
 from webapp.store.failures.group_line import Rate, Spent, of_row, rate, summed
 from webapp.store.models import FacetValue, Finding, Session, SessionFacet, Turn, TurnContract
 from webapp.store.sessions import response_query, responses
@@ -85,7 +85,7 @@ def _group(filters: Filters, by: str, row: Any) -> ResponseGroup:
 
 
 HELD = "held"
-"""the name in `session_facets`: `model␟host␟state`, counted in calls"""
+"""the name in `session_facet`: `model␟host␟state`, counted in calls"""
 SEPARATOR = "\x1f"
 _MOST = 50
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from webapp.dumps.records import Turn
 from webapp.store.models import Session
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.write import row_values, rows
+from webapp.store.write import rows
 from webapp.store.write.tally import Tally
 from webapp.store.write.turn_rows import KNOWN_LATER
 
@@ -74,18 +74,18 @@ def _as_stored(turn: Turn, row: sa.Row[Any]) -> bool:
     if any(values[name] != columns[name] for name in _EXACT):
         return False
     for name in KNOWN_LATER:  # a shorter dump of the same session lacks it, and is no other reading
-        stored_value = row_values.utc(columns[name]) if name == "sent_at" else columns[name]
+        stored_value = rows.utc(columns[name]) if name == "sent_at" else columns[name]
         if values[name] is not None and values[name] != stored_value:
             return False
     return True
 
 
-def _row(turn: Turn) -> row_values.Row:
-    raw = row_values.encoded(turn.raw)
+def _row(turn: Turn) -> rows.Row:
+    raw = rows.encoded(turn.raw)
     try:
-        return row_values.turn_row(turn, raw)
+        return rows.turn_row(turn, raw)
     except RecursionError:  # stored without its entry, as `SessionRows` does
-        return row_values.turn_row(replace(turn, source=None, raw_at=None, tool_calls=None), raw)
+        return rows.turn_row(replace(turn, source=None, raw_at=None, tool_calls=None), raw)
 
 
 _DIGEST = 32
@@ -158,7 +158,7 @@ def entry_digests(turns: Iterable[Turn]) -> Iterator[bytes]:
     for turn in turns:
         if turn.entry != last:
             last = turn.entry
-            yield row_values.entry_digest(turn)
+            yield rows.entry_digest(turn)
 
 
 def _revisions(connection: sa.Connection, external_id: str) -> Iterator[Stored]:

@@ -16,7 +16,7 @@ from webapp.dumps.tools_file import of_service
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
 from webapp.parsing import Trace
 from webapp.store.db.ids import TURNS_A_SESSION
-from webapp.store.db.search_texts import Kind, Note, errors
+from webapp.store.search.index import Kind, Note, errors
 from webapp.store.write.facets import Facets, digest
 from webapp.store.write.failed_responses import FailedResponses
 from webapp.store.write.parser import UNKNOWN, Home

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from webapp.dumps.records import Problem, Turn
 from webapp.store.db.ids import TURNS_A_SESSION
 from webapp.store.search import Text, index_turns
-from webapp.store.write import row_values, rows
+from webapp.store.write import rows
 from webapp.store.write.tally import Place, Tally
 
 MOST_TURNS, MOST_BYTES = 250, 256 * 1024
@@ -38,9 +38,9 @@ _fill_in = (
 class TurnBatch:
     """Rows of turns, and what new ones tell of stored ones, until they are written together."""
 
-    turns: list[row_values.Row] = field(default_factory=list)
-    failures: list[row_values.Row] = field(default_factory=list)
-    later_known: list[row_values.Row] = field(default_factory=list)
+    turns: list[rows.Row] = field(default_factory=list)
+    failures: list[rows.Row] = field(default_factory=list)
+    later_known: list[rows.Row] = field(default_factory=list)
     texts: list[Text] = field(default_factory=list)
     size: int = 0
     """bytes, about"""
@@ -88,7 +88,7 @@ class TurnRows:
         if self.count >= TURNS_A_SESSION:
             self.on_problem(Problem(f"entry {turn.entry}", f"a session has at most {TURNS_A_SESSION} turns"))
             return False
-        raw, place = row_values.encoded(turn.raw), self._place(turn)
+        raw, place = rows.encoded(turn.raw), self._place(turn)
         row = self._row(turn, raw, first=self.tally.firsts[turn.entry] == place.ordinal)
         row |= {"id": self._id(place.ordinal), "session_id": self.session_id, "ordinal": place.ordinal}
         row |= {"position": place.position, "duplicate_of": None}
@@ -106,11 +106,11 @@ class TurnRows:
 
     def fail(self, ordinal: int, text: str) -> None:
         """Note what is recorded of an earlier turn, unless a failure of it was recorded before."""
-        self.batch.failures.append({"turn": self._id(ordinal), "text": row_values.encoded(text)})
+        self.batch.failures.append({"turn": self._id(ordinal), "text": rows.encoded(text)})
 
     def learn(self, ordinal: int, turn: Turn) -> None:
         """Put to a stored turn what is known of it only now, since later entries tell it."""
-        row = row_values.turn_row(replace(turn, source=None, raw_at=None, declared=None), None)
+        row = rows.turn_row(replace(turn, source=None, raw_at=None, declared=None), None)
         if any(row[name] is not None for name in KNOWN_LATER):
             values = {f"new_{name}": row[name] for name in KNOWN_LATER}
             self.batch.later_known.append({"turn": self._id(ordinal), **values})
@@ -126,11 +126,11 @@ class TurnRows:
             return self.tally.put(turn.entry, turn.kind, turn.written_by_model, twin)
         return self.tally.place(turn.entry, turn.kind, turn.written_by_model, turn.duplicate_of)
 
-    def _row(self, turn: Turn, raw: bytes | None, *, first: bool) -> row_values.Row:
+    def _row(self, turn: Turn, raw: bytes | None, *, first: bool) -> rows.Row:
         try:
-            return row_values.turn_row(turn, raw, first=first)
+            return rows.turn_row(turn, raw, first=first)
         except RecursionError:
             reason = "nested too deeply: its text is kept, the entry around it is not"
             self.on_problem(Problem(f"entry {turn.entry}", reason))
             bare = replace(turn, source=None, raw_at=None, tool_calls=None)
-            return row_values.turn_row(bare, raw, first=first)
+            return rows.turn_row(bare, raw, first=first)

@@ -12,8 +12,7 @@ from werkzeug.wrappers import Response
 
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
-from webapp.store.accounts.accounts import AccountLine, BadAccount, BadRole, SignedIn
-from webapp.store.accounts.passwords import BadPassword
+from webapp.store.accounts.accounts import AccountLine, BadAccount, BadPassword, BadRole, SignedIn
 from webapp.web import identity, login
 from webapp.web.accounts import audit_trail
 

@@ -21,7 +21,7 @@ from webapp.store.accounts import accounts
 from webapp.store.db.dialect import clock
 from webapp.store.exports.session_dump import safe_name
 from webapp.store.files import StoreUnreachable
-from webapp.store.ingest import kept_dumps
+from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import IngestResult
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
@@ -165,7 +165,7 @@ def show(ident: str) -> str:
 def _is_kept(sha256: str) -> bool | None:
     """Whether the file of a dump is kept; None where its store cannot be reached."""
     try:
-        return kept_dumps.find(current_app.config["SETTINGS"], sha256) is not None
+        return dump_files.find(current_app.config["SETTINGS"], sha256) is not None
     except StoreUnreachable as error:
         current_app.logger.error("%s", error)
         return None
@@ -175,7 +175,7 @@ def _is_kept(sha256: str) -> bool | None:
 def download(ident: str) -> Response:
     """The dump as it came in, decompressed."""
     line = store.find(db.session, ident)
-    file = kept_dumps.open_kept(current_app.config["SETTINGS"], line.sha256)
+    file = dump_files.open_kept(current_app.config["SETTINGS"], line.sha256)
     name = safe_name(line.filename)
     response = send_file(file, mimetype="application/octet-stream", as_attachment=True, download_name=name)
     response.content_length = line.bytes

@@ -21,7 +21,7 @@ from webapp.dumps.session_keys import OPTION, SessionKeys
 from webapp.dumps.source import ZIPS
 from webapp.dumps.spool import HOLDING_MORE, LONGEST_MARK, spool
 from webapp.extensions import db
-from webapp.store.db import disk_full
+from webapp.store import files
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import Progress, problem_dict
 from webapp.store.ingest.start import IngestResult, ingest
@@ -54,7 +54,7 @@ class SpoolingRequest(FlaskRequest):
 
     def _get_file_stream(self, *_: Any, **__: Any) -> IO[bytes]:
         folder = dump_files.incoming(current_app.config["SETTINGS"].data)
-        with disk_full.in_words():
+        with files.full_disk_in_words():
             return cast(IO[bytes], tempfile.NamedTemporaryFile(prefix="upload-", dir=folder))
 
 
@@ -121,8 +121,8 @@ def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> Inges
         return RefusedUpload(filename, 413, "too_large", error.reason, error.at, watch.dump)
     except BadDump as error:
         return RefusedUpload(filename, 422, "bad_dump", error.reason, error.at, watch.dump)
-    except disk_full.DiskFull as error:
-        return RefusedUpload(filename, 507, disk_full.CODE, str(error), None, watch.dump)
+    except files.DiskFull as error:
+        return RefusedUpload(filename, 507, files.DISK_FULL, str(error), None, watch.dump)
 
 
 def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: dict[str, Any] | None = None) -> int:
@@ -208,7 +208,7 @@ class _ClientStream:
         except ClientDisconnected as cut:
             raise BadRequest(CUT) from cut
         except OSError as cut:
-            if disk_full.is_full(cut):
+            if files.is_full(cut):
                 raise
             raise BadRequest(CUT) from cut
 

@@ -22,11 +22,11 @@ from webapp.store.failures.group_detail import GroupDetail
 from webapp.store.jobs import failure_webhook
 from webapp.store.labels.queue_spec import GROUP, spec_of
 from webapp.store.models import FailureEvent
-from webapp.store.sessions import example_texts
 from webapp.store.sessions import sessions as session_store
+from webapp.store.sessions import turns
 from webapp.store.sessions import views as view_store
-from webapp.store.sessions.example_texts import ExampleText
 from webapp.store.sessions.filters import HOME, BadFilter, Filters
+from webapp.store.sessions.turns import ExampleText
 from webapp.store.statistics import incident
 from webapp.store.write.parser import READ_AS, UNKNOWN
 from webapp.web.answers import page
@@ -96,7 +96,7 @@ def index() -> Response:
 
 def drawn(turn_ids: list[int]) -> dict[int, list[group_report.LinePiece]]:
     """Each response in one line, by turn."""
-    texts = example_texts.of_turns(db.session, turn_ids)
+    texts = turns.texts_of(db.session, turn_ids)
     return {turn_id: group_report.pieces(text) for turn_id, text in texts.items()}
 
 
@@ -153,7 +153,7 @@ def label_url(detail: GroupDetail, filters: Filters, *, external: bool = False) 
 
 def reproduction_of(detail: GroupDetail, filters: Filters) -> dict[str, Any]:
     """The smallest reproduction of the group's shortest example, under the parser that fails there."""
-    texts = example_texts.of_turns(db.session, [example.at.turn_id for example in detail.examples])
+    texts = turns.texts_of(db.session, [example.at.turn_id for example in detail.examples])
     whole = {turn_id: text for turn_id, text in texts.items() if text.raw is not None}
     if not whole:
         return {"reproduction": None, "why": "no example is short enough to be reduced", "parser": None, "at": None}

@@ -12,7 +12,7 @@ from webapp.parsing.trace import UNFIT, Trace
 from webapp.parsing.words import counted
 from webapp.store.failures.group_detail import GroupDetail
 from webapp.store.failures.group_line import GroupLine, Rate
-from webapp.store.sessions.example_texts import ExampleText
+from webapp.store.sessions.turns import ExampleText
 from webapp.visible import visible
 
 

@@ -11,9 +11,9 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
 from webapp.extras import install_extra
-from webapp.store.labels import agreement, causes, history, label_content, label_list, settling
+from webapp.store.labels import causes, history, label_content, label_list, settling
 from webapp.store.labels import labels as store
-from webapp.store.sessions import example_texts
+from webapp.store.sessions import turns
 from webapp.store.sessions import turns as turn_store
 from webapp.web.answers import page
 from webapp.web.failures import group_report
@@ -55,7 +55,7 @@ def disagreements(message: str | None = None) -> str:
         "labels/disagreements.html",
         found=responses,
         settled=settled,
-        agreement=agreement.measured(db.session),
+        agreement=settling.measured(db.session),
         install=install_extra("agreement"),
         judgements=label_content.JUDGEMENTS,
         tree=causes.tree(db.session),
@@ -72,7 +72,7 @@ def disagreements(message: str | None = None) -> str:
 def evidence(labelled: settling.Labelled) -> dict[str, Any]:
     """What the first response is settled by: the text with the edits of its repair, and what the profiles read."""
     detail = turn_store.find(db.session, labelled.session, labelled.turn.position)
-    texts = example_texts.of_turns(db.session, [labelled.turn.id])
+    texts = turns.texts_of(db.session, [labelled.turn.id])
     results = profile_values.groups(profile_values.every_trace(detail), labelled.session.first_profile, None)
     return {"line": group_report.pieces(texts[labelled.turn.id]), "results": results}
 
