@@ -23,7 +23,7 @@ from werkzeug.serving import make_server
 
 from webapp.app import create_app
 from webapp.config import Settings
-from webapp.web.dumps import worker_process
+from webapp.web import worker_process
 
 TOKEN = "a-token-for-the-fuzzer"
 CHECKS = (

@@ -12,33 +12,35 @@ from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.db import database
 from webapp.web import (
+    account_pages,
     answers,
+    audit_trail,
     errors,
     export_jobs,
     exports,
     guards,
     help_pages,
     helpers,
+    links,
     login,
     metrics,
     palette,
     playground,
     profiles,
-    proxies,
     responses,
     task_rows,
     templating,
     traces,
     transfer,
+    worker_process,
 )
-from webapp.web.accounts import account_pages, audit_trail
 from webapp.web.api import openapi
 from webapp.web.comparing import compare_pages
-from webapp.web.dumps import dump_pages, job_pages, mapping_pages, uploads, worker_process
+from webapp.web.dumps import dump_pages, job_pages, mapping_pages, uploads
 from webapp.web.failures import failure_pages, failures_api
 from webapp.web.homes import home_pages
 from webapp.web.labels import queue_pages
-from webapp.web.links import Int64Converter, SessionIdConverter, SessionIds
+from webapp.web.links import Int64Converter, SessionIdConverter
 from webapp.web.login_cookie import secret_key
 from webapp.web.sessions import list_filters, selection, session_pages
 from webapp.web.turns import turn_pages
@@ -81,8 +83,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     template_parts = (templating, helpers)
     for part in (transfer, guards, audit_trail, errors, *template_parts, worker_process, metrics):
         part.init_app(app)
-    app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]
-    proxies.init_app(app)
+    links.init_app(app)
     return app
 
 

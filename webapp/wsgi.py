@@ -15,7 +15,7 @@ from webapp import logs, memory
 from webapp.commands import _start, _store
 from webapp.extensions import db
 from webapp.store.jobs import worker
-from webapp.web.dumps import worker_process
+from webapp.web import worker_process
 
 CANNOT_START = 4
 """The exit code after which gunicorn ends; after others it starts its workers again and again."""

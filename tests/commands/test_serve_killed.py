@@ -26,7 +26,7 @@ from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.models import Dump, Parse, Session, Task, Turn
-from webapp.web.dumps import worker_process
+from webapp.web import worker_process
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS, ENTRIES = 200, 10

@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 from tests.web import pages
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
-from webapp.web import guards, identity
+from webapp.web import identity, rights
 
 TOKEN = "a token that is long enough"
 PASSWORD = "correct horse battery"
@@ -108,10 +108,10 @@ def writes(ask: Ask) -> bool:
 
 
 def test_every_route_has_one_right_and_every_right_a_route(app: Flask) -> None:
-    unlisted = {rule.endpoint for rule in app.url_map.iter_rules()} - set(guards.RIGHT_OF)
-    assert not unlisted, "give it a right in webapp/web/guards.py"
-    assert set(guards.RIGHT_OF) <= {rule.endpoint for rule in app.url_map.iter_rules()}
-    listed = [endpoint for endpoints in guards.ROUTES.values() for endpoint in endpoints.split()]
+    unlisted = {rule.endpoint for rule in app.url_map.iter_rules()} - set(rights.RIGHT_OF)
+    assert not unlisted, "give it a right in webapp/web/rights.py"
+    assert set(rights.RIGHT_OF) <= {rule.endpoint for rule in app.url_map.iter_rules()}
+    listed = [endpoint for endpoints in rights.ROUTES.values() for endpoint in endpoints.split()]
     assert sorted(listed) == sorted(set(listed))
 
 
@@ -161,7 +161,7 @@ def test_an_ingest_token_sends_and_sees_nothing(stored: Flask) -> None:
             assert SECRET not in answer.text, (endpoint, method)
     sent = {ask[0] for ask in let_in(stored, client, headers, writes)}
     assert {"dumps.upload_api", "traces.export"} <= sent
-    assert sent == {endpoint for endpoint in guards.WRITES_ALONE if guards.RIGHT_OF[endpoint] == "ingest"}
+    assert sent == {endpoint for endpoint in rights.WRITES_ALONE if rights.RIGHT_OF[endpoint] == "ingest"}
     body = pages.SESSION.replace(b'"s"', b'"later"')
     assert client.post("/api/dumps", data=body, headers=headers).status_code == 201
 
@@ -169,7 +169,7 @@ def test_an_ingest_token_sends_and_sees_nothing(stored: Flask) -> None:
 def test_a_label_token_labels_without_reading_importing_or_deleting(guarded: Flask) -> None:
     client, headers = guarded.test_client(), api_token(guarded, "labeler", "label")
     answered = {ask[0] for ask in let_in(guarded, client, headers, lambda ask: True)}
-    labels = {endpoint for endpoint in guards.WRITES_ALONE if guards.RIGHT_OF[endpoint] == "label"}
+    labels = {endpoint for endpoint in rights.WRITES_ALONE if rights.RIGHT_OF[endpoint] == "label"}
     assert answered == labels | PUBLIC | ALIKE and "labels.turn.put_api" in labels
 
 
@@ -214,7 +214,7 @@ def test_a_labeler_labels_and_neither_imports_nor_deletes(guarded: Flask) -> Non
 def test_an_admin_may_do_everything(guarded: Flask) -> None:
     client = signed_in(guarded, "admin")
     answered = {ask[0] for ask in let_in(guarded, client, {}, lambda ask: ask[0] != "login.sign_out")}
-    assert set(guards.RIGHT_OF) - answered == {"login.sign_out"}
+    assert set(rights.RIGHT_OF) - answered == {"login.sign_out"}
     assert client.post("/account/logins/end").status_code == 303 and is_refused(client.get("/"))
 
 
@@ -228,7 +228,7 @@ def test_no_token_makes_another_or_changes_a_password(guarded: Flask) -> None:
 def test_the_servers_own_token_does_all_that_is_no_accounts(guarded: Flask) -> None:
     bearer = {"Authorization": f"Bearer {TOKEN}"}
     answered = {ask[0] for ask in let_in(guarded, guarded.test_client(), bearer, lambda ask: True)}
-    assert set(guards.RIGHT_OF) - answered == {name for name in guards.RIGHT_OF if name.startswith("account.")}
+    assert set(rights.RIGHT_OF) - answered == {name for name in rights.RIGHT_OF if name.startswith("account.")}
 
 
 def test_another_sites_page_writes_nothing_by_a_cookie(guarded: Flask) -> None:
@@ -250,6 +250,6 @@ def test_every_answer_is_kept_out_of_caches_and_carries_the_headers(stored: Flas
 
 def test_without_a_login_every_route_but_those_of_accounts_is_for_everybody(app: Flask, client: FlaskClient) -> None:
     answered = {ask[0] for ask in let_in(app, client, {}, lambda ask: True)}
-    assert answered == {name for name in guards.RIGHT_OF if not name.startswith(guards.OF_ACCOUNTS)}
+    assert answered == {name for name in rights.RIGHT_OF if not name.startswith(rights.OF_ACCOUNTS)}
     assert client.get("/accounts").status_code == client.post("/accounts").status_code == 404
     assert client.get("/").status_code == 200

@@ -23,7 +23,8 @@ from webapp.store import files
 from webapp.store.db import locks
 from webapp.store.ingest import dump_files
 from webapp.store.jobs.worker import WORKER
-from webapp.web.dumps import uploads, worker_process
+from webapp.web import worker_process
+from webapp.web.dumps import uploads
 
 Post = Callable[..., Any]
 PARTIAL = {"HX-Request-Type": "partial"}

@@ -19,7 +19,7 @@ from tests.store.made import BROKEN, CALL, entry, windlass
 from webapp.extensions import db
 from webapp.store.jobs import export_jobs, worker
 from webapp.store.models import AuditEntry, Task
-from webapp.web.dumps import worker_process
+from webapp.web import worker_process
 
 Post = Callable[..., Any]
 Work = Callable[[], None]

@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
-from webapp.web import identity
+from webapp.web import identity, peers
 from webapp.web.login_cookie import LIFE, of_token
 
 TOKEN = "a tökén that is long enough"
@@ -65,36 +65,36 @@ def test_a_token_beyond_ascii_works_as_utf_8(make: Make) -> None:
 
 def test_wrong_tokens_are_limited(make: Make) -> None:
     client = make(token=TOKEN).test_client()
-    statuses = [client.post("/login", data={"token": f"{n}"}).status_code for n in range(identity.WRONG + 2)]
-    assert statuses == [422] * identity.WRONG + [429] * 2
+    statuses = [client.post("/login", data={"token": f"{n}"}).status_code for n in range(peers.WRONG + 2)]
+    assert statuses == [422] * peers.WRONG + [429] * 2
     answer = client.get("/api/sessions", headers={"Authorization": "Bearer guess"})
-    assert answer.status_code == 429 and 0 < int(answer.headers["Retry-After"]) <= identity.WITHIN
+    assert answer.status_code == 429 and 0 < int(answer.headers["Retry-After"]) <= peers.WITHIN
     assert "Too many wrong tokens" in answer.json["error"]["message"]
     assert sign_in(client).status_code == 429  # by the right one too
     assert sign_in(client, environ_base={"REMOTE_ADDR": "192.0.2.7"}).status_code == 303
 
 
 def test_who_guesses_waits_a_minute_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    guesses, now = identity.Guesses(), 1000.0
-    monkeypatch.setattr(identity.time, "monotonic", lambda: now)
-    for _ in range(identity.WRONG):
+    guesses, now = peers.Guesses(), 1000.0
+    monkeypatch.setattr(peers.time, "monotonic", lambda: now)
+    for _ in range(peers.WRONG):
         assert guesses.charge("2001:db8::1", "") == 0
-    assert guesses.wait("2001:db8::ffff", "") == identity.WITHIN  # one network
+    assert guesses.wait("2001:db8::ffff", "") == peers.WITHIN  # one network
     assert guesses.wait("2001:db9::1", "") == guesses.wait("2001:db8::1", "ada") == 0
-    for _ in range(identity.WRONG):  # as a server that listens on :: sees a peer of IPv4
+    for _ in range(peers.WRONG):  # as a server that listens on :: sees a peer of IPv4
         assert guesses.charge("::ffff:192.0.2.1", "") == 0
-    assert guesses.wait("192.0.2.1", "") == identity.WITHIN and guesses.wait("::ffff:192.0.2.2", "") == 0
-    now += identity.WITHIN
+    assert guesses.wait("192.0.2.1", "") == peers.WITHIN and guesses.wait("::ffff:192.0.2.2", "") == 0
+    now += peers.WITHIN
     assert guesses.wait("2001:db8::1", "") == 0
 
 
 def test_of_many_guesses_at_once_ten_pass_and_no_more_names_help() -> None:
-    guesses = identity.Guesses()
+    guesses = peers.Guesses()
     with ThreadPoolExecutor(80) as threads:
         waits = list(threads.map(lambda _: guesses.charge("192.0.2.1", "ada"), range(80)))
-    assert waits.count(0) == identity.WRONG
+    assert waits.count(0) == peers.WRONG
     names = [guesses.charge("192.0.2.1", f"account {number}") for number in range(80)]
-    assert names.count(0) == identity.WRONG_OF_PEER - identity.WRONG
+    assert names.count(0) == peers.WRONG_OF_PEER - peers.WRONG
 
 
 def test_of_many_passwords_at_once_ten_are_looked_at(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,17 +103,17 @@ def test_of_many_passwords_at_once_ten_are_looked_at(make: Make, monkeypatch: py
 
     def by_password(_: object, name: str, password: str) -> None:
         looked_at.append(name)
-        if len(looked_at) < identity.WRONG + 2:
+        if len(looked_at) < peers.WRONG + 2:
             app.test_client().post("/login", data={"account": name, "password": password})
 
     monkeypatch.setattr(identity.accounts, "by_password", by_password)
     app.test_client().post("/login", data={"account": "Ada", "password": "wrong"})
-    assert len(looked_at) == identity.WRONG
+    assert len(looked_at) == peers.WRONG
 
 
 def test_a_right_one_is_no_guess() -> None:
-    guesses = identity.Guesses()
-    for _ in range(3 * identity.WRONG):
+    guesses = peers.Guesses()
+    for _ in range(3 * peers.WRONG):
         assert guesses.charge("192.0.2.1", "ada") == 0
         guesses.refund("192.0.2.1", "ada")
 
@@ -127,12 +127,12 @@ def test_strangers_lock_nobody_out(make: Make) -> None:
     client, right = app.test_client(), {"account": "Ada", "password": "correct horse battery"}
     for peer in range(300):
         assert sign_in(client, environ_base={"REMOTE_ADDR": f"198.51.100.{peer % 250}"}).status_code in (422, 429)
-    for _ in range(identity.WRONG + 1):
+    for _ in range(peers.WRONG + 1):
         wrong = client.post("/login", data={**right, "password": "x"}, environ_base={"REMOTE_ADDR": "198.51.100.1"})
     assert wrong.status_code == 429
     assert client.post("/login", data=right).status_code == 303
     bearer, guess = {"Authorization": f"Bearer {token}"}, {"Authorization": "Bearer guess"}
-    for _ in range(identity.WRONG + 1):
+    for _ in range(peers.WRONG + 1):
         wrong = client.get("/api/sessions", headers=guess, environ_base={"REMOTE_ADDR": "198.51.100.1"})
     assert wrong.status_code == 429
     answer = app.test_client().get("/api/sessions", headers=bearer, environ_base={"REMOTE_ADDR": "198.51.100.1"})

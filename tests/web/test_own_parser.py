@@ -12,7 +12,7 @@ from webapp.config import BadSetting, Settings
 from webapp.extensions import db
 from webapp.parsing import UnknownProfile, parse, profile, profiles
 from webapp.store.jobs import worker
-from webapp.web.dumps import worker_process
+from webapp.web import worker_process
 
 NAME = "acme.parsers:fenced"
 SOURCE = """

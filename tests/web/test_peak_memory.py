@@ -21,7 +21,7 @@ from flask import Flask
 from tests.dumps.test_bombs import BOMBS, table
 from webapp.app import create_app
 from webapp.config import MEGABYTE, Settings
-from webapp.web.dumps import worker_process
+from webapp.web import worker_process
 from webapp.web.guards import FORM_LIMIT as FORMS
 from webapp.web.guards import most_bytes
 

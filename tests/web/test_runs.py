@@ -12,7 +12,7 @@ from webapp.config import Settings
 from webapp.extensions import db
 from webapp.parsing import parse, words
 from webapp.store.jobs import worker
-from webapp.web.dumps import worker_process
+from webapp.web import worker_process
 
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'
 COUNT = 3

@@ -15,7 +15,8 @@ from flask.testing import FlaskClient
 
 from webapp.extensions import db
 from webapp.store.jobs import worker
-from webapp.web.dumps import uploads, worker_process
+from webapp.web import worker_process
+from webapp.web.dumps import uploads
 
 PARTIAL = {"HX-Request-Type": "partial"}
 

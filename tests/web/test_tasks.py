@@ -16,7 +16,7 @@ from webapp.extensions import db
 from webapp.store import tasks
 from webapp.store.jobs import pruning, worker
 from webapp.store.models import Session
-from webapp.web.dumps import worker_process
+from webapp.web import worker_process
 
 PARTIAL = {"HX-Request-Type": "partial"}
 

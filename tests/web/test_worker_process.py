@@ -11,7 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.web.test_dumps import ended
-from webapp.web.dumps import worker_process
+from webapp.web import worker_process
 
 
 @pytest.fixture

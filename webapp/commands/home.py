@@ -21,7 +21,7 @@ from webapp.store.sessions import dumps, sessions
 from webapp.store.sessions.filters import of_parameters
 from webapp.store.sessions.selection import words_of
 from webapp.visible import visible
-from webapp.web.people import system_user
+from webapp.web.identity import system_user
 
 
 @click.group("home", short_help="Set the parser that the programs behind sessions use.")

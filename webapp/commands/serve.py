@@ -137,7 +137,7 @@ def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]
     from webapp.store.ingest.start import ingest_examples
     from webapp.store.jobs import worker
     from webapp.store.sessions.dumps import count
-    from webapp.web.dumps import worker_process
+    from webapp.web import worker_process
 
     settings = app.config["SETTINGS"]
     with app.app_context():

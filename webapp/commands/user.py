@@ -15,7 +15,7 @@ from webapp.parsing.words import counted
 from webapp.store.accounts import accounts, api_tokens, audit
 from webapp.store.accounts.accounts import AccountLine
 from webapp.visible import visible
-from webapp.web.people import system_user
+from webapp.web.identity import system_user
 
 OFF = "accounts are not required yet: set FENCEPOST_ACCOUNTS=1 for the server"
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")

@@ -80,6 +80,11 @@ def page(full: str, partial: str, status: int = 200, **context: Any) -> Response
     return response
 
 
+def text_answer(text: str) -> Response:
+    """Plain text; a lone surrogate, which no encoding holds, as its escape."""
+    return Response(text.encode("utf-8", "backslashreplace"), mimetype="text/plain")
+
+
 def streamed(pieces: Iterator[bytes], media_type: str) -> Response:
     """`pieces`, which read from `db.session` while they are sent, as an answer.
 

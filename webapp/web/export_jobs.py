@@ -17,8 +17,7 @@ from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import selection as selected
 from webapp.store.sessions import sessions as session_store
 from webapp.store.tasks import EXPORT, TaskLine
-from webapp.web import task_rows
-from webapp.web.accounts import audit_trail
+from webapp.web import audit_trail, task_rows
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import AFTER, FILTERS, IDS, LIMIT, json, limit_of_request, operation
 from webapp.web.api.shapes import BINARY, TEXT, Content, filled, many, maybe, record, ref

@@ -1,96 +1,30 @@
-"""Who asks: by a bearer token, a cookie or a proxy; and limits on how often a peer may guess wrong."""
+"""Who asks: by a bearer token, a cookie or a proxy; who labels; and signing in."""
 
 from __future__ import annotations
 
+import getpass
 import hmac
-import ipaddress
 import logging
-import threading
-import time
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import ceil
 
 import sqlalchemy as sa
-from flask import current_app, g, request
+from flask import current_app, g, redirect, request, url_for
+from flask import session as cookie
 from werkzeug.exceptions import TooManyRequests
+from werkzeug.wrappers import Response
 
 from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
 from webapp.store.accounts.accounts import SignedIn
+from webapp.store.labels.label_content import BadLabel, checked_author
 from webapp.web import login_cookie as cookies
-from webapp.web import proxies
-from webapp.web.login_cookie import Cookie, cookie_name
-
-WRONG = 10
-"""wrong guesses of one peer at one account, or at tokens …"""
-WRONG_OF_PEER = 50
-"""… and of one peer at everything …"""
-WITHIN = 60.0
-"""… within so many seconds"""
-MOST_KEYS = 20_000
-
-
-class Guesses:
-    """The wrong guesses of the last minute, by peer and by what was guessed at. One a process, for all its threads.
-
-    Nobody's guesses count against another peer, so that no stranger can lock somebody out.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._times: dict[tuple[str, ...], deque[float]] = {}
-
-    def wait(self, peer: str | None, at: str) -> int:
-        """Seconds until `peer` may guess `at` something (an account's key, "" for tokens) again; 0 where it may."""
-        with self._lock:
-            return self._wait(_keys(peer, at))
-
-    def charge(self, peer: str | None, at: str) -> int:
-        """As `wait`, and where it is 0 this is one guess more, in one step: of many at once no more than those pass."""
-        keys = _keys(peer, at)
-        with self._lock:
-            if wait := self._wait(keys):
-                return wait
-            for key in keys:
-                times = self._times.pop(key, None) or deque(maxlen=WRONG_OF_PEER)
-                times.append(time.monotonic())
-                self._times[key] = times  # at the end: the first is the one that was wrong longest ago
-                if len(self._times) > MOST_KEYS:
-                    del self._times[next(iter(self._times))]
-            return 0
-
-    def refund(self, peer: str | None, at: str) -> None:
-        """What was charged last was right."""
-        with self._lock:
-            for key in _keys(peer, at):
-                if times := self._times.get(key):
-                    times.pop()
-
-    def _wait(self, keys: tuple[tuple[str, ...], ...]) -> int:
-        now, most = time.monotonic(), (WRONG_OF_PEER, WRONG)
-        return max(_left(self._times.get(key), limit, now) for key, limit in zip(keys, most, strict=True))
-
-
-def _keys(peer: str | None, at: str) -> tuple[tuple[str, ...], ...]:
-    network = _network(peer)
-    return (network,), (network, at)
-
-
-def _left(times: deque[float] | None, most: int, now: float) -> int:
-    if times is None or len(times) < most:
-        return 0
-    return max(0, ceil(times[-most] + WITHIN - now))
-
-
-def _network(peer: str | None) -> str:
-    """An IPv4 address, or the /64 network of an IPv6 one, of which one peer has as many addresses as it likes."""
-    address = proxies.parsed(peer)
-    if isinstance(address, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((address, 64), strict=False))
-    return str(address or peer or "")
+from webapp.web import peers
+from webapp.web.links import own_path
+from webapp.web.login_cookie import LIFE, Cookie, cookie_name
+from webapp.web.peers import Guesses
+from webapp.web.rights import OWN
 
 
 def bearer(header: str) -> bytes | None:
@@ -116,9 +50,48 @@ class Identity:
     is_program: bool = False
 
 
-OWN = "own"
-"""for whoever signed in to an account, and for no API token: a token must not make another"""
 ANYBODY = Identity(accounts.ALL, "no login asked for")
+
+
+def author() -> str:
+    """Who labels: the account that asks, else the name given last in this browser, else who runs the server."""
+    return account_name() or str(cookie.get("author") or system_user())
+
+
+def account_name() -> str | None:
+    """The account that asks; None where the login is another, or there is none."""
+    who: Identity | None = g.get("identity")
+    return None if who is None else who.name
+
+
+def system_user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "somebody"
+
+
+def is_named() -> bool:
+    """Whether this browser was asked already, or need not be. A program that sends a token is nobody's browser."""
+    who: Identity | None = g.get("identity")
+    if who is not None and who.name is not None:
+        return not who.is_program
+    return bool(cookie.get("author"))
+
+
+def remember(name: str) -> None:
+    """Keep the name in this browser; raises `BadLabel`, for another name than the account's too."""
+    if checked_own(name) != account_name():
+        cookie["author"] = checked_author(name)
+        cookie.permanent = True
+
+
+def checked_own(name: str) -> str:
+    """The name as it is kept. Raises `BadLabel` where an account asks in another's name."""
+    account = account_name()
+    if account is not None and name.strip() != account:
+        raise BadLabel(f"you are signed in as {account}, and labels are kept under that name")
+    return checked_author(name)
 
 
 def current() -> Identity | None:
@@ -137,7 +110,7 @@ def _find() -> Identity | None:
     if sent is not None:
         return of_bearer(sent)
     header = request.headers.get(settings.proxy_header or "", "")
-    if (name := proxies.account_name(settings, request.remote_addr, header)) is not None:
+    if (name := peers.account_name(settings, request.remote_addr, header)) is not None:
         with db.engine.begin() as connection:
             return _of_account(accounts.by_proxy(connection, name, settings.newcomers), "proxy")
     return _of_cookies(settings)
@@ -180,10 +153,10 @@ def of_password(name: str, password: str) -> SignedIn | None:
 
 def _of_cookies(settings: Settings) -> Identity | None:
     sent = request.cookies.get(cookie_name(request.host, settings), "")
-    login, cookie = login_cookie(), account_cookie()
+    login, account_login = login_cookie(), account_cookie()
     if login is not None and login.read(sent) == "":
         return Identity(accounts.ALL, "token", has_cookie=True)
-    if cookie is None or (stamped := cookie.read(sent)) is None:
+    if account_login is None or (stamped := account_login.read(sent)) is None:
         return None
     with db.engine.connect() as connection:
         account = accounts.by_stamp(connection, *stamped)
@@ -221,7 +194,7 @@ def _refuse(wait: int) -> None:
 def peer() -> str | None:
     """The address that asks: behind a trusted proxy the one that the proxy names."""
     settings: Settings = current_app.config["SETTINGS"]
-    return proxies.client_address(settings, request.remote_addr, request.headers.get("X-Forwarded-For", ""))
+    return peers.client_address(settings, request.remote_addr, request.headers.get("X-Forwarded-For", ""))
 
 
 _log = logging.getLogger("fencepost.accounts")
@@ -240,3 +213,28 @@ def _write_use(engine: sa.Engine, number: int) -> None:
             api_tokens.note_use(connection, number)
     except sa.exc.SQLAlchemyError:
         _log.exception("the last use of API token %s was not recorded", number)
+
+
+def signed_in(account: SignedIn, target: str | None = None) -> Response:
+    """Go on to the page that was asked for, with the account's cookie."""
+    signs = account_cookie()
+    g.signed_in = account.name
+    response = redirect(own_path(request.args.get("next", "") if target is None else target), 303)
+    return response if signs is None else with_cookie(response, signs.value([account.id, account.stamp]))
+
+
+def with_cookie(response: Response, value: str) -> Response:
+    settings = current_app.config["SETTINGS"]
+    name, path = cookie_name(request.host, settings), settings.prefix or "/"
+    response.set_cookie(name, value, max_age=LIFE, path=path, secure=settings.secure, httponly=True, samesite="Lax")
+    return response
+
+
+def signed_out() -> Response:
+    """To the form for signing in, without this browser's login; of another browser's nothing is forgotten."""
+    response = redirect(url_for("login.form"), 303)
+    settings: Settings = current_app.config["SETTINGS"]
+    if settings.asks_login:
+        name = cookie_name(request.host, settings)
+        response.delete_cookie(name, settings.prefix or "/", secure=settings.secure, httponly=True, samesite="Lax")
+    return response

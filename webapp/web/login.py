@@ -19,12 +19,10 @@ from webapp.exports.base import MissingLibrary
 from webapp.extensions import db
 from webapp.extras import install_extra
 from webapp.store.accounts import accounts
-from webapp.store.accounts.accounts import BadAccount, SignedIn
+from webapp.store.accounts.accounts import BadAccount
 from webapp.store.labels.label_content import BadLabel
-from webapp.web import guards, identity, people
-from webapp.web.accounts import audit_trail
+from webapp.web import audit_trail, identity, rights
 from webapp.web.links import own_path
-from webapp.web.login_cookie import LIFE, cookie_name
 
 blueprint = Blueprint("login", __name__)
 
@@ -50,45 +48,25 @@ def submit() -> Response | tuple[str, int]:
         return form(wrong="token"), 422
     if request.form.get("name", "").strip():
         try:
-            people.remember(request.form["name"])
+            identity.remember(request.form["name"])
         except BadLabel as error:
             return form(message=str(error)), 422
     response = redirect(own_path(request.args.get("next", "")), 303)
     if login is None:
         return response
     g.signed_in = ""
-    return with_cookie(response, login.value(""))
+    return identity.with_cookie(response, login.value(""))
 
 
 def _by_password() -> Response | tuple[str, int]:
     account = identity.of_password(request.form["account"], request.form.get("password", ""))
-    return (form(wrong="account"), 422) if account is None else signed_in(account)
-
-
-def signed_in(account: SignedIn, target: str | None = None) -> Response:
-    """Go on to the page that was asked for, with the account's cookie."""
-    cookie = identity.account_cookie()
-    g.signed_in = account.name
-    response = redirect(own_path(request.args.get("next", "") if target is None else target), 303)
-    return response if cookie is None else with_cookie(response, cookie.value([account.id, account.stamp]))
-
-
-def with_cookie(response: Response, value: str) -> Response:
-    settings = current_app.config["SETTINGS"]
-    name, path = cookie_name(request.host, settings), settings.prefix or "/"
-    response.set_cookie(name, value, max_age=LIFE, path=path, secure=settings.secure, httponly=True, samesite="Lax")
-    return response
+    return (form(wrong="account"), 422) if account is None else identity.signed_in(account)
 
 
 @blueprint.post("/logout")
 def sign_out() -> Response:
-    """Forget the browser's login; of another browser's nothing is forgotten."""
-    response = redirect(url_for("login.form"), 303)
-    settings = current_app.config["SETTINGS"]
-    if settings.asks_login:
-        name = cookie_name(request.host, settings)
-        response.delete_cookie(name, settings.prefix or "/", secure=settings.secure, httponly=True, samesite="Lax")
-    return response
+    """Forget the browser's login."""
+    return identity.signed_out()
 
 
 @blueprint.app_template_global()
@@ -115,7 +93,7 @@ def reads_alone() -> str:
 def may_open(endpoint: str) -> bool:
     """Whether who asks may open a page of accounts, on a server that asks for them."""
     who: identity.Identity | None = g.get("identity")
-    return who is not None and current_app.config["SETTINGS"].accounts and guards.RIGHT_OF[endpoint] in who.rights
+    return who is not None and current_app.config["SETTINGS"].accounts and rights.RIGHT_OF[endpoint] in who.rights
 
 
 oidc_blueprint = Blueprint("oidc", __name__, url_prefix="/login/oidc")
@@ -160,7 +138,7 @@ def finish() -> Response:
     except BadAccount as error:
         raise Forbidden(f"No account was made for you: {error}. An admin can make one by hand.") from None
     audit_trail.about(account=account.name)
-    return signed_in(account, cookie.pop(_NEXT, ""))
+    return identity.signed_in(account, cookie.pop(_NEXT, ""))
 
 
 def _claims(client: Any, settings: Settings, issuer: Any) -> dict[str, Any]:

@@ -22,10 +22,9 @@ from webapp.parsing import parse, profile
 from webapp.store.ingest.start import ingest
 from webapp.store.sessions import sessions as session_store
 from webapp.web import debugger, verdict_column
-from webapp.web.answers import page, wants_partial
+from webapp.web.answers import page, text_answer, wants_partial
 from webapp.web.links import turn_url
 from webapp.web.turns import reports
-from webapp.web.turns.turn_pages import text_answer
 
 blueprint = Blueprint("playground", __name__)
 

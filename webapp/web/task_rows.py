@@ -19,9 +19,8 @@ from webapp.store.jobs.imports import dump_of
 from webapp.store.sessions import selection
 from webapp.store.sessions.sessions import BadCursor
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, KINDS, PRUNE, REPLAY, TaskLine
-from webapp.web import guards, identity
+from webapp.web import identity, rights, worker_process
 from webapp.web.answers import wants_partial
-from webapp.web.dumps import worker_process
 from webapp.web.dumps.dump_rows import NEXT, PHASES
 
 STATES = {
@@ -221,6 +220,6 @@ def cancel(number: int) -> str | AnyResponse:
     if kind not in CANCELS:
         abort(409, "A prune is stopped where its command runs.")
     who = identity.current()
-    if who is not None and (lacks := guards.first_lacking((CANCELS[kind], READ), who.rights)) is not None:
-        abort(403, guards.refusal(lacks, None if who.is_program else who.name))
+    if who is not None and (lacks := rights.first_lacking((CANCELS[kind], READ), who.rights)) is not None:
+        abort(403, rights.refusal(lacks, None if who.is_program else who.name))
     return _answer(cancelled(number))

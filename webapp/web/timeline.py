@@ -21,7 +21,6 @@ from webapp.store.sessions import overview
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions.turns import MODEL_KINDS, TurnLine
-from webapp.web.people import author
 
 FOLDED = ("prompt", "event")
 _WIDEST = 46
@@ -215,8 +214,10 @@ def _is_number(word: str) -> bool:
     return word.isascii() and word.isdigit() and len(word) < 10
 
 
-def window(db: orm.Session, session: Session, query: TimelineQuery, evidence: Iterable[Finding]) -> dict[str, Any]:
-    lines = turn_store.timeline(db, session, first=query.first, count=STEP, viewer=author())
+def window(
+    db: orm.Session, session: Session, query: TimelineQuery, evidence: Iterable[Finding], viewer: str
+) -> dict[str, Any]:
+    lines = turn_store.timeline(db, session, first=query.first, count=STEP, viewer=viewer)
     before = overview.time_before(db, session, query.first) if query.first else None
     timeline_rows = rows(lines, before, _marks(evidence))
     return {

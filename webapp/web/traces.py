@@ -10,6 +10,7 @@ from flask import Blueprint, Response, current_app, request
 from sqlalchemy.exc import OperationalError
 
 from webapp import jsontext
+from webapp.config import MEGABYTE
 from webapp.dumps import otlp_protobuf
 from webapp.dumps.budget import STRICT_VALUES, Allowance
 from webapp.dumps.records import BadDump, Problem, TooLarge
@@ -18,10 +19,11 @@ from webapp.extensions import db
 from webapp.store import files
 from webapp.store.live import Arrived, ArrivedLog, OtherLog, arrived, arrived_logs, take
 from webapp.web.api import operation
-from webapp.web.guards import SPANS_LIMIT
 
 blueprint = Blueprint("traces", __name__)
 
+SPANS_LIMIT = 64 * MEGABYTE
+"""of one request's body"""
 MOST_SPANS = 10_000
 """of one request; exporters send a few hundred at a time"""
 MOST_MARKS = 4_000_000

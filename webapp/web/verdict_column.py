@@ -8,9 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from webapp.extensions import db
 from webapp.parsing import Trace, installing, profiles
 from webapp.parsing.edit import apply
 from webapp.parsing.trace import UNFIT, unfit_sentence
+from webapp.store.sessions import debugger_queries
+from webapp.store.sessions.turns import TurnDetail
 
 EVERY_LENGTH = 50_000
 """Code points up to which every profile is run; a longer text is read by those that are stored or asked for."""
@@ -84,6 +87,12 @@ def read(names: Iterable[str], trace: Callable[[str], Trace]) -> dict[str, Trace
         except RAISES as error:
             traces[name] = f"{type(error).__name__}: {error}"[:300]
     return traces
+
+
+def of_turn(detail: TurnDetail, current: str, *, light: bool = True) -> dict[str, Trace | str]:
+    """Every profile's trace, of a long text only home's, ours and the current one's."""
+    names = names_to_run(detail.session.first_profile, current, len(detail.turn.raw or ""))
+    return read(names, debugger_queries.reader(db.session, detail, names, light=light))
 
 
 def column(raw: str, traces: Mapping[str, Trace | str], names: Iterable[str], current: str) -> VerdictColumn:

@@ -18,7 +18,7 @@ from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens, audit
 from webapp.store.models import AuditEntry
-from webapp.web import identity, proxies
+from webapp.web import identity, peers
 from webapp.web.login_cookie import of_account
 
 PASSWORD = "correct horse battery"
@@ -82,8 +82,8 @@ def test_after_a_wrong_password_the_name_is_still_in_the_form(guarded: Flask) ->
 
 def test_wrong_passwords_are_limited_for_each_account(guarded: Flask) -> None:
     client, form = guarded.test_client(), {"account": "Ada", "password": "nope"}
-    statuses = [client.post("/login", data=form).status_code for _ in range(identity.WRONG + 1)]
-    assert statuses == [422] * identity.WRONG + [429]
+    statuses = [client.post("/login", data=form).status_code for _ in range(peers.WRONG + 1)]
+    assert statuses == [422] * peers.WRONG + [429]
     assert client.post("/login", data={"account": "Ada", "password": PASSWORD}).status_code == 429
     assert client.post("/login", data={"account": "Bo", "password": PASSWORD}).status_code == 303
 
@@ -356,16 +356,16 @@ def test_guesses_count_by_the_address_that_the_proxy_names(make: Make) -> None:
     def guess(forwarded: str) -> int:
         return app.test_client().post("/login", data=form, headers={"X-Forwarded-For": forwarded}).status_code
 
-    assert [guess("6.6.6.6, 192.0.2.7, 10.1.1.1") for _ in range(identity.WRONG + 1)][-1] == 429
+    assert [guess("6.6.6.6, 192.0.2.7, 10.1.1.1") for _ in range(peers.WRONG + 1)][-1] == 429
     assert guess("7.7.7.7, 192.0.2.7") == 429
     assert guess("192.0.2.8") == 422
 
 
 def test_an_address_that_anybody_may_write_is_not_believed(make: Make) -> None:
     settings: Settings = make(**PROXY).config["SETTINGS"]
-    assert proxies.client_address(settings, "192.0.2.1", "203.0.113.9") == "192.0.2.1"
-    assert proxies.client_address(settings, "10.2.2.2", "") == "10.2.2.2"
-    assert proxies.client_address(settings, "::ffff:10.2.2.2", "1.1.1.1") == "1.1.1.1"
+    assert peers.client_address(settings, "192.0.2.1", "203.0.113.9") == "192.0.2.1"
+    assert peers.client_address(settings, "10.2.2.2", "") == "10.2.2.2"
+    assert peers.client_address(settings, "::ffff:10.2.2.2", "1.1.1.1") == "1.1.1.1"
 
 
 @both

@@ -12,8 +12,8 @@ from tests.store.conftest import SERVER, postgres
 from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.models import Base
+from webapp.web import worker_process
 from webapp.web.api import openapi
-from webapp.web.dumps import worker_process
 
 __all__ = ["postgres"]
 EXAMPLES = 2

@@ -26,19 +26,13 @@ from webapp.store.ingest.result import IngestResult
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
 from webapp.store.write import growth
-from webapp.web import identity, task_rows
-from webapp.web.accounts import audit_trail
+from webapp.web import audit_trail, identity, task_rows, worker_process
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import SWITCH, Parameter, json, operation, refused
 from webapp.web.api.shapes import QUEUED, READ, TEXT, UPLOAD
-from webapp.web.dumps import dump_rows, uploads, worker_process
-from webapp.web.dumps.uploads import (
-    RefusedUpload,
-    UploadOptions,
-    ingest_upload,
-    queue_upload,
-    upload_options,
-)
+from webapp.web.dumps import dump_rows, uploads
+from webapp.web.dumps.dump_rows import RefusedUpload
+from webapp.web.dumps.uploads import UploadOptions, ingest_upload, queue_upload, upload_options
 from webapp.web.homes import questions
 
 blueprint = Blueprint("dumps", __name__)

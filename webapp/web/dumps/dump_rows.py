@@ -9,7 +9,6 @@ from typing import Any
 from webapp.store.jobs.imports import dump_of
 from webapp.store.sessions.dumps import DumpLine, Link
 from webapp.store.tasks import HELD, TaskLine
-from webapp.web.dumps.uploads import LOOKED_AT, RefusedUpload
 
 STATES = {
     "held": ("which sessions?", "edit"),
@@ -33,6 +32,23 @@ NEXT = {
     "bad_dump": "Fix the file at that place, or send another copy.",
 }
 _SHORT = 400
+LOOKED_AT = 16 * 1024 * 1024
+"""bytes of a file in which the keys of its sessions are counted"""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedUpload:
+    """A file that could not be read, in the words and the status of the API; `dump` is the number of what was kept."""
+
+    filename: str
+    status: int
+    code: str
+    message: str
+    at: str | None
+    dump: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"code": self.code, "message": self.message, "at": self.at}
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,16 +28,14 @@ from webapp.store.ingest.start import IngestResult, ingest
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
 from webapp.store.sessions.dumps import DumpLine
-from webapp.web import links
+from webapp.web import links, worker_process
 from webapp.web.api.shapes import DUMP, filled
-from webapp.web.dumps import worker_process
+from webapp.web.dumps.dump_rows import LOOKED_AT, RefusedUpload
 
 AT_ONCE = 2 * 1024 * 1024
 """bytes up to which a file is read within its request …"""
 AT_ONCE_PACKED = 128 * 1024
 """… and where it is compressed or an archive, of which more comes out"""
-LOOKED_AT = 16 * 1024 * 1024
-"""bytes of a file in which the keys of its sessions are counted"""
 PREVIEWED, MOST_SHOWN, MOST_LOOKED_THROUGH = 3, 300, 1000
 """turns and their code points that are shown before a file is stored, and the records looked through for them"""
 _NO_KEYS = SessionKeys(None, told=False, entries=0, sessions=0, without=0)
@@ -56,21 +54,6 @@ class SpoolingRequest(FlaskRequest):
         folder = dump_files.incoming(current_app.config["SETTINGS"].data)
         with files.full_disk_in_words():
             return cast(IO[bytes], tempfile.NamedTemporaryFile(prefix="upload-", dir=folder))
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedUpload:
-    """A file that could not be read, in the words and the status of the API; `dump` is the number of what was kept."""
-
-    filename: str
-    status: int
-    code: str
-    message: str
-    at: str | None
-    dump: int | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"code": self.code, "message": self.message, "at": self.at}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,12 @@ from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.selection import words_of
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
-from webapp.web import links, task_rows, timeline
+from webapp.web import links, task_rows, timeline, worker_process
 from webapp.web.api.operation import json, json_object, operation, refused
 from webapp.web.api.sessions import HOME
 from webapp.web.api.shapes import COUNT, TEXT, each, joined, maybe, record
-from webapp.web.dumps import worker_process
 from webapp.web.homes import questions
-from webapp.web.people import author
+from webapp.web.identity import author
 from webapp.web.task_rows import page as task_page
 
 blueprint = Blueprint("homes", __name__)

@@ -15,7 +15,7 @@ from webapp.store.homes.trials import Question
 from webapp.store.models import Session
 from webapp.store.tasks import TaskLine
 from webapp.store.write.parser import UNKNOWN
-from webapp.web.dumps import worker_process
+from webapp.web import worker_process
 
 
 @dataclass(frozen=True, slots=True)

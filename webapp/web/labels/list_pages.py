@@ -17,8 +17,8 @@ from webapp.store.sessions import turns
 from webapp.store.sessions import turns as turn_store
 from webapp.web.answers import page
 from webapp.web.failures import group_report
+from webapp.web.identity import author
 from webapp.web.labels import label_form, profile_values
-from webapp.web.people import author
 
 blueprint = Blueprint("lists", __name__, url_prefix="/labels")
 FILTERS = ("by", "judgement")

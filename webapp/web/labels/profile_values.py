@@ -10,8 +10,8 @@ from typing import Any
 from webapp.parsing import Trace, words
 from webapp.store.labels import label_content
 from webapp.store.sessions.turns import TurnDetail
+from webapp.web import verdict_column
 from webapp.web.labels import label_form
-from webapp.web.turns import turn_pages
 
 SHOWN = 40
 """lines of a value, or of a difference"""
@@ -56,7 +56,7 @@ class LeastChange:
 
 def every_trace(detail: TurnDetail) -> dict[str, Trace | str]:
     """What each profile makes of a response, or why it makes nothing."""
-    return turn_pages.traces(detail, detail.session.first_profile, light=False)
+    return verdict_column.of_turn(detail, detail.session.first_profile, light=False)
 
 
 def checked(detail: TurnDetail, fields: label_form.Fields, traces: Mapping[str, Trace | str]) -> dict[str, Any]:

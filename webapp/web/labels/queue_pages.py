@@ -23,13 +23,13 @@ from webapp.store.models import Session, Turn
 from webapp.store.sessions import debugger_queries as bench_store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
-from webapp.web import debugger, people
+from webapp.web import debugger, identity
 from webapp.web.answers import page, wants_partial
+from webapp.web.identity import author
 from webapp.web.labels import label_form, list_pages, profile_values, turn_label
-from webapp.web.people import author
 
 blueprint = Blueprint("labels", __name__)
-for part in (people.blueprint, list_pages.blueprint, list_pages.causes_blueprint, turn_label.blueprint):
+for part in (turn_label.name_blueprint, list_pages.blueprint, list_pages.causes_blueprint, turn_label.blueprint):
     blueprint.register_blueprint(part)
 
 
@@ -64,7 +64,7 @@ def place(turn: Turn) -> str:
 
 @blueprint.get("/labels")
 def index() -> Response | AnyResponse:
-    if not people.is_named() and not wants_partial():
+    if not identity.is_named() and not wants_partial():
         return redirect(url_for("labels.name.ask", next=request.full_path))
     spec = spec_of_request()
     if is_undrawn(spec):

@@ -1,4 +1,4 @@
-"""The label of one turn: the form on the turn's page, what other people said, and the API."""
+"""The label of one turn: the form on the turn's page, what other people said, the API, and under which name."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from webapp.extensions import db
 from webapp.store.labels import causes, history, label_content, label_list
 from webapp.store.labels import labels as store
 from webapp.store.sessions import turns as turn_store
-from webapp.web import people
+from webapp.web import identity
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import AFTER, json, json_object, operation, refused
 from webapp.web.api.shapes import LABEL, LABEL_PAGE, NEW_LABEL, filled, record, ref
-from webapp.web.links import turn_url
-from webapp.web.people import author
+from webapp.web.identity import author
+from webapp.web.links import own_path, turn_url
 
 blueprint = Blueprint("turn", __name__)
 
@@ -49,7 +49,9 @@ def save(ident: str, position: int) -> str | AnyResponse | tuple[str, int]:
     message = None
     before = author()
     try:
-        people.remember(request.form.get("author") or (before if people.account_name() or people.is_named() else ""))
+        identity.remember(
+            request.form.get("author") or (before if identity.account_name() or identity.is_named() else "")
+        )
         if request.form.get("remove"):
             store.remove(db.session, turn, author=author())
         else:
@@ -130,7 +132,7 @@ def asked_for(body: dict[str, Any]) -> dict[str, Any]:
         raise label_content.BadLabel('expects is "one", and there is no "expected"')
     return {
         **{name: body.get(name) for name in LABEL_TEXTS},
-        "author": people.checked_own(str(body.get("author") or author())),
+        "author": identity.checked_own(str(body.get("author") or author())),
         "judgement": str(body.get("judgement", "")),
         "expected": expected,
         "has_expected": "expected" in body,
@@ -142,3 +144,26 @@ def label_dict(label: Any, external_id: str, position: int) -> dict[str, Any]:
     if label.expects == "several":
         return answer | {"expected_values": label.expected}
     return answer | ({"expected": label.expected} if label.has_expected else {})
+
+
+name_blueprint = Blueprint("name", __name__, url_prefix="/labels/name")
+
+
+@name_blueprint.app_context_processor
+def name_author() -> dict[str, Any]:
+    return {"author": author, "is_named": identity.is_named, "account_name": identity.account_name}
+
+
+@name_blueprint.get("")
+def ask() -> str:
+    return render_template("labels/name.html", wanted=request.args.get("next", ""), message=None)
+
+
+@name_blueprint.post("")
+def tell() -> AnyResponse | tuple[str, int]:
+    next_page = request.form.get("next", "")
+    try:
+        identity.remember(request.form.get("name", ""))
+    except label_content.BadLabel as error:
+        return render_template("labels/name.html", wanted=next_page, message=str(error)), 422
+    return redirect(own_path(next_page), 303)

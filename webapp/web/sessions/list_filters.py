@@ -8,21 +8,15 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import Blueprint, flash, redirect, request, url_for
-from werkzeug.wrappers import Response as AnyResponse
+from flask import request
 
-from webapp.extensions import db
 from webapp.parsing import words
 from webapp.repair_names import defect
-from webapp.store.sessions import views as store
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
 from webapp.store.sessions.filters import DESCRIBED, HOME, SORTS, SWITCHES, Filters, of_parameters
 from webapp.store.sessions.order import MORE_THAN
 from webapp.store.sessions.sessions import Page
 from webapp.visible import visible
-from webapp.web.accounts import audit_trail
-from webapp.web.links import in_header
-from webapp.web.people import author
 from webapp.web.sessions import strips
 
 TOP = 8
@@ -220,39 +214,3 @@ def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
         "sorts": sorts(filters),
         "hidden_fields": hidden_fields,
     }
-
-
-views_blueprint = Blueprint("views", __name__)
-
-
-@views_blueprint.post("/views")
-def save() -> AnyResponse:
-    query = request.form.get("query", "")
-    try:
-        before, seen = store.named(db.session, request.form.get("name", "")), request.form.get("seen")
-        if before and seen is not None and before.made_at.isoformat() > seen:
-            raise store.BadView(f"{before.author or 'somebody'} has saved another view of that name in the meantime")
-        instead = f", in place of the one that {before.author or 'nobody'} saved" if before else ""
-        view = store.save(db.session, request.form.get("name", ""), query, author=author())
-        flash(f"Saved as {visible(view.name)}{visible(instead)}.")
-    except store.BadView as error:
-        flash(f"Not saved: {error}.")
-    return _back(query)
-
-
-@views_blueprint.post("/views/<int:view_id>/remove")
-def remove(view_id: int) -> AnyResponse:
-    removed = store.remove(db.session, view_id)
-    if removed is None:
-        flash("That view was already removed.")
-    else:
-        audit_trail.about(view=removed.name, saved_by=removed.author)
-        by = visible(removed.author) or "somebody without a name"
-        flash(f"Removed the view {visible(removed.name)}, which {by} saved.")
-    return _back(request.form.get("here", ""))
-
-
-def _back(query: str) -> AnyResponse:
-    """To the list under the filters that were in view; only their query string comes from the form."""
-    address = url_for("sessions.index")
-    return redirect(in_header(f"{address}?{query.lstrip('?')}") if query else address, 303)

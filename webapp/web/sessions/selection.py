@@ -1,4 +1,4 @@
-"""What is done with sessions selected in the list: dumps as a zip, labels, exports, comparing, deleting and undoing."""
+"""What is done from the list: with selected sessions (a zip, labels, exports, comparing, deleting), and saved views."""
 
 from __future__ import annotations
 
@@ -15,9 +15,14 @@ from webapp.store.models import Session
 from webapp.store.sessions import deletion
 from webapp.store.sessions import selection as store
 from webapp.store.sessions import sessions as session_store
+from webapp.store.sessions import views as view_store
+from webapp.visible import visible
+from webapp.web import audit_trail
 from webapp.web.answers import streamed
 from webapp.web.api.operation import FILTERS, IDS, operation
 from webapp.web.api.shapes import BINARY, Content
+from webapp.web.identity import author
+from webapp.web.links import in_header
 from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("selection", __name__)
@@ -109,3 +114,41 @@ def compare() -> str:
     return render_template(
         "selection/compare.html", sessions=columns, partings=[None, *partings], left_out=len(sessions) - len(columns)
     )
+
+
+views_blueprint = Blueprint("views", __name__)
+
+
+@views_blueprint.post("/views")
+def save() -> AnyResponse:
+    query = request.form.get("query", "")
+    try:
+        before, seen = view_store.named(db.session, request.form.get("name", "")), request.form.get("seen")
+        if before and seen is not None and before.made_at.isoformat() > seen:
+            raise view_store.BadView(
+                f"{before.author or 'somebody'} has saved another view of that name in the meantime"
+            )
+        instead = f", in place of the one that {before.author or 'nobody'} saved" if before else ""
+        view = view_store.save(db.session, request.form.get("name", ""), query, author=author())
+        flash(f"Saved as {visible(view.name)}{visible(instead)}.")
+    except view_store.BadView as error:
+        flash(f"Not saved: {error}.")
+    return _back(query)
+
+
+@views_blueprint.post("/views/<int:view_id>/remove")
+def remove(view_id: int) -> AnyResponse:
+    removed = view_store.remove(db.session, view_id)
+    if removed is None:
+        flash("That view was already removed.")
+    else:
+        audit_trail.about(view=removed.name, saved_by=removed.author)
+        by = visible(removed.author) or "somebody without a name"
+        flash(f"Removed the view {visible(removed.name)}, which {by} saved.")
+    return _back(request.form.get("here", ""))
+
+
+def _back(query: str) -> AnyResponse:
+    """To the list under the filters that were in view; only their query string comes from the form."""
+    address = url_for("sessions.index")
+    return redirect(in_header(f"{address}?{query.lstrip('?')}") if query else address, 303)

@@ -41,7 +41,7 @@ from webapp.web.api import sessions as api
 from webapp.web.api.operation import AFTER, FILTERS, LIMIT, Parameter, json, limit_of_request, operation
 from webapp.web.api.shapes import TEXT, filled, many, one_of, record, ref, whole
 from webapp.web.homes import questions
-from webapp.web.people import author
+from webapp.web.identity import author
 from webapp.web.responses import coverage_dict
 from webapp.web.sessions import list_filters, strips
 
@@ -72,7 +72,7 @@ def show(ident: str) -> Response:
     session = store.find(db.session, ident)
     query = timeline.timeline_query(request.args, session)
     findings = stored_turns.findings_of(db.session, session.id)
-    context = timeline.window(db.session, session, query, findings)
+    context = timeline.window(db.session, session, query, findings, author())
     if not wants_partial():
         context |= timeline.head(db.session, session, findings) | timeline.hits(db.session, session, query)
         context |= {"question": questions.of_session(session), "profile_names": list(profiles())}

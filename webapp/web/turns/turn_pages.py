@@ -28,7 +28,7 @@ from webapp.store.sessions import turns as store
 from webapp.store.sessions.turn_facts import stop_words
 from webapp.visible import runs
 from webapp.web import debugger, rawview, verdict_column
-from webapp.web.answers import page
+from webapp.web.answers import page, text_answer
 from webapp.web.api.operation import Parameter, json, operation
 from webapp.web.api.sessions import TURN
 from webapp.web.api.shapes import TEXT, filled, ref
@@ -103,7 +103,7 @@ def bench(detail: store.TurnDetail, contract: dict[str, Any] | None) -> debugger
         query = replace(query, range=Span(*places[0]))
     go = partial(with_query, turn_url(detail.session, detail.turn.position))
     current = query.profile or home
-    traces_by_profile = traces(detail, current)
+    traces_by_profile = verdict_column.of_turn(detail, current)
     if not isinstance(traces_by_profile.get(current), Trace):
         profile(current)
     return debugger.bench(raw, traces_by_profile, home, query, go)
@@ -122,12 +122,6 @@ def shown_misfits(detail: store.TurnDetail, contract: dict[str, Any] | None) -> 
     if not fitting.is_held(name, detail.turn.phase) or detail.turn.kind not in WRITTEN_BY_MODEL:
         return []
     return misfits(detail, bench_store.trace(detail, name)) if detail.turn.raw is not None else []
-
-
-def traces(detail: store.TurnDetail, current: str, *, light: bool = True) -> dict[str, Trace | str]:
-    """Every profile's trace, of a long text only home's, ours and the current one's."""
-    names = verdict_column.names_to_run(detail.session.first_profile, current, len(detail.turn.raw or ""))
-    return verdict_column.read(names, bench_store.reader(db.session, detail, names, light=light))
 
 
 def plain(turn: Any) -> rawview.RawView | None:
@@ -183,7 +177,11 @@ def markdown(ident: str, position: int) -> Response:
     ]
     return text_answer(
         reports.markdown(
-            turn.raw or "", trace, [fact for fact in facts if fact[1]], traces(detail, current), misfits(detail, trace)
+            turn.raw or "",
+            trace,
+            [fact for fact in facts if fact[1]],
+            verdict_column.of_turn(detail, current),
+            misfits(detail, trace),
         )
     )
 
@@ -205,11 +203,6 @@ def expected_values(turn: Turn) -> list[Any] | None:
     settled = settling.final(db.session, turn)
     labels = [settled.content] if settled else label_store.of_turn(db.session, turn)
     return next((values for label in labels if (values := labelled.expected_values(label)) is not None), None)
-
-
-def text_answer(text: str) -> Response:
-    """Plain text; a lone surrogate, which no encoding holds, as its escape."""
-    return Response(text.encode("utf-8", "backslashreplace"), mimetype="text/plain")
 
 
 @blueprint.get("/api/session/<session_id:ident>/turns/<int:position>")

@@ -13,8 +13,7 @@ from werkzeug.wrappers import Response
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
 from webapp.store.accounts.accounts import AccountLine, BadAccount, BadPassword, BadRole, SignedIn
-from webapp.web import identity, login
-from webapp.web.accounts import audit_trail
+from webapp.web import audit_trail, identity
 
 blueprint = Blueprint("account", __name__, url_prefix="/account")
 
@@ -39,7 +38,7 @@ def set_password() -> Response:
     account = _changed(line, form.get("present", ""), form.get("password", ""))
     if account is None:
         raise BadPassword("The current password is wrong")
-    return login.signed_in(account, url_for("account.show", changed="password"))
+    return identity.signed_in(account, url_for("account.show", changed="password"))
 
 
 def _changed(line: AccountLine, present: str, password: str) -> SignedIn | None:
@@ -72,7 +71,7 @@ def end_logins() -> Response:
     """Sign out of every browser, this one too."""
     with db.engine.begin() as connection:
         accounts.end_logins(connection, _line().id)
-    return login.sign_out()
+    return identity.signed_out()
 
 
 def _line() -> AccountLine:

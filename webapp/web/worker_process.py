@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 _EXTENSION = "fencepost_background"
 _PATIENCE = 10.0
 """seconds; a worker that is killed loses nothing, as its task is done anew from what is stored"""
-_ROOT = Path(__file__).resolve().parents[3]
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 class WorkerSupervisor:

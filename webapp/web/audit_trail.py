@@ -14,8 +14,8 @@ from flask import Blueprint, Flask, Response, current_app, g, render_template, r
 from webapp.extensions import db
 from webapp.store.accounts import audit
 from webapp.store.accounts.accounts import READ
-from webapp.web import guards, identity
-from webapp.web.guards import SAFE_METHODS
+from webapp.web import identity, rights
+from webapp.web.rights import SAFE_METHODS
 
 SIGN_INS = ("login.submit", "oidc.finish")
 OBJECT_FIELDS = ("account", "name", "role", "scope", "action", "at", "ids", "queue", "people", "judgement", "settle")
@@ -35,9 +35,9 @@ def about(**detail: Any) -> None:
 
 def begin() -> None:
     """Note a write that somebody known is about to do."""
-    right = guards.RIGHT_OF.get(request.endpoint or "")
+    right = rights.RIGHT_OF.get(request.endpoint or "")
     is_safe = request.method in SAFE_METHODS
-    if is_safe or right in (None, READ, guards.OPEN) or not current_app.config["SETTINGS"].asks_login:
+    if is_safe or right in (None, READ, rights.OPEN) or not current_app.config["SETTINGS"].asks_login:
         return
     with db.engine.begin() as connection:
         g.audit_entry = audit.begin(connection, _act(identity.current()))
