@@ -7,11 +7,9 @@ import re
 import shlex
 from collections import Counter
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from webapp import jsontext
-from webapp.dumps.formats.mapped import plugin as mapped
-from webapp.dumps.formats.responses import RULE, Separated
 from webapp.dumps.head import DumpHead, look
 from webapp.dumps.known_tools import answerless, is_of_chats, looks_like
 from webapp.dumps.log_records import BEGIN, LEVELS, LINES
@@ -20,6 +18,7 @@ from webapp.dumps.outline import guessed, guessed_tables
 from webapp.dumps.records import BadDump, Turn, UnknownFormat
 from webapp.dumps.source import Source
 from webapp.dumps.values import as_object
+from webapp.plugins import collect
 
 _KINDS = {
     "object": "a JSON object",
@@ -167,18 +166,11 @@ def _has_records(written: str) -> bool:
 
 def _of_text(head: DumpHead) -> _Tried | None:
     """Responses between lines of --- or ===, of which there must be several."""
-    rules = sum(bool(RULE.fullmatch(line)) for line in head.text.splitlines())
-    if (
-        not rules
-        or looks_like(head)
-        or _BINARY.search(head.text)
-        or _DRAWN.search(head.text)
-        or head.text.startswith("# CHAT:")
-    ):
+    if looks_like(head) or _BINARY.search(head.text) or _DRAWN.search(head.text) or head.text.startswith("# CHAT:"):
         return None
     if len(re.findall(f"^{_ASKING}", head.text, re.M)) > 1:
         return None
-    tried = _tried(Separated(), head.text.encode("utf-8", "surrogateescape"), "--format separated", head.filename)
+    tried = _tried("separated", head.text.encode("utf-8", "surrogateescape"), "--format separated", head.filename)
     return tried if tried is not None and tried.answers > 1 else None
 
 
@@ -191,7 +183,7 @@ def _of_mappings(head: DumpHead) -> _Tried | None:
         tabled = {name: path for name, path in mapping.items() if name != "table"}
         objects = head.items[mapping["table"]] if "table" in mapping else head.objects
         written = "\n".join(map(jsontext.dumps, objects)) if head.shape != "object" else jsontext.dumps(head.document)
-        tried = _tried(mapped.by(tabled), f"{written}\n".encode("ascii"), arguments, head.filename)
+        tried = _tried(tabled, f"{written}\n".encode("ascii"), arguments, head.filename)
         if tried is not None:
             return tried
     return None
@@ -220,8 +212,10 @@ def _holds_none(path: str, head: DumpHead) -> bool:
     return path.removeprefix("$.") in LINES and bool(keys & LEVELS)
 
 
-def _tried(kind: Any, beginning: bytes, arguments: str, filename: str) -> _Tried | None:
-    """What a reading of the beginning gives; None where that is nothing that a model may have said."""
+def _tried(how: str | dict[str, str], beginning: bytes, arguments: str, filename: str) -> _Tried | None:
+    """What a reading of the beginning, by a format or a mapping, gives; None where no model may have said it."""
+    formats = collect("webapp.dumps.formats")
+    kind = formats[how] if isinstance(how, str) else formats["mapped"].by(how)
     source = Source(io.BytesIO(beginning), filename)
     try:
         turns = [record for record in kind.read(source, look(source)) if isinstance(record, Turn)]

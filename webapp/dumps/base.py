@@ -28,8 +28,6 @@ from copy import copy
 from itertools import chain, islice
 from typing import Any
 
-from webapp.dumps.documents import Entries as Entries
-from webapp.dumps.documents import Entry as Entry
 from webapp.dumps.documents import RepeatedIds as RepeatedIds
 from webapp.dumps.head import DumpHead as DumpHead
 from webapp.dumps.keyed_sessions import keyed, session_keys
@@ -39,6 +37,8 @@ from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turns import event_turns, numbered
 from webapp.dumps.programs import KEY, LOOKED_AT, Program
+from webapp.dumps.records import Entries as Entries
+from webapp.dumps.records import Entry as Entry
 from webapp.dumps.records import Problem, Record, SessionStart, Stop, Turn, changed
 from webapp.dumps.session_keys import SessionKeys as SessionKeys
 from webapp.dumps.sessions import SessionEntries as SessionEntries

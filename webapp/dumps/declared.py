@@ -49,7 +49,7 @@ class Declared(Format):
     conversation_type = Declaring
 
     def __init__(self, name: str, spec: dict[str, Any] | None = None) -> None:
-        self.called, self.spec = name, (spec := spec or _table()[name])
+        self.called, self.spec = name, (spec := spec or table()[name])
         self.shapes, self.surest = spec["shapes"], 100 if "code" in spec else spec["score"]
         self.home, self.by_key = spec.get("home"), bool(spec.get("by_key"))
         self.id_key, self.id_name = spec.get("id_key", ""), spec.get("id_name", "id")
@@ -289,11 +289,6 @@ def _mentions(head: DumpHead, keys: list[str]) -> bool:
 
 
 @cache
-def _table() -> dict[str, Any]:
+def table() -> dict[str, Any]:
+    """The declared formats by their names."""
     return tomllib.loads(File(__file__).with_name("formats.toml").read_text("utf-8"))
-
-
-@cache
-def declared() -> dict[str, Format]:
-    """The formats of the table, by name, without those whose modules say where their entries are (`code`)."""
-    return {name: Declared(name) for name, spec in _table().items() if "code" not in spec}

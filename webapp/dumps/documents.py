@@ -13,15 +13,11 @@ from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.head import DumpHead, trailing
 from webapp.dumps.messages.printed import unprinted
-from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.records import BadDump, Entry, Problem
 from webapp.dumps.source import Source
 from webapp.dumps.stream import DocumentMember, Item, ListStart, Part, walk
 from webapp.dumps.values import as_list, as_object, id_text
 from webapp.jsontext import text_hash
-
-Entry = tuple[str, dict[str, Any]]
-"""An entry with its place in the dump ("entries[3]", "line 4")."""
-Entries = Iterator[Entry | Problem]
 
 
 def objects(parts: Iterable[Part], key: str) -> Iterator[Entry | Problem]:

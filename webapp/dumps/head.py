@@ -14,11 +14,10 @@ from webapp.dumps import otlp_protobuf, parquet_rows, sqlite_tables
 from webapp.dumps.archive_members import opened_zip
 from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.records import BadDump, Problem
-from webapp.dumps.source import BLOCK, CHUNK, TAR, TAR_AT, ZIPS, Cut, Source, too_long
+from webapp.dumps.source import BLOCK, CHUNK, HEAD, TAR, TAR_AT, ZIPS, Cut, Source, too_long
 from webapp.dumps.stream import DocumentMember, Item, ListStart, walk
 from webapp.dumps.values import as_object
 
-HEAD = 256 * 1024
 TAIL = 64 * 1024
 SAMPLES = 5
 _LIST = re.compile(

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp import jsontext
-from webapp.dumps.base import DumpHead, Source
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.head import DumpHead
 from webapp.dumps.messages.named_texts import named_texts
 from webapp.dumps.records import Problem
-from webapp.dumps.source import Cut, too_long
+from webapp.dumps.source import Cut, Source, too_long
 from webapp.dumps.values import first_text
 
 TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")

@@ -11,7 +11,7 @@ from typing import Any
 from webapp.dumps.head import DumpHead, look
 from webapp.dumps.json_path import MOST_PATHS, OutlinePath, member, places_of
 from webapp.dumps.messages.turns import role_of
-from webapp.dumps.source import opened
+from webapp.dumps.opening import opened
 from webapp.dumps.values import moment
 
 _LEAST = 4

@@ -7,14 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from webapp.dumps.advice import refused
 from webapp.dumps.answer_alarm import watched
 from webapp.dumps.base import Format
 from webapp.dumps.budget import current
-from webapp.dumps.declared import declared
 from webapp.dumps.head import DumpHead, look
+from webapp.dumps.opening import opened
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import SessionKeys, told_key
-from webapp.dumps.source import Source, opened
+from webapp.dumps.source import Source
 from webapp.plugins import collect
 
 _TEXTS = ("responses", "separated")
@@ -25,7 +26,7 @@ MOST_EARLY = 1000
 
 def known_formats() -> dict[str, Format]:
     """The known formats by name. (Not `formats`: the package `webapp.dumps.formats` takes that name.)"""
-    return dict(sorted({**collect("webapp.dumps.formats"), **declared()}.items()))
+    return dict(sorted(collect("webapp.dumps.formats").items()))
 
 
 def sniff(path: Path, filename: str) -> str:
@@ -108,8 +109,6 @@ def choose(head: DumpHead) -> Format:
         return known_formats()[best]
     if head.unread is not None:
         raise BadDump(head.unread.reason, head.unread.at)
-    from webapp.dumps.advice import refused  # it reads the beginning, by formats
-
     raise refused(head)
 
 

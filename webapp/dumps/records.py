@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import attrgetter
@@ -138,3 +139,6 @@ def changed(turn: Turn, **values: Any) -> Turn:
 
 
 Record = SessionStart | Turn | Problem
+Entry = tuple[str, dict[str, Any]]
+"""An entry with its place in the dump ("entries[3]", "line 4")."""
+Entries = Iterator[Entry | Problem]

@@ -13,19 +13,9 @@ from typing import Any, BinaryIO
 from webapp import jsontext
 from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.documents import (
-    Entries,
-    Entry,
-    Place,
-    as_lines,
-    entry_or_problem,
-    nested,
-    objects,
-    whole_document,
-    with_list,
-)
+from webapp.dumps.documents import Place, as_lines, entry_or_problem, nested, objects, whole_document, with_list
 from webapp.dumps.head import DumpHead
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Entries, Entry, Problem
 from webapp.dumps.source import NO_RECORD, Cut, Source, too_long
 from webapp.dumps.stream import walk
 from webapp.dumps.values import first_id, first_text, moment

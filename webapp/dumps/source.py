@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import codecs
-import io
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from webapp.dumps.budget import Budget, current
 from webapp.dumps.records import BadDump, Problem
 
 CHUNK = 1024 * 1024
+HEAD = 256 * 1024
+"""bytes from which a format is told"""
 NO_RECORD = b"! "
 """how a line begins that stands for a text without a record, in a file that was written aside"""
 BLOCK = 512
@@ -23,13 +21,6 @@ ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
 TAR, TAR_AT = b"ustar", 257
 """How archives begin: they have no encoding, whatever their first bytes look like."""
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 _ENDINGS = (
     *(".gz", ".zst", ".xz", ".bz2", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".log", ".md"),
     *(".traj", ".eval"),
@@ -157,55 +148,6 @@ class Source:
             yield self.problem
 
 
-class _CountedFile(io.FileIO):
-    """A file of which every reading says to `on_progress` how many bytes it took."""
-
-    def __init__(self, path: Path, on_progress: Callable[[int], None]) -> None:
-        super().__init__(path, "rb")
-        self.on_progress = on_progress
-
-    def readinto(self, buffer: Any) -> int | None:
-        count = super().readinto(buffer)
-        self.on_progress(count or 0)
-        return count
-
-
-@contextmanager
-def opened(
-    path: Path, filename: str, on_progress: Callable[[int], None] | None = None, *, is_text: bool = False
-) -> Iterator[Source]:
-    """Open `path` for reading; UTF-16 and UTF-32 (by mark, or by the zeros of a JSON text) are recoded aside.
-
-    So are records that stand none a line, unless the dump `is_text`, whatever it holds.
-
-    `on_progress` gets the count of each piece read from disk, what is read twice included; what it raises comes out.
-    """
-    budget = current(path.stat().st_size)
-    counted = None if on_progress is None else io.BufferedReader(_CountedFile(path, on_progress), 128 * 1024)
-    with counted or path.open("rb") as file:
-        mark, encoding = _encoding(file.read(BLOCK))
-        file.seek(mark)
-        if encoding == "utf-8":
-            source = Source(file, filename, start=mark, budget=budget)
-            yield from (source,) if is_text else _as_it_is_read(source)
-            return
-        with tempfile.TemporaryFile() as recoded:
-            problem = _recode(file, recoded, encoding)
-            source = Source(recoded, filename, problem=problem, budget=budget, aside=True)
-            yield from (source,) if is_text else _as_it_is_read(source)
-
-
-def _as_it_is_read(source: Source) -> Iterator[Source]:
-    """The source, or what was written aside of it where it holds records and none a line."""
-    from webapp.dumps.texts_as_lines import as_lines  # it needs YAML, which no page but that of a dump does
-
-    if (lines := as_lines(source.file, source.start, source.filename)) is None:
-        yield source
-        return
-    with lines:
-        yield Source(lines, source.filename, problem=source.problem, budget=source.budget, aside=True)
-
-
 def _placed(filename: str) -> tuple[str, str]:
     """The folders of a relative path, with a slash behind, and the last name."""
     path = filename.replace("\\", "/").rstrip("/")
@@ -213,32 +155,3 @@ def _placed(filename: str) -> tuple[str, str]:
     outside = path.startswith("/") or ".." in parts or ":" in (parts or [""])[0]
     folders = [] if outside else parts[:-1]
     return "".join(f"{folder}/" for folder in folders), parts[-1] if parts else ""
-
-
-def _encoding(head: bytes) -> tuple[int, str]:
-    """The length of the byte order mark and the encoding; without a mark as RFC 4627, 3 tells them apart."""
-    if head[TAR_AT : TAR_AT + len(TAR)] == TAR or head.startswith(ZIPS):
-        return 0, "utf-8"
-    head = head[:4]
-    for mark, encoding in _MARKS:
-        if head.startswith(mark):
-            return len(mark), encoding
-    if len(head) == 4 and head[0] and head[1] == 0:
-        return 0, "utf-16-le" if head[2] else "utf-32-le"
-    if len(head) == 4 and head[0] == 0 and head[3]:
-        return 0, "utf-16-be" if head[1] else "utf-32-be"
-    return 0, "utf-8"
-
-
-def _recode(file: BinaryIO, out: BinaryIO, encoding: str) -> Problem | None:
-    """Write `file` to `out` as UTF-8; a lone surrogate becomes its JSON escape, which means the same."""
-    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
-    at = file.tell()
-    try:
-        while data := file.read(CHUNK):
-            out.write(decoder.decode(data).encode("utf-8", "backslashreplace"))
-            at += len(data)
-        decoder.decode(b"", True)
-    except UnicodeDecodeError as error:
-        return Problem(f"byte {at}", f"not valid {encoding.upper()} ({error.reason}); the rest was not read")
-    return None

@@ -15,25 +15,8 @@ from webapp.dumps.messages.calls import ARGUMENTS, as_json
 from webapp.dumps.messages.printed import from_repr, is_printed
 from webapp.dumps.messages.turn_values import PlacedTurn
 from webapp.dumps.records import MODEL_KINDS, Problem
+from webapp.dumps.values import is_speech
 from webapp.jsontext import text_hash
-
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_UNSPACED = re.compile(
-    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
-"""letters of scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese"""
-LEAST_SIGNS = 6
-_LEAST, _WORDS, _LOOKED_AT_OF_SPEECH = 20, 4, 2000
-"""characters and words of a text that speaks, and how much of it is looked at"""
-
-
-def is_speech(text: str) -> bool:
-    """Whether somebody may have said this: several words, or as many signs of a script without spaces."""
-    text = text[:_LOOKED_AT_OF_SPEECH]
-    if len(_UNSPACED.findall(text)) >= LEAST_SIGNS:
-        return True
-    return len(text) >= _LEAST and " " in text.strip() and len(_WORD.findall(text)) >= _WORDS
-
 
 _MOST_TEXTS, _MOST_PATHS, _MOST_AT_PATH, _LOOKED_AT = 5000, 100, 20, 100_000
 """texts of an entry, paths of a session, texts at each, and characters of a text that are looked at"""

@@ -126,3 +126,21 @@ def _written(value: str) -> datetime | None:
         return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""letters of scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese"""
+_LEAST_SIGNS = 6
+_LEAST_CHARACTERS, _LEAST_WORDS, _LOOKED_AT = 20, 4, 2000
+"""characters and words of a text that speaks, and how much of it is looked at"""
+
+
+def is_speech(text: str) -> bool:
+    """Whether somebody may have said this: several words, or as many signs of a script without spaces."""
+    text = text[:_LOOKED_AT]
+    if len(_UNSPACED.findall(text)) >= _LEAST_SIGNS:
+        return True
+    return len(text) >= _LEAST_CHARACTERS and " " in text.strip() and len(_WORD.findall(text)) >= _LEAST_WORDS

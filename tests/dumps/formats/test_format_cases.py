@@ -20,7 +20,7 @@ from tests.parsing import _cases
 from webapp.dumps import SessionStart, Turn, known_formats, read, sniff
 from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.head import look
-from webapp.dumps.source import opened
+from webapp.dumps.opening import opened
 
 FOLDER = Path(__file__).parent
 CASES = [

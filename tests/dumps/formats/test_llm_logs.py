@@ -9,7 +9,7 @@ import pytest
 
 from tests.dumps.conftest import gather
 from webapp.dumps import UnknownFormat
-from webapp.dumps.source import opened
+from webapp.dumps.opening import opened
 from webapp.dumps.sqlite_tables import opened_tables
 
 OLD = """

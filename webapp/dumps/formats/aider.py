@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.documents import Entry
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.turns import event_turns, text_turns
 from webapp.dumps.programs import Program, by_aider
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Entry, Problem
 from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import number, text, whole
 

@@ -11,9 +11,9 @@ from webapp.dumps.archive_members import ArchiveMember, of_tar, of_zip
 from webapp.dumps.base import Context, DumpHead, Entry, Format, SessionKeys, Source
 from webapp.dumps.budget import MOST_BYTES
 from webapp.dumps.head import look
+from webapp.dumps.opening import opened
 from webapp.dumps.records import BadDump, Problem, Record, TooLarge, Turn, UnknownFormat
 from webapp.dumps.session_keys import of_members
-from webapp.dumps.source import opened
 from webapp.dumps.spool import LONGEST_MARK, packed_as, spool
 
 _MOST_AT = 500

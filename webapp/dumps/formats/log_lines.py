@@ -16,8 +16,8 @@ from webapp.dumps.messages.named_texts import NamedText, named_texts
 from webapp.dumps.messages.printed import from_repr, printed_objects, unprinted
 from webapp.dumps.messages.turns import each_filled, text_turns, unplaced
 from webapp.dumps.records import Problem
-from webapp.dumps.unread import UnreadText, is_speech
-from webapp.dumps.values import as_object, moment
+from webapp.dumps.unread import UnreadText
+from webapp.dumps.values import as_object, is_speech, moment
 
 _SIDES = {
     "assistant": re.compile(

@@ -10,13 +10,13 @@ from typing import Any
 from webapp.dumps.base import BadEntry, Context, DumpHead, Format, PlacedTurn, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import Entries, Entry, objects, with_list
+from webapp.dumps.documents import objects, with_list
 from webapp.dumps.json_path import BadPath, Paths, Steps, at, each_at, parse_each, parse_path
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.turns import each_filled, event_turns, unplaced
-from webapp.dumps.records import BadDump, Problem, Turn
+from webapp.dumps.records import BadDump, Entries, Entry, Problem, Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, entries_of, grouped, spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.stream import walk

@@ -9,10 +9,10 @@ from typing import Any
 
 from webapp.dumps import otlp_protobuf
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.documents import Entries, Entry, RepeatedIds, entry_or_problem, objects
+from webapp.dumps.documents import RepeatedIds, entry_or_problem, objects
 from webapp.dumps.messages.turns import numbered
 from webapp.dumps.programs import Program, by_scope
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.records import Entries, Entry, Problem, Turn
 from webapp.dumps.sessions import SpilledEntries, entries_of, spilled
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for

@@ -9,12 +9,11 @@ from typing import Any
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.documents import Entries
 from webapp.dumps.messages.bodies import said_turns
 from webapp.dumps.messages.pieces import Path, Piece
 from webapp.dumps.messages.turn_values import each_filled, each_with, with_usage
 from webapp.dumps.messages.turns import message_turns, result_turns, text_turns, turns_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.stream import DocumentMember, walk
 from webapp.dumps.values import are_messages, as_list, as_object, first_text
 

@@ -15,13 +15,12 @@ from urllib.parse import unquote
 from webapp import jsontext
 from webapp.dumps.budget import PIECE, Budget, current
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import Entries
 from webapp.dumps.messages.beside import asked_at
 from webapp.dumps.messages.bodies import exchange, is_answer
 from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.streams import assembled, ends_early, is_event, put_together, stream_faults
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_with
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.spool import zstd
 from webapp.dumps.values import BINARY, as_list, as_object, first_text, text, whole
 

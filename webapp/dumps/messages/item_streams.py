@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
-from webapp.dumps.documents import Entry
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Entry, Problem
 from webapp.dumps.source import Cut, Source, too_long
 from webapp.dumps.values import as_list, as_object, id_text
 

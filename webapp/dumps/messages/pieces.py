@@ -22,8 +22,7 @@ from webapp.dumps.messages.calls import as_json as as_json
 from webapp.dumps.messages.calls import call as call
 from webapp.dumps.messages.calls import text_or_json as text_or_json
 from webapp.dumps.messages.printed import printed_block
-from webapp.dumps.unread import is_speech
-from webapp.dumps.values import as_list, as_object, first_text, text
+from webapp.dumps.values import as_list, as_object, first_text, is_speech, text
 
 CONTENTS = ("blocks", "items", "segments", "contentParts", "contents")
 """where messages without a content hold their blocks: LlamaIndex', Semantic Kernel's, Zed's, Chatbox', chatlas'"""

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp import jsontext
-from webapp.dumps.documents import Entry
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Entry, Problem
 from webapp.dumps.spans.attributes import id_hex, plain
 from webapp.dumps.values import as_list, as_object, moment
 

@@ -11,9 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp import jsontext
-from webapp.dumps.documents import Entry
 from webapp.dumps.formats import otlp
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.records import Entry, Problem, Turn
 from webapp.exports.session_dump import whole_entry
 from webapp.store.db.ids import batched
 from webapp.store.models import LiveSpan

@@ -1,0 +1,273 @@
+"""Opens a dump as UTF-8 text with a record a line, whatever its encoding and however its records are written."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from webapp import jsontext
+from webapp.dumps.autogen_console import CONSOLE, spoken
+from webapp.dumps.budget import current
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.printed import printed_records
+from webapp.dumps.messages.streams import is_event, wrapped_event
+from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.source import BLOCK, CHUNK, HEAD, NO_RECORD, TAR, TAR_AT, ZIPS, Source
+from webapp.dumps.stream import Item, walk
+from webapp.dumps.tables import FRAME, frame_rows, table_rows
+from webapp.dumps.tnetstrings import FLOWS, flows
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_JSON_IN_JSON = re.compile(r'\s*"[\[{]')
+_DOCUMENTS = re.compile(r"\s*\{[ \t]*\r?\n[\s\S]*?\n\}[ \t]*(?:\r?\n)+\{[ \t]*\r?\n")
+_DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
+_LISTS = re.compile(r"\s*+\[\s*+(?:\[\s*+\{|\{.*\][ \t\r]*+\n\s*+\[\s*+\{)")
+"""lists of objects, in a list or one a line"""
+_TEXT_PAIRS = re.compile(r"\s*+\[\s*+\[\s*+\"(?:[^\"\\\\]|\\\\.){1,4000}+\"\s*+,\s*+(?:\"|null\s*+\])")
+"""a list of pairs of texts, as Gradio keeps a chat"""
+_YAML = re.compile(
+    r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*(?:"
+    r"(?:[\w-]{1,60}:[ \t]+\S[^\n]*\n)*(?!interactions|http_interactions|requests|responses)"
+    r"[\w-]{1,60}:[ \t]*\r?\n[ \t]*- [\w\"'-]{1,60}:[ \t]"
+    r"|- [\w\"'][\w \"'.-]{0,60}:(?:[ \t][^\n]*)?\r?\n  [ \t]*[\w\"'-])"
+)
+_PAPERS = (".md", ".rst", ".py", ".ipynb")
+"""in which what Python prints is an example"""
+_OF_CLASS = re.compile(r"[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+=|^\w{1,40}+=(?:None|['\"\[])", re.M)
+_OF_DICT = re.compile(r"\s*(?:[\[{(]\s*){1,3}'[^'\n]{1,60}': ")
+_LOGGED = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:|^\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\b", re.M)
+_TELLING = {"choices", "candidates", "output", "author", "role", "type", "kind"}
+"""keys that only records of a dialogue have beside what was said"""
+_PAIRS = ({"event", "data"}, {"messages", "response"})
+_MESSAGE = {"role", "type", "from", "sender", "author"}
+
+
+class _CountedFile(io.FileIO):
+    """A file of which every reading says to `on_progress` how many bytes it took."""
+
+    def __init__(self, path: Path, on_progress: Callable[[int], None]) -> None:
+        super().__init__(path, "rb")
+        self.on_progress = on_progress
+
+    def readinto(self, buffer: Any) -> int | None:
+        count = super().readinto(buffer)
+        self.on_progress(count or 0)
+        return count
+
+
+@contextmanager
+def opened(
+    path: Path, filename: str, on_progress: Callable[[int], None] | None = None, *, is_text: bool = False
+) -> Iterator[Source]:
+    """Open `path` for reading; UTF-16 and UTF-32 (by mark, or by the zeros of a JSON text) are recoded aside.
+
+    So are records that stand none a line, unless the dump `is_text`, whatever it holds.
+
+    `on_progress` gets the count of each piece read from disk, what is read twice included; what it raises comes out.
+    """
+    budget = current(path.stat().st_size)
+    counted = None if on_progress is None else io.BufferedReader(_CountedFile(path, on_progress), 128 * 1024)
+    with counted or path.open("rb") as file:
+        mark, encoding = _encoding(file.read(BLOCK))
+        file.seek(mark)
+        if encoding == "utf-8":
+            source = Source(file, filename, start=mark, budget=budget)
+            yield from (source,) if is_text else _as_it_is_read(source)
+            return
+        with tempfile.TemporaryFile() as recoded:
+            problem = _recode(file, recoded, encoding)
+            source = Source(recoded, filename, problem=problem, budget=budget, aside=True)
+            yield from (source,) if is_text else _as_it_is_read(source)
+
+
+def _as_it_is_read(source: Source) -> Iterator[Source]:
+    """The source, or what was written aside of it where it holds records and none a line."""
+    if (records := _records(source)) is None:
+        yield source
+        return
+    with tempfile.TemporaryFile() as lines:
+        lines.writelines(record if isinstance(record, bytes) else _line(record) for record in records)
+        yield Source(lines, source.filename, problem=source.problem, budget=source.budget, aside=True)
+
+
+def _encoding(head: bytes) -> tuple[int, str]:
+    """The length of the byte order mark and the encoding; without a mark as RFC 4627, 3 tells them apart."""
+    if head[TAR_AT : TAR_AT + len(TAR)] == TAR or head.startswith(ZIPS):
+        return 0, "utf-8"
+    head = head[:4]
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            return len(mark), encoding
+    if len(head) == 4 and head[0] and head[1] == 0:
+        return 0, "utf-16-le" if head[2] else "utf-32-le"
+    if len(head) == 4 and head[0] == 0 and head[3]:
+        return 0, "utf-16-be" if head[1] else "utf-32-be"
+    return 0, "utf-8"
+
+
+def _recode(file: BinaryIO, out: BinaryIO, encoding: str) -> Problem | None:
+    """Write `file` to `out` as UTF-8; a lone surrogate becomes its JSON escape, which means the same."""
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+    at = file.tell()
+    try:
+        while data := file.read(CHUNK):
+            out.write(decoder.decode(data).encode("utf-8", "backslashreplace"))
+            at += len(data)
+        decoder.decode(b"", True)
+    except UnicodeDecodeError as error:
+        return Problem(f"byte {at}", f"not valid {encoding.upper()} ({error.reason}); the rest was not read")
+    return None
+
+
+def _records(source: Source) -> Iterable[Any] | None:
+    """The records of a text that has none a line, or their lines as bytes; None for other dumps."""
+    source.file.seek(source.start)
+    head = source.file.read(HEAD).decode("utf-8", "replace")
+    for begins, read in _READERS:
+        if begins.match(head) and (records := read(source)) is not None:
+            return records
+    if not source.filename.endswith(_PAPERS) and (printed := _printed(head)) is not None:
+        return printed
+    return table_rows(source, head)
+
+
+def _whole(source: Source) -> str | None:
+    """All of a text that is no longer than one item may be."""
+    if current().too_long(source.file.seek(0, 2) - source.start):
+        return None
+    source.file.seek(source.start)
+    return source.file.read().decode("utf-8", "surrogateescape")
+
+
+def _json_in_json(source: Source) -> list[Any] | None:
+    """The object that a text in JSON holds as JSON, as LlamaIndex writes it."""
+    inner = json_or_none(json_or_none(_whole(source) or "") or "")
+    return [inner] if isinstance(inner, dict) else None
+
+
+def _console(source: Source) -> Iterator[Any] | None:
+    written = _whole(source)
+    return None if written is None else spoken(written)
+
+
+def _joined(source: Source) -> Iterator[bytes]:
+    """Indented JSON objects, each of which ends with a line that is its brace: their lines as one."""
+    source.file.seek(source.start)
+    for line in source.file:
+        yield line if line.rstrip() in (b"}", b"]") and not line[:1].isspace() else line.rstrip(b"\r\n") + b" "
+
+
+def _joined_lists(source: Source) -> Iterator[Any]:
+    """The same of lists."""
+    pieces = list[bytes]()
+    for piece in chain(_joined(source), (b"\n",)):
+        pieces.append(piece)
+        if piece.endswith(b"\n"):
+            line = b"".join(pieces)
+            yield from _of_list(_value(line) if line.strip() else None)
+            pieces.clear()
+
+
+def _of_lists(source: Source) -> Iterator[Any]:
+    """Lists of messages as one record each; the items of other lists one by one."""
+    for value in _listed(source):
+        yield from _of_list(value)
+
+
+def _of_list(value: Any) -> Iterator[Any]:
+    objects = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    if any(item.keys() & _MESSAGE for item in objects):
+        yield {"messages": value}
+    elif value is not None:
+        yield from value if isinstance(value, list) else [value]
+
+
+def _listed(source: Source) -> Iterator[Any]:
+    """The items of a list, or the values of lines; what is wrong with others as problems and texts."""
+    first, end = source.line(source.start)
+    source.file.seek(end)
+    if first.rstrip().endswith(b"]") and source.file.read(HEAD).strip():
+        yield from (_value(line) for _, line in source.lines() if line.strip())
+        return
+    for part in walk(source.text(), frozenset()):
+        if isinstance(part, Problem | Item):
+            yield part if isinstance(part, Problem) else part.value
+
+
+def _value(line: bytes) -> Any:
+    value = json_or_none(line.decode("utf-8", "surrogateescape"))
+    return "not JSON" if value is None else value
+
+
+def _text_pairs(source: Source) -> Iterator[Any]:
+    """What was asked and answered, of lists of two texts; others as they are."""
+    for value in _listed(source):
+        is_pair = isinstance(value, list) and len(value) == 2 and all(isinstance(text, str | None) for text in value)
+        yield {"prompt": value[0], "response": value[1]} if is_pair else value
+
+
+def _yaml(source: Source) -> Iterator[Any] | None:
+    from webapp.dumps import yaml_values  # which no page but that of a dump needs
+
+    entries = yaml_values.read(source.file, source.start)
+    items = (entry if isinstance(entry, Problem) else entry[1] for entry in entries)
+    try:
+        return chain([next(items)], items)
+    except BadDump:
+        return None
+
+
+def _printed(head: str) -> list[Any] | None:
+    """The records of a text in which Python printed objects that speak; None for others, and for a program's log."""
+    if (
+        not (_OF_CLASS.search(head) or _OF_DICT.match(head))
+        or len(head) == HEAD
+        or _LOGGED.search(head)
+        or json_or_none(head.partition("\n")[0]) is not None
+    ):
+        return None
+    records = list(printed_records(head, _is_whole))
+    if not any(isinstance(record, dict) and (record.keys() & _TELLING or _is_whole(record)) for record in records):
+        return None
+    return [record for record in records if not isinstance(record, str) or record.strip()]
+
+
+def _is_whole(value: dict[str, Any]) -> bool:
+    """An event, of a stream or a framework, or a request with its response."""
+    return is_event(value) or wrapped_event(value) is not None or any(pair <= value.keys() for pair in _PAIRS)
+
+
+def _line(record: Any) -> bytes:
+    """A record as a line; what is none becomes a line that cannot be read, so that it is said where it stood."""
+    if isinstance(record, Problem):
+        record = f"{record.at}: {record.reason}"
+    if isinstance(record, str):
+        return NO_RECORD + " ".join(record.split()).encode("ascii", "replace") + b"\n"
+    return jsontext.dumps(record).encode("ascii") + b"\n"
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]], ...] = (
+    (_JSON_IN_JSON, _json_in_json),
+    (_DOCUMENTS, _joined),
+    (_DOCUMENT_LISTS, _joined_lists),
+    (_LISTS, _of_lists),
+    (_YAML, _yaml),
+    (FRAME, frame_rows),
+    (CONSOLE, _console),
+    (FLOWS, lambda source: flows(source.file, source.start)),
+    (_TEXT_PAIRS, _text_pairs),
+)
+"""how texts begin, and what reads them, or finds that they are none of these after all"""
