@@ -1,9 +1,10 @@
-"""jiter's partial mode, by which Python SDKs read arguments that are still arriving: what is cut off is left out."""
+"""Walks over JSON that may be cut off; jiter's partial mode, by which Python SDKs read arguments as they arrive."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from webapp.parsing.decode import Failure
 from webapp.parsing.edit import Edit
@@ -26,13 +27,13 @@ _CUT_STRING = re.compile(rf"({_BODY}){_CUT_ESCAPE}\Z")
 _SPACE = re.compile(r"[ \t\n\r]*+")
 
 
-class _Stop(Exception):
+class Stop(Exception):
     """Why reading ends before the value does, in words; none where the text ends."""
 
 
 @dataclass
-class _Walk:
-    """`sound` is the end of what is kept so far, `closers` what is open there.
+class Walk:
+    """`sound` is the end of what is kept so far, `closers` what is open there: it reads as jiter does.
 
     With `strings`, a string at the cut end is kept as far as its last whole character: jiter's "trailing-strings".
     """
@@ -41,23 +42,20 @@ class _Walk:
     strings: bool = False
     at: int = 0
     sound: int = 0
+    deepest: int = DEEPEST
     closers: list[str] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
 
     def problem(self) -> str | None:
-        """Why jiter refuses the text; empty where that is cut off, None where the value is whole. Linear."""
+        """Why the text is refused; empty where it is cut off, None where the value is whole. Linear."""
         try:
-            self.raw.encode()
             self.document()
-        except UnicodeEncodeError as error:
-            self.at = error.start
-            return "surrogates not allowed"
-        except _Stop as stop:
-            return str(stop) or ("" if self.sound else "EOF while parsing a value")
+        except Stop as stop:
+            return str(stop) or ("" if self.sound or self.closers else "EOF while parsing a value")
         return None
 
     def document(self) -> None:
-        """To the end of the first value. Raises `_Stop`."""
+        """To the end of the first value. Raises `Stop`."""
         self.item(fresh=True)
         while self.closers:
             char = self.char()
@@ -68,7 +66,7 @@ class _Walk:
             if char == self.closers[-1]:
                 self.at += 1
             else:
-                self.edits.append(Edit("missing_closer", Span(self.at, self.at), "", self.closers[-1]))
+                self.unexpected(char)
             self.closers.pop()
             self.sound = self.at
 
@@ -81,19 +79,19 @@ class _Walk:
             if char not in CLOSERS:
                 return
             self.closers.append(CLOSERS[char])
-            if len(self.closers) > DEEPEST:
-                raise _Stop("recursion limit exceeded")
+            if len(self.closers) > self.deepest:
+                raise Stop("recursion limit exceeded")
             fresh = True
         if not fresh:
-            raise _Stop("trailing comma")
+            raise Stop("trailing comma")
 
     def key(self, char: str) -> str:
         """The character behind a key and its colon."""
         if char != '"':
-            raise _Stop("key must be a string")
+            raise Stop("key must be a string")
         self.at = self.token()
         if self.char() != ":":
-            raise _Stop("expected `:`")
+            raise Stop("expected `:`")
         self.at += 1
         return self.char()
 
@@ -101,38 +99,60 @@ class _Walk:
         """The next character that is no white space."""
         self.at = _SPACE.match(self.raw, self.at).end()  # type: ignore[union-attr]  # always matches
         if self.at == len(self.raw):
-            raise _Stop
+            raise Stop
         return self.raw[self.at]
+
+    def unexpected(self, char: str) -> None:
+        """No comma or closer follows an item: what is open ends here, and what stands behind is ignored."""
+        self.edits.append(Edit("missing_closer", Span(self.at, self.at), "", self.closers[-1]))
 
     def value_end(self) -> int:
         """As `token`, of a value."""
         if self.strings and not _TOKEN.match(self.raw, self.at) and (cut := _CUT_STRING.match(self.raw, self.at)):
-            self.sound = cut.end(1)
-            self.closers.append('"')
-            raise _Stop
+            self.kept(cut.end(1), '"')
         return self.token()
+
+    def kept(self, end: int, more: str) -> NoReturn:
+        """The text is kept up to `end`, where `more` completes a value that is cut off."""
+        self.sound = end
+        self.closers.append(more)
+        raise Stop
 
     def token(self) -> int:
         """The end of the string, number or word that begins here."""
         if match := _TOKEN.match(self.raw, self.at):
             return match.end()
-        raise _Stop("" if _CUT.match(self.raw, self.at) else "expected value, or invalid number or string")
+        raise Stop("" if _CUT.match(self.raw, self.at) else "expected value, or invalid number or string")
+
+    def completion(self, raw: str) -> list[Edit]:
+        """The edits that make JSON of the text, which is cut off."""
+        rest, closers = raw[self.sound :], "".join(reversed(self.closers))
+        kind = "truncation" if rest else "missing_closer"
+        return [*self.edits, *([Edit(kind, Span(self.sound, len(raw)), rest, closers)] if rest or closers else [])]
 
 
 def partial(tracer: Tracer, *, strings: bool = False) -> bool:
     """The step that decodes what jiter keeps of a text; what stands behind the value is ignored."""
-    walk = _Walk(tracer.raw, strings)
-    problem, end = walk.problem(), walk.sound
+    walk = Walk(tracer.raw, strings)
+    problem, end, edits = _problem(walk), walk.sound, walk.edits
     if problem:
         tracer.fault("whole", whole(tracer.raw), (), Failure("ValueError", problem, walk.at, problem))
         return True
     if problem is not None:
         tracer.truncated = True
-        rest, closers, end = tracer.raw[end:], "".join(reversed(walk.closers)), len(tracer.raw)
-        walk.edits.append(Edit("truncation" if rest else "missing_closer", Span(walk.sound, end), rest, closers))
-    return choose_if_ok(tracer, tracer.attempt("whole", Span(0, end), walk.edits))
+        end, edits = len(tracer.raw), walk.completion(tracer.raw)
+    return choose_if_ok(tracer, tracer.attempt("whole", Span(0, end), edits))
 
 
 def refusal(text: str) -> str:
     """Why jiter refuses a text that `json.loads` reads: lone surrogates or too many levels; empty where it does not."""
-    return f"ValueError: {problem}" if (problem := _Walk(text).problem()) else ""
+    return f"ValueError: {problem}" if (problem := _problem(Walk(text))) else ""
+
+
+def _problem(walk: Walk) -> str | None:
+    try:
+        walk.raw.encode()
+    except UnicodeEncodeError as error:
+        walk.at = error.start
+        return "surrogates not allowed"
+    return walk.problem()

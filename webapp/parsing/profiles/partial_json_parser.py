@@ -3,200 +3,94 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from webapp.parsing.decode import nesting
-from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described, restated
 from webapp.parsing.profiles._cutting import choose_if_ok, whole
-from webapp.parsing.span import Span
+from webapp.parsing.profiles._jiter import Stop, Walk
 
 DEEPEST = 300  # levels; the library reads as far as Python's stack goes
-_MARK = re.compile(r'["\[\]{}]')
-_CLOSERS = {"[": "]", "{": "}"}
+_MARK, _MARKS = re.compile(r'["\[\]{}]'), ',"[]{}'
 _WORDS = ("null", "true", "false", "Infinity", "-Infinity", "NaN")
 _SIGNS = ".-+eE"
-_NUMBER = re.compile(r"[-0-9][0-9.\-+eE]*")
+_NUMBER = re.compile(r"(?!-I)[-0-9][0-9.\-+eE]*")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+', re.DOTALL)
-_CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+(\\(?:u.{0,3}|U.{0,7}|x.?))\Z", re.DOTALL)
+_CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+(\\(?:u.{0,3}|U.{0,7}|x.?)?)\Z", re.DOTALL)
 _BLANK = re.compile(r"\s*+")
-Completed = tuple[int, str | None]
-"""the end of what is kept, and what is put behind it; None where it is whole"""
 
 
-class _Cut(Exception):
-    """The text ends where nothing can be completed; with words, where it is no JSON."""
+@dataclass
+class _Walk(Walk):
+    """As the library completes a text without white space at its end; `last_mark` is where its last one stands."""
 
+    deepest: int = DEEPEST
+    last_mark: int = -1
 
-def _any(text: str, at: int, *, top: bool = False) -> Completed:
-    """The value that begins at a place."""
-    char, rest = text[at : at + 1], text[at : at + 10]
-    if char == '"':
-        return _string(text, at)
-    if char in _CLOSERS:
-        return _members(text, at)
-    if (char.isdigit() and char.isascii()) or (char == "-" and rest[1:2] not in ("", "I")):
-        return _number(text, at, top=top)
-    for word in _WORDS:
-        if rest.startswith(word):
-            return at + len(word), None
-        if rest and rest != "-" and word.startswith(rest):
-            return at, word
-    raise _Cut(f"Unexpected character {char}" if char and rest != "-" else "")
+    def document(self) -> None:
+        """Of a text that begins as a string, a number or a word, what stands behind that is dropped."""
+        if self.last_mark < 0:
+            self.char()
+            self.kept(self.value_end(), "")
+        super().document()
 
+    def char(self) -> str:
+        self.at = _BLANK.match(self.raw, self.at).end()  # type: ignore[union-attr]  # always matches
+        last = len(self.raw) - 1
+        if self.at > last or (self.at == last and self.raw[last] == "," and self.is_first()):
+            raise Stop
+        return self.raw[self.at]
 
-def _number(text: str, at: int, *, top: bool) -> Completed:
-    match = _NUMBER.match(text, at)
-    assert match is not None
-    digits = match[0].rstrip(_SIGNS)
-    if not digits:  # the library goes on from the text's end
-        if len(text.rstrip(_SIGNS)) <= at:
-            raise _Cut
-        return at - len(text) + len(text.rstrip(_SIGNS)), ""
-    open_ = digits != match[0] or (match.end() == len(text) and not top)
-    return at + len(digits), "" if open_ else None
+    def key(self, char: str) -> str:
+        if char == '"' and not self.raw.startswith('"', self.string_end()):
+            self.sound = self.at if self.is_first() else self.sound
+            raise Stop
+        return super().key(char)
 
+    def is_first(self) -> bool:
+        """Whether a list or an object has been opened, and nothing of it is read."""
+        return self.raw[max(0, self.sound - 1) : self.at].strip() in ("[", "{")
 
-def _string(text: str, at: int) -> Completed:
-    match = _STRING.match(text, at)
-    assert match is not None
-    if text.startswith('"', match.end()):
-        return match.end() + 1, None
-    cut = _CUT_ESCAPE.search(text, max(at, match.end() - 9), match.end())
-    return (cut.start(1) if cut else match.end()), '"'
+    def unexpected(self, char: str) -> None:
+        """A string that the end cuts off goes where it stands right behind another in an object."""
+        cut = char == '"' and not self.raw.startswith('"', self.string_end())
+        raise Stop("" if cut and self.closers[-1] == "}" and self.raw[self.sound - 1] == '"' else "expected a comma")
 
+    def string_end(self) -> int:
+        """Where the quote should stand that closes the string which begins here."""
+        return _STRING.match(self.raw, self.at).end()  # type: ignore[union-attr]  # always matches
 
-def _members(text: str, at: int) -> Completed:
-    """A list, or an object; one whose next member is cut off ends behind the one before."""
-    closer = _CLOSERS[text[at]]
-    sound = at = at + 1
-    try:
-        while True:
-            at = _blank(text, at)
-            if text[at : at + 1] == closer:
-                return at + 1, None
-            if closer == "}":
-                at = _key(text, at)
-            end, tail = _any(text, at)
-            if tail is not None:
-                return end, tail + closer
-            sound = at = end
-            at = _blank(text, at)
-            if text[at : at + 1] not in (",", closer):
-                raise _Cut("" if at >= len(text) else f"Expected ',' or '{closer}', got {text[at]}")
-            at += text[at] == ","
-    except _Cut as cut:
-        if str(cut):
-            raise
-        return sound, closer
+    def value_end(self) -> int:
+        return self.token()
 
+    def token(self) -> int:
+        rest = self.raw[self.at : self.at + 10]
+        if rest[0] == '"':
+            end = self.string_end()
+            if self.raw.startswith('"', end):
+                return end + 1
+            cut = _CUT_ESCAPE.search(self.raw, max(self.at, end - 9), end)
+            self.kept(cut.start(1) if cut else end, '"')
+        for word in _WORDS:
+            if rest.startswith(word):
+                return self.at + len(word)
+            if word.startswith(rest) and rest != "-":
+                self.kept(self.at, word)
+        return self.number_end()
 
-def _key(text: str, at: int) -> int:
-    """Where the value of a key begins."""
-    if text[at : at + 1] != '"':
-        raise _Cut("" if at >= len(text) else "AssertionError: a key is no string")
-    end, tail = _string(text, at)
-    end = _blank(text, end)
-    if tail is not None or end >= len(text):
-        raise _Cut
-    if text[end] != ":":
-        raise _Cut(f"Expected ':', got {text[end]}")
-    return _blank(text, end + 1)
-
-
-def _blank(text: str, at: int) -> int:
-    return _BLANK.match(text, at).end()  # type: ignore[union-attr]  # always matches
-
-
-def _fixed(text: str, at: int, opener: str = "", *, top: bool = False) -> tuple[int, str, bool]:
-    """The end of what is kept from `at` on, what is put behind it, and whether nothing is; raises `_Cut`.
-
-    With `opener` the rest is read as if it stood behind one, which is not counted. White space before it is not
-    counted either, by which as much of its end is lost, as in the library.
-    """
-    rest = opener + text[at:]
-    end, tail = _any(rest.strip(), 0, top=top)
-    return at + end - len(opener), tail or "", not (rest[len(opener) : end] + (tail or "")[:-1].strip())
-
-
-def _open(text: str) -> tuple[list[tuple[int, str]], int, int, int]:
-    """The brackets that are open, the last mark, and where the last string begins and ends; raises `_Cut`."""
-    stack: list[tuple[int, str]] = []
-    last = begins = ends = -1
-    inside = False
-    for match in _MARK.finditer(text):
-        last, char = match.start(), match[0]
-        if char == '"' and not inside:
-            inside, begins = True, last
-        elif char == '"':
-            behind = text[:last] if last < 200 else text[last - 200 : last]
-            if (len(behind) - len(behind.rstrip("\\"))) % 2 == 0:
-                inside, ends = False, last
-        elif not inside and char in _CLOSERS:
-            stack.append((last, char))
-        elif not inside and (not stack or _CLOSERS[stack.pop()[1]] != char):
-            raise _Cut("a closer does not match")
-    return stack, last, begins, ends
-
-
-def _in_string(text: str, opened: tuple[int, str], begins: int, ends: int, closers: str) -> tuple[int, str]:
-    """As `completion`, of a text that ends in a string: a key goes, with the comma before it."""
-    start, opener = max(ends, opened[0]), opened[1]
-    comma = text.rfind(",", start + 1, begins)
-    if opener == "{" and comma >= 0:
-        _, tail, nothing = _fixed(text, comma + 1, opener)
-        if not nothing:
-            raise _Cut("a comma is lost")
-        return comma, tail + closers[1:]
-    if opener == "{" and ":" not in text[start + 1 : begins]:
-        return begins, closers
-    end, tail, _ = _fixed(text, begins)
-    return end, tail + closers
-
-
-def completion(text: str) -> tuple[int, str]:
-    """How much of the text is kept, and what is put behind it; raises `_Cut`. Linear."""
-    first = _MARK.search(text)
-    if not first or first[0] == '"':
-        return _fixed(text, 0, top=True)[:2]
-    stack, last, begins, ends = _open(text)
-    closers = "".join(_CLOSERS[char] for _, char in reversed(stack))
-    if not stack:
-        return len(text), ""
-    (opened, opener), outer = stack[-1], closers[1:]
-
-    def behind(comma: int, closing: str = outer) -> tuple[int, str]:
-        end, tail, nothing = _fixed(text, comma + 1, opener)
-        return (comma, tail + outer) if nothing else (end, tail + closing)
-
-    if ends < begins:
-        return _in_string(text, stack[-1], begins, ends, closers)
-    comma = text.rfind(",", max(ends, last) + 1)
-    if comma >= 0 and not text[comma + 1 :].strip():
-        return comma, closers
-    if comma >= 0:
-        if opener != "[":
-            raise _Cut("AssertionError: no list")
-        return behind(comma)
-    if text[last] in "]}":
-        if text[last + 1 :].strip():
-            raise _Cut("AssertionError: text behind a closer")
-        return len(text), closers
-    if text[last] in _CLOSERS:
-        end, tail, _ = _fixed(text, last)
-        return end, tail + outer
-    if opener == "[":
-        return len(text), closers
-    colon, comma = text.rfind(":", ends), text.rfind(",", opened + 1, begins)
-    if comma < 0:
-        end, tail, _ = _fixed(text, opened)
-        return end, tail + outer
-    if colon < 0:
-        return (len(text), closers) if text.rfind(":", comma + 1, begins) >= 0 else behind(comma, closers)
-    if colon < comma:
-        raise _Cut("AssertionError: no key")
-    return behind(comma)
+    def number_end(self) -> int:
+        """The last number, behind which nothing but words may stand, loses signs at its end, and these words."""
+        match = _NUMBER.match(self.raw, self.at)
+        if not match:
+            raise Stop("unexpected character")
+        end, sound = match.end(), self.at + len(match[0].rstrip(_SIGNS))
+        if sound == self.at:
+            raise Stop("" if end == len(self.raw) else "a number without digits")
+        if end > self.last_mark and (sound < end or end == len(self.raw)):
+            self.kept(sound, "")
+        return end
 
 
 @described("partial-json-parser", LIBRARIES, version=restated("0.2.1.1.post7"))
@@ -216,12 +110,13 @@ def plugin(tracer: Tracer) -> None:
         tracer.exhausted = True
         tracer.fail("completed", everything, f"stopped: nested more than {DEEPEST} deep")
         return
-    try:
-        end, tail = completion(raw)
-    except _Cut as cut:
-        tracer.fail("completed", everything, str(cut) or "nothing of it can be completed")
+    first = _MARK.search(raw)
+    if first and first[0] != '"':
+        walk = _Walk(raw.rstrip(), last_mark=max(map(raw.rfind, _MARKS)))
+    else:
+        walk = _Walk(raw.strip())  # where what is kept of it ends, the library cuts the text that is not stripped
+    edits = [] if (problem := walk.problem()) or problem is None else walk.completion(raw)
+    if problem and "EOF" in problem:
+        tracer.fail("completed", everything, "nothing of it can be completed")
         return
-    end = max(end + len(raw), 0) if end < 0 else end  # as a slice counts
-    rest = raw[end:]
-    edits = [Edit("truncation" if rest else "missing_closer", Span(end, len(raw)), rest, tail)] if rest or tail else []
-    tracer.truncated = choose_if_ok(tracer, tracer.attempt("completed", everything, edits)) and bool(tail)
+    tracer.truncated = choose_if_ok(tracer, tracer.attempt("completed", everything, edits)) and any(walk.closers)
