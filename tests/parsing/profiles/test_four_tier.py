@@ -12,7 +12,7 @@ from tests.parsing.profiles.transcriptions import JS_WHITE, fix_json
 from webapp.parsing import parse
 from webapp.parsing.edit import apply
 from webapp.parsing.profiles import four_tier
-from webapp.parsing.profiles._cutting import between
+from webapp.parsing.profiles._steps import between
 from webapp.parsing.span import Span
 
 MARKUP = st.lists(

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._cutting import choose_if_ok, rewritten, whole
+from webapp.parsing.profiles._steps import choose_if_ok, rewritten, whole
 from webapp.parsing.span import Span, stripped
 
 SURROGATE = re.compile("[\ud800-\udfff]")

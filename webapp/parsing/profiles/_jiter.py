@@ -9,7 +9,7 @@ from typing import NoReturn
 from webapp.parsing.decode import Failure
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._cutting import choose_if_ok, whole
+from webapp.parsing.profiles._steps import Step, choose_if_ok, whole
 from webapp.parsing.span import Span
 
 DEEPEST = 201  # levels
@@ -131,17 +131,21 @@ class Walk:
         return [*self.edits, *([Edit(kind, Span(self.sound, len(raw)), rest, closers)] if rest or closers else [])]
 
 
-def partial(tracer: Tracer, *, strings: bool = False) -> bool:
+def by_jiter(*, strings: bool = False) -> Step:
     """The step that decodes what jiter keeps of a text; what stands behind the value is ignored."""
-    walk = Walk(tracer.raw, strings)
-    problem, end, edits = _problem(walk), walk.sound, walk.edits
-    if problem:
-        tracer.fault("whole", whole(tracer.raw), (), Failure("ValueError", problem, walk.at, problem))
-        return True
-    if problem is not None:
-        tracer.truncated = True
-        end, edits = len(tracer.raw), walk.completion(tracer.raw)
-    return choose_if_ok(tracer, tracer.attempt("whole", Span(0, end), edits))
+
+    def step(tracer: Tracer) -> bool:
+        walk = Walk(tracer.raw, strings)
+        problem, end, edits = _problem(walk), walk.sound, walk.edits
+        if problem:
+            tracer.fault("whole", whole(tracer.raw), (), Failure("ValueError", problem, walk.at, problem))
+            return True
+        if problem is not None:
+            tracer.truncated = True
+            end, edits = len(tracer.raw), walk.completion(tracer.raw)
+        return choose_if_ok(tracer, tracer.attempt("whole", Span(0, end), edits))
+
+    return step
 
 
 def refusal(text: str) -> str:

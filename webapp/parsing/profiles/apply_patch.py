@@ -9,7 +9,7 @@ from typing import Any
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import AGENTS
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._cutting import rewritten, whole
+from webapp.parsing.profiles._steps import rewritten, whole
 from webapp.parsing.span import Span
 
 BEGIN, END, MOVE, ENVIRONMENT = "*** Begin Patch", "*** End Patch", "*** Move to: ", "*** Environment ID:"

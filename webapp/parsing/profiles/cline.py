@@ -9,7 +9,7 @@ from typing import NamedTuple
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import AGENTS
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._cutting import rewritten, whole
+from webapp.parsing.profiles._steps import rewritten, whole
 from webapp.parsing.profiles.four_tier import WHITE
 from webapp.parsing.span import Span
 

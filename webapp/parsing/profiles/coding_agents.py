@@ -11,9 +11,8 @@ from webapp.parsing.edit import apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import AGENTS
 from webapp.parsing.profiles._about import described, restated
-from webapp.parsing.profiles._cutting import rewritten, whole
 from webapp.parsing.profiles._grammar import Pairs
-from webapp.parsing.profiles._rewrites import edits_of
+from webapp.parsing.profiles._steps import edits_of, rewritten, whole
 from webapp.parsing.span import Span, stripped
 
 _NOTE = "not JSON as written"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._cutting import choose_if_ok
+from webapp.parsing.profiles._steps import choose_if_ok
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 

@@ -7,7 +7,7 @@ import re
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._cutting import between, choose_if_ok, whole
+from webapp.parsing.profiles._steps import between, choose_if_ok, whole
 from webapp.parsing.span import Span, stripped
 
 # What `\s` matches in JavaScript (ECMA-262, WhiteSpace and LineTerminator); Python's differs in six characters.

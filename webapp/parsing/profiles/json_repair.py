@@ -15,7 +15,7 @@ from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._cutting import choose_if_ok, whole
+from webapp.parsing.profiles._steps import choose_if_ok, whole
 from webapp.parsing.span import Span, stripped
 
 LONGEST = 500_000  # characters; beyond, a number of as many digits takes more than two seconds

@@ -11,8 +11,8 @@ from webapp.parsing.decode import Failure
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.profiles._jsonrepair_strings import QUOTES, SPACE, Piece, Quoted, Refused
+from webapp.parsing.profiles._steps import choose_if_ok, whole
 
 LONGEST = 100_000  # characters; on some texts the library's time grows with the square of the length
 _PAIRS = {"{": "}", "[": "]"}

@@ -11,7 +11,7 @@ from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described, restated
-from webapp.parsing.profiles._cutting import choose_if_ok, whole
+from webapp.parsing.profiles._steps import choose_if_ok, whole
 from webapp.parsing.span import Span, stripped
 
 _STRIPPED = " \n\r\t`"

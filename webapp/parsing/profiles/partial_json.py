@@ -9,8 +9,7 @@ from typing import Any
 from webapp.parsing.decode import decode, nesting
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._cutting import rewritten
+from webapp.parsing.profiles._steps import Step, rewritten, stepwise
 from webapp.parsing.profiles.four_tier import WHITE
 from webapp.parsing.span import stripped
 
@@ -116,26 +115,31 @@ class _Reader:
         return decoded.value
 
 
-def read_partial(tracer: Tracer, *, numbers: bool, dropped: str = "") -> None:
-    """Give what the library reads. Linear."""
-    span = stripped(tracer.raw, characters=WHITE)
-    library = _Reader(span.of(tracer.raw), numbers, dropped)
-    if nesting(library.text)[0] > DEEPEST:
-        tracer.exhausted = True
-        tracer.fail("completed", span, f"stopped: nested more than {DEEPEST} deep")
-        return
-    try:
-        value = library.value()
-    except ValueError as error:
-        tracer.fail("completed", span, str(error))
-        return
-    tracer.truncated = library.at >= len(library.text) and decode(library.text).failure is not None
-    tracer.choose(rewritten(tracer, "derived", span, value, "what the library read; its other text is not seen"))
+def by_partial_json(*, numbers: bool, dropped: str = "") -> Step:
+    """The step that gives what the library reads. Linear."""
+
+    def step(tracer: Tracer) -> bool:
+        span = stripped(tracer.raw, characters=WHITE)
+        library = _Reader(span.of(tracer.raw), numbers, dropped)
+        if nesting(library.text)[0] > DEEPEST:
+            tracer.exhausted = True
+            tracer.fail("completed", span, f"stopped: nested more than {DEEPEST} deep")
+            return True
+        try:
+            value = library.value()
+        except ValueError as error:
+            tracer.fail("completed", span, str(error))
+            return True
+        tracer.truncated = library.at >= len(library.text) and decode(library.text).failure is not None
+        tracer.choose(rewritten(tracer, "derived", span, value, "what the library read; its other text is not seen"))
+        return True
+
+    return step
 
 
-@described("partial-json", LIBRARIES, version="restated-0.1.7", original="TypeScript")
-def plugin(tracer: Tracer) -> None:
-    """partial-json (npm): a reader that gives what it has where the text ends, and where it meets anything else.
+_STEP = by_partial_json(numbers=True, dropped="__proto__")
+plugin = stepwise("partial-json", LIBRARIES, "restated-0.1.7", _STEP, original="TypeScript")("""
+partial-json (npm): a reader that gives what it has where the text ends, and where it meets anything else.
 
     1. Reads from the first character on; prose before the JSON is an error. 2. At the end of the text strings are
     closed, true, false and null completed, lists and objects given as far as they go. 3. The same happens at anything
@@ -145,5 +149,4 @@ def plugin(tracer: Tracer) -> None:
 
     Source: partial-json 0.1.7 (npm), dist/index.js, parse. Nested more than 300 deep is not read. Here
     Python's decoder words the errors, and large integers stay exact.
-    """
-    read_partial(tracer, numbers=True, dropped="__proto__")
+""")

@@ -9,8 +9,8 @@ from webapp.parsing.decode import nesting
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described, restated
-from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.profiles._jiter import Stop, Walk
+from webapp.parsing.profiles._steps import choose_if_ok, whole
 
 DEEPEST = 300  # levels; the library reads as far as Python's stack goes
 _MARK, _MARKS = re.compile(r'["\[\]{}]'), ',"[]{}'
@@ -93,7 +93,7 @@ class _Walk(Walk):
         return end
 
 
-@described("partial-json-parser", LIBRARIES, version=restated("0.2.1.1.post7"))
+@described("partial-json-parser", LIBRARIES, version=restated("0.2.1.1.post7-2"))
 def plugin(tracer: Tracer) -> None:
     """partial-json-parser (Python): what is open where the text ends is closed, and json.loads.
 

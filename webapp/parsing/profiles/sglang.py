@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._cutting import choose_if_ok, rewritten, whole
+from webapp.parsing.profiles._steps import choose_if_ok, rewritten, whole
 from webapp.parsing.profiles.vllm import BEGIN, CALLS, END, SEP
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt

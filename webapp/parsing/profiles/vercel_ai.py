@@ -9,8 +9,7 @@ from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._arguments import checked, no_prototype
-from webapp.parsing.profiles._cutting import whole
+from webapp.parsing.profiles._steps import checked, no_prototype, whole
 from webapp.parsing.span import Span
 
 _WORDS = ("false", "true", "null")

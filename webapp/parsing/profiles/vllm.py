@@ -10,8 +10,8 @@ from webapp.parsing.edit import Edit, apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.profiles._grammar import NO_UTF8, SURROGATE
+from webapp.parsing.profiles._steps import choose_if_ok, whole
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 

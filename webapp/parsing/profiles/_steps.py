@@ -1,0 +1,210 @@
+"""What re-statements of people's parsers share: cuts at a response, decoders, and steps that try one reading each."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from itertools import pairwise
+from typing import Any
+
+from webapp.capture.plain_values import failure_of, plain
+from webapp.capture.result_value import no_json
+from webapp.parsing.edit import Edit, apply
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._about import Described, described
+from webapp.parsing.span import Span
+from webapp.parsing.trace import Attempt
+
+LONGEST = 200_000  # characters that a decoder written in Python is given: its time is minutes beyond
+_LIBRARIES = {"json5": ("json5", "loads"), "yaml": ("yaml", "safe_load")}
+Step = Callable[[Tracer], bool]
+"""Tries one reading of the whole text; whether that decided, be it with a value or with a refusal."""
+Check = Callable[[Any], str]
+"""what is wrong with a value; empty where nothing is"""
+Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+"""a pattern and what `re.sub` puts in the place of each match"""
+_NEW = -1
+
+
+def whole(raw: str) -> Span:
+    return Span(0, len(raw))
+
+
+def between(raw: str, opener: str, closer: str) -> Span | None:
+    """From the first `opener` to the last `closer` behind it, or None."""
+    first, last = raw.find(opener), raw.rfind(closer)
+    return Span(first, last + 1) if 0 <= first < last else None
+
+
+def rewritten(tracer: Tracer, strategy: str, span: Span, value: Any, note: str) -> Attempt:
+    """An attempt whose value another decoder than JSON's gave: one edit writes it as JSON, so that it can be shown."""
+    text = json.dumps(value, ensure_ascii=False)
+    old = span.of(tracer.raw)
+    return tracer.attempt(strategy, span, [Edit(strategy, span, old, text)] if text != old else [], note=note)
+
+
+def choose_if_ok(tracer: Tracer, attempt: Attempt) -> bool:
+    """Make an attempt the result where it decoded; whether it did."""
+    if attempt.ok:
+        tracer.choose(attempt)
+    return attempt.ok
+
+
+def decode_other(tracer: Tracer, decoder: str, span: Span, note: str, edits: Sequence[Edit] = ()) -> Attempt:
+    """The attempt of the decoder `literal` (Python's), `json5` or `yaml` at the edited `span`, drawn as JSON.
+
+    Rejected where it gives what JSON has not, such as a set; failed where the decoder raises.
+    """
+    text = apply(tracer.raw, span, edits)
+    if len(text) > LONGEST:
+        reason = f"stopped: a text of more than {LONGEST:,} characters is not given to this decoder"
+        return tracer.fail(decoder, span, reason)
+    try:
+        value = _decoded(decoder, text)
+    except Exception as error:  # noqa: BLE001 — whatever a library raises on such a text is its outcome
+        return tracer.fail(decoder, span, f"{type(error).__name__}: {failure_of(error)['said']}")
+    if words := no_json(value):
+        return tracer.reject(decoder, span, words)
+    return rewritten(tracer, decoder, span, plain(value), note)
+
+
+def _decoded(decoder: str, text: str) -> Any:
+    if decoder == "literal":
+        with warnings.catch_warnings():  # of unknown escapes, which are an error under -W error
+            warnings.simplefilter("ignore")
+            return ast.literal_eval(text)
+    module, name = _LIBRARIES[decoder]
+    return getattr(import_module(module), name)(text)
+
+
+def stepwise(name: str, group: str, version: str, *steps: Step, **fields: Any) -> Callable[[str], Described]:
+    """A profile that tries each step in turn, until one has decided; of a text that says what it does."""
+
+    def parser(tracer: Tracer) -> None:
+        any(step(tracer) for step in steps)
+
+    return lambda text: described(name, group, text, version=version, **fields)(parser)
+
+
+def empty(spaces: str | None = "") -> Step:
+    """No text, or only characters of `spaces` (white space where None), stands for no arguments: {}."""
+
+    def step(tracer: Tracer) -> bool:
+        if tracer.raw.strip(spaces):
+            return False
+        tracer.choose(rewritten(tracer, "empty_arguments", whole(tracer.raw), {}, "no text stands for no arguments"))
+        return True
+
+    return step
+
+
+def loads(*checks: Check, strict: bool = True, finite: bool = False) -> Step:
+    """Decode the whole text; refused where one of `checks` says what is wrong with the value."""
+
+    def step(tracer: Tracer) -> bool:
+        attempt = tracer.attempt("whole", whole(tracer.raw), strict=strict, finite=finite)
+        return attempt.ok and checked(tracer, attempt, checks)
+
+    return step
+
+
+def checked(tracer: Tracer, attempt: Attempt, checks: Sequence[Check]) -> bool:
+    """Make what decoded the result, or refuse it in the words of the first check that fails; true."""
+    reason = next(filter(None, (check(attempt.value) for check in checks)), "")
+    if reason:
+        tracer.offered = True
+        tracer.amend(attempt, outcome="failed", reason=reason)
+    else:
+        tracer.choose(attempt)
+    return True
+
+
+def made(change: Callable[[Any], Any], note: str, *, strict: bool = True) -> Step:
+    """Decode the whole text; where `change` makes another value of it, that is the result."""
+
+    def step(tracer: Tracer) -> bool:
+        attempt = tracer.attempt("whole", whole(tracer.raw), strict=strict)
+        if attempt.ok and (value := change(attempt.value)) is not attempt.value:
+            attempt = tracer.amend(attempt, outcome="rejected", reason=note)
+            attempt = rewritten(tracer, "derived", whole(tracer.raw), value, note)
+        return attempt.ok and checked(tracer, attempt, ())
+
+    return step
+
+
+def must_be_object(value: Any) -> str:
+    return "" if isinstance(value, dict) else "ModelBehaviorError: expected a JSON object"
+
+
+def no_prototype(value: Any) -> str:
+    """What the Vercel AI SDK refuses: a key that would reach an object's prototype in JavaScript, at any depth."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            constructor = node.get("constructor")
+            if "__proto__" in node or (isinstance(constructor, dict) and "prototype" in constructor):
+                return "SyntaxError: Object contains forbidden prototype property"
+            stack += node.values()
+        elif isinstance(node, list):
+            stack += node
+    return ""
+
+
+def substituted(
+    cut: Callable[[str], Span], *rules: Rule, check: Check = lambda value: "", finite: bool = False
+) -> Step:
+    """The step that applies the rules in turn to the part of the text that `cut` gives, and decodes the outcome."""
+
+    def step(tracer: Tracer) -> bool:
+        span = cut(tracer.raw)
+        edits = edits_of(tracer.raw, span, rules, strategy="rewrite")
+        attempt = tracer.attempt("whole", span, edits, finite=finite)
+        return attempt.ok and checked(tracer, attempt, [check])
+
+    return step
+
+
+def edits_of(raw: str, span: Span, rules: Sequence[Rule], *, strategy: str) -> list[Edit]:
+    """What the rules change at `span`, one edit for each stretch of characters. Linear in the text for each rule."""
+    text, places = span.of(raw), list(range(*span))
+    for pattern, new in rules:
+        text, places = _applied(text, places, pattern, new)
+    places_kept = [(at, place) for at, place in enumerate(places) if place != _NEW]
+    edits = []
+    for (left, before), (right, after) in pairwise([(-1, span.start - 1), *places_kept, (len(text), span.end)]):
+        if right - left > 1 or after - before > 1:
+            gap = Span(before + 1, after)
+            edits.append(Edit(strategy, gap, gap.of(raw), text[left + 1 : right]))
+    return edits
+
+
+def _applied(
+    text: str, places: list[int], pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str]
+) -> tuple[str, list[int]]:
+    """The text after one rule, and the place of each of its characters in the response."""
+    parts, now, at = [], [], 0
+    for start, end, by in _changes(text, pattern, new):
+        parts += [text[at:start], by]
+        now += places[at:start] + [_NEW] * len(by)
+        at = end
+    return "".join([*parts, text[at:]]), now + places[at:]
+
+
+def _changes(
+    text: str, pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str]
+) -> Iterator[tuple[int, int, str]]:
+    """Where each match changes something, without what stands at both ends of it before and after."""
+    for match in pattern.finditer(text):
+        old, by = match[0], new(match) if callable(new) else match.expand(new)
+        same = next((at for at, (a, b) in enumerate(zip(old, by, strict=False)) if a != b), None)
+        prefix = min(len(old), len(by)) if same is None else same
+        right = 0
+        while right < min(len(old), len(by)) - prefix and old[-right - 1] == by[-right - 1]:
+            right += 1
+        if old != by:
+            yield match.start() + prefix, match.end() - right, by[prefix : len(by) - right]
