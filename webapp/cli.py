@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 from typing import Any
 
@@ -85,6 +86,8 @@ def main() -> None:
     """Fencepost shows the moment an LLM's answer should have become JSON and did not."""
     from webapp.capture import specs
 
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    click.get_current_context().color = False if plain else bool(os.environ.get("FORCE_COLOR")) or None
     try:
         specs.configured()
         specs.schemas()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pty
@@ -12,10 +11,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from rich.console import Console
 
 from webapp.cli import main
-from webapp.commands import _render
 from webapp.parsing import parse
 from webapp.parsing.trace import Trace
 
@@ -157,21 +154,30 @@ def test_many_attempts_are_cut_and_say_so():
     assert "… 61 attempts more: --json prints all" in result.stdout
 
 
-def test_colour_strikes_and_underlines():
-    stream = io.StringIO()
-    console = Console(file=stream, force_terminal=True, color_system="standard", width=40, highlight=False)
-    trace = parse('{"a": "x\ny"}', "four-tier")
-    _render.render(console, '{"a": "x\ny"}', trace)
-    assert "\x1b[9;31m[-↵-]" in stream.getvalue()
-    assert "\x1b[4;32m{+\\n+}" in stream.getvalue()
+def on_a_terminal(raw: str, profile: str, **environment: str) -> str:
+    """What `fencepost parse` prints to a terminal of thirty columns."""
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "webapp", "parse", "--profile", profile]
+    environ = {**os.environ, "COLUMNS": "30", "TERM": "xterm", **environment}
+    done = subprocess.run(command, input=raw.encode(), stdout=slave, cwd=ROOT, env=environ, check=False)
+    os.close(slave)
+    said = os.read(master, 100_000).decode().replace("\r\n", "\n")
+    os.close(master)
+    assert done.returncode in (0, 1)
+    return said
 
 
-def test_long_lines_fold_behind_the_gutter_of_a_terminal():
-    stream = io.StringIO()
-    console = Console(file=stream, force_terminal=True, color_system=None, width=30, highlight=False)
-    raw = '{"a": "' + "x" * 60 + '"}'
-    _render.render(console, raw, parse(raw, "direct"))
-    folded = [line for line in stream.getvalue().split("\n") if "┃" in line]
+def test_colour_strikes_and_underlines_but_where_nobody_wants_it():
+    said = on_a_terminal('{"a": "x\ny"}', "four-tier")
+    assert "\x1b[31m\x1b[9m[-↵-]\x1b[0m" in said
+    assert "\x1b[32m\x1b[4m{+\\n+}\x1b[0m" in said
+    assert "\x1b" not in on_a_terminal('{"a": "x\ny"}', "four-tier", NO_COLOR="1")
+
+
+@pytest.mark.parametrize(("character", "count"), [("x", 60), ("名", 30)])
+def test_long_lines_fold_behind_the_gutter_of_a_terminal(character: str, count: int):
+    said = on_a_terminal('{"a": "' + character * count + '"}', "direct", NO_COLOR="1")
+    folded = [line for line in said.split("\n") if "┃" in line]
     assert len(folded) == 3
     assert all(line.startswith(("1 ┃ ", "  ┃ ")) for line in folded)
 
@@ -247,12 +253,12 @@ def test_a_value_as_deep_as_the_decoder_reads_can_be_written():
         assert json.loads(result.stdout)["verdict"] in ("clean", "failed")
 
 
-def test_neither_flask_nor_sqlalchemy_nor_rich_is_imported_for_json():
+def test_neither_flask_nor_sqlalchemy_is_imported_for_json():
     code = (
         "import sys; from webapp.cli import main\n"
         "try: main(['parse', '--json', '--profile', 'direct'])\n"
         "except SystemExit: pass\n"
-        "print(sorted({'flask', 'sqlalchemy', 'rich', 'json_repair', 'werkzeug'} & set(sys.modules)), file=sys.stderr)"
+        "print(sorted({'flask', 'sqlalchemy', 'json_repair', 'werkzeug'} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], input=b"{}", capture_output=True, cwd=ROOT, check=True)
     assert done.stderr.decode().strip() == "[]"

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.exports import made
-from webapp.commands import _render
-from webapp.exports import base
+from webapp.exports import base, textmarks
 from webapp.parsing import parse
 from webapp.parsing.drawing import Drawing, Stretch, telling
 from webapp.parsing.edit import Edit, apply
@@ -122,10 +121,9 @@ def in_html(raw: str, trace: Trace) -> Marked:
 
 def in_terminal(raw: str, trace: Trace) -> Marked:
     lines = Drawing(raw, telling(trace)).lines(Span(0, len(raw)), 1)
-    kinds = {"red strike": "del", "green underline": "ins"}
-    texts = map(_render.drawn_line, lines)
-    spans = [(str(span.style), text.plain[span.start + 2 : span.end - 2]) for text in texts for span in text.spans]
-    return joined([(kinds[style], text) for style, text in spans if style in kinds])
+    kinds = {"removed": "del", "inserted": "ins"}
+    pieces = [piece for line in lines for piece in textmarks.pieces(line)]
+    return joined([(kinds[look], text[2:-2]) for text, look in pieces if look in kinds])
 
 
 def in_page(raw: str, trace: Trace) -> Marked:

@@ -60,7 +60,7 @@ def test_a_download_gives_its_connection_back(
         assert db.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
 
 
-UNNEEDED = ("alembic", "markdown_it", "rich", "yaml", "jsonschema", "jsonschema_rs", "webapp.client")
+UNNEEDED = ("alembic", "markdown_it", "yaml", "jsonschema", "jsonschema_rs", "webapp.client")
 
 
 def test_a_start_imports_nothing_that_only_other_pages_need() -> None:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import dumps as readers
-from webapp.commands import _progress
+from webapp.commands import _terminal
 from webapp.commands._input import InputFile, open_log, size_of
 from webapp.config import Settings
 from webapp.dumps import BadDump, Problem, SessionStart, Spooled, Turn, UnknownFormat, spool
@@ -218,7 +218,7 @@ class _Beginning:
 @contextmanager
 def _shown(name: str, show: bool, size: int | None) -> Iterator[Progress]:
     """The progress of reading a file of so many bytes, which a bar shows on a terminal."""
-    with _progress.bar(visible(name), hidden=not show, counts=True) as tell:
+    with _terminal.bar(visible(name), hidden=not show) as tell:
         yield Progress(
             lambda seen: tell(
                 seen.read, seen.bytes or size, f"{counted(seen.turns, 'turn')} read" if seen.turns else ""

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from webapp.commands._file_reader import FileResult
+from webapp.commands._terminal import cells
 from webapp.dumps.answer_alarm import MissingAnswers, in_words
 from webapp.dumps.session_keys import SessionKeys
 from webapp.parsing.words import counted
@@ -102,19 +103,16 @@ def _of_ingested(ingested: IngestResult) -> list[str]:
 
 def table(results: Sequence[FileResult]) -> None:
     """One row a file that is a dump, then how many were read, passed over, and could not be read."""
-    from rich.console import Console
-    from rich.table import Table
-
     rows = [result for result in results if result.skipped is None]
-    grid = Table("file", "format", title=None, box=None, pad_edge=False)
-    dry = any(result.survey is not None for result in rows)
-    for name in ("sessions", "turns" if dry else "new turns", "problems"):
-        grid.add_column(name, justify="right")
-    for result in rows[:MOST_ROWS]:
-        grid.add_row(visible(result.file), *_cells(result))
+    turns = "turns" if any(result.survey is not None for result in rows) else "new turns"
+    lines = [("file", "format", "sessions", turns, "problems")] if rows else []
+    lines += [(visible(result.file), *_cells(result)) for result in rows[:MOST_ROWS]]
+    widths = [max(map(cells, column)) for column in zip(*lines, strict=True)]
     click.echo()
-    if rows:
-        Console(markup=False, highlight=False).print(grid)
+    for line in lines:
+        gaps = [" " * (width - cells(cell)) for cell, width in zip(line, widths, strict=True)]
+        names, numbers = zip(line[:2], gaps[:2], strict=True), zip(gaps[2:], line[2:], strict=True)
+        click.echo("  ".join("".join(pair) for pair in (*names, *numbers)).rstrip())
     if len(rows) > MOST_ROWS:
         click.echo(f"and {counted(len(rows) - MOST_ROWS, 'file')} more")
     click.echo(_total(results))

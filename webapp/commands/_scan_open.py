@@ -12,7 +12,7 @@ from urllib.parse import quote
 import click
 from sqlalchemy import orm
 
-from webapp.commands import _progress, _store, serve
+from webapp.commands import _store, _terminal, serve
 from webapp.commands._file_reader import FileReader
 from webapp.commands._input import InputFile
 from webapp.commands._start import stopped_by_signals
@@ -42,7 +42,7 @@ def open_worst(scan: Scan, home: str | None) -> None:
 
 def _ingest(scan: Scan, settings: Settings, home: str | None) -> None:
     files = [scanned.file for scanned in scan.files if scanned.error is None]
-    with _store.engine(settings) as engine, _progress.bar("storing", counts=True) as tell:
+    with _store.engine(settings) as engine, _terminal.bar("storing") as tell:
         reader = FileReader(engine, settings, home=home, show=False)
         for number, file in enumerate(files, 1):
             result = reader.read(InputFile(file.path, file.name))

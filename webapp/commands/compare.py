@@ -14,7 +14,7 @@ import click
 from sqlalchemy import orm
 
 from webapp.capture import specs
-from webapp.commands import _filters, _progress, _store
+from webapp.commands import _filters, _store, _terminal
 from webapp.commands._profiles import PROFILE, runnable
 from webapp.findings.sentences import number
 from webapp.store.compare import comparing
@@ -65,7 +65,7 @@ def _compared(a: str, b: str, filters: Filters | None, *, run: bool, is_earlier:
     with _store.engine(settings) as engine:
         for name in (a, b) if run else ():
             runnable(name)
-            with _progress.bar(name, counts=True) as on_progress:
+            with _terminal.bar(name) as on_progress:
                 replays.replay(engine, settings, name, filters=filters, on_progress=on_progress)
         with orm.Session(engine) as db:
             comparison = compare(db, a, b, filters or Filters())

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import sqlalchemy as sa
 
-from webapp.commands import _progress, _store
+from webapp.commands import _store, _terminal
 from webapp.parsing.words import counted
 from webapp.store import derive, models
 from webapp.store.db import database
@@ -45,7 +45,7 @@ def reindex_(anew: bool, findings: bool, as_json: bool) -> None:
 
     If interrupted, run it again to continue. Uploads wait while the index is made.
     """
-    with _store.engine(_store.settings()) as engine, _progress.bar("sessions") as tell:
+    with _store.engine(_store.settings()) as engine, _terminal.bar("sessions") as tell:
         count = derive.reindex(engine, anew=anew, every=findings, on_progress=tell)
     if as_json:
         _store.print_json({"sessions": count})
@@ -81,7 +81,7 @@ def backup_(target: Path, as_json: bool) -> None:
     Stored logs and the secret key are files next to the database; copy them separately (docs/deploy.md). Exits with 1
     when TARGET cannot be written or exists already, with 2 for a database on a server.
     """
-    with _store.engine(_store.settings(), migrate=False) as engine, _progress.bar("pages") as tell:
+    with _store.engine(_store.settings(), migrate=False) as engine, _terminal.bar("pages") as tell:
         try:
             size = database_copy.back_up(engine, target, tell)
         except database_copy.NotSqlite as error:
@@ -109,7 +109,7 @@ def copy_(source: str, target: str, as_json: bool) -> None:
         raise click.UsageError("SOURCE and TARGET are the same database")
     settings = _store.settings()
     opened = [_store.engine(replace(settings, database=address), migrate=False) for address in addresses]
-    with opened[0] as first, opened[1] as written, _progress.bar("copying") as tell:
+    with opened[0] as first, opened[1] as written, _terminal.bar("copying") as tell:
         try:
             copies = database_copy.copy(first, written, lambda name, done, of: tell(done, of or None, name))
         except database_copy.NotCopied as error:

@@ -8,7 +8,7 @@ import click
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.commands import _home_question, _progress, _store
+from webapp.commands import _home_question, _store, _terminal
 from webapp.commands._profiles import PROFILE
 from webapp.parsing import installing
 from webapp.parsing import profile as find_profile
@@ -91,7 +91,7 @@ def _remember(engine: sa.Engine, scope: HomeScope, profile: str) -> None:
 
 
 def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
-    with _progress.bar("sessions", hidden=as_json) as tell:
+    with _terminal.bar("sessions", hidden=as_json) as tell:
         changes.work(engine, number, on_progress=tell)
     with engine.connect() as connection:
         line = changes.as_dict(tasks.find(connection, number))

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import click
 
 from webapp import fitting, jsontext
-from webapp.commands import _progress, _verdict
+from webapp.commands import _terminal
 from webapp.commands._input import open_bytes, size_of, to_text
 from webapp.commands._profiles import PROFILE, own_options, runnable
 from webapp.parsing import Profile, Trace, installing, parse, profiles
@@ -101,14 +101,10 @@ def _print_json(document: object) -> None:
 def _print_readable(raw: str, traces: Sequence[Trace], many: bool) -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-    if not many:
-        _verdict.print_head(traces[0])
-    from webapp.commands import _render  # rich takes as long to import as all else: the verdict stands there before
-
     if many:
-        _render.render_table(_render.console(), traces)
+        _terminal.print_table(traces)
     else:
-        _render.render(_render.console(), raw, traces[0])
+        _terminal.print_trace(raw, traces[0])
 
 
 def _parse_lines(source: BinaryIO, name: str, profiles: Sequence[Profile]) -> int:
@@ -148,7 +144,7 @@ def _read(line: str) -> tuple[Any, str]:
 def _watched(source: BinaryIO) -> Iterator[bytes]:
     """The lines of `source`, counted by a bar on standard error where that, and not the output, is a terminal."""
     total, finished = size_of(source), 0
-    with _progress.bar("parsing", hidden=sys.stdout.isatty()) as tell:
+    with _terminal.bar("parsing", hidden=sys.stdout.isatty()) as tell:
         for line in source:
             yield line
             finished += len(line)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from webapp.commands import _filters, _progress, _store
+from webapp.commands import _filters, _store, _terminal
 from webapp.commands._profiles import PROFILE, own_options
 from webapp.parsing.words import MARKS, counted
 from webapp.store.jobs import replays
@@ -45,7 +45,7 @@ def command(
     narrowed = _filters.chosen(filters)
     if ident is not None and narrowed is not None:
         raise click.UsageError("--session names one session, so filters do not apply")
-    with _store.engine(settings) as engine, _progress.bar(chosen, counts=True) as on_progress:
+    with _store.engine(settings) as engine, _terminal.bar(chosen) as on_progress:
         options: dict[str, Any] = {"session": ident, "filters": narrowed, "again": again}
         run = replays.replay(engine, settings, chosen, on_progress=on_progress, **options)
     if as_json:

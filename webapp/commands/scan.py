@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from webapp import jsontext
-from webapp.commands import _export, _input, _progress, _scan_report
+from webapp.commands import _export, _input, _scan_report, _terminal
 from webapp.parsing.words import counted
 from webapp.scan import files, reports
 from webapp.scan.reports import SEVERITIES, Scan, document
@@ -108,7 +108,7 @@ def _scanned(logs: files.FoundLogs, since: float | None, home: str | None, *, qu
     if not quiet:
         click.echo(f"Looking at {counted(len(logs.files), 'file')} ({total / 1e6:,.1f} MB), newest first", err=True)
     scan = Scan(logs, [])
-    with _progress.bar("scanning", hidden=quiet) as tell, _each(logs.files, since, home, total) as scanned:
+    with _terminal.bar("scanning", hidden=quiet) as tell, _each(logs.files, since, home, total) as scanned:
         try:
             for file in scanned:
                 scan.files.append(file)
