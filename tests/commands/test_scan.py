@@ -23,7 +23,7 @@ from webapp.app import create_app
 from webapp.cli import main
 from webapp.config import Settings
 from webapp.scan.checks import CHECKS
-from webapp.scan.reports import locate
+from webapp.scan.files import locate
 
 ROOT = Path(__file__).parents[2]
 BROKEN = '{"tool": "search", "query": "Oslo",}'
@@ -152,6 +152,10 @@ def test_what_is_to_be_hidden_is_masked_everywhere(home: Path, tmp_path: Path) -
     page = tmp_path / "page.html"
     result = scan("--redact", "holds", "--html", str(page))
     assert "holds" not in result.stdout + page.read_text()
+    assert "[1, 2" in result.stdout
+    log = home / ".claude/projects/-work/s-1.jsonl"
+    log.write_text(log.read_text().replace('\\"x\\": [1, 2', '\\"x\\": \\"secret'))
+    assert "secret" in scan().stdout and "secret" not in scan("--redact-key", "x").stdout
 
 
 def test_empty_answers_are_not_ticked_where_no_tokens_are_counted(home: Path) -> None:

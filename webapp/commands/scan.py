@@ -14,11 +14,12 @@ from pathlib import Path
 import click
 
 from webapp import jsontext
-from webapp.commands import _export, _input, _scan_report, _terminal
+from webapp.commands import _export, _input, _terminal
 from webapp.parsing.words import counted
 from webapp.scan import files, reports
-from webapp.scan.reports import SEVERITIES, Scan, document
+from webapp.scan.reports import SEVERITIES, Scan
 from webapp.scan.scanning import ScannedFile, scan_file
+from webapp.visible import visible
 
 DEFAULT_DAYS = "7d"
 SMALL = 4 << 20
@@ -63,19 +64,19 @@ def command(
     Exits with 0 when nothing is broken at or above --fail-on, with 1 when something is, with 2 when used wrongly.
     """
     redactor = _export.asked(keys, patterns, secrets)
-    hide: _scan_report.Hide = redactor.value if redactor else lambda value: value
     logs = _found(paths, since)
     scan = _scanned(logs, _moment(since if since or paths else DEFAULT_DAYS), home, quiet=as_json)
-    report = hide(document(scan)) if as_json or sarif or junit or page else None
+    report, excerpts = reports.document(scan), reports.excerpts(scan, redactor.text if redactor else str)
+    report = redactor.value(report) if redactor else report
     for target, written in ((sarif, reports.sarif), (junit, reports.junit)):
-        if target and report:
+        if target:
             _write(target, written(report))
-    if page and report:
-        _write(page, reports.page(report, _scan_report.excerpts(scan, hide)))
+    if page:
+        _write(page, reports.page(report, excerpts))
     if as_json:
         click.echo(jsontext.portable(report))
     else:
-        _scan_report.say(scan, hide, every=every, on_machine=not paths)
+        click.echo("\n".join(map(visible, reports.text(report, excerpts, every=every))))
     if opened:
         from webapp.commands._scan_open import open_worst
 
@@ -113,8 +114,8 @@ def _scanned(logs: files.FoundLogs, since: float | None, home: str | None, *, qu
             for file in scanned:
                 scan.files.append(file)
                 bytes_read, responses = bytes_read + file.file.bytes, responses + file.responses
-                progress = f"{len(scan.files):,} of {len(logs.files):,} files, {counted(responses, 'response')}"
-                tell(bytes_read, total, f"{progress}, {bytes_read / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+                progress = f"{len(scan.files):,} of {len(logs.files):,} files, {counted(responses, 'response')}, bytes"
+                tell(bytes_read, total, progress)
         except KeyboardInterrupt:
             scan.complete = False
     return scan

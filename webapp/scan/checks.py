@@ -44,7 +44,7 @@ class CheckResult:
     """What came of one check over one session; `turns` are positions of turns that break it."""
 
     state: State
-    why: str = ""
+    why: str | None = None
     turns: tuple[int, ...] = ()
 
 
@@ -107,7 +107,7 @@ def _result(name: str, check: Check, evidence: Evidence, findings: Sequence[Rule
     turns = _broken(name, evidence)
     turns += [position for finding in findings if finding.rule in check.rules for position in finding.turns]
     if turns or any(finding.rule in check.rules for finding in findings):
-        return CheckResult("broken", "", tuple(dict.fromkeys(turns)))
+        return CheckResult("broken", turns=tuple(dict.fromkeys(turns)))
     why = _unknown(name, evidence)
     return CheckResult("unknown", why) if why else CheckResult("kept")
 

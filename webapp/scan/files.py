@@ -1,7 +1,8 @@
-"""The files to scan, newest first: regular files alone, no link out of its folder; what is passed over is named."""
+"""The files to scan, newest first: regular files alone, no link out of its folder; and where a text stands in one."""
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
@@ -185,3 +186,56 @@ def _add_one(logs: FoundLogs, path: Path, name: str, program: str | None, *, ask
         logs.files.append(LogFile(str(path), name, status.st_size, status.st_mtime, program, asked))
     elif asked:
         logs.not_read.append((str(path), "empty"))
+
+
+SECTION = 1 << 20
+HEAD = 200
+"""characters of a text by which it is found"""
+
+
+class LogLocation(NamedTuple):
+    """Line and column, from 1, in the file's own text."""
+
+    line: int
+    column: int
+
+
+def locate(path: Path, raw: str, at: int = 0) -> LogLocation | None:
+    """Where the character `at` of `raw` stands in the file, as JSON writes it or as it is; None where it is not found.
+
+    The file is read in sections, so that one of any size may be searched. Of several places the first is given.
+    """
+    for needle, ahead in _written(raw, at):
+        location = _find(path, needle)
+        if location is not None:
+            return LogLocation(location.line, location.column + ahead)
+    return None
+
+
+def _written(raw: str, at: int) -> list[tuple[bytes, int]]:
+    """The ways in which a log may hold the beginning of a text, and how far the character is from there."""
+    ways: list[tuple[bytes, int]] = []
+    for ascii_only in (False, True):
+        head, ahead = (json.dumps(part, ensure_ascii=ascii_only)[1:-1] for part in (raw[:HEAD], raw[:at]))
+        ways.append((head.encode("utf-8", "surrogatepass"), len(ahead)))
+    ways.append((raw[:HEAD].encode("utf-8", "surrogatepass"), at if "\n" not in raw[:at] else 0))
+    return [way for way in dict.fromkeys(ways) if way[0]]
+
+
+def _find(path: Path, needle: bytes) -> LogLocation | None:
+    line, column, tail = 1, 1, b""
+    try:
+        with path.open("rb") as file:
+            while section := file.read(SECTION):
+                text = tail + section
+                at = text.find(needle)
+                passed = text[: at if at >= 0 else max(0, len(text) - len(needle) + 1)]
+                if feeds := passed.count(b"\n"):
+                    line, column = line + feeds, 1
+                column += len(passed[passed.rfind(b"\n") + 1 :].decode("utf-8", "ignore"))
+                if at >= 0:
+                    return LogLocation(line, column)
+                tail = text[len(passed) :]
+    except OSError:
+        return None
+    return None

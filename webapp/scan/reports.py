@@ -1,22 +1,177 @@
-"""The document of a scan for other programs: SARIF 2.1.0, JUnit's XML, and one HTML page without a link to outside."""
+"""What a scan found, as one document; and the document as text, SARIF 2.1.0, JUnit's XML and one offline HTML page."""
 
 from __future__ import annotations
 
 import html
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from webapp import __version__
+from webapp.exports import textmarks
 from webapp.parsing import parse
+from webapp.parsing.drawing import Drawing, telling
 from webapp.scan.checks import CHECKS
-from webapp.scan.files import FoundLogs
+from webapp.scan.files import FoundLogs, locate
 from webapp.scan.scanning import ScannedFile, ScannedSession
-from webapp.visible import visible
+from webapp.visible import clipped, visible
+
+Excerpts = Sequence[list[str]]
+"""lines of text for each session of a document"""
+SEVERITIES = ("low", "medium", "high")
+WORST = 10
+MOST_LINES, LONGEST_LINE = 4, 240
+MOST_FILES = 5
+MARKS = {"kept": "✓", "broken": "✗", "unknown": "?"}
+
+
+@dataclass(slots=True)
+class Scan:
+    """All that was scanned, worst session first; `complete` is False where somebody stopped it."""
+
+    found: FoundLogs
+    files: list[ScannedFile]
+    complete: bool = True
+
+    @property
+    def sessions(self) -> list[ScannedSession]:
+        return sorted((session for file in self.files for session in file.sessions), key=lambda session: session.order)
+
+    def breaks(self, severity: str) -> bool:
+        """Whether something is broken at or above a severity."""
+        least = SEVERITIES.index(severity)
+        return any(session.broken and SEVERITIES.index(session.severity) >= least for session in self.sessions)
+
+
+def document(scan: Scan) -> dict[str, Any]:
+    """`{"checks", "sessions", "looked"}`: see docs/scan.md."""
+    sessions = scan.sessions
+    return {
+        "checks": [_check(name, sessions) for name in CHECKS],
+        "sessions": [_session(session) for session in sessions],
+        "looked": looked(scan),
+    }
+
+
+def _check(name: str, sessions: Sequence[ScannedSession]) -> dict[str, Any]:
+    states = Counter(session.checks[name].state for session in sessions)
+    whys = Counter(session.checks[name].why for session in sessions if session.checks[name].why)
+    return {
+        "name": name,
+        "words": CHECKS[name].words,
+        "kept": states["kept"],
+        "broken": states["broken"],
+        "unknown": states["unknown"],
+        "why": [{"reason": why, "sessions": count} for why, count in whys.most_common()],
+    }
+
+
+def _session(session: ScannedSession) -> dict[str, Any]:
+    """One session; `worst` names its turn, and the line and column of the log where that stands, if found."""
+    worst, about = session.worst, asdict(session)
+    place = worst and worst.raw and locate(Path(session.file), worst.raw, _fault_at(worst.raw))
+    about["worst"] = worst and {"turn": worst.position, "place": place._asdict() if place else None}
+    del about["ended_at"]
+    return about | {"severity": session.severity or None}
+
+
+def _fault_at(raw: str) -> int:
+    """The character at which `json.loads` stops; 0 where it reads the text or finds no JSON in it."""
+    trace = parse(raw, "direct")
+    error = trace.attempts[-1].error if trace.attempts else None
+    return error.at if error is not None and raw.lstrip()[:1] in ("{", "[") else 0
+
+
+def looked(scan: Scan) -> dict[str, Any]:
+    """How much was looked at, and what was not read, each with its reason."""
+    files = [file for file in scan.files if file.error is None]
+    return {
+        "complete": scan.complete,
+        "files": len(files),
+        "bytes": sum(file.file.bytes for file in files),
+        "sessions": sum(len(file.sessions) for file in files),
+        "responses": sum(file.responses for file in files),
+        "left_files": len(scan.found.files) - len(scan.files),
+        "older_files": scan.found.older,
+        "older_sessions": sum(file.older for file in scan.files),
+        "programs": scan.found.programs,
+        "not_read": [{"file": path, "reason": reason} for path, reason in scan.found.not_read]
+        + [{"file": file.file.path, "reason": file.error} for file in scan.files if file.error is not None],
+        "problems": [
+            {"file": file.file.path, "count": file.problem_count, "first": file.problems}
+            for file in scan.files
+            if file.problem_count
+        ],
+    }
+
+
+def excerpts(scan: Scan, hide: Callable[[str], str]) -> Excerpts:
+    """Of each session, as the document has them, the marked lines of its worst turn; none where no check is broken."""
+    worst = (session.worst if session.broken else None for session in scan.sessions)
+    return [_excerpt(hide(turn.raw)) if turn and turn.raw else [] for turn in worst]
+
+
+def _excerpt(raw: str) -> list[str]:
+    """The marked lines of a response, as `fencepost parse` draws them: [-removed-], {+inserted+}, ⟦read⟧."""
+    drawing = Drawing(raw, telling(parse(raw)))
+    lines = drawing.marked_lines(0, MOST_LINES)
+    return [clipped("".join(piece.text for piece in textmarks.pieces(line)), LONGEST_LINE) for line in lines]
+
+
+def text(document: dict[str, Any], excerpts: Excerpts, *, every: bool) -> Iterator[str]:
+    """Lines for people: the worst sessions, or `every` one that breaks a check, the checks, and what was looked at."""
+    broken = [pair for pair in zip(document["sessions"], excerpts, strict=True) if _broken(pair[0])]
+    listed = broken if every else broken[:WORST]
+    for number, (session, excerpt) in enumerate(listed, 1):
+        words = ", ".join(CHECKS[name].words for name in _broken(session))
+        yield f"{number}. {session['title'] or session['id']}  [{session['severity']}; broken: {words}]"
+        yield f"   {session['sentence']}"
+        if worst := session["worst"]:
+            place = f":{worst['place']['line']}:{worst['place']['column']}" if worst["place"] else ""
+            yield f"   turn {worst['turn']}, {session['file']}{place}"
+        yield from (f"     {line}" for line in excerpt)
+        yield ""
+    if len(broken) > len(listed):
+        yield f"{len(broken) - len(listed)} more sessions break a check: --all prints them."
+        yield ""
+    yield f"{'':17} {'kept':>8} {'broken':>8} {'not knowable':>13}"
+    for check in document["checks"]:
+        state = "broken" if check["broken"] else "unknown" if check["unknown"] or not check["kept"] else "kept"
+        why = f"  {check['why'][0]['reason']}" if check["why"] else ""
+        counts = f"{check['kept']:>8,} {check['broken']:>8,} {check['unknown']:>13,}"
+        yield f"{MARKS[state]} {check['words']:15} {counts}{why}"
+    yield ""
+    yield from _looked(document)
+
+
+def _looked(document: dict[str, Any]) -> Iterator[str]:
+    looked, count = document["looked"], len(document["sessions"])
+    unknowable = sum(check["unknown"] == count for check in document["checks"]) if count else 0
+    yield (
+        f"Looked at {looked['responses']:,} responses in {looked['sessions']:,} sessions of {looked['files']:,} files "
+        f"({looked['bytes'] / 1e6:,.1f} MB); {len(CHECKS)} checks"
+        + (f"; {unknowable} of them not knowable here." if unknowable else ".")
+    )
+    if not looked["complete"]:
+        yield f"Interrupted: {looked['left_files']:,} files were not looked at."
+    if looked["older_files"] or looked["older_sessions"]:
+        yield f"Older, not looked at: {looked['older_files']:,} files, {looked['older_sessions']:,} sessions (--since)."
+    if looked["programs"]:
+        programs = [f"{name} {count:,}" for name, count in looked["programs"].items() if count]
+        missing = [name for name, count in looked["programs"].items() if not count]
+        yield f"Logs on this machine: {', '.join(programs) or 'none'}. No logs of {', '.join(missing)}."
+    for entry in looked["not_read"][:MOST_FILES]:
+        yield f"Not read: {entry['file']}: {entry['reason'].splitlines()[0]}"
+    if len(looked["not_read"]) > MOST_FILES:
+        yield f"Not read: {len(looked['not_read']) - MOST_FILES:,} more files (--json lists them)."
+    if looked["problems"]:
+        count = sum(problem["count"] for problem in looked["problems"])
+        yield f"{count:,} entries in {len(looked['problems']):,} files could not be read whole (--json lists them)."
+
 
 _LEVELS = {"high": "error", "medium": "warning", "low": "note"}
 
@@ -86,15 +241,15 @@ td.n{text-align:right;font-variant-numeric:tabular-nums}
 pre{white-space:pre-wrap;border-left:3px solid #c33;padding-left:1rem}"""
 
 
-def page(document: dict[str, Any], excerpts: dict[str, str]) -> str:
-    """One page to keep or send: nothing in it is loaded from anywhere. `excerpts` are those of sessions by id."""
+def page(document: dict[str, Any], excerpts: Excerpts) -> str:
+    """One page to keep or send: nothing in it is loaded from anywhere."""
     rows = "".join(
         f"<tr><th>{_text(check['words'])}</th>"
         + "".join(f'<td class="n">{check[state]}</td>' for state in ("kept", "broken", "unknown"))
         + "</tr>"
         for check in document["checks"]
     )
-    sessions = "".join(_section(session, excerpts) for session in document["sessions"] if _broken(session))
+    sessions = "".join(_section(*pair) for pair in zip(document["sessions"], excerpts, strict=True))
     looked = document["looked"]
     head = f"{looked['responses']:,} responses in {looked['sessions']:,} sessions of {looked['files']:,} files"
     table = f"<table><tr><th>Check</th><th>kept</th><th>broken</th><th>not knowable</th></tr>{rows}</table>"
@@ -106,163 +261,17 @@ def page(document: dict[str, Any], excerpts: dict[str, str]) -> str:
     )
 
 
-def _section(session: dict[str, Any], excerpts: dict[str, str]) -> str:
+def _section(session: dict[str, Any], excerpt: list[str]) -> str:
+    """What breaks a check in a session; nothing of one that breaks none."""
     broken = ", ".join(CHECKS[name].words for name in _broken(session))
-    excerpt = excerpts.get(session["id"], "")
+    if not broken:
+        return ""
+    lines = "".join(f"{_text(line)}\n" for line in excerpt)
     return (
         f"<h2>{_text(session['title'] or session['id'])}</h2><p>{_text(session['sentence'])}</p>"
-        f"<p>Broken: {_text(broken)}. {_text(session['file'])}</p>"
-        + (f"<pre>{_text(excerpt)}</pre>" if excerpt else "")
+        f"<p>Broken: {_text(broken)}. {_text(session['file'])}</p>" + (f"<pre>{lines}</pre>" if lines else "")
     )
 
 
 def _text(text: str) -> str:
     return html.escape(visible(text))
-
-
-SEVERITIES = ("low", "medium", "high")
-
-
-@dataclass(slots=True)
-class Scan:
-    """All that was scanned, worst session first; `complete` is False where somebody stopped it."""
-
-    found: FoundLogs
-    files: list[ScannedFile]
-    complete: bool = True
-
-    @property
-    def sessions(self) -> list[ScannedSession]:
-        return sorted((session for file in self.files for session in file.sessions), key=lambda session: session.order)
-
-    def breaks(self, severity: str) -> bool:
-        """Whether something is broken at or above a severity."""
-        least = SEVERITIES.index(severity)
-        return any(session.broken and SEVERITIES.index(session.severity) >= least for session in self.sessions)
-
-
-def document(scan: Scan) -> dict[str, Any]:
-    """`{"checks", "sessions", "looked"}`: see docs/scan.md."""
-    sessions = scan.sessions
-    return {
-        "checks": [_check(name, sessions) for name in CHECKS],
-        "sessions": [session_document(session) for session in sessions],
-        "looked": looked(scan),
-    }
-
-
-def _check(name: str, sessions: Sequence[ScannedSession]) -> dict[str, Any]:
-    states = Counter(session.checks[name].state for session in sessions)
-    whys = Counter(session.checks[name].why for session in sessions if session.checks[name].why)
-    return {
-        "name": name,
-        "words": CHECKS[name].words,
-        "kept": states["kept"],
-        "broken": states["broken"],
-        "unknown": states["unknown"],
-        "why": [{"reason": why, "sessions": count} for why, count in whys.most_common()],
-    }
-
-
-def session_document(session: ScannedSession) -> dict[str, Any]:
-    """One session; `worst` names its turn, and the line and column of the log where that stands, if found."""
-    worst = session.worst
-    place = worst and worst.raw and locate(Path(session.file), worst.raw, fault_at(worst.raw))
-    return {
-        "id": session.id,
-        "file": session.file,
-        "format": session.format,
-        "title": session.title,
-        "parser": session.home,
-        "responses": session.responses,
-        "severity": session.severity or None,
-        "sentence": session.sentence,
-        "checks": {
-            name: {"state": result.state, "why": result.why or None, "turns": list(result.turns)}
-            for name, result in session.checks.items()
-        },
-        "findings": list(session.findings),
-        "worst": worst and {"turn": worst.position, "place": place._asdict() if place else None},
-    }
-
-
-def fault_at(raw: str) -> int:
-    """The character at which `json.loads` stops; 0 where it reads the text or finds no JSON in it."""
-    trace = parse(raw, "direct")
-    error = trace.attempts[-1].error if trace.attempts else None
-    return error.at if error is not None and raw.lstrip()[:1] in ("{", "[") else 0
-
-
-def looked(scan: Scan) -> dict[str, Any]:
-    """How much was looked at, and what was not read, each with its reason."""
-    files = [file for file in scan.files if file.error is None]
-    return {
-        "complete": scan.complete,
-        "files": len(files),
-        "bytes": sum(file.file.bytes for file in files),
-        "sessions": sum(len(file.sessions) for file in files),
-        "responses": sum(file.responses for file in files),
-        "older_files": scan.found.older,
-        "older_sessions": sum(file.older for file in scan.files),
-        "programs": scan.found.programs,
-        "not_read": [{"file": path, "reason": reason} for path, reason in scan.found.not_read]
-        + [{"file": file.file.path, "reason": file.error} for file in scan.files if file.error is not None],
-        "problems": [
-            {"file": file.file.path, "count": file.problem_count, "first": file.problems}
-            for file in scan.files
-            if file.problem_count
-        ],
-    }
-
-
-SECTION = 1 << 20
-HEAD = 200
-"""characters of a text by which it is found"""
-
-
-class LogLocation(NamedTuple):
-    """Line and column, from 1, in the file's own text."""
-
-    line: int
-    column: int
-
-
-def locate(path: Path, raw: str, at: int = 0) -> LogLocation | None:
-    """Where the character `at` of `raw` stands in the file, as JSON writes it or as it is; None where it is not found.
-
-    The file is read in sections, so that one of any size may be searched. Of several places the first is given.
-    """
-    for needle, ahead in _written(raw, at):
-        location = _find(path, needle)
-        if location is not None:
-            return LogLocation(location.line, location.column + ahead)
-    return None
-
-
-def _written(raw: str, at: int) -> list[tuple[bytes, int]]:
-    """The ways in which a log may hold the beginning of a text, and how far the character is from there."""
-    ways: list[tuple[bytes, int]] = []
-    for ascii_only in (False, True):
-        head, ahead = (json.dumps(part, ensure_ascii=ascii_only)[1:-1] for part in (raw[:HEAD], raw[:at]))
-        ways.append((head.encode("utf-8", "surrogatepass"), len(ahead)))
-    ways.append((raw[:HEAD].encode("utf-8", "surrogatepass"), at if "\n" not in raw[:at] else 0))
-    return [way for way in dict.fromkeys(ways) if way[0]]
-
-
-def _find(path: Path, needle: bytes) -> LogLocation | None:
-    line, column, tail = 1, 1, b""
-    try:
-        with path.open("rb") as file:
-            while section := file.read(SECTION):
-                text = tail + section
-                at = text.find(needle)
-                passed = text[: at if at >= 0 else max(0, len(text) - len(needle) + 1)]
-                if feeds := passed.count(b"\n"):
-                    line, column = line + feeds, 1
-                column += len(passed[passed.rfind(b"\n") + 1 :].decode("utf-8", "ignore"))
-                if at >= 0:
-                    return LogLocation(line, column)
-                tail = text[len(passed) :]
-    except OSError:
-        return None
-    return None

@@ -41,7 +41,7 @@ class ScannedSession:
     file: str
     format: str
     title: str | None
-    home: str
+    parser: str
     responses: int
     ended_at: float | None
     checks: dict[str, CheckResult]
