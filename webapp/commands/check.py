@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +15,12 @@ from sqlalchemy import orm
 from webapp.commands import _filters, _store
 from webapp.commands._profiles import PROFILE, runnable
 from webapp.config import Settings
-from webapp.exports.labelled import SPLITS, split_of
+from webapp.exports import base
+from webapp.exports.labelled import SPLITS
 from webapp.gate import checking, reports, samples
 from webapp.gate.checking import KINDS, Report, as_dict
 from webapp.gate.samples import BadLines, Sample
-from webapp.store.db.ids import batched
-from webapp.store.labels import settling
-from webapp.store.labels.settling import Labelled
+from webapp.store.exports import exporting
 from webapp.store.models import Session, Turn, is_response
 from webapp.store.sessions import responses, turn_facts
 from webapp.store.sessions.filters import Filters
@@ -31,7 +28,6 @@ from webapp.visible import visible
 
 BASELINE = "fencepost-baseline.jsonl"
 MOST_LINES = 20
-_AT_ONCE = 200
 
 
 @click.command("check", short_help="Check a parser against a baseline: the gate for CI.")
@@ -105,9 +101,10 @@ def _of_database(url: str | None, filters: dict[str, Any]) -> list[Sample]:
     chosen = _filters.chosen(filters)
     with _store.engine(_settings(url)) as engine, orm.Session(engine) as db:
         if chosen is None:
-            return [_sample(response) for response in settling.every(db)]
+            return samples.read(exporting.labels(db, "gate", scope="all labels"), "the database")
         blocks = responses.turn_ids(db, responses.view_of(db, chosen), is_response)
-        return [_sample(labelled) for ids in blocks for labelled in _of_turns(db, ids)]
+        found = exporting.of_turns(db, [turn_id for ids in blocks for turn_id in ids])
+        return samples.read(base.find("gate", "labels").pieces(found, exporting.about("", None)), "the database")
 
 
 def _settings(url: str | None) -> Settings:
@@ -142,25 +139,6 @@ def _broken(db: orm.Session, turn_id: int) -> dict[str, Any]:
     session = db.get_one(Session, turn.session_id)
     contract = turn_facts.contract_of(db, turn)
     return {"session": session.external_id, "key": session.key, "position": turn.position, "contract": contract}
-
-
-def _of_turns(db: orm.Session, turn_ids: Iterable[int]) -> Iterator[Labelled]:
-    for batch in batched(turn_ids, _AT_ONCE):
-        yield from settling.of_turns(db, batch)
-        db.expunge_all()
-
-
-def _sample(response: Labelled) -> Sample:
-    """A stored response with what its final label says."""
-    raw = response.turn.raw or ""
-    values = response.final.values if response.final else None
-    return Sample(
-        f"{response.session.key}-{response.turn.position}",
-        raw,
-        None if values is None else tuple(values),
-        split_of(response.turn.raw_sha256 or hashlib.sha256(raw.encode("utf-8", "surrogatepass")).digest()),
-        response.final.content.cause if response.final else None,
-    )
 
 
 def _tell(report: Report, baseline: Path, as_json: bool) -> None:

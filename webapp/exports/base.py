@@ -50,6 +50,8 @@ class ExportFormat:
     suffix: str
     media_type: str
     pieces: Callable[[Any, ExportFacts], Iterator[bytes]]
+    help: str = ""
+    """its line in lists; without one the first line of its module"""
 
 
 class Sink(io.RawIOBase):
