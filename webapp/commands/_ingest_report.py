@@ -105,7 +105,7 @@ def table(results: Sequence[FileResult]) -> None:
     """One row a file that is a dump, then how many were read, passed over, and could not be read."""
     rows = [result for result in results if result.skipped is None]
     turns = "turns" if any(result.survey is not None for result in rows) else "new turns"
-    lines = [("file", "format", "sessions", turns, "problems")] if rows else []
+    lines: list[tuple[str, ...]] = [("file", "format", "sessions", turns, "problems")] if rows else []
     lines += [(visible(result.file), *_cells(result)) for result in rows[:MOST_ROWS]]
     widths = [max(map(cells, column)) for column in zip(*lines, strict=True)]
     click.echo()
