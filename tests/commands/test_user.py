@@ -109,7 +109,7 @@ def test_a_server_for_others_asks_for_a_login_of_some_kind(run: Run) -> None:
     [
         ({"ACCOUNTS": "yes"}, "0 or 1"),
         ({"ACCOUNTS": "0", "NEWCOMERS": "reader"}, "without FENCEPOST_ACCOUNTS=1"),
-        ({"NEWCOMERS": "admin"}, "none, reader, labeler"),
+        ({"NEWCOMERS": "admin"}, "none, reader or labeler"),
         ({"PROXY_HEADER": "X-Remote-User"}, "needs FENCEPOST_PROXIES"),
         ({"PROXIES": "everybody"}, "must be addresses or networks"),
         ({"PROXIES": "10.0.0.1", "PROXY_HEADER": "X User"}, "name of a header"),
