@@ -18,8 +18,7 @@ from webapp.store.labels import queue
 from webapp.store.scores import profile_results
 from webapp.store.search import finding
 from webapp.store.sessions import facets
-from webapp.web import templating
-from webapp.web.homes import home_pages
+from webapp.web import home_pages, templating
 
 LONG = 600.0
 """seconds"""

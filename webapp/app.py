@@ -15,12 +15,13 @@ from webapp.web import (
     account_pages,
     answers,
     audit_trail,
+    compare_pages,
     errors,
-    export_jobs,
     exports,
     guards,
     help_pages,
     helpers,
+    home_pages,
     links,
     login,
     metrics,
@@ -28,17 +29,14 @@ from webapp.web import (
     playground,
     profiles,
     responses,
-    task_rows,
+    task_pages,
     templating,
     traces,
-    transfer,
     worker_process,
 )
 from webapp.web.api import openapi
-from webapp.web.comparing import compare_pages
 from webapp.web.dumps import dump_pages, job_pages, mapping_pages, uploads
 from webapp.web.failures import failure_pages, failures_api
-from webapp.web.homes import home_pages
 from webapp.web.labels import queue_pages
 from webapp.web.links import Int64Converter, SessionIdConverter
 from webapp.web.login_cookie import secret_key
@@ -47,9 +45,9 @@ from webapp.web.turns import turn_pages
 
 MODULES = (
     *(session_pages, turn_pages, responses, selection, list_filters),
-    *(dump_pages, job_pages, mapping_pages, exports, export_jobs, home_pages, traces),
+    *(dump_pages, job_pages, mapping_pages, exports, home_pages, traces),
     *(failure_pages, failures_api, queue_pages),
-    *(profiles, compare_pages, task_rows, palette, playground),
+    *(profiles, compare_pages, task_pages, palette, playground),
     *(login, account_pages, audit_trail, openapi, help_pages, metrics),
 )
 
@@ -81,7 +79,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     for blueprint in blueprints():
         app.register_blueprint(blueprint)
     template_parts = (templating, helpers)
-    for part in (transfer, guards, audit_trail, errors, *template_parts, worker_process, metrics):
+    for part in (answers, guards, audit_trail, errors, *template_parts, worker_process, metrics):
         part.init_app(app)
     links.init_app(app)
     return app

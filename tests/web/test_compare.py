@@ -19,7 +19,7 @@ from webapp.gate import differences
 from webapp.parsing import parse
 from webapp.store.jobs import replays
 from webapp.store.models import Session
-from webapp.web.comparing import side_by_side
+from webapp.web import compare_pages
 
 Post = Callable[..., Any]
 TWO = 'First {"a": 1, "b": "one two"} and then {"b": "<script>alert(1)</script>"}.'
@@ -83,7 +83,7 @@ def test_a_response_stands_side_by_side_with_what_differs_lit(stored: FlaskClien
 def test_the_first_difference_is_lit_in_values_and_raw_text() -> None:
     raw = 'x {"a": 1, "b": {"c": ["one", "two"]}} y'
     a, b = parse(raw), parse(raw.replace("two", "twelve"))
-    sides = side_by_side.sides(raw, a, b)
+    sides = compare_pages.compared(raw, a, b)
     assert sides.difference == differences.Difference((0, "b", "c", 1), "two", "twelve", at=2)
     assert sides.a.lit is not None and sides.a.lit.of(raw) == '"two"'
     (lit,) = [line for line in sides.a.lines if line.lit_from is not None]

@@ -97,7 +97,7 @@ def test_why_it_failed_and_what_to_do_are_said(asked: FlaskClient) -> None:
 
 
 def test_pages_follow_one_another(app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webapp.web.task_rows.ROWS_A_PAGE", 2)
+    monkeypatch.setattr("webapp.web.task_pages.ROWS_A_PAGE", 2)
     with app.app_context():
         for _ in range(3):
             tasks.make(db.engine, tasks.EXPORT, {"filters": {}}, state="cancelled")

@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 
 from tests.browser.conftest import serve, stop
 from tests.web import pages
-from webapp.web.transfer import LEAST, PACKERS, zstd
+from webapp.web.answers import LEAST, PACKERS, zstd
 
 UNPACK = {"gzip": gzip.decompress, "zstd": zstd.decompress}
 

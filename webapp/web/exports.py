@@ -1,27 +1,46 @@
-"""Exports: labelled responses and sessions in every format, streamed, with what must not leave masked."""
+"""Exports: labelled responses and sessions, with what must not leave masked, at once or in the background."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from datetime import datetime
 from typing import Any
 
-from flask import Blueprint, Response, render_template, request, url_for
+from flask import Blueprint, Response, abort, current_app, jsonify, redirect, render_template, request, url_for
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response as AnyResponse
+from werkzeug.wsgi import wrap_file
 
 from webapp.exports import base
 from webapp.exports.redaction import Redactor, redactor
 from webapp.extensions import db
+from webapp.store import tasks
 from webapp.store.exports import exporting
 from webapp.store.exports.session_dump import safe_name
+from webapp.store.jobs import export_jobs
 from webapp.store.labels import queue
 from webapp.store.labels.queue_spec import SAMPLE, spec_of
 from webapp.store.sessions import filters as filtering
+from webapp.store.sessions import selection as selected
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.filters import BadFilter
-from webapp.web import links
-from webapp.web.answers import streamed
-from webapp.web.api.operation import FILTERS, IDS, QUEUE, REDACTION, Parameter, operation
-from webapp.web.api.shapes import BINARY, TEXT, Content, Schema, one_of
+from webapp.store.tasks import EXPORT, TaskLine
+from webapp.web import audit_trail, links, task_pages
+from webapp.web.answers import download, wants_partial
+from webapp.web.api.operation import (
+    AFTER,
+    FILTERS,
+    IDS,
+    LIMIT,
+    QUEUE,
+    REDACTION,
+    Parameter,
+    json,
+    limit_of_request,
+    operation,
+)
+from webapp.web.api.shapes import BINARY, TEXT, Content, Schema, filled, many, maybe, one_of, record, ref
+from webapp.web.api.shapes import EXPORT as EXPORT_SHAPE
+from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("exports", __name__)
 
@@ -79,15 +98,6 @@ def session_api(ident: str) -> Response:
     return download(pieces, base.find(name, "sessions"), safe_name(session.external_id))
 
 
-def download(pieces: Iterator[bytes], format_: Any, name: str) -> Response:
-    """The pieces as a file; the first is made at once, so that what stops an export is answered with its status."""
-    first = next(pieces, b"")
-    response = streamed(chain((first,), pieces), format_.media_type)
-    how = "inline" if request.args.get("show") == "1" and format_.suffix != ".html" else "attachment"
-    response.headers.set("Content-Disposition", how, filename=f"{name}{format_.suffix}")
-    return response
-
-
 def scope_of_request() -> tuple[str, dict[str, Any]]:
     """What is exported, in words and as `exporting.labels` takes it. Raises `BadFilter` and `NoSuchSession`."""
     idents, spec = request.args.getlist("ids"), None
@@ -103,3 +113,188 @@ def redactor_of_request() -> Redactor | None:
     """Raises `BadPattern` and `MissingLibrary`."""
     keys = [key.strip() for text in request.args.getlist("redact_key") for key in text.split(",")]
     return redactor(keys, request.args.getlist("redact"), secrets=request.args.get("redact_secrets") == "1")
+
+
+jobs_blueprint = Blueprint("export_jobs", __name__)
+
+_ZIP = {"application/zip": BINARY}
+_EXPORT = record(export=ref("Export"))
+_NOTHING: dict[str, Any] = {"count": 0, "sessions": []}
+_AUDITED = 200
+"""characters of a selection that the audit log keeps"""
+
+
+def _made(selection: dict[str, Any]) -> TaskLine:
+    """A new export, which the worker begins now, or once what waits before it is done."""
+    db.session.rollback()
+    number = tasks.make(db.engine, EXPORT, selection)
+    audit_trail.about(export=number, sessions=selected.words_of(selection)[:_AUDITED])
+    return task_pages.find(number, EXPORT)
+
+
+@jobs_blueprint.get("/exports", endpoint="index")
+def show_tasks() -> AnyResponse:
+    return redirect(url_for("tasks.index", kind=EXPORT), 302)
+
+
+@jobs_blueprint.get("/exports/new")
+def ask() -> str:
+    """Ask how the sessions under the list's filters are to be exported."""
+    filters = list_filters.of_request()
+    return render_template(
+        "export_jobs/ask.html",
+        active=filters.active(),
+        words=selected.words_of({"filters": filters.active()}).capitalize(),
+        page=session_store.page(db.session, filters, limit=1),
+        most=selected.MOST,
+        days=current_app.config["SETTINGS"].export_days,
+    )
+
+
+@jobs_blueprint.post("/exports")
+def make() -> AnyResponse:
+    """An export of the sessions selected in the list (`ids`), else of those under its filters."""
+    selection: dict[str, Any]
+    if idents := request.form.getlist("ids"):
+        selection = {"keys": [session.key for session in selected.find(db.session, idents)]}
+    else:
+        selection = {"filters": filtering.of_parameters(request.form.to_dict()).active()}
+    return redirect(url_for("export_jobs.show", number=_made(selection).id), 303)
+
+
+@jobs_blueprint.get("/exports/<int:number>")
+def show(number: int) -> str:
+    """The export's page; for htmx what it shows of it."""
+    template = "export_jobs/_export.html" if wants_partial() else "export_jobs/show.html"
+    job = task_pages.find(number, EXPORT)
+    expires_at = (job.result or {}).get("expires_at")
+    removes_at = datetime.fromisoformat(expires_at) if expires_at else None
+    context: dict[str, Any] = {"days": current_app.config["SETTINGS"].export_days, "removes_at": removes_at}
+    return render_template(template, task=job, export=as_dict(job), name=_name(job), **context)
+
+
+def _name(job: TaskLine) -> str:
+    return f"sessions-{job.id}.zip"
+
+
+def as_dict(job: TaskLine) -> dict[str, Any]:
+    """An export as the API shows it: `sessions` of `of` are in it, which is None before it began; `deleted` and
+    `changed` are sessions to which that happened before they were written: how many, and the first."""
+    result, progress = job.result or {}, job.progress
+    return filled(
+        EXPORT_SHAPE,
+        job,
+        **{name: result.get(name) for name in ("sha256", "error", "expires_at")},
+        **{name: result.get(name, _NOTHING) for name in ("deleted", "changed")},
+        cancelled=job.state == "cancelled",
+        ids=job.about.get("keys"),
+        filters=job.about.get("filters"),
+        sessions=result.get("sessions", progress.get("sessions", 0)),
+        of=progress.get("chosen"),
+        bytes=result.get("bytes", progress.get("read", 0)),
+        url=url_for("export_jobs.show_api", number=job.id),
+        file=url_for("export_jobs.file_api", number=job.id) if job.state == "done" else None,
+    )
+
+
+@jobs_blueprint.post("/exports/<int:number>/remove")
+def remove(number: int) -> AnyResponse:
+    _removed(task_pages.find(number, EXPORT))
+    return redirect(url_for("export_jobs.show", number=number), 303)
+
+
+def _removed(job: TaskLine) -> TaskLine:
+    """Remove the file of an export that is done."""
+    db.session.rollback()
+    audit_trail.about(export=job.id, sessions=selected.words_of(job.about)[:_AUDITED])
+    export_jobs.remove(db.engine, current_app.config["SETTINGS"], job)
+    return task_pages.find(job.id, EXPORT)
+
+
+@jobs_blueprint.post("/api/exports")
+@operation(
+    "Exports",
+    "Export sessions in the background",
+    {202: json(_EXPORT, "The export: ask for it until its state is done")},
+    about="Of sessions (`ids`, several), else of all under the list's filters when the worker begins.",
+    query=(IDS, *FILTERS),
+    example="?failed=1",
+)
+def make_api() -> tuple[Response, int]:
+    selection: dict[str, Any]
+    if idents := request.args.getlist("ids"):
+        found_sessions = [session_store.find(db.session, ident) for ident in dict.fromkeys(idents)]
+        selection = {"keys": [session.key for session in found_sessions]}
+    else:
+        selection = {"filters": list_filters.of_request().active()}
+    export = as_dict(_made(selection))
+    response = jsonify(export=export)
+    response.headers["Location"] = export["url"]
+    return response, 202
+
+
+@jobs_blueprint.get("/api/exports")
+@operation(
+    "Exports",
+    "List exports",
+    json(record(exports=many(ref("Export")), next=maybe(TEXT)), "The newest first"),
+    query=(AFTER, LIMIT),
+)
+def list_api() -> Response:
+    page, older = task_pages.page(request.args.get("after"), limit_of_request(task_pages.ROWS_A_PAGE), EXPORT)
+    return jsonify(exports=[as_dict(job) for job in page], next=older)
+
+
+@jobs_blueprint.get("/api/exports/<int:number>")
+@operation("Exports", "Read how far an export is", json(_EXPORT, "The export"))
+def show_api(number: int) -> Response:
+    return jsonify(export=as_dict(task_pages.find(number, EXPORT)))
+
+
+@jobs_blueprint.delete("/api/exports/<int:number>")
+@operation(
+    "Exports",
+    "Cancel an export, or remove its file",
+    {202: json(_EXPORT, "The export: cancelled when its worker next looks, or removed if it was done")},
+)
+def cancel_api(number: int) -> tuple[Response, int]:
+    job = task_pages.cancelled(number, EXPORT)
+    return jsonify(export=as_dict(_removed(job) if job.state == "done" else job)), 202
+
+
+@jobs_blueprint.get("/api/exports/<int:number>/file")
+@operation(
+    "Exports",
+    "Download an export",
+    {200: Content("A zip with a session dump each", _ZIP), 206: Content("The part that `Range` asked for", _ZIP)},
+    refuses={
+        409: "It is not written yet, or never will be: `message` says which",
+        410: "It was removed",
+        412: "It is not the one that `If-Match` names",
+        416: "It has no such range",
+    },
+)
+def file_api(number: int) -> AnyResponse:
+    """The zip, or the part of it that `Range` asks for, so that a download that broke off can go on.
+
+    Raises `NotReady` and `ExportRemoved`.
+    """
+    job = task_pages.find(number, EXPORT)
+    stream = export_jobs.opened(current_app.config["SETTINGS"], job)
+    export = as_dict(job)
+    response = Response(wrap_file(request.environ, stream), mimetype="application/zip", direct_passthrough=True)
+    response.content_length = export["bytes"]
+    response.headers.set("Content-Disposition", "attachment", filename=_name(job))
+    response.headers["Cache-Control"] = "no-cache"
+    response.set_etag(export["sha256"] or "")
+    try:
+        response.make_conditional(request.environ, accept_ranges=True, complete_length=export["bytes"])
+        if response.status_code == 412:
+            abort(412, "The file is not the one that If-Match names.")
+    except HTTPException:  # that, or a range that it has not
+        stream.close()
+        raise
+    return response
+
+
+jobs_blueprint.get("/exports/<int:number>/file", endpoint="file")(file_api)

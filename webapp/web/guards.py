@@ -9,7 +9,7 @@ from flask import Flask, Response, abort, current_app, redirect, request, url_fo
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.config import KILOBYTE, MEGABYTE, Settings
-from webapp.web import identity, transfer
+from webapp.web import answers, identity
 from webapp.web.metrics import OPEN_ENDPOINTS as HEALTH
 from webapp.web.rights import OF_ACCOUNTS, OPEN, RIGHT_OF, SAFE_METHODS, lacking, refusal
 from webapp.web.traces import SPANS_LIMIT
@@ -159,6 +159,6 @@ def add_headers(response: Response) -> Response:
         if current_app.config["SETTINGS"].asks_login:
             response.headers["Cache-Control"] = "no-store"
         # no cache may keep what programs get, though nobody signs in, but for what can be revalidated
-        is_private = is_for_programs() and not transfer.is_tagged(response)
+        is_private = is_for_programs() and not answers.is_tagged(response)
         response.headers.setdefault("Cache-Control", "no-store" if is_private else "no-cache")
     return response

@@ -22,7 +22,7 @@ from webapp.store.scores import scoreboard
 from webapp.store.sessions import coverage
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import TaskLine
-from webapp.web import task_rows
+from webapp.web import task_pages
 from webapp.web.answers import page
 from webapp.web.api.operation import FILTERS, json, operation
 from webapp.web.api.shapes import BOARD, RUN, filled, record, ref
@@ -108,7 +108,7 @@ def index() -> Response:
         reports=profile_groups.REPORTS,
         looked_for=looked_for,
         coverage=coverage.every(db.session),
-        rows=[task_rows.of_task(run) for run in tasks.page(db.session.connection(), tasks.REPLAY, live=True)],
+        tasks=tasks.page(db.session.connection(), tasks.REPLAY, live=True),
         board=board,
         sources=label_list.sources(db.session),
         dimensions=scoreboard.DIMENSIONS,
@@ -131,7 +131,7 @@ def show(name: str) -> str:
         score=board.scores[name],
         groups=groups([profile_line]),
         coverage=coverage.every(db.session),
-        rows=[task_rows.of_task(run) for run in replays.recent(db.session.connection(), name)],
+        tasks=replays.recent(db.session.connection(), name),
         failures=scoreboard.lines(db.session, name, outcomes=BAD_OUTCOMES, limit=30),
         others=[profile_name for profile_name in profiles() if profile_name != name],
         against=against if against in profiles() else None,
@@ -225,7 +225,7 @@ runs_blueprint = Blueprint("runs", __name__)
 def queued(name: str, filters: Filters) -> TaskLine:
     """A run that the worker begins now, or once those before it are finished."""
     db.session.rollback()
-    return task_rows.find(replays.queue(db.engine, name, filters))
+    return task_pages.find(replays.queue(db.engine, name, filters))
 
 
 @runs_blueprint.post("/profiles/<path:name>/runs")
@@ -251,13 +251,13 @@ def make_api(name: str) -> tuple[Response, int]:
 @runs_blueprint.get("/api/runs/<int:number>")
 @operation("Profiles", "Read a run", json(record(run=ref("Run")), "The run"))
 def show_api(number: int) -> Response:
-    return jsonify(run=run_dict(task_rows.find(number, tasks.REPLAY)))
+    return jsonify(run=run_dict(task_pages.find(number, tasks.REPLAY)))
 
 
 @runs_blueprint.delete("/api/runs/<int:number>")
 @operation("Profiles", "Cancel a run", {202: json(record(run=ref("Run")), "The run; what is already stored is kept")})
 def cancel_api(number: int) -> tuple[Response, int]:
-    return jsonify(run=run_dict(task_rows.cancelled(number, tasks.REPLAY))), 202
+    return jsonify(run=run_dict(task_pages.cancelled(number, tasks.REPLAY))), 202
 
 
 def run_dict(run: TaskLine) -> dict[str, Any]:

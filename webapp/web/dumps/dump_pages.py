@@ -26,14 +26,13 @@ from webapp.store.ingest.result import IngestResult
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
 from webapp.store.write import growth
-from webapp.web import audit_trail, identity, task_rows, worker_process
+from webapp.web import audit_trail, identity, questions, worker_process
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import SWITCH, Parameter, json, operation, refused
 from webapp.web.api.shapes import QUEUED, READ, TEXT, UPLOAD
 from webapp.web.dumps import dump_rows, uploads
 from webapp.web.dumps.dump_rows import RefusedUpload
 from webapp.web.dumps.uploads import UploadOptions, ingest_upload, queue_upload, upload_options
-from webapp.web.homes import questions
 
 blueprint = Blueprint("dumps", __name__)
 
@@ -63,7 +62,7 @@ def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
         "dumps/index.html",
         sent=sent,
         jobs=[dump_rows.of_job(job) for job in live],
-        exports=[task_rows.of_task(task) for task in exports],
+        exports=exports,
         rows=[row for row in rows if row.ident not in {row_.ident for row_ in sent}],
         older=rows[-1].dump if len(dumps) > ROWS_A_PAGE else None,
         before=before,

@@ -17,7 +17,7 @@ from webapp.scan.files import FoundLogs, on_this_machine
 from webapp.store.jobs import imports
 from webapp.store.sessions import dumps as dump_store
 from webapp.store.tasks import IMPORT, TaskLine
-from webapp.web import task_rows
+from webapp.web import task_pages
 from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import json, operation
 from webapp.web.api.shapes import JOB, filled, record, ref
@@ -30,7 +30,7 @@ blueprint = Blueprint("jobs", __name__)
 @blueprint.get("/dumps/jobs/<int:number>")
 def show(number: int) -> str | AnyResponse:
     """The job's row: its dump's own, once that is there for good."""
-    job = task_rows.find(number, IMPORT)
+    job = task_pages.find(number, IMPORT)
     dump = job.dump_id
     return _answer(job, url_for("dumps.index") if dump is None or job.live else url_for("dumps.show", ident=dump))
 
@@ -49,28 +49,28 @@ def _answer(job: TaskLine, address: str) -> str | AnyResponse:
 @blueprint.post("/dumps/jobs/<int:number>/sessions")
 def choose_key(number: int) -> str | AnyResponse:
     """Let a held job be read with the session key that was chosen: `other`, typed, before `key`."""
-    task_rows.find(number, IMPORT)
+    task_pages.find(number, IMPORT)
     db.session.rollback()
     key = request.form.get("other", "").strip() or request.form.get("key", "").strip()
     imports.release(db.engine, number, {OPTION: key} if key else None)
-    return _answer(task_rows.find(number, IMPORT), url_for("dumps.index"))
+    return _answer(task_pages.find(number, IMPORT), url_for("dumps.index"))
 
 
 @blueprint.post("/dumps/jobs/<int:number>/cancel")
 def cancel(number: int) -> str | AnyResponse:
-    return _answer(task_rows.cancelled(number, IMPORT), url_for("dumps.index"))
+    return _answer(task_pages.cancelled(number, IMPORT), url_for("dumps.index"))
 
 
 @blueprint.get("/api/jobs/<int:number>")
 @operation("Dumps", "Read how far a job is", json(record(job=ref("Job")), "The job"))
 def show_api(number: int) -> Response:
-    return jsonify(job=job_dict(task_rows.find(number, IMPORT)))
+    return jsonify(job=job_dict(task_pages.find(number, IMPORT)))
 
 
 @blueprint.delete("/api/jobs/<int:number>")
 @operation("Dumps", "Ask a job to stop", {202: json(record(job=ref("Job")), "The job; what is already stored is kept")})
 def cancel_api(number: int) -> tuple[Response, int]:
-    return jsonify(job=job_dict(task_rows.cancelled(number, IMPORT))), 202
+    return jsonify(job=job_dict(task_pages.cancelled(number, IMPORT))), 202
 
 
 def job_dict(job: TaskLine) -> dict[str, Any]:

@@ -29,10 +29,9 @@ from webapp.store.sessions.filters import HOME, BadFilter, Filters
 from webapp.store.sessions.turns import ExampleText
 from webapp.store.statistics import incident
 from webapp.store.write.parser import READ_AS, UNKNOWN
-from webapp.web.answers import page, text_answer
-from webapp.web.exports import download
+from webapp.web import questions
+from webapp.web.answers import download, page, text_answer
 from webapp.web.failures import failures_api, group_report, rate_chart
-from webapp.web.homes import questions
 from webapp.web.identity import author
 from webapp.web.sessions import list_filters
 

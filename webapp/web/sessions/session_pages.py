@@ -35,12 +35,11 @@ from webapp.store.sessions.debugger_queries import FailedPlace
 from webapp.store.sessions.order import NUMBERS
 from webapp.store.write import stored_turns
 from webapp.store.write.tally import VERDICTS
-from webapp.web import links, timeline
+from webapp.web import links, questions, timeline
 from webapp.web.answers import page, streamed, wants_partial
 from webapp.web.api import sessions as api
 from webapp.web.api.operation import AFTER, FILTERS, LIMIT, Parameter, json, limit_of_request, operation
 from webapp.web.api.shapes import TEXT, filled, many, one_of, record, ref, whole
-from webapp.web.homes import questions
 from webapp.web.identity import author
 from webapp.web.responses import coverage_dict
 from webapp.web.sessions import list_filters, strips

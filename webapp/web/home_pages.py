@@ -19,13 +19,11 @@ from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.selection import words_of
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
-from webapp.web import links, task_rows, timeline, worker_process
+from webapp.web import links, questions, task_pages, timeline, worker_process
 from webapp.web.api.operation import json, json_object, operation, refused
 from webapp.web.api.sessions import HOME
 from webapp.web.api.shapes import COUNT, TEXT, each, joined, maybe, record
-from webapp.web.homes import questions
 from webapp.web.identity import author
-from webapp.web.task_rows import page as task_page
 
 blueprint = Blueprint("homes", __name__)
 
@@ -35,11 +33,11 @@ AT_ONCE = 1.5
 
 @blueprint.get("/homes")
 def index() -> str:
-    lines, _ = task_page(None, changes.MOST_SHOWN, tasks.HOMES)
+    lines, _ = task_pages.page(None, changes.MOST_SHOWN, tasks.HOMES)
     return render_template(
         "homes/index.html",
         question=questions.of_list(),
-        rows=[task_rows.of_task(line) for line in lines],
+        tasks=lines,
         rules=rules.lines(db.session.connection()),
         profile_names=list(profiles()),
     )

@@ -1,9 +1,7 @@
-"""Tasks of all kinds: the page, and each as a row, with its state, progress and outcome in words."""
+"""Tasks of all kinds: the page, and of each its state, progress and outcome in words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from flask import Blueprint, abort, current_app, redirect, render_template, request, url_for
@@ -23,6 +21,8 @@ from webapp.web import identity, rights, worker_process
 from webapp.web.answers import wants_partial
 from webapp.web.dumps.dump_rows import NEXT, PHASES
 
+blueprint = Blueprint("tasks", __name__)
+
 STATES = {
     "held": ("which sessions?", "edit"),
     "queued": ("waiting", ""),
@@ -35,68 +35,23 @@ STATES = {
 }
 CANCELS = {IMPORT: INGEST, EXPORT: LABEL, REPLAY: LABEL, HOMES: ADMIN}
 """the right that is asked for of who cancels a task of each kind; a prune is its command's"""
-_UNITS = {IMPORT: "byte", EXPORT: "session", REPLAY: "response", HOMES: "session", PRUNE: "session"}
+UNITS = {IMPORT: "byte", EXPORT: "session", REPLAY: "response", HOMES: "session", PRUNE: "session"}
 _VERDICTS = ("clean", "extracted", "repaired", "failed", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRow:
-    """What `tasks/_row.html` draws. `finished` of `total` (0 where it is unknown) are through its `phase`."""
-
-    id: int
-    kind: str
-    state: str
-    live: bool
-    words: str
-    url: str | None
-    phase: str
-    finished: int
-    total: int
-    outcome: str
-    error: str | None
-    next: str | None
-    when: datetime
-    file: str | None
-    undo: str | None
-
-    @property
-    def tag(self) -> tuple[str, str]:
-        return STATES[self.state]
-
-    @property
-    def cancel_right(self) -> str | None:
-        """The right that cancelling it asks for; None where nobody can here."""
-        return CANCELS.get(self.kind) if self.live or self.state == "held" else None
-
-    @property
-    def unit(self) -> str:
-        return _UNITS[self.kind]
+@blueprint.app_template_global()
+def task_phase(task: TaskLine) -> str:
+    return PHASES.get(task.progress.get("phase", ""), "running") if task.state == "running" else "waiting"
 
 
-def of_task(task: TaskLine) -> TaskRow:
-    error = (task.result or {}).get("error") or {}
-    finished, total = _share(task)
-    is_undoable = task.kind == HOMES and not (task.about["undone"] or task.about["undoes"])
-    return TaskRow(
-        id=task.id,
-        kind=task.kind,
-        state=task.state,
-        live=task.live,
-        words=_words(task),
-        url=_url(task),
-        phase=PHASES.get(task.progress.get("phase", ""), "running") if task.state == "running" else "waiting",
-        finished=finished,
-        total=total,
-        outcome=_outcome(task),
-        error=error.get("message"),
-        next=NEXT.get(error.get("code") or ""),
-        when=task.made_at,
-        file=url_for("export_jobs.file", number=task.id) if task.kind == EXPORT and task.state == "done" else None,
-        undo=url_for("homes.undo", number=task.id) if is_undoable else None,
-    )
+@blueprint.app_context_processor
+def give_tables() -> dict[str, Any]:
+    return {"TASK_STATES": STATES, "TASK_CANCELS": CANCELS, "TASK_UNITS": UNITS, "NEXT_STEPS": NEXT}
 
 
-def _words(task: TaskLine) -> str:
+@blueprint.app_template_global()
+def task_words(task: TaskLine) -> str:
+    """What it is about."""
     about = task.about
     if task.kind == IMPORT:
         return str(about["filename"])
@@ -112,7 +67,9 @@ def _words(task: TaskLine) -> str:
     return f"{called(about['profile'])} over {over}"
 
 
-def _share(task: TaskLine) -> tuple[int, int]:
+@blueprint.app_template_global()
+def task_share(task: TaskLine) -> tuple[int, int]:
+    """How much is through its phase, of how much; 0 where that is unknown."""
     progress = task.progress
     if task.kind == IMPORT:
         return min(progress.get("read", 0), progress.get("bytes", 0)), progress.get("bytes", 0)
@@ -121,7 +78,8 @@ def _share(task: TaskLine) -> tuple[int, int]:
     return progress.get("finished", 0), progress.get("total", task.about.get("total", 0))
 
 
-def _outcome(task: TaskLine) -> str:
+@blueprint.app_template_global()
+def task_outcome(task: TaskLine) -> str:
     """What came of it so far, in words; "" where there is nothing to say."""
     result: dict[str, Any] = task.result or {}
     if counts := task.progress.get("counts"):
@@ -140,7 +98,8 @@ def _outcome(task: TaskLine) -> str:
     return ""
 
 
-def _url(task: TaskLine) -> str | None:
+@blueprint.app_template_global()
+def task_url(task: TaskLine) -> str | None:
     """The page of what it makes, or made."""
     if task.kind == EXPORT:
         return url_for("export_jobs.show", number=task.id)
@@ -154,8 +113,6 @@ def _url(task: TaskLine) -> str | None:
     except BuildError:
         return None
 
-
-blueprint = Blueprint("tasks", __name__)
 
 ROWS_A_PAGE = 50
 NAMES = {IMPORT: "Imports", EXPORT: "Exports", REPLAY: "Replays", HOMES: "Parser changes", "prune": "Prunes"}
@@ -178,8 +135,7 @@ def index() -> str:
         abort(400, f"There is no kind of tasks called {kind[:40]!r}: it is {', '.join(KINDS)}.")
     lines, older = page(request.args.get("after"), ROWS_A_PAGE, *([kind] if kind else []))
     days = current_app.config["SETTINGS"].export_days
-    rows = [of_task(line) for line in lines]
-    return render_template("tasks/index.html", rows=rows, older=older, kind=kind, names=NAMES, days=days)
+    return render_template("tasks/index.html", tasks=lines, older=older, kind=kind, names=NAMES, days=days)
 
 
 @blueprint.get("/tasks/<int:number>")
@@ -210,7 +166,7 @@ def cancelled(number: int, kind: str | None = None) -> TaskLine:
 def _answer(task: TaskLine) -> str | AnyResponse:
     if not wants_partial():
         return redirect(url_for("tasks.index", _anchor=f"task-{task.id}"), 303)
-    return render_template("tasks/_row.html", row=of_task(task))
+    return render_template("tasks/_row.html", task=task)
 
 
 @blueprint.post("/tasks/<int:number>/cancel")

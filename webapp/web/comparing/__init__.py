@@ -1,1 +1,0 @@
-"""The comparison of two profiles: matrix, cells, and a response side by side."""
