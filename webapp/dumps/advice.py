@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from webapp import jsontext
 from webapp.dumps.head import DumpHead, look
-from webapp.dumps.known_tools import answerless, is_of_chats, looks_like
+from webapp.dumps.known_tools import CLOUDWATCH, answerless, is_of_chats, looks_like
 from webapp.dumps.log_records import BEGIN, LEVELS, LINES
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.outline import guessed, guessed_tables
@@ -65,8 +65,13 @@ _BEGINS = re.compile(
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_\n]{1,40}(?:\*\*|__)[^\n]{0,20}$", re.M)
 """a name in bold, alone on its line"""
 _TOLD = re.compile(
-    r'"(?:role|messages?|content|prompt|completion|responses?|answer|output|conversations?|sender|text)"\s*:'
+    r'"(role(?="\s*:\s*"(?:assistant|model|ai|bot|agent|tool|function)")|messages?|content|prompt|completion|responses?|answer|output|conversations?|sender|text)"\s*:'
 )
+_OF_ANYBODY = {"message", "messages", "content", "sender", "text", "response", "responses"}
+"""of these, which chats of people and logs of servers have as well"""
+_ANSWERED = re.compile(r"(?:response|completion|output|answer|generation|reply)s?", re.I)
+"""names under which a mapping finds what a model answered, and hardly anything else"""
+_FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
 _REPR = re.compile(
     r"\s*(?:[\[{(]?(?:[\[{]?'[^'\n]{0,80}'[:,\]]|[\w.]{1,80}\(\w{1,40}=)|\{<[A-Z]\w{0,80}\.|\[[A-Z]\w{1,60}\(['\"]"
     r"|\w{1,40}=['\"][^'\"\n]{0,80}['\"] \w{1,40}=)"
@@ -84,6 +89,8 @@ class _Tried(NamedTuple):
     arguments: str
     answers: int
     shown: list[str]
+    named: str
+    """how the path of the answers ends"""
 
 
 def refused(head: DumpHead) -> UnknownFormat:
@@ -228,7 +235,8 @@ def _tried(how: str | dict[str, str], beginning: bytes, arguments: str, filename
     users = {"user", "User", "human", "Human", "prompter"}  # they say of a text that no model wrote it
     if any(users.intersection(map(str, as_object(turn.source).values())) for turn in turns if turn.kind == "response"):
         return None
-    return _Tried(arguments, len(answers), [_short(text) for text in spoken[:2]])
+    named = "" if isinstance(how, str) else re.split(r"[.\]]", how["raw"])[-1]
+    return _Tried(arguments, len(answers), [_short(text) for text in spoken[:2]], named)
 
 
 def _short(text: str) -> str:
@@ -240,11 +248,18 @@ def _speaks(head: DumpHead) -> bool:
     """Whether somebody seems to speak in it, so that passing it over in a folder is worth a word."""
     if is_of_chats(head):
         return True
+    if answerless({str(key) for sample in head.objects for key in sample}) not in (None, CLOUDWATCH):
+        return False
     if head.shape == "sqlite":
         return bool(_TOLD.search(jsontext.dumps(list(head.items.values())))) or _of_mappings(head) is not None
     if head.shape == "text":
-        names = [match[1] or match[2] for match in _LABEL.finditer(head.text)]
-        is_chat = len(names) > len(set(names)) > 1 and any(map(_SIDE.fullmatch, names)) and "</" not in head.text
-        spoken = {match[1].lower() for match in _SPOKEN.finditer(head.text)}
-        return is_chat or (len(spoken) > 1 and bool(spoken - _OF_SETTINGS))
-    return len(set(_TOLD.findall(head.text))) > 1 or _of_mappings(head) is not None
+        written = _FENCED.sub("", head.text)
+        names = [match[1] or match[2] for match in _LABEL.finditer(written)]
+        is_chat = len(names) > len(set(names)) > 1 and any(map(_SIDE.fullmatch, names)) and "</" not in written
+        spoken = [match[1].lower() for match in _SPOKEN.finditer(written)]
+        speakers = set(spoken) - _OF_SETTINGS
+        return is_chat or len(speakers) > 2 or (len(spoken) > len(set(spoken)) > 1 and bool(speakers))
+    told = set(_TOLD.findall(head.text))
+    if len(told) > 1 and told - _OF_ANYBODY:
+        return True
+    return (tried := _of_mappings(head)) is not None and bool(_ANSWERED.fullmatch(tried.named))

@@ -1,7 +1,7 @@
 """Formats as data: `formats.toml` says how each is recognised, where its sessions are, and what an entry says.
 
 A format has `fit` (tests that `of` = all, any or most of its first entries pass; `mark` is passed by one of them at
-least, `around` by what they stand in) and `score`. Where its entries are:
+least, `around` by what they stand in; one of its `hints` is in its text) and `score`. Where its entries are:
 
 - `within` names lists: entries are the items of that list of a document, which is a session; of such documents one a
   line or in a list each is a session; else they are the entries themselves. `pages` names lists whose items are taken
@@ -12,7 +12,8 @@ least, `around` by what they stand in) and `score`. Where its entries are:
   a document.
 - else lines, items of a list or the document, by `session`.
 
-`sort` orders a session's entries by time; consecutive ones that pass `runs` are one; the `first` says a title, or which
+`sort` orders a session's entries by time; consecutive ones that pass `runs` and are equal
+in what its last paths lead to are one; the `first` says a title, or which
 parser the program has; `program` says which program it is where what stands around the entries passes `when`. Ids that
 are `hex` may be base64. Of its `rules` the first whose `when` holds says what an entry is; those with `go_on` let
 others follow (`declared_rules`, `declared_pieces`).
@@ -31,7 +32,7 @@ from typing import Any
 from webapp.dumps.base import DumpHead, Entries, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.declared_rules import Declaring, branched, filling, repeated, ruled, with_spent, without_empty
 from webapp.dumps.documents import inner_list, joined_runs, nested, objects, tree_entries, with_list
-from webapp.dumps.json_path import at, holds, without
+from webapp.dumps.json_path import all_at, at, holds, without
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, note_once, note_unknown_kind
 from webapp.dumps.programs import Program
 from webapp.dumps.records import Problem
@@ -61,20 +62,21 @@ class Declared(Format):
         if head.shape == "sqlite":
             needed = spec.get("tables", ["\0"])
             return spec["score"] if all(set(name.split("|")) & set(head.names) for name in needed) else 0
-        if head.shape not in spec.get("dumps", ("object", "array", "lines", "parquet")) or "fit" not in spec:
+        hinted = any(hint in head.text for hint in spec.get("hints", [""]))
+        if head.shape not in spec.get("dumps", ("object", "array", "lines", "parquet")) or not hinted:
             return 0
         objects = head.objects
         if not any(objects):
-            return spec["score"] if "mentions" in spec and _mentions(head, spec["mentions"]) else 0
+            return spec["score"] if _mentions(head, spec.get("mentions")) else 0
         if not all(holds(value, spec.get("around")) for value in objects):
             return 0
         samples = self._samples(head, objects)
-        count, fitting = len(samples), sum(holds(item, spec["fit"]) for item in samples)
+        count, fitting = len(samples), sum("fit" in spec and holds(item, spec["fit"]) for item in samples)
         enough = {"all": fitting == count, "any": fitting > 0, "most": fitting > 0 and 2 * fitting >= count}
         if not (enough[spec.get("of", "all")] and count):
             return 0
         marked = "mark" not in spec or any(holds(item, spec["mark"]) for item in samples)
-        return spec["score"] if marked or ("mentions" in spec and _mentions(head, spec["mentions"])) else 0
+        return spec["score"] if marked or _mentions(head, spec.get("mentions")) else 0
 
     def _samples(self, head: DumpHead, objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The first entries, wherever they lie."""
@@ -125,13 +127,12 @@ class Declared(Format):
             return map(self._told, sessions)
         if "runs" not in self.spec:
             return sessions
-        when, key = self.spec["runs"]
-        return (
-            session
-            if isinstance(session, Problem)
-            else replace(session, entries=joined_runs(session.entries, lambda value: holds(value, when), key))
-            for session in sessions
-        )
+        return (session if isinstance(session, Problem) else self._joined(session) for session in sessions)
+
+    def _joined(self, session: SessionEntries) -> SessionEntries:
+        when, key, same = self.spec["runs"]
+        entries = joined_runs(session.entries, lambda value: holds(value, when), key, lambda value: all_at(value, same))
+        return replace(session, entries=entries)
 
     def _told(self, session: SessionEntries | Problem) -> SessionEntries | Problem:
         """A session with what the `first` of its entries says of it."""
@@ -283,9 +284,9 @@ def _preferred(about: dict[str, Any], keys: Iterable[str]) -> Iterator[dict[str,
             yield {**message, "preference": number}
 
 
-def _mentions(head: DumpHead, keys: list[str]) -> bool:
-    """Whether the text of a head whose first entry is longer has all of these keys."""
-    return all(head.mentions(*key.split("|")) for key in keys)
+def _mentions(head: DumpHead, keys: list[str] | None) -> bool:
+    """Whether there are keys, and the text of a head whose first entry is longer has all of them."""
+    return bool(keys) and all(head.mentions(*key.split("|")) for key in keys or ())
 
 
 @cache

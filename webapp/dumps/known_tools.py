@@ -12,7 +12,8 @@ _ORG = "an org file, of gptel or another: save the chat as Markdown"
 _PAGE = "a page, in which no element says who speaks"
 _SILENT = (_OWN, _PYTEST, _ORG, _PAGE)
 """what more often than not holds no chat, or none that is not stored"""
-_CLOUDWATCH = "CloudWatch's events; the log in them: jq -r '.events[].message'"
+CLOUDWATCH = "CloudWatch's events; the log in them: jq -r '.events[].message'"
+_RPC = "JSON-RPC (MCP, a language server, part of the Agent Client Protocol), in which no model answers"
 _HARBOR = ("task_name", "trial_name", "agent_info")
 OWN_TABLES = {"dump_session", "turn_contract"}
 """by which Fencepost's own database is known"""
@@ -25,26 +26,32 @@ _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("Langflow's database", {"flow", "vertex_build"}, ()),
     ("LangChain's cache", {"full_llm_cache"}, ()),
     ("n8n's execution", set(), ("mode", "workflowData")),
-    ("Cherry Studio's backup", set(), ("indexedDB",)),
+    ("Cherry Studio's backup: export its topics as Markdown, which is read", set(), ("indexedDB",)),
     ("Rasa's tracker", set(), ("sender_id", "slots", "events")),
     ("Phoenix' database", {"span_annotations", "spans"}, ()),
     ("MLflow's database", {"experiments", "runs", "trace_info"}, ()),
     ("Google ADK's session service", {"events", "sessions"}, ()),
     ("Letta's agent file", set(), ("agents", "blocks", "tools")),
     ("requests-cache's database, whose bodies are packed", {"responses", "redirects"}, ()),
+    ("KoboldAI Lite's story: log what its API answers", set(), ("gamestarted", "actions")),
+    ("Warp's database, whose answers are packed", {"ai_queries", "agent_tasks"}, ()),
     ("a context of LlamaIndex' workflows", set(), ("workers", "state", "is_running")),
 )
 """tools whose files are known by their tables, or by their keys, and that none of the formats reads"""
 _ANSWERLESS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("Harbor's result of a trial, which holds no answer: read its agent/trajectory.json", set(), _HARBOR),
     ("Terminal-Bench's results, which hold no answer: read its agent-logs", set(), ("n_resolved", "pass_at_k")),
-    ("JSON-RPC (MCP, the Agent Client Protocol), whose answers come in pieces", set(), ("jsonrpc", "method", "params")),
+    (_RPC, set(), ("jsonrpc", "method", "params")),
     ("Agno's sessions, whose runs stand beside them in agno_runs", set(), ("session_id", "session_data", "agent_data")),
-    (_CLOUDWATCH, set(), ("events", "nextForwardToken")),
-    (_CLOUDWATCH, set(), ("events", "searchedLogStreams")),
+    (CLOUDWATCH, set(), ("events", "nextForwardToken")),
+    (CLOUDWATCH, set(), ("events", "searchedLogStreams")),
     ("Haystack's pipeline", set(), ("components", "connections")),
     ("JSON Patch, as LangChain's astream_log gives: log astream_events instead", set(), ("ops",)),
+    ("a notebook, in whose beginning nothing is of a model", set(), ("nbformat", "cells")),
     ("a JSON schema", set(), ("$schema", "properties")),
+    ("the description of an interface", set(), ("openapi", "paths")),
+    ("a collection of Postman's", set(), ("info", "item")),
+    ("Django's fixtures", set(), ("model", "pk", "fields")),
     ("HumanEval's problems", set(), ("canonical_solution", "entry_point")),
     ("Google ADK's tests, which hold what is expected and no answer", set(), ("query", "expected_tool_use")),
 )

@@ -44,6 +44,8 @@ _YAML = re.compile(
     r"[\w-]{1,60}:[ \t]*\r?\n[ \t]*- [\w\"'-]{1,60}:[ \t]"
     r"|- [\w\"'][\w \"'.-]{0,60}:(?:[ \t][^\n]*)?\r?\n  [ \t]*[\w\"'-])"
 )
+_HTTP = re.compile(r"^HTTP/[\d.]{1,3} (\d{3})[^\n]*\n(?:[\w-]{1,80}:[^\n]*\n){0,200}\r?\n", re.M)
+"""the head of a response, as curl -i and editors' clients write it"""
 _PAPERS = (".md", ".rst", ".py", ".ipynb")
 """in which what Python prints is an example"""
 _OF_CLASS = re.compile(r"[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+=|^\w{1,40}+=(?:None|['\"\[])", re.M)
@@ -163,6 +165,14 @@ def _console(source: Source) -> Iterator[Any] | None:
     return None if written is None else spoken(written)
 
 
+def _responses(source: Source) -> Iterator[Any]:
+    """What a server answered, one response below its head after the other."""
+    written = _whole(source) or ""
+    marks = list(_HTTP.finditer(written))
+    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
+        yield {"response": {"status": int(mark[1]), "body": written[mark.end() : end].strip()}}
+
+
 def _joined(source: Source) -> Iterator[bytes]:
     """Indented JSON objects, each of which ends with a line that is its brace: their lines as one."""
     source.file.seek(source.start)
@@ -267,6 +277,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]]
     (_YAML, _yaml),
     (FRAME, frame_rows),
     (CONSOLE, _console),
+    (_HTTP, _responses),
     (FLOWS, lambda source: flows(source.file, source.start)),
     (_TEXT_PAIRS, _text_pairs),
 )

@@ -11,12 +11,13 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from webapp.dumps.budget import PIECE, Budget
+from webapp.dumps.budget import PIECE, Budget, current
 from webapp.dumps.records import BadDump, Problem, TooLarge
 
 if sys.version_info >= (3, 14):
@@ -51,6 +52,11 @@ def packed_as(beginning: bytes) -> bytes | None:
 
 MOST_UNPACKED = 16 * PIECE
 """of a request that is read in memory: as objects it is some twenty times as much"""
+_PACKED_BODIES = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+_GZIP_OR_ZLIB, _BARE = 47, -15
+"""zlib's `wbits`"""
+NO_TEXT = "\ufffd"
+"""stands in a body for what is no text"""
 
 _TRAILING = ("Not a gzipped file", "Unknown frame descriptor")
 """How gzip and zstd call what follows the end of a stream and is no other one."""
@@ -168,3 +174,18 @@ def _decompressed(source: _Counted) -> Iterator[bytes]:
                 reason = f"something that is not {kind} follows the end of the {kind} data; it was left out"
                 raise _Damaged(reason) from error
             raise _Damaged(f"the {kind} data is damaged ({error})") from error
+
+
+def packed_text(data: bytes) -> str:
+    """Bytes of a body as text, unpacked where they are gzip, zstd or deflate; what is no text is marked as such."""
+    with suppress(UnicodeDecodeError):
+        return data.decode("utf-8")
+    if b"event-type" in data and not data.startswith(_PACKED_BODIES):
+        return data.decode("latin-1")  # Amazon's frames, whose JSON is ASCII
+    for unpacker in (zstd.ZstdDecompressor(), zlib.decompressobj(_GZIP_OR_ZLIB), zlib.decompressobj(_BARE)):
+        with suppress(zstd.ZstdError, zlib.error, UnicodeDecodeError):
+            budget = Budget(len(data), most=current().characters(), free=PIECE)
+            unpacked = unpacker.decompress(data, budget.most + 1)
+            budget.take(len(unpacked), "a compressed body")
+            return unpacked.decode("utf-8")
+    return data.decode("utf-8", "replace")

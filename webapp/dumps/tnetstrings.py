@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, BinaryIO
 
-from webapp.dumps.budget import MOST_CHARACTERS, current
+from webapp.dumps.budget import current
+from webapp.dumps.spool import packed_text
 from webapp.dumps.values import as_object
 
 FLOWS = re.compile(r"\d{1,9}:\d{1,6}:[a-z_]{1,30};")
@@ -89,7 +88,4 @@ def _plain(value: Any) -> str:
 def _body(message: dict[str, Any]) -> str:
     """The body of a message as text, unpacked where it is packed."""
     content = message.get("content") or b""
-    if isinstance(content, bytes) and content.startswith(b"\x1f\x8b"):
-        with suppress(OSError, EOFError, zlib.error):
-            content = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(content, MOST_CHARACTERS)
-    return content.decode("utf-8", "replace") if isinstance(content, bytes) else str(content)
+    return packed_text(content) if isinstance(content, bytes) else str(content)

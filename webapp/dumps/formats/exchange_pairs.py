@@ -11,7 +11,7 @@ from webapp.dumps.formats.openai import failure_turns
 from webapp.dumps.messages.bodies import is_answer, unanswered
 from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
-from webapp.dumps.messages.named_texts import is_served
+from webapp.dumps.messages.named_texts import KEYED, is_served
 from webapp.dumps.messages.turns import each_filled, filled, spent, with_once
 from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text
 
@@ -95,7 +95,7 @@ def _sides(value: dict[str, Any]) -> Sides | None:
 def _score(value: dict[str, Any]) -> int:
     """What openai.py reads as it stands is left to it: it knows fewer names, and more of them."""
     sides = _sides(value)
-    if sides is None or "role" in value:
+    if sides is None or "role" in value or (value.keys() & KEYED and sides.response in ("answer", "result", "output")):
         return 0
     holder = value[sides.within[0]] if sides.within else value
     request, response = holder[sides.request], holder.get(sides.response)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from itertools import zip_longest
 from typing import Any
@@ -25,6 +24,7 @@ from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, u
 from webapp.dumps.programs import Program, by_user_agent
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session
+from webapp.dumps.spool import NO_TEXT, packed_text
 from webapp.dumps.values import as_list, as_object, first_moment, first_text, text
 
 _PLACES = ("uri", "url")
@@ -183,14 +183,16 @@ def _unpacked(response: Any) -> Any:
         data = b"".join(map(bytes.fromhex, pieces))
     except ValueError:
         return response
-    return body_text(base64.b64encode(data).decode(), "base64") or response
+    unpacked = packed_text(data)
+    return response if NO_TEXT in unpacked else unpacked
 
 
 _LISTS = ("interactions", "http_interactions")
 """vcrpy's, and Ruby's"""
 _APART = re.compile(r"(?:\A|\n)requests:[ \t]*\r?\n\s*- (?s:.*?)\nresponses:[ \t]*\r?\n\s*- |\Arequests:[ \t]*\r?\n- ")
 """LangChain's cassettes, which list requests and responses apart"""
-_YAML = re.compile(r"(?:\A|\n)((?:http_)?interactions):[ \t]*\r?\n\s*- ")
+_YAML = re.compile(r"(?:\A|\n)((?:http_)?interactions|responses(?=:\s+- response:)):[ \t]*\r?\n\s*- ")
+"""vcrpy's and Ruby's, and the recorder's of Python's `responses`"""
 
 
 class Vcr(Format):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.known_tools import answerless
 from webapp.dumps.messages.bodies import answer, said_turns
 from webapp.dumps.messages.named_texts import NamedText, named_texts
 from webapp.dumps.messages.turns import filled, message_turns, unplaced, with_usage
@@ -41,7 +42,8 @@ class NamedAnswers(Format):
 
     def sniff(self, head: DumpHead) -> int:
         """Most of the samples hold an answer, and one of them a sentence."""
-        if head.shape not in ("object", "array", "lines", "parquet"):
+        keys = {str(key) for value in head.objects for key in value}
+        if head.shape not in ("object", "array", "lines", "parquet") or answerless(keys) is not None:
             return 0
         every = [
             [item for item in named_texts(value, most=_SHOWN) if item.side == "assistant"] for value in head.objects

@@ -9,8 +9,8 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import id_problem, nested, whole_document, with_list
 from webapp.dumps.log_records import LEVELS
-from webapp.dumps.messages.bodies import exchange, unanswered
-from webapp.dumps.messages.http import is_body, parsed_body
+from webapp.dumps.messages.bodies import exchange, is_answer, unanswered
+from webapp.dumps.messages.http import ASKING, is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import is_served
 from webapp.dumps.messages.pieces import pieces
@@ -123,7 +123,9 @@ def _is_exchange(value: dict[str, Any]) -> bool:
     ):
         return True
     if "response" in value and value.keys() & {"request", "messages", "input", "custom_id"}:
-        return not is_served(value.get("request"), value["response"])
+        request, response = value.get("request"), value["response"]
+        asks = not isinstance(request, dict) or bool(request.keys() & {"model", "input", "body", *ASKING})
+        return not is_served(request, response) and (asks or not isinstance(response, dict) or is_answer(response))
     return isinstance(value.get("output"), list) and "model" in value
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.messages.bodies import said_turns
+from webapp.dumps.messages.named_texts import KEYED
 from webapp.dumps.messages.pieces import Path, Piece
 from webapp.dumps.messages.turn_values import each_filled, each_with, with_usage
 from webapp.dumps.messages.turns import message_turns, result_turns, text_turns, turns_of
@@ -95,6 +96,8 @@ def _is_pair(value: dict[str, Any]) -> bool:
     if _preferences(value):
         return True
     listed = any(are_messages(value.get(name)) for name in ANSWERS)
+    if value.keys() & KEYED and _key(value, ANSWERS) in _WEAK[1]:
+        return False
     has_prompt = _key(value, PROMPTS) is not None or any(are_messages(value.get(name)) for name in PROMPTS)
     return has_prompt and (listed or _key(value, ANSWERS) is not None)
 
@@ -167,7 +170,8 @@ class PromptMap(Format):
             return 0
         texts = all(isinstance(value, str) for value in head.members.values())
         spoken = sum(len(key.split()) > 1 for key in head.members)
-        return 30 if texts and 2 * spoken > len(head.members) else 0
+        told = sum(_is_translation(key, value) for key, value in head.members.items())
+        return 30 if texts and 2 * spoken > len(head.members) >= 2 * told else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _pairs(source))
@@ -180,6 +184,13 @@ class PromptMap(Format):
             (Turn(0, "prompt", raw=prompt, role="user"), ("prompt",)),
             (Turn(0, "response", raw=response, role="assistant"), None),
         ]
+
+
+def _is_translation(key: str, value: Any) -> bool:
+    """Whether a value may say the same as its key, as catalogs of messages have it: both are about as long."""
+    if "\n" in key.strip() or key.rstrip().endswith("?") or not isinstance(value, str):
+        return False
+    return " " in value and value[:1] not in "{[" and len(key) <= 2 * len(value) <= 4 * len(key)
 
 
 def _pairs(source: Source) -> Entries:

@@ -20,8 +20,6 @@ from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import as_object, first_text
 
 _FIELD = re.compile(r"(?:data|event|id|retry)?:")
-_HTTP = re.compile(r"\AHTTP/[\d.]+ \d+[^\n]*\n(?:[\w-]+:[^\n]*\n)*\s*")
-"""what `curl -i` prints before the body"""
 _VERBOSE = re.compile(r"[*<>{}](?: |$)|[ \d]{1,3} [ \d.]+[kMG]? |  % Total")
 """what `curl -v` prints around it"""
 _DATA = re.compile(r"(?:\A|\n)data:\s*(?:\{|\[DONE\])")
@@ -41,8 +39,11 @@ class SseText(Format):
         if head.shape == "text" and is_data_stream(head.text):
             return 70
         if head.shape == "text" and _DATA.search(head.text):
-            body = _HTTP.sub("", head.text.lstrip("\ufeff"))
-            lines = [line for line in body.splitlines()[:40] if line.strip() and not _VERBOSE.match(line)]
+            lines = [
+                line
+                for line in head.text.lstrip("\ufeff").splitlines()[:40]
+                if line.strip() and not _VERBOSE.match(line)
+            ]
             return 70 if sum(bool(_FIELD.match(line)) for line in lines) > 0.8 * len(lines) else 0
         if head.shape == "object" and "model" not in head.keys:
             return 0

@@ -10,21 +10,21 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.messages.langchain import pretty_printed
 from webapp.dumps.messages.printed import from_repr
-from webapp.dumps.messages.turns import event_turns, message_turns, text_turns, unplaced
+from webapp.dumps.messages.turns import event_turns, message_turns, note_once, text_turns, unplaced
 from webapp.dumps.values import text
 
 _ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
 """what SpecStory prints of thoughts and calls among what is said"""
 _USER = (
-    r"User|Human|You|You said|Me|Prompt|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur|Usuario"
+    r"User|USER|Human|You|You said|Me|Prompt|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur|Usuario"
     r"|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻|🙋"
 )
 _MODEL = (
     r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
     r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Mistral|Qwen|Kimi|Cody|Llama"
-    r"|GPT-[\w.\-]{1,20}|助手|AI助手|模型|アシスタント|어시스턴트|Assistent|Asistente|🤖"
+    r"|ASSISTANT|GPT-[\w.\-]{1,20}|助手|AI助手|模型|アシスタント|어시스턴트|Assistent|Asistente|🤖"
 )
-_NAME = rf"(?P<who>{_USER}|{_MODEL}|System)"
+_NAME = rf"(?P<who>{_USER}|{_MODEL}|System|SYSTEM)"
 _SIGN = r"(?:[^\w\s#*_=|>\[(<:`\"'-]{1,5} ?)?"
 """an emoji before the name"""
 _NOTE = r"(?:[ \t]*[(\[][^()\[\]\r\n]{0,80}[)\]])?"
@@ -85,6 +85,13 @@ _TITLE_ROLE = "title"
 _MOST_BEFORE = 2000
 """characters of a title and the like before the first speaks"""
 
+_REMARKS = {
+    "drawn": "boxes that a terminal drew: a long line is several there, and is read as these",
+    "alone": "two headings of several: nothing else says that what is below them is a chat",
+}
+_MOST_LED = 300
+"""and of prose, where both speak in turn at once"""
+
 
 class Transcript(Format):
     shapes = "a chat as Markdown or text, who speaks on a line of its own (**User**, ## Assistant, Human:)"
@@ -98,8 +105,8 @@ class Transcript(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         raw = str(entry.get("content"))
-        if entry.get("drawn") and not conversation.entry:
-            conversation.notes.append("boxes that a terminal drew: a long line is several there, and is read as these")
+        for words in (words for key, words in _REMARKS.items() if key in entry):
+            note_once(words, conversation)
         if entry.get("role") == _TITLE_ROLE:
             return event_turns(_TITLE_ROLE, raw, ("content",))
         role = text(entry.get("role"))
@@ -158,9 +165,9 @@ def _style(written: str) -> re.Pattern[str] | None:
         before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
         plain = style in (_TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER)
-        if {"user", "assistant"} <= {_side(mark) for mark in marks} and (
-            not before if plain else titled or style is _HEADINGS[0]
-        ):
+        sides = [_side(mark) for mark in marks]
+        led = len(before) <= _MOST_LED and "```" not in before and sides[:4] == ["user", "assistant"] * 2
+        if {"user", "assistant"} <= set(sides) and (led or (not before if plain else titled or style is _HEADINGS[0])):
             return style
     return _labelled(written)
 
@@ -218,43 +225,18 @@ def _messages(source: Source, style: re.Pattern[str]) -> Entries:
     shown = source.plain_text()
     written = _plain(shown)
     marks = _marks(style, written)
-    printed = {"printed": True} if style is _HEADINGS[0] else {"drawn": True} if _PANEL.search(shown) else {}
+    about: dict[str, Any] = {"printed": True} if style is _HEADINGS[0] else {}
+    if _PANEL.search(shown):
+        about = {"drawn": True}
+    elif len(marks) == 2 and len(re.findall(rf"^{re.escape(marks[0][0].split()[0])} ", written, re.M)) > 2:
+        about = {"alone": True}
     if marks and (before := _TOKENS.sub("", written[: marks[0].start()]).strip()):
         yield "character 0", {"role": _TITLE_ROLE, "content": before}
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         end = len(written) if following is None else following.start()
         around = _TOKENS if style is _TEMPLATE else _RULE
         content = around.sub("", written[mark.end() : end].rstrip()).strip("\r\n")
-        yield f"character {mark.start()}", {"role": _side(mark), "content": content.rstrip(), **printed}
+        yield f"character {mark.start()}", {"role": _side(mark), "content": content.rstrip(), **about}
 
 
-_OPENWEBUI = re.compile(r"(?:\A|\r?\n)### (USER|ASSISTANT|SYSTEM)\r?\n")
-
-
-class OpenWebUiText(Format):
-    called = "openwebui_text"
-    shapes = "Open WebUI's chats as plain text (### USER, ### ASSISTANT)"
-    surest = 75
-
-    def sniff(self, head: DumpHead) -> int:
-        first = _OPENWEBUI.match(head.text.lstrip("\ufeff")) if head.shape == "text" else None
-        return 75 if first and "\n### ASSISTANT" in head.text.replace("\r", "") else 0
-
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        yield SessionEntries(source.stem, _below_headings(source))
-
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        return text_turns(str(entry.get("content")), ("content",), text(entry.get("role")), conversation)
-
-
-def _below_headings(source: Source) -> Entries:
-    """What stands between the headings; Open WebUI ends each message with an empty line."""
-    written = source.plain_text().lstrip("\ufeff")
-    headings = list(_OPENWEBUI.finditer(written))
-    for heading, following in zip(headings, [*headings[1:], None], strict=True):
-        end = len(written) if following is None else following.start()
-        content = re.sub(r"(?:\r?\n){1,2}\Z", "", written[heading.end() : end])
-        yield f"character {heading.start()}", {"role": heading[1].lower(), "content": content}
-
-
-plugins = (Transcript(), OpenWebUiText())
+plugin = Transcript()

@@ -5,15 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import zlib
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from webapp import jsontext
-from webapp.dumps.budget import PIECE, Budget, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.beside import asked_at
 from webapp.dumps.messages.bodies import exchange, is_answer
@@ -21,19 +18,16 @@ from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.streams import assembled, ends_early, is_event, put_together, stream_faults
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_with
 from webapp.dumps.records import Entries, Problem, Turn
-from webapp.dumps.spool import zstd
+from webapp.dumps.spool import NO_TEXT, packed_text
 from webapp.dumps.values import BINARY, as_list, as_object, first_text, text, whole
 
 _MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
 """where Bedrock and Google have the model: in the address"""
-_ASKING = ("messages", "contents", "prompt", "chat_history", "input", "message")
+ASKING = ("messages", "contents", "prompt", "chat_history", "input", "message")
 _MARKS = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content)"')
 _WRAPPED = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content|output|completion|done)"')
 _LOOKED_AT = 4096
 _DEEPEST = 3
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-_GZIP_OR_ZLIB, _BARE = 47, -15
-"""zlib's `wbits`"""
 _WHERE = ("uri", "url")
 _BODIES = ("body", "content", "text", "json", "data")
 _STATUS = ("status", "status_code", "statusCode")
@@ -55,10 +49,11 @@ class HttpExchange:
 
 
 def is_recorded(value: dict[str, Any]) -> bool:
-    """Whether an entry holds a request with its address and a response with its body."""
+    """Whether an entry holds a response with its body, and an address or a status."""
     request, response = as_object(value.get("request")), as_object(value.get("response"))
     bodies = (*_BODIES, "body_segments")
-    return first_text(request, *_WHERE) is not None and any(response.get(key) is not None for key in bodies)
+    is_served = first_text(request, *_WHERE) is not None or any(whole(response.get(key)) for key in _STATUS)
+    return is_served and any(response.get(key) is not None for key in bodies)
 
 
 def recorded(entry: dict[str, Any]) -> HttpExchange:
@@ -66,7 +61,8 @@ def recorded(entry: dict[str, Any]) -> HttpExchange:
     request, response = as_object(entry.get("request")), as_object(entry.get("response"))
     status = next((response[key] for key in _STATUS if response.get(key) is not None), None)
     code = whole(status.get("code") if isinstance(status, dict) else status)
-    return HttpExchange(first_text(request, *_WHERE) or "", body_of(request), body_of(response), code)
+    url = first_text(request, *_WHERE) or first_text(response, *_WHERE) or ""
+    return HttpExchange(url, body_of(request), body_of(response), code)
 
 
 def body_of(holder: dict[str, Any]) -> Any:
@@ -96,25 +92,10 @@ def body_text(value: Any, encoding: str | None = None) -> str | None:
         pieces = json_or_none(value) if value[:1] == "[" else [value]
         texts = [piece for piece in pieces if isinstance(piece, str)] if isinstance(pieces, list) else []
         try:
-            return _unpacked(b"".join(base64.b64decode(piece) for piece in texts))
+            return packed_text(b"".join(base64.b64decode(piece) for piece in texts))
         except (binascii.Error, ValueError):
             return None
     return value if isinstance(value, str) else None
-
-
-def _unpacked(data: bytes) -> str | None:
-    """Bytes of a body as text, unpacked where they are gzip, zstd or deflate; None where they are nothing of these."""
-    with suppress(UnicodeDecodeError):
-        return data.decode("utf-8")
-    if b"event-type" in data and not data.startswith(_PACKED):
-        return data.decode("latin-1")  # Amazon's frames, whose JSON is ASCII
-    for unpacker in (zstd.ZstdDecompressor(), zlib.decompressobj(_GZIP_OR_ZLIB), zlib.decompressobj(_BARE)):
-        with suppress(zstd.ZstdError, zlib.error, UnicodeDecodeError):
-            budget = Budget(len(data), most=current().characters(), free=PIECE)
-            unpacked = unpacker.decompress(data, budget.most + 1)
-            budget.take(len(unpacked), "a compressed body")
-            return unpacked.decode("utf-8")
-    return None
 
 
 def parsed_body(value: Any) -> Any:
@@ -155,7 +136,7 @@ def speaks_of_models(http: HttpExchange) -> bool:
         return True
     if is_answer(response):
         return not isinstance(response, dict) or "embedding" not in jsontext.dumps(response.get("data"))[:2000]
-    has_question = isinstance(request, dict) and any(request.get(key) for key in _ASKING)
+    has_question = isinstance(request, dict) and any(request.get(key) for key in ASKING)
     return has_question and not (isinstance(response, dict) and "data" in response)
 
 
@@ -188,6 +169,8 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTur
     if response is None and not (refused and http.response == "") and _asks(request):
         size = len(text(http.response) or "")
         lost = f"of {size:,} characters is neither JSON nor a known stream" if size else "holds no body"
+        packed = NO_TEXT in (text(http.response) or "")
+        lost += " (packed otherwise than by gzip, zstd or deflate, as by br?)" if packed else ""
         conversation.notes.append(f"a model was asked, and the response {lost}")
     if isinstance(http.status, int) and http.status >= 400:
         conversation.notes.clear()
@@ -205,7 +188,7 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTur
 
 def _asks(request: Any) -> bool:
     """Whether a model was asked for an answer: embeddings and the like have other keys."""
-    return isinstance(request, dict) and any(request.get(key) for key in _ASKING if key != "input")
+    return isinstance(request, dict) and any(request.get(key) for key in ASKING if key != "input")
 
 
 def _moved(path: Path | None, places: dict[str, Path | None]) -> Path | None:

@@ -24,17 +24,11 @@ _WEAK = {"result", "results", "solution", "patch", "return"}
 """of these, which a verdict or a reference may stand under: they count where nothing else at their level answers"""
 _JUDGED = {"passed", "correct", "is_correct", "verdict", "score", "grade"}
 """keys beside which such a name holds what was judged of an answer"""
+KEYED = {"options", "choices", "distractors"}
+"""keys of an exam, beside which an answer is the right one, whoever gives it"""
 _REFERENCES = {
-    "expected",
-    "gold",
-    "reference",
-    "references",
-    "target",
-    "targets",
-    "truth",
-    "ideal",
-    "annotation",
-    "annotations",
+    *("expected", "gold", "reference", "references", "target", "targets", "truth", "ideal"),
+    *("annotation", "annotations"),
 }
 """in keys below which nothing is what a model answered"""
 _PROMPTS = {
@@ -45,35 +39,10 @@ _ELSE = {
     *("correct", "strategy", "kwargs", "format", "schema", "config", "token", "tokens", "time"),
     *("timestamp", "id", "ids", "usage", "type", "status", "code", "length", "count", "cost", "reason", "file"),
     *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms"),
-    *(
-        "annotation",
-        "annotations",
-        "feedback",
-        "review",
-        "canonical",
-        "label",
-        "labels",
-        "verdict",
-        "grade",
-        "test",
-        "tests",
-        "passed",
-    ),
-    *(
-        "context",
-        "contexts",
-        "latency",
-        "slug",
-        "hash",
-        "created",
-        "version",
-        "parsed",
-        "logprobs",
-        "headers",
-        "template",
-        "description",
-        "hint",
-    ),
+    *("annotation", "annotations", "feedback", "review", "canonical", "label", "labels", "verdict", "grade", "test"),
+    *("tests", "passed", "context", "contexts", "latency", "slug", "hash", "created", "version", "parsed", "logprobs"),
+    *("headers", "template", "description", "hint", "relevancy", "relevance", "similarity", "correctness", "recall"),
+    *("precision", "faithfulness", "toxicity", "bias"),
 }
 _SERVED = re.compile(
     r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+|(?:HTTP/[\d.]+ )?[1-5]\d\d(?: [\w /;=-]{0,60})?\Z"
@@ -114,12 +83,16 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
             yield from named_texts(inner, (*at, index), side, most)
     elif isinstance(value, dict) and "role" in value and ("content" in value or "tool_calls" in value):
         yield NamedText("assistant" if value["role"] == "assistant" else "user", value, at)
+    elif isinstance(value, dict) and "answer_start" in value:
+        return
     elif isinstance(value, dict) and is_answer(value) and (side == "assistant" or "choices" in value):
         yield NamedText("assistant", value, at)
     elif isinstance(value, dict):
         sides = [(_side(str(key), side, value), key) for key in value if not _REFERENCES & set(_words(str(key)))]
         if value.keys() & _JUDGED or any(role == "assistant" and not _is_weak(key) for role, key in sides):
             sides = [(None if role == "assistant" and _is_weak(key) else role, key) for role, key in sides]
+        if value.keys() & KEYED:
+            sides = [(None if key in ("answer", "answers") else role, key) for role, key in sides]
         for key_side, key in sorted(sides, key=lambda pair: _ORDER.get(pair[0] or "assistant", 3)):
             yield from named_texts(value[key], (*at, key), key_side, most)
 
@@ -174,7 +147,7 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     if _PROMPTS.intersection(words):
         return "user"
     if key in ("body", "raw"):
-        return around
+        return around if not isinstance(holder.get("status"), int) else None  # what a server answered
     if key in ("content", "text", "value"):
         return around or ("assistant" if "model" in holder else None)
     return _PAIR[key] if key in _PAIR and _PAIR.keys() <= holder.keys() else None
@@ -185,17 +158,8 @@ _BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "is
 _BY_BOT = ("isBot", "is_bot", "bot")
 """of who wrote a message, as Discord and Telegram have it"""
 _WHO = (
-    "role",
-    "sender",
-    "from",
-    "author",
-    "speaker",
-    "who",
-    "sender_type",
-    "senderType",
-    "variant",
-    "direction",
-    "type",
+    *("role", "role_at_backend", "sender", "from", "author", "speaker", "who", "sender_type", "senderType", "variant"),
+    *("direction", "type"),
 )
 _NAMES = ("role", "type", "name")
 """who spoke, where that is an object"""
