@@ -12,10 +12,7 @@ import click
 from flask import Flask
 
 from webapp import logs, memory
-from webapp.commands import _start, _store
-from webapp.extensions import db
-from webapp.store.jobs import worker
-from webapp.web import worker_process
+from webapp.commands import _server, _store
 
 CANNOT_START = 4
 """The exit code after which gunicorn ends; after others it starts its workers again and again."""
@@ -24,11 +21,7 @@ CANNOT_START = 4
 def _start_app() -> Flask:
     settings = _store.settings()
     logs.configure(settings.log)
-    _start.check(settings)
-    ready = _start.app(settings)
-    with ready.app_context():
-        worker.start_upkeep(db.engine, settings, worker_process.of(ready).take_up)
-    return ready
+    return _server.app(settings)
 
 
 memory.use_one_arena()

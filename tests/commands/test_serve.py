@@ -18,7 +18,8 @@ from click.testing import CliRunner
 
 from tests import forking
 from tests.forking import ForkedProcess
-from webapp.commands.serve import command, is_loopback, settings_for
+from webapp.commands._server import is_loopback, settings_for
+from webapp.commands.serve import command
 from webapp.config import Settings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,10 +12,9 @@ from urllib.parse import quote
 import click
 from sqlalchemy import orm
 
-from webapp.commands import _store, _terminal, serve
+from webapp.commands import _server, _store, _terminal
 from webapp.commands._file_reader import FileReader
 from webapp.commands._input import InputFile
-from webapp.commands._start import stopped_by_signals
 from webapp.config import Settings
 from webapp.scan.reports import Scan
 from webapp.store.sessions import sessions
@@ -28,16 +27,16 @@ _PATIENCE = 2
 def open_worst(scan: Scan, home: str | None) -> None:
     """Store the scanned files, open the worst turn, and serve it unless a server with these data does so already."""
     host, port = os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", "5001"))
-    settings = serve.settings_for(host)
+    settings = _server.settings_for(host)
     _ingest(scan, settings, home)
     path = _path(scan, settings)
-    url = f"http://{serve.shown(host)}:{port}{path}"
+    url = f"http://{_server.shown(host)}:{port}{path}"
     if _answers(url):
         click.echo(f"Opening {url}", err=True)
         webbrowser.open(url)
         return
-    with stopped_by_signals(err=True) as stop_requested:
-        serve.serve(settings, host, port, 8, False, stop_requested, lambda at: _show(at + path))
+    with _server.stopped_by_signals(err=True) as stop_requested:
+        _server.serve(settings, host, port, 8, False, stop_requested, lambda at: _show(at + path))
 
 
 def _ingest(scan: Scan, settings: Settings, home: str | None) -> None:

@@ -16,7 +16,7 @@ from webapp.commands import _home_question, _ingest_report, _input, _store
 from webapp.commands._file_reader import FileReader, FileResult, read_again
 from webapp.commands._folder_watch import FolderWatch
 from webapp.commands._profiles import PROFILE
-from webapp.commands._start import stopped_by_signals
+from webapp.commands._server import stopped_by_signals
 from webapp.config import Settings
 from webapp.dumps import known_formats
 from webapp.dumps.session_keys import OPTION

@@ -13,8 +13,8 @@ import uuid
 import click
 
 from webapp import logs
-from webapp.commands import _start, _store
-from webapp.commands._start import stopped_by_signals
+from webapp.commands import _server, _store
+from webapp.commands._server import stopped_by_signals
 from webapp.config import Settings
 from webapp.store.jobs import worker
 
@@ -44,7 +44,7 @@ def command(stay: bool, processes: int | None) -> None:
     threading.Thread(target=_until_closed, args=(ends,), daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(_NICER)
-    _start.spool_beside(settings)
+    _server.spool_beside(settings)
     with _store.engine(settings) as engine:
         worker.work(engine, settings, ends.is_set)
     sys.stdout.flush()
@@ -55,7 +55,7 @@ def work_on(settings: Settings, processes: int | None = None) -> None:
     if not settings.database.startswith("postgresql"):
         raise click.UsageError("--stay needs FENCEPOST_DATABASE on PostgreSQL: on SQLite the server has its worker")
     with stopped_by_signals() as stop_requested:
-        _start.check(settings)
+        _server.check(settings)
         if settings.broker:
             _work_for_broker(settings, processes or _processors())
             return
