@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.stored import Run, runner
-from webapp.commands import _home_question
+from webapp.commands import home
 from webapp.store.db.database import connect
 from webapp.store.homes import trials
 
@@ -97,6 +97,14 @@ def test_a_rule_is_remembered_listed_and_forgotten(stored: Run, tmp_path: Path) 
     assert [stored("home", act, str(2**64)).exit_code for act in ("forget", "undo")] == [2, 2]
 
 
+def test_a_rule_is_remembered_before_the_first_session_of_its_service(stored: Run, tmp_path: Path) -> None:
+    done = stored("home", "set", "direct", "--service", "harbour", "--remember")
+    said = "remembered: direct for sessions with service harbour; none is stored yet\n"
+    assert (done.exit_code, done.stdout) == (0, said)
+    assert "service harbour: direct" in stored("home", "rules").stdout
+    assert json.loads(stored("home", "changes", "--json").stdout) == []
+
+
 def test_each_refusal(stored: Run) -> None:
     for arguments, code, words in [
         (("set", "nope", "--all"), 2, "nope"),
@@ -161,15 +169,15 @@ def test_many_responses_are_not_counted_while_somebody_waits(
 ) -> None:
     """Two of four responses are tried: what is not counted is never a 0."""
     engine = connect(f"sqlite:///{tmp_path / 'data' / 'fencepost.sqlite3'}")
-    asked = _home_question.counted_question(engine, None, most=3)
+    asked = home.counted_question(engine, None, most=3)
     assert asked is not None and (asked.counted, asked.sessions) == (1, 2)
-    _home_question.say(asked, trials.profiles_help())
+    home.say(asked)
     shown = capsys.readouterr().out
     assert shown.count("not counted yet") == len(asked.candidates) and "would have failed" not in shown
     assert "fencepost home which counts them all" in shown
     ends = iter([False, True])
     trials.count_all(engine, lambda: next(ends))
-    again = _home_question.question(engine, None)
+    again = home.question(engine, None)
     assert again is not None and again.counted == 1
     engine.dispose()
     assert json.loads(stored("home", "which", "--json").stdout)["counted"] == 2

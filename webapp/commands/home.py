@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from typing import Any
 
 import click
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.commands import _home_question, _store, _terminal
+from webapp.commands import _store, _terminal
 from webapp.commands._profiles import PROFILE
-from webapp.parsing import installing
+from webapp.parsing import UnknownProfile, installing
 from webapp.parsing import profile as find_profile
 from webapp.parsing.words import counted
 from webapp.store import tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules, trials
-from webapp.store.homes.changes import HomeScope
+from webapp.store.homes.changes import BadScope, HomeScope
+from webapp.store.homes.trials import Question
+from webapp.store.models import Session
 from webapp.store.sessions import dumps, sessions
 from webapp.store.sessions.filters import of_parameters
 from webapp.store.sessions.selection import words_of
+from webapp.store.write.parser import Home
 from webapp.visible import visible
 from webapp.web.identity import system_user
+
+MOST_TRIED = 1000
+"""responses on which every profile is tried while somebody waits: some seven seconds of a processor"""
+_MOST = 10_000
+"""sessions that one question is about"""
+_LATER = "later"
 
 
 @click.group("home", short_help="Set the parser that the programs behind sessions use.")
@@ -52,9 +63,16 @@ def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: boo
             installing.refuse_absent(find_profile(home.profile))
         with orm.Session(engine) as db:
             scope = _scope(db, idents, **scope_options)
-            ids = changes.session_ids(db, scope)
-        if remember:
-            _remember(engine, scope, home.profile)
+            if remember:
+                _remember(engine, scope, home.profile)
+            try:
+                ids = changes.session_ids(db, scope)
+            except BadScope:
+                if not remember:
+                    raise
+                said = f"remembered: {home.profile} for {words_of(scope.as_dict())}; none is stored yet"
+                _store.print_json({"remembered": scope.as_dict()}) if as_json else click.echo(visible(said))
+                return
         number = changes.begin(engine, ids, home, scope=scope.as_dict(), author=system_user())
         _work(engine, number, as_json)
 
@@ -165,11 +183,96 @@ def forget(number: int) -> None:
 def which(dump: str | None, as_json: bool) -> None:
     """Try every profile on the sessions whose parser is unknown: how many responses would have failed under each."""
     with _store.engine(_store.settings()) as engine:
-        where = None if dump is None else _home_question.where_dump(engine, dump)
-        question = _home_question.counted_question(engine, where)
+        with orm.Session(engine) as db:
+            where = None if dump is None else trials.of_dump(dumps.find_id(db, dump))
+        asked = counted_question(engine, where)
     if as_json:
-        _store.print_json(question)
-    elif question is None:
+        _store.print_json(asked)
+    elif asked is None:
         click.echo("every parser is known, or matters to no text")
     else:
-        _home_question.say(question, trials.profiles_help())
+        say(asked)
+
+
+def question(engine: sa.Engine, where: sa.ColumnElement[bool] | None) -> Question | None:
+    with engine.connect() as connection:
+        return trials.question(connection, where)
+
+
+def counted_question(
+    engine: sa.Engine, where: sa.ColumnElement[bool] | None, most: int | None = None
+) -> Question | None:
+    """The question with its numbers; those not known yet are counted now, on `most` responses at most."""
+    open_question = question(engine, where)
+    if open_question is None or open_question.is_counted:
+        return open_question
+    trials.count_all(engine, where=where, most=most)
+    return question(engine, where)
+
+
+def say(open_question: Question) -> None:
+    """What is asked, and each parser with its number."""
+    click.echo(_words(open_question))
+    help_texts = trials.profiles_help()
+    for candidate in open_question.candidates:
+        failed = "not counted yet" if candidate.failed is None else f"{candidate.failed:,} would have failed"
+        failed += f", no JSON in {candidate.none:,}" if candidate.none else ""
+        click.echo(visible(f"  {candidate.profile:<22} {failed:<42}  {help_texts[candidate.profile]}"))
+    if not open_question.is_counted:
+        click.echo("fencepost home which counts them all")
+
+
+def _words(open_question: Question) -> str:
+    return (
+        f"parser unknown: {open_question.not_json:,} of {counted(open_question.responses, 'response')} "
+        f"{'is' if open_question.not_json == 1 else 'are'} not plain JSON, native calls and prose set aside"
+    )
+
+
+def after_ingest(engine: sa.Engine, keys: list[str], *, quiet: bool) -> Question | None:
+    """Say which parsers of sessions that came were inferred, and of which sessions the parser is unknown.
+
+    Where a person sits at a terminal, ask for it.
+    """
+    where = Session.key.in_(keys[:_MOST])
+    query = sa.select(Session.home_profile, Session.home_source, Session.extra)
+    with engine.connect() as connection:
+        rows = connection.execute(query.where(where, Session.home_source == rules.SOURCE)).all()
+    inferred = Counter((row.home_profile, rules.evidence(*row) or "") for row in rows)
+    for (parser, evidence), count in inferred.items():
+        click.echo(visible(f"{counted(count, 'session')} read by {parser}. {evidence}"), err=quiet)
+    open_question = question(engine, where)
+    if open_question is not None and not quiet:
+        _ask(engine, where, keys, open_question)
+    return open_question
+
+
+def _ask(engine: sa.Engine, where: sa.ColumnElement[bool], keys: list[str], open_question: Question) -> None:
+    if not (os.isatty(0) and os.isatty(1)):
+        click.echo(
+            f"{_words(open_question)}; say which parser your program uses: --home P, or fencepost home set P --all",
+            err=True,
+        )
+        return
+    open_question = counted_question(engine, where, MOST_TRIED) or open_question
+    say(open_question)
+    home = _prompted()
+    if home is None:
+        return
+    with engine.connect() as connection:
+        ids = connection.scalars(sa.select(Session.id).where(where, Session.home_source == "unknown")).all()
+    number = changes.begin(engine, ids, home, scope={"keys": list(keys[:100])})
+    changes.work(engine, number)
+    click.echo(
+        visible(f"{counted(len(ids), 'session')} read by {home.profile}; fencepost home undo {number} undoes it")
+    )
+
+
+def _prompted() -> Home | None:
+    """The parser that a person at the terminal names; None where they do not say yet."""
+    while (name := click.prompt("Which of them does your program use?", default=_LATER, err=True)) != _LATER:
+        try:
+            return changes.home_of_name(name)
+        except UnknownProfile as unknown:
+            click.echo(visible(str(unknown)), err=True)
+    return None

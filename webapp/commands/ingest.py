@@ -12,17 +12,17 @@ from typing import Any
 import click
 import sqlalchemy as sa
 
-from webapp.commands import _home_question, _ingest_report, _input, _store
+from webapp.commands import _ingest_report, _input, _store
 from webapp.commands._file_reader import FileReader, FileResult, read_again
 from webapp.commands._folder_watch import FolderWatch
 from webapp.commands._profiles import PROFILE
 from webapp.commands._server import stopped_by_signals
+from webapp.commands.home import after_ingest
 from webapp.config import Settings
 from webapp.dumps import known_formats
 from webapp.dumps.session_keys import OPTION
 from webapp.dumps.tools_file import BadTools, read_tools
 from webapp.parsing import installing, profile
-from webapp.parsing.words import counted
 from webapp.store.homes.trials import Question
 from webapp.store.ingest import start
 from webapp.store.ingest.start import mapped
@@ -105,7 +105,7 @@ def command(
         results = list(files if as_json else _reported(files))
         if tools_ is not None and engine is not None:
             _hold(engine, results, tools_, as_json)
-        unknown = None if engine is None else _unknown_parser(engine, results, as_json)
+        unknown = None if engine is None else after_ingest(engine, _keys(results), quiet=as_json)
     if as_json:
         _print_json(results, dry_run, unknown)
     else:
@@ -134,17 +134,6 @@ def _tools(path: Path, *, is_once: bool) -> dict[str, Any]:
 
 def _keys(results: list[FileResult]) -> list[str]:
     return [key for result in results if result.ingested for key in result.ingested.keys]
-
-
-def _unknown_parser(engine: sa.Engine, results: list[FileResult], as_json: bool) -> Question | None:
-    """What is known of the sessions whose parser is unknown; on a terminal the question for it."""
-    keys = _keys(results)
-    for (parser, evidence), sessions in _home_question.inferred(engine, keys).items():
-        click.echo(visible(f"{counted(sessions, 'session')} read by {parser}. {evidence}"), err=as_json)
-    question = _home_question.of_keys(engine, keys)
-    if question is not None and not as_json:
-        _home_question.after_ingest(engine, keys, question)
-    return question
 
 
 def _summarize(results: list[FileResult], again: bool) -> None:
