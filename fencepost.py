@@ -25,7 +25,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from webapp.parsing.inside import capture, run
+    from webapp.parsing.outcomes import capture, run
 
 __all__ = [
     "Attempt",
@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
     if name not in ("capture", "run"):
         raise AttributeError(f"module 'fencepost' has no attribute {name!r}")
     from webapp.capture import hooks
-    from webapp.parsing import inside
+    from webapp.parsing import outcomes
 
     hooks.install()
-    return getattr(inside, name)
+    return getattr(outcomes, name)

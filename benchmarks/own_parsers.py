@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.capture import own_parsers
-from webapp.parsing.inside import run
+from webapp.parsing.outcomes import run
 
 RESPONSES = 2000
 KINDS = {

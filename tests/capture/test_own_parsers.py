@@ -10,7 +10,7 @@ from tests.capture import own_parsers
 from webapp.capture.process import ParserProcess
 from webapp.parsing import Trace, parse
 from webapp.parsing.failure_group import group
-from webapp.parsing.inside import run, trace_of
+from webapp.parsing.outcomes import run, trace_of
 
 PROSE = "Sorry, I cannot help with that."
 BROKEN = '{"a": 1, "b": [2, }'

@@ -14,7 +14,7 @@ import pytest
 
 import fencepost
 from fencepost import capture, run
-from webapp.parsing.inside import trace_of
+from webapp.parsing.outcomes import trace_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RAW = 'Sure:\n```json\n{"a": 1}}\n```'

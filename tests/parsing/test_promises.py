@@ -146,6 +146,7 @@ GROWTH = {
     "spaces": lambda n: "```json\n{" + " " * n,
     "prose": lambda n: "see {price} and [1] " * (n // 20),
     "tags": lambda n: '<tool_call>{"a": ' * (n // 17),
+    "thoughts side by side": lambda n: '"b": ' + '<think>{</think>"' * (n // 17),
     "alternating": lambda n: "[{" * (n // 2),
     "escaped": lambda n: '{\\"a\\": ' * (n // 8),
     "objects": lambda n: '{"a": 1,} text ' * (n // 15),

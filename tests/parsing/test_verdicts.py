@@ -13,7 +13,7 @@ import pydantic
 import pytest
 
 from webapp.parsing import Trace, parse, words
-from webapp.parsing.inside import run
+from webapp.parsing.outcomes import run
 from webapp.parsing.span import Span
 from webapp.parsing.verdicts import place_of
 

@@ -110,13 +110,14 @@ def _runs(
     raw: str, covered: list[Span], values: list[Span], thoughts: list[tuple[int, int]]
 ) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each run of leftovers outside of `covered` that no attempt parts."""
-    starts = [span.start for span in covered]
+    starts, thinking = [span.start for span in covered], [start for start, _ in thoughts]
     run: tuple[str, int, int] | None = None
     for kind, start, end in _leftovers(raw, values):
         index = bisect_right(starts, start) - 1
         if index >= 0 and start < covered[index].end:
             continue
-        kind = "thought" if any(first <= start < last for first, last in thoughts) else kind
+        thought = bisect_right(thinking, start) - 1
+        kind = "thought" if thought >= 0 and start < thoughts[thought][1] else kind
         if run and run[0] == kind and bisect_right(starts, run[1]) == index + 1:
             run = kind, run[1], end
             continue

@@ -1,10 +1,9 @@
-"""A bounded look at an opening bracket: could JSON begin here, and if not, what is it instead?"""
+"""A bounded look at an opening bracket and what stands before it: could JSON begin here, and if not, what is it?"""
 
 from __future__ import annotations
 
 import re
 
-from webapp.parsing import context
 from webapp.parsing.machine.repair import opening
 from webapp.parsing.machine.tokens import COLON
 from webapp.parsing.patterns import later
@@ -73,7 +72,7 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
     if raw.find("for", at, at + 125) >= 0 and _comprehension.match(raw, at + 1, end):
         return "a comprehension in Python"
     if (opens := opening()) and opens.match(raw, at, end):
-        return context.code(context.line_before(raw, at), lenient)
+        return _code(line_before(raw, at), lenient)
     if raw[at] in "{｛﹛":
         return _no_object(raw, at, end, lenient)
     return _no_array(raw, at, end, lenient)
@@ -82,7 +81,7 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
 def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
     look = _object.match(raw, at, end)
     if not lenient and _key_behind.match(raw, at, end):
-        lenient = context.line_before(raw, at).rstrip()[-1:] in ("", ":")
+        lenient = line_before(raw, at).rstrip()[-1:] in ("", ":")
     if _template.match(raw, at, end):
         return "a placeholder of a template"
     if not look and lenient and _crossed.match(raw, at, end):
@@ -96,7 +95,7 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "a format specification in a template"
     if kind in ("comma", "inside", "dots", "note") and not lenient:
         return "no key and colon follow the brace"
-    before = context.line_before(raw, at)
+    before = line_before(raw, at)
     if kind == "empty" and not lenient and not _alone(raw, look.end(), before):
         return "an empty pair of brackets in a sentence"
     if kind == "dots" and _only_dots.match(raw, at):
@@ -106,13 +105,13 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
     if kind in ("end", "quote") and not lenient:
         return "no key and colon follow the brace"
     is_escaped = kind == "key" and before[-1:] == "\\"  # `\{"a": 1\}`, as Markdown and LaTeX write a brace
-    return context.code(before[:-1] if is_escaped else before, lenient)
+    return _code(before[:-1] if is_escaped else before, lenient)
 
 
 def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) -> str | None:
     """A brace and a name: an unquoted key, a placeholder, a format or a piece of program."""
     word = look["word"]
-    if raw[at - 1 : at] not in ("", "{", "[", ",", ":") and context.styled(raw, at):
+    if raw[at - 1 : at] not in ("", "{", "[", ",", ":") and _styled(raw, at):
         return "a rule of a style sheet, which is program code"
     if not look["colon"]:
         if lenient and (_quote_next.match(raw, look.end("word"), end) or end - look.end("word") < 2):
@@ -123,12 +122,12 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
         return "a format specification in a template"
     if not look["value"]:
         return None if lenient else "no value follows the name: a template or program code"
-    before = context.line_before(raw, at)
+    before = line_before(raw, at)
     if not lenient and (look["value"].isalpha() or look["value"] == "_"):
         meant = before.rstrip(" ")[-1:] in ("", ":", "(")
         if not meant or not _bare_value.match(raw, look.end("colon") - 1, end):
             return "words with a colon, not a key with a value"
-    return context.code(before, lenient)
+    return _code(before, lenient)
 
 
 _key_behind = later(r"""\{[^{}]{0,300}?[,\n]\s{0,60}+(["'])[\w -]{1,60}+\1\s{0,9}+:""")
@@ -141,9 +140,9 @@ _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]
 def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
     if raw.startswith("[[", at) and _is_wiki_link(raw, at, end, lenient):
         return "a link of a wiki in brackets, or a test in a shell"
-    if context.subscript(raw, at):
+    if _subscript(raw, at):
         return "a subscript, not an array"
-    if not lenient and context.called(raw, at):
+    if not lenient and _called(raw, at):
         return "an argument of a call in program code"
     look = _array.match(raw, at, end)
     if not look:
@@ -152,7 +151,7 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
         if lenient and _lenient_array.match(raw, at, end) and not _reference.match(raw, at, end):
             return None
         return "no value follows the bracket: a mark or a word in brackets"
-    kind, before = look.lastgroup, context.line_before(raw, at)
+    kind, before = look.lastgroup, line_before(raw, at)
     if raw.startswith("[ ] ", at):
         return "an open point of a list"
     if kind == "empty" and not lenient and (not _alone(raw, look.end(), before) or before.strip() in ("-", "*", "+")):
@@ -163,7 +162,7 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "a reference, a time or an interval, not an array"
     if raw.startswith("](", look.end() - 1) or (kind == "empty" and raw.startswith("(", look.end())):
         return "a Markdown link"
-    return context.code(context.line_before(raw, at), lenient)
+    return _code(line_before(raw, at), lenient)
 
 
 def _is_wiki_link(raw: str, at: int, end: int, lenient: bool) -> bool:
@@ -208,8 +207,92 @@ def _numbers_meant(raw: str, at: int, end: int) -> bool:
     """A list of numbers in a sentence is data where it has three or more, or a colon or line's start before it."""
     if _lone_number.match(raw, at, end):
         return False
-    before = context.line_before(raw, at)
+    before = line_before(raw, at)
     if not before.strip() or before.rstrip()[-1:] in ":=":
         return True
     inner = _numbers.match(raw, at, end)
     return bool(inner and inner[0].count(",") >= (1 if before[-1:].isalpha() else 2))
+
+
+_WIDTH = 160
+"""So many characters before the bracket are looked at."""
+_HARMLESS = ("", ":", ".", "!", "?", ",", ";", "]", "}", "*", "|", "-")
+_assigned = later(
+    r"(?:\d++[:|]|[-+>](?=\s))?+[ \t]*+(?:(?:export|const|let|var|final|local|my|self)\b[ .]?[ \t]*+)*+"
+    r"[A-Za-z_$][\w$.]*+(?:\[[^\]]{0,40}\])?(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?"
+    r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:[\w.*\[\]]{1,60}\(?)?\Z"
+)
+_assigned_in_prose = later(r"[\s`][A-Za-z_][\w.]{0,40}(?:\[[^\]]{0,40}\])? :?= \Z")
+_selector = later(
+    r"(?:^|[\s,>+~{};`'\"(])(?:html|body|div|span|p|a|[uo]l|li|h[1-6]|table|t[rdh]|thead|tbody|img|input|button|form|nav|header"
+    r"|footer|section|main|article|label|select|svg|code|pre|em|strong|details|summary|dl|d[dt]|[bi]|\*|:root|from|to|\d++%"
+    r"|[.#:][A-Za-z_][\w-]*+)(?:[.#:\[][\w\]=-]*+|\([^(){}\n]{0,80}+\))*+\s*\Z"
+)
+"""What stands before the declarations of a style sheet."""
+_second_member = later(r"""[,\n]\s*["']?\w+["']?\s*:""")
+_statement = later(
+    r"(?:.{0,100}[{;)])?[ \t]*+(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\"]{0,60}\Z"
+)
+_expression = later(
+    r"(?:\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps"
+    r"|jsonify|update|append|format)\(\s*[rbuf]?['\"]{0,3}"
+    r"|[(,] ?\*\*|['\"] % |\w not in |\b\w++=|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
+)
+_shell = later(
+    r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"
+)
+_chained = later(r"\)\.\w+\(\Z")
+_call_line = later(r"\s*+\w++\(\Z")
+
+
+def line_before(raw: str, at: int) -> str:
+    """What stands on the line before `at`, the last 160 characters of it."""
+    low = max(0, at - _WIDTH)
+    return raw[max(low, raw.rfind("\n", low, at) + 1) : at]
+
+
+def _code(before: str, lenient: bool) -> str | None:
+    """What the text before a bracket says that it is, where that is a piece of program, in words; else None."""
+    if before.rstrip()[-1:] in _HARMLESS:
+        return "an expression in program code" if "lambda" in before and not lenient else None
+    if "=" in before and _assigned.match(before):
+        return "it is assigned to a name in program code"
+    if _shell.match(before):
+        return "an argument in a shell command"
+    if lenient:
+        return None
+    if _assigned_in_prose.search(before, max(0, len(before) - 50)):
+        return "it is assigned to a name of program code in a sentence"
+    if _chained.search(before, max(0, len(before) - 40)):
+        return "an argument of a method call in program code"
+    if _expression.search(before, max(0, len(before) - 60)) or _statement.match(before):
+        return "an expression in program code"
+    return None
+
+
+def _styled(raw: str, at: int) -> bool:
+    """Whether the brace at `at` holds the declarations of a style sheet: a selector stands before it."""
+    before = line_before(raw, at)
+    if before.rstrip()[-1:] in ("", ":", "=", "(") or not _selector.search(before, max(0, len(before) - 80)):
+        return False
+    inside = raw[at : at + 300].partition("}")[0]
+    return ";" in inside or not _second_member.search(inside)
+
+
+def _subscript(raw: str, at: int) -> bool:
+    """Whether the square bracket at `at` is a subscript: not if it holds objects or lists."""
+    last = raw[at - 1] if at else ""
+    if not (last.isalnum() or (last != "" and last in "_)]'\"")):
+        return False
+    return not (_objects.match(raw, at) or (last > "\x7f" and last.isalpha() and not last.islower()))
+
+
+_objects = later(r"""[\[［]\s{0,50}+(?:\{\s{0,50}+["'}]|\[\s{0,50}+[\["{\d])""")
+
+
+def _called(raw: str, at: int) -> bool:
+    """Whether the square bracket at `at` is an argument of a call inside a longer line of program."""
+    if not at or raw[at - 1] != "(":
+        return False
+    before = line_before(raw, at)
+    return before[-2:-1].isalnum() and not _call_line.match(before)

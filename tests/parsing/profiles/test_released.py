@@ -24,7 +24,7 @@ from webapp.parsing import parse
 from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply
 from webapp.parsing.engine import profile, profiles
-from webapp.parsing.inside import run
+from webapp.parsing.outcomes import run
 from webapp.parsing.profile_groups import AGENTS as CODING
 from webapp.parsing.profile_groups import RESTATED
 

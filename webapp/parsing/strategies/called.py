@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing import context
+from webapp.parsing import plausible
 from webapp.parsing.calls import markup, pythonic, xml
 from webapp.parsing.calls.markup import Mark
 from webapp.parsing.calls.xml import Call
@@ -57,7 +57,7 @@ def _take_called(finder: Finder, match: re.Match[str]) -> int:
 def _take_list(finder: Finder, start: int) -> int:
     """A list of calls that has its lines to itself, or stands behind a tag."""
     raw = finder.tracer.raw
-    before = context.line_before(raw, start).strip()
+    before = plausible.line_before(raw, start).strip()
     if before and before[-1] not in ">]:":
         return finder.reject("called", start, start + 1, "a call in program code")
     at, calls = start + 1, []
@@ -149,7 +149,7 @@ plugins = (
         "<[",
         15,
         _take_called,
-        help="A tool call that is not JSON as written: in XML, in Python's notation, or in Gemma's pythonic.",
+        help="A tool call that is not JSON as written: in XML, in Python's notation, or in Gemma's braces.",
     ),
     Strategy(
         "tagged",
