@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from webapp import jsontext
 from webapp.dumps.head import DumpHead, look
-from webapp.dumps.known_tools import CLOUDWATCH, answerless, is_of_chats, looks_like
-from webapp.dumps.log_records import BEGIN, LEVELS, LINES
+from webapp.dumps.known_tools import BEGIN, CLOUDWATCH, LEVELS, LINES, answerless, is_of_chats, looks_like
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.outline import guessed, guessed_tables
 from webapp.dumps.records import BadDump, Turn, UnknownFormat

@@ -28,9 +28,7 @@ from copy import copy
 from itertools import chain, islice
 from typing import Any
 
-from webapp.dumps.documents import RepeatedIds as RepeatedIds
 from webapp.dumps.head import DumpHead as DumpHead
-from webapp.dumps.keyed_sessions import keyed, session_keys
 from webapp.dumps.messages.beside import hosts_of, says_error, stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.turns import Conversation as Conversation
@@ -43,8 +41,9 @@ from webapp.dumps.records import Problem, Record, SessionStart, Stop, Turn, chan
 from webapp.dumps.session_keys import SessionKeys as SessionKeys
 from webapp.dumps.sessions import SessionEntries as SessionEntries
 from webapp.dumps.sessions import Sessions as Sessions
-from webapp.dumps.sessions import grouped
+from webapp.dumps.sessions import grouped, keyed, session_keys
 from webapp.dumps.source import Source as Source
+from webapp.dumps.turn_reader import RepeatedIds as RepeatedIds
 from webapp.dumps.turn_reader import Side, SidedTurns, TurnReader
 from webapp.dumps.values import first_moment, id_text, text
 

@@ -12,12 +12,10 @@ from webapp import jsontext
 from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.head import DumpHead, trailing
-from webapp.dumps.messages.printed import unprinted
 from webapp.dumps.records import BadDump, Entry, Problem
-from webapp.dumps.source import Source
+from webapp.dumps.source import LINE, Place, Source, entry_or_problem
 from webapp.dumps.stream import DocumentMember, Item, ListStart, Part, walk
 from webapp.dumps.values import as_list, as_object, id_text
-from webapp.jsontext import text_hash
 
 
 def objects(parts: Iterable[Part], key: str) -> Iterator[Entry | Problem]:
@@ -29,15 +27,6 @@ def objects(parts: Iterable[Part], key: str) -> Iterator[Entry | Problem]:
             yield entry_or_problem(part.at, part.value)
 
 
-def entry_or_problem(at: str, value: Any) -> Entry | Problem:
-    """`value` as an entry, or what is wrong with it. An SDK's object may stand there as its `str`."""
-    if isinstance(value, str):
-        value = unprinted(value) or value
-    if isinstance(value, dict):
-        return at, value
-    return Problem(at, f"expected an object, found {kind_of(value)}; skipped")
-
-
 def nested(at: str, key: str, values: list[Any]) -> Iterator[Entry | Problem]:
     """The items of a list that stands under `key` of the entry at `at`."""
     return (entry_or_problem(f"{at}, {key}[{index}]", value) for index, value in enumerate(values))
@@ -47,21 +36,6 @@ def id_problem(at: str, value: Any, used: str) -> Iterator[Problem]:
     """What to say of an id that is no text."""
     if value is not None and not isinstance(value, str):
         yield Problem(at, f"expected a text, found {kind_of(value)}; the session is called {used!r}")
-
-
-class RepeatedIds:
-    """The ids of a session's entries so far, as hashes, so that a million of them are some 60 MB."""
-
-    def __init__(self) -> None:
-        self._hashes: set[int] = set()
-
-    def again(self, at: str, name: str, value: Any) -> Iterator[Problem]:
-        """A problem where the id `value`, called `name`, stood in an entry before; both are kept."""
-        if not (ident := id_text(value)):
-            return
-        if (digest := text_hash(name, ident)) in self._hashes:
-            yield Problem(at, f"the {name} {ident[:200]!r} occurs twice in the session; both are kept")
-        self._hashes.add(digest)
 
 
 def joined_runs(
@@ -84,10 +58,6 @@ def joined_runs(
         else:
             joined = [entry for entry in members if not isinstance(entry, Problem)]
             yield joined[0][0], {key: [value for _, value in joined]}
-
-
-Place = Callable[[int], str]
-"""What a line is called, by its number from 1."""
 
 
 def with_list(
@@ -152,13 +122,13 @@ def whole_document(source: Source) -> Iterator[Entry | Problem]:
 
 
 @contextmanager
-def as_lines(source: Source, head: DumpHead) -> Iterator[tuple[Source, list[Problem], Place | None]]:
+def as_lines(source: Source, head: DumpHead) -> Iterator[tuple[Source, list[Problem], Place]]:
     """A list's items, or a table's rows, one a line in a file aside; what was wrong with others; and their places.
 
-    A damaged item's line is empty, so that line `n` is item `n - 1`. Lines are given as they are, without places.
+    A damaged item's line is empty, so that line `n` is item `n - 1`. Lines are given as they are.
     """
     if head.shape not in ("array", "parquet"):
-        yield source, [], None
+        yield source, [], LINE
         return
     is_table = head.shape == "parquet"
     rows = (Item("", index, row) for index, row in enumerate(parquet_rows.rows(source) if is_table else ()))

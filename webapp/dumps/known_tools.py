@@ -1,4 +1,4 @@
-"""Tools whose files are known by their tables, keys or first words, and that no format reads; what to do instead."""
+"""Files of tools that no format reads, by their tables, keys or first words; how records of a program's log begin."""
 
 from __future__ import annotations
 
@@ -78,6 +78,19 @@ _TEXT_TOOLS = (
     (_PYTEST, re.compile(r"={10,} test session starts")),
     (_PAGE, re.compile(r"\s*<(?:!doctype html|html)", re.I)),
 )
+TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
+BEGIN = re.compile(
+    rf"{TIME.pattern}"
+    r"|(?:\[|[IWEF]\d{4} )?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b"
+    r"|[DIWEF], \[\d{4}-|(?:trce|dbug|info|warn|fail|crit): "  # Ruby's, .NET's
+    r"|\d\d-\d\d \d\d:\d\d:\d\d|(?:START|END|REPORT) RequestId: "  # Android's, Lambda's
+    r"|\d{1,3}(?:\.\d{1,3}){3} \S{1,40} \S{1,40} \["
+    r"|\[\w{1,20}/(?:start|end|error)\]|(?:timestamp|time|ts)=['\"]?\d{4}"
+)
+"""how a record begins; lines that begin otherwise go on with the one before them"""
+LINES = ("message", "msg", "log", "textPayload", "text", "MESSAGE")
+LEVELS = {"level", "levelname", "severity", "stream", "record", "PRIORITY"}
+"""where a program's log as JSON has its lines, and what it says beside them"""
 
 
 def looks_like(head: DumpHead) -> str:

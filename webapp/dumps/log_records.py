@@ -10,27 +10,15 @@ from typing import Any
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.head import DumpHead
+from webapp.dumps.known_tools import BEGIN, LEVELS, LINES, TIME
 from webapp.dumps.messages.named_texts import named_texts
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Cut, Source, too_long
 from webapp.dumps.values import first_text
 
-TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
-BEGIN = re.compile(
-    rf"{TIME.pattern}"
-    r"|(?:\[|[IWEF]\d{4} )?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b"
-    r"|[DIWEF], \[\d{4}-|(?:trce|dbug|info|warn|fail|crit): "  # Ruby's, .NET's
-    r"|\d\d-\d\d \d\d:\d\d:\d\d|(?:START|END|REPORT) RequestId: "  # Android's, Lambda's
-    r"|\d{1,3}(?:\.\d{1,3}){3} \S{1,40} \S{1,40} \["
-    r"|\[\w{1,20}/(?:start|end|error)\]|(?:timestamp|time|ts)=['\"]?\d{4}"
-)
-"""how a record begins; lines that begin otherwise go on with the one before them"""
 _COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|(?<![\w\[])\[(?:\d{1,2};)*\d{1,2}m(?!s\])")
 _SERVICE = re.compile(r"(?:[\w.-]{1,60}-\d+ +\| |\[pod/[\w./-]{1,200}\] )(?=\S)")
 """what `docker compose logs` and `kubectl logs --prefix` print before each line"""
-LINES = ("message", "msg", "log", "textPayload", "text", "MESSAGE")
-LEVELS = {"level", "levelname", "severity", "stream", "record", "PRIORITY"}
-"""where a program's log as JSON has its lines, and what it says beside them"""
 _BESIDE = {"prompt", "completion", "request", "response", "messages", "input", "output", "question", "answer", "role"}
 _LOOKED_AT = 200
 

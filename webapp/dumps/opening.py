@@ -16,6 +16,7 @@ from webapp import jsontext
 from webapp.dumps.autogen_console import CONSOLE, spoken
 from webapp.dumps.budget import current
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.head import DumpHead, look
 from webapp.dumps.messages.printed import printed_records
 from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import BadDump, Problem
@@ -93,6 +94,12 @@ def opened(
             problem = _recode(file, recoded, encoding)
             source = Source(recoded, filename, problem=problem, budget=budget, aside=True)
             yield from (source,) if is_text else _as_it_is_read(source)
+
+
+def head_of(path: Path, filename: str) -> DumpHead:
+    """The head of the dump at `path`."""
+    with opened(path, filename) as source:
+        return look(source)
 
 
 def _as_it_is_read(source: Source) -> Iterator[Source]:

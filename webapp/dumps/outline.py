@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-from webapp.dumps.head import DumpHead, look
+from webapp.dumps.head import DumpHead
 from webapp.dumps.json_path import MOST_PATHS, OutlinePath, member, places_of
 from webapp.dumps.messages.turns import role_of
-from webapp.dumps.opening import opened
 from webapp.dumps.values import moment
 
 _LEAST = 4
@@ -100,10 +98,14 @@ _NO_ANSWERS = {name for field in ("session", "model", "role", "time", "agent") f
 }
 
 
-def outline(path: Path, filename: str) -> list[OutlinePath]:
-    """The paths of the first records that a mapping reads, in their order; [] where the file holds no records."""
-    with opened(path, filename) as source:
-        return _outline(look(source))
+def outline(values: list[dict[str, Any]]) -> list[OutlinePath]:
+    """The paths of these records, in their order."""
+    places: dict[str, OutlinePath] = {}
+    for record in values:
+        for place in places_of(record, "$", 0):
+            if len(places) < MOST_PATHS or place.path in places:
+                places.setdefault(place.path, place)
+    return list(places.values())
 
 
 def guessed(head: DumpHead) -> dict[str, str]:
@@ -127,28 +129,9 @@ def guessed_tables(head: DumpHead) -> list[dict[str, str]]:
     )
 
 
-def guess_of(path: Path, filename: str) -> dict[str, str]:
-    """As `guessed`, of the dump at `path`."""
-    with opened(path, filename) as source:
-        return guessed(look(source))
-
-
 def _longest(head: DumpHead) -> str | None:
     """The key of an object's longest list, whose items are the records; None where it has no list, or is none."""
     return max(head.items, key=lambda name: len(head.items[name]), default=None) if head.shape == "object" else None
-
-
-def _outline(head: DumpHead) -> list[OutlinePath]:
-    return _outline_of(records(head))
-
-
-def _outline_of(values: list[dict[str, Any]]) -> list[OutlinePath]:
-    places: dict[str, OutlinePath] = {}
-    for record in values:
-        for place in places_of(record, "$", 0):
-            if len(places) < MOST_PATHS or place.path in places:
-                places.setdefault(place.path, place)
-    return list(places.values())
 
 
 def records(head: DumpHead) -> list[dict[str, Any]]:
@@ -164,7 +147,7 @@ def records(head: DumpHead) -> list[dict[str, Any]]:
 def guess(values: list[dict[str, Any]]) -> dict[str, str]:
     """Fields whose paths are called as such things are called, else by the shape of their values; raw falls back on the
     longest text."""
-    places = _outline_of(values)
+    places = outline(values)
     mapping: dict[str, str] = {}
     for field, names in _GUESSES.items():
         fitting = [place for name in names for place in places if name in _names(place.path)]

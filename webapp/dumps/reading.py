@@ -12,7 +12,7 @@ from webapp.dumps.answer_alarm import watched
 from webapp.dumps.base import Format
 from webapp.dumps.budget import current
 from webapp.dumps.head import DumpHead, look
-from webapp.dumps.opening import opened
+from webapp.dumps.opening import head_of, opened
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.dumps.source import Source
@@ -31,8 +31,7 @@ def known_formats() -> dict[str, Format]:
 
 def sniff(path: Path, filename: str) -> str:
     """The name of the format of the dump at `path`. Raises `UnknownFormat`, and `BadDump` where it is empty."""
-    with opened(path, filename) as source:
-        return choose(look(source)).name
+    return choose(head_of(path, filename)).name
 
 
 def read(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from webapp.dumps.decoding import json_or_none
+from webapp.dumps.decoding import Decoder, json_or_none
+from webapp.dumps.source import LineRuns, Source, object_of
 from webapp.dumps.values import id_text
 
 NAMES = ("conversation_id", "session_id", "thread_id", "chat_id", "user.session", "trace_id", "run_id", "source_file")
@@ -219,3 +221,69 @@ def _shown_first(members: list[MemberKeys]) -> list[MemberKeys]:
 def told_key(mapping: Mapping[str, str] | None) -> str | None:
     """The session key that a mapping names and nothing else."""
     return mapping[OPTION] if mapping is not None and set(mapping) == {OPTION} else None
+
+
+Follows = Callable[[dict[str, Any]], bool]
+"""Whether an entry that names no session belongs to the one before it, as a message does; a request stands alone."""
+
+
+@dataclass(slots=True)
+class _Column:
+    """A key over all lines: the session of each by it; of those that stand alone without it the first, and a count."""
+
+    lines: LineRuns
+    names: set[str] = field(default_factory=set)
+    entries: int = 0
+    without: int = 0
+    first_without: int = 0
+
+    def put(self, at: int, number: int, name: str | None, *, alone: bool) -> None:
+        self.lines.put(at, number, name, alone=alone)
+        if name is not None:
+            self.names.add(name)
+            self.entries += 1
+        elif alone:
+            self.first_without = self.first_without or number
+            self.without += 1
+
+
+@dataclass(slots=True)
+class LineKeys:
+    """How many lines hold entries, and the keys that these have."""
+
+    columns: dict[str, _Column] = field(default_factory=dict)
+    entries: int = 0
+
+    def report(self, given_key: str | None) -> SessionKeys:
+        choices = [KeyChoice(key, column.entries, len(column.names)) for key, column in self.columns.items()]
+        key = (given_key if given_key in self.columns else None) if given_key else chosen(choices)
+        column = None if key is None else self.columns[key]
+        without = column.without if column else 0
+        sessions = len(column.names) + bool(without) if column else 1
+        return SessionKeys(key, given_key is not None, self.entries, sessions, without, choices)
+
+
+def line_keys(
+    source: Source,
+    names_of: Callable[[dict[str, Any]], Iterable[tuple[str, str]]],
+    follows: Follows = lambda entry: True,
+    rest: str = "",
+) -> LineKeys:
+    """Look at every line once, at its keys and what they name.
+
+    What names no session and stands alone belongs to the session `rest`.
+    """
+    keys, decoder, nameless = LineKeys(), Decoder(), _Column(LineRuns(source.start, rest))
+    for number, (at, data) in enumerate(source.lines(), start=1):
+        value = object_of(source, decoder, data, at)
+        keys.entries += value is not None
+        alone = value is not None and not follows(value)
+        names: dict[str, str] = {}
+        for key, name in () if value is None else names_of(value):
+            names.setdefault(key, name)
+        for key in names:
+            if key not in keys.columns and len(keys.columns) < MOST_KEYS:
+                keys.columns[key] = deepcopy(nameless)
+        for key, column in (*keys.columns.items(), ("", nameless)):
+            column.put(at, number, names.get(key), alone=alone)
+    return keys

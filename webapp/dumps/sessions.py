@@ -1,4 +1,4 @@
-"""Entries grouped by session: the lines of a JSONL dump, interleaved too, remembering no more than places."""
+"""Entries grouped by session: by what names it, by a key, or by time; remembering no more than places."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, BinaryIO
 
 from webapp import jsontext
 from webapp.dumps import parquet_rows
-from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.documents import Place, as_lines, entry_or_problem, nested, objects, whole_document, with_list
+from webapp.dumps.documents import as_lines, nested, objects, whole_document, with_list
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Entries, Entry, Problem
-from webapp.dumps.source import NO_RECORD, Cut, Source, too_long
+from webapp.dumps.session_keys import NO_KEY, OPTION, Follows, LineKeys, SessionKeys, line_keys, named_by, rank_of
+from webapp.dumps.source import Place, Source, lines, lines_of
 from webapp.dumps.stream import walk
 from webapp.dumps.values import first_id, first_text, moment
 
 SessionOf = Callable[[dict[str, Any]], str | None]
-Runs = dict[str, "array[int]"]
-"""For each session its runs of lines as triples: byte of the first line, its number (from 1), count of lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,94 +96,55 @@ def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Sessions:
         return
     with as_lines(source, head) as (recoded, problems, place):
         yield from problems
-        index = _by_name(recoded, session_of)
-        for name, runs in index.items():
-            yield SessionEntries(name, lines_of(recoded, runs, place or recoded.line_place))
-        if not index:
-            yield from (entry for entry in lines(recoded, place) if isinstance(entry, Problem))
+        keys = line_keys(recoded, lambda value: (("", name),) if (name := session_of(value)) is not None else ())
+        yield from _of_lines(recoded, place, keys, "", {})
 
 
-def lines(source: Source, place: Place | None = None) -> Entries:
-    """Every line's object in order; empty lines are left out, others that are no object become problems."""
-    decoder, place = Decoder(), place or source.line_place
-    for number, (at, data) in enumerate(source.lines(), start=1):
-        if data.strip():
-            yield from _line(source, decoder, data, at, place(number))
-
-
-@dataclass(slots=True)
-class LineRuns:
-    """Lines by the session that each names; those that name none belong to the one before them, the first ones to the
-    first that is named, and those that stand `alone` to the session `rest`.
-    """
-
-    start: int
-    rest: str = ""
-    runs: Runs = field(default_factory=dict)
-    current: str | None = None
-
-    def put(self, at: int, number: int, name: str | None, *, alone: bool = False) -> None:
-        """The line `number`, which begins at byte `at`; every line is put, in order."""
-        if name is None and alone:
-            name = self.rest
-        if name is not None and name != self.current:
-            runs = self.runs.setdefault(name, array("Q"))
-            runs.extend((self.start, 1, number) if self.current is None else (at, number, 1))
-            self.current = name
-        elif self.current is not None:
-            self.runs[self.current][-1] += 1
-
-
-def _by_name(source: Source, session_of: SessionOf) -> Runs:
-    """The lines of each session; all where none names one, and none where no line is an object."""
-    index, decoder, number, count = LineRuns(source.start), Decoder(), 0, 0
-    for number, (at, data) in enumerate(source.lines(), start=1):
-        value = object_of(source, decoder, data, at)
-        count += value is not None
-        index.put(at, number, None if value is None else session_of(value))
-    return index.runs or ({source.stem: array("Q", (source.start, 1, number))} if count else {})
-
-
-def object_of(source: Source, decoder: Decoder, data: bytes, at: int) -> dict[str, Any] | None:
-    """The object that a line holds; None for all that is none."""
-    if isinstance(data, Cut) or not data.strip():
-        return None
-    try:
-        value = decoder.loads(source.decode(data, at))
-    except Damage:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def lines_of(source: Source, runs: array[int], place: Place) -> Entries:
-    """The lines of a session's runs."""
-    decoder = Decoder()
-    for first in range(0, len(runs), 3):
-        at, number, count = runs[first : first + 3]
-        for offset in range(count):
-            data, end = source.line(at)
-            if data.strip():
-                yield from _line(source, decoder, data, at, place(number + offset))
-            at = end
-
-
-def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) -> Entries:
-    if isinstance(data, Cut):
-        yield Problem(place, too_long(at))
+def keyed(source: Source, head: DumpHead, given_key: str | None, follows: Follows) -> Sessions:
+    """A dump's entries by the key `given_key`, else by the one that is chosen; one session where there is none."""
+    if head.shape == "object":
+        yield _only(source, given_key)
         return
-    try:
-        value = decoder.loads(source.decode(data, at))
-    except Damage as damage:
-        if data.startswith(NO_RECORD):
-            yield Problem(
-                place, f"no record, left out: {data[len(NO_RECORD) :].decode('utf-8', 'replace').strip()[:80]!r}"
-            )
-            return
-        cut = "" if data.endswith(b"\n") else "; the log may be cut here"
-        yield Problem(place, f"{damage.reason} (character {damage.at} of the line); skipped{cut}")
-        return
-    yield from decoder.repeats(place)
-    yield entry_or_problem(place, value)
+    with as_lines(source, head) as (recoded, problems, place):
+        yield from problems
+        keys = line_keys(recoded, partial(named_by, given_key=given_key), follows, source.stem)
+        key = keys.report(given_key).key
+        if given_key not in (None, NO_KEY) and key is None:
+            yield Problem("the log", f"no entry has the session key {str(given_key)[:200]!r}; all are one session")
+        column = None if key is None else keys.columns[key]
+        if column and column.without:
+            count = f"{column.without:,} {'entry names' if column.without == 1 else 'entries name'} no {key}"
+            yield Problem(place(column.first_without), f"{count}; in the session {source.stem[:200]!r}")
+        yield from _of_lines(recoded, place, keys, key, {OPTION: key})
+
+
+def _of_lines(source: Source, place: Place, keys: LineKeys, key: str | None, extra: dict[str, Any]) -> Sessions:
+    """The lines by the sessions that a key names; one session where no line has it, none where none is an object."""
+    if not keys.entries:
+        yield from (entry for entry in lines(source, place) if isinstance(entry, Problem))
+    elif key not in keys.columns:
+        yield SessionEntries(source.stem, lines(source, place))
+    else:
+        for name, runs in keys.columns[key].lines.runs.items():
+            yield SessionEntries(name, lines_of(source, runs, place), extra=extra)
+
+
+def _only(source: Source, given_key: str | None) -> SessionEntries:
+    """The document as the only entry of its session."""
+    entries = list(whole_document(source))
+    values = [entry[1] for entry in entries if not isinstance(entry, Problem)]
+    keys = [] if given_key == NO_KEY else [pair for value in values for pair in named_by(value, given_key)]
+    key, name = min(
+        keys, key=lambda pair: -1 if pair[0] == given_key else rank_of(pair[0]), default=(None, source.stem)
+    )
+    return SessionEntries(name, entries, extra={} if key is None else {OPTION: key})
+
+
+def session_keys(source: Source, head: DumpHead, given_key: str | None, follows: Follows) -> SessionKeys:
+    """The keys of a dump's entries, and the one that `keyed` takes."""
+    with as_lines(source, head) as (recoded, _, _):
+        names_of = partial(named_by, given_key=given_key)
+        return line_keys(recoded, names_of, follows, source.stem).report(given_key)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

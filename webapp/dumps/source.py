@@ -1,15 +1,18 @@
-"""A dump on disk as UTF-8 text, whatever its encoding: nothing is lost and nothing is held whole."""
+"""A dump on disk as UTF-8 text, and the entries of its lines: nothing is lost and nothing is held whole."""
 
 from __future__ import annotations
 
 import codecs
 import sys
-from collections.abc import Iterator
+from array import array
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from webapp.dumps.budget import Budget, current
-from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.decoding import Damage, Decoder, kind_of
+from webapp.dumps.messages.printed import unprinted
+from webapp.dumps.records import BadDump, Entries, Entry, Problem
 
 CHUNK = 1024 * 1024
 HEAD = 256 * 1024
@@ -64,10 +67,6 @@ class Source:
         for ending in _ENDINGS:
             name = name[: -len(ending)] if name.lower().endswith(ending) and len(name) > len(ending) else name
         return f"{folders}{name or 'dump'}"
-
-    def line_place(self, number: int) -> str:
-        """What a line is called, by its number from 1 among those of `lines`."""
-        return f"line {number}"
 
     def plain_text(self) -> str:
         """All of a plain text. Raises `BadDump` where it is longer than is held in memory."""
@@ -155,3 +154,92 @@ def _placed(filename: str) -> tuple[str, str]:
     outside = path.startswith("/") or ".." in parts or ":" in (parts or [""])[0]
     folders = [] if outside else parts[:-1]
     return "".join(f"{folder}/" for folder in folders), parts[-1] if parts else ""
+
+
+Place = Callable[[int], str]
+"""What a line is called, by its number from 1."""
+LINE: Place = "line {}".format
+Runs = dict[str, "array[int]"]
+"""For each session its runs of lines as triples: byte of the first line, its number (from 1), count of lines."""
+
+
+def entry_or_problem(at: str, value: Any) -> Entry | Problem:
+    """`value` as an entry, or what is wrong with it. An SDK's object may stand there as its `str`."""
+    if isinstance(value, str):
+        value = unprinted(value) or value
+    if isinstance(value, dict):
+        return at, value
+    return Problem(at, f"expected an object, found {kind_of(value)}; skipped")
+
+
+def lines(source: Source, place: Place = LINE) -> Entries:
+    """Every line's object in order; empty lines are left out, others that are no object become problems."""
+    decoder = Decoder()
+    for number, (at, data) in enumerate(source.lines(), start=1):
+        if data.strip():
+            yield from _line(source, decoder, data, at, place(number))
+
+
+def object_of(source: Source, decoder: Decoder, data: bytes, at: int) -> dict[str, Any] | None:
+    """The object that a line holds; None for all that is none."""
+    if isinstance(data, Cut) or not data.strip():
+        return None
+    try:
+        value = decoder.loads(source.decode(data, at))
+    except Damage:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def lines_of(source: Source, runs: array[int], place: Place) -> Entries:
+    """The lines of a session's runs."""
+    decoder = Decoder()
+    for first in range(0, len(runs), 3):
+        at, number, count = runs[first : first + 3]
+        for offset in range(count):
+            data, end = source.line(at)
+            if data.strip():
+                yield from _line(source, decoder, data, at, place(number + offset))
+            at = end
+
+
+def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) -> Entries:
+    if isinstance(data, Cut):
+        yield Problem(place, too_long(at))
+        return
+    try:
+        value = decoder.loads(source.decode(data, at))
+    except Damage as damage:
+        if data.startswith(NO_RECORD):
+            yield Problem(
+                place, f"no record, left out: {data[len(NO_RECORD) :].decode('utf-8', 'replace').strip()[:80]!r}"
+            )
+            return
+        cut = "" if data.endswith(b"\n") else "; the log may be cut here"
+        yield Problem(place, f"{damage.reason} (character {damage.at} of the line); skipped{cut}")
+        return
+    yield from decoder.repeats(place)
+    yield entry_or_problem(place, value)
+
+
+@dataclass(slots=True)
+class LineRuns:
+    """Lines by the session that each names; those that name none belong to the one before them, the first ones to the
+    first that is named, and those that stand `alone` to the session `rest`.
+    """
+
+    start: int
+    rest: str = ""
+    runs: Runs = field(default_factory=dict)
+    current: str | None = None
+
+    def put(self, at: int, number: int, name: str | None, *, alone: bool = False) -> None:
+        """The line `number`, which begins at byte `at`; every line is put, in order."""
+        if name is None and alone:
+            name = self.rest
+        if name is not None and name != self.current:
+            runs = self.runs.setdefault(name, array("Q"))
+            runs.extend((self.start, 1, number) if self.current is None else (at, number, 1))
+            self.current = name
+        elif self.current is not None:
+            self.runs[self.current][-1] += 1

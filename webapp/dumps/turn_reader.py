@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.documents import RepeatedIds
 from webapp.dumps.messages.calls import ID_KEYS
 from webapp.dumps.messages.turns import Conversation
 from webapp.dumps.records import Problem, Turn, changed
 from webapp.dumps.unread import UnreadTexts
-from webapp.dumps.values import as_object
+from webapp.dumps.values import as_object, id_text
+from webapp.jsontext import text_hash
 
 LOOKAHEAD = 64
 """How many turns are held back at most."""
@@ -196,6 +196,21 @@ def _completed(first: Turn, later: Turn) -> Turn:
 
 
 SidedTurns = Iterator[tuple[Turn | Problem, Side | None]]
+
+
+class RepeatedIds:
+    """The ids of a session's entries so far, as hashes, so that a million of them are some 60 MB."""
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+
+    def again(self, at: str, name: str, value: Any) -> Iterator[Problem]:
+        """A problem where the id `value`, called `name`, stood in an entry before; both are kept."""
+        if not (ident := id_text(value)):
+            return
+        if (digest := text_hash(name, ident)) in self._hashes:
+            yield Problem(at, f"the {name} {ident[:200]!r} occurs twice in the session; both are kept")
+        self._hashes.add(digest)
 
 
 @dataclass(slots=True)

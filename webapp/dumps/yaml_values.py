@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 import yaml
 
 from webapp.dumps.budget import DEEPEST, Allowance, current
-from webapp.dumps.documents import entry_or_problem
 from webapp.dumps.records import BadDump, Entry, Problem, TooLarge
+from webapp.dumps.source import entry_or_problem
 from webapp.dumps.values import BINARY
 
 _BINARY_TAG = "tag:yaml.org,2002:binary"

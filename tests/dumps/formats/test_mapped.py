@@ -9,7 +9,8 @@ import pytest
 from webapp.dumps import BadDump, SessionStart, Turn, read
 from webapp.dumps.formats.mapped import BadMapping
 from webapp.dumps.json_path import BadPath, member, parse_path, value_at
-from webapp.dumps.outline import guess_of
+from webapp.dumps.opening import head_of
+from webapp.dumps.outline import guessed
 
 MAPPING = {
     "raw": "$.output.text",
@@ -130,7 +131,7 @@ def test_a_guess_goes_by_the_shape_of_the_values(tmp_path):
         for at, who in enumerate(["human", "bot"] * 4)
     ]
     path.write_text("\n".join(map(json.dumps, ours)))
-    mapping = guess_of(path, "own.jsonl")
+    mapping = guessed(head_of(path, "own.jsonl"))
     assert mapping == {"raw": "$.msg", "time": "$.ts", "session": "$.run", "role": "$.from"}
     found = records(tmp_path, path.read_text(), mapping)
     assert [record.external_id for record in found if isinstance(record, SessionStart)] == ["r0", "r1"]

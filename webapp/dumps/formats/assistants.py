@@ -10,12 +10,12 @@ from typing import Any
 from webapp.dumps.base import Context, DumpHead, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import entry_or_problem
 from webapp.dumps.messages.item_streams import sse_events, whole_messages
 from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.turns import with_usage
 from webapp.dumps.records import Entries, Problem
 from webapp.dumps.sessions import entries_of, microseconds, spilled
+from webapp.dumps.source import entry_or_problem
 from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.values import as_list, as_object, id_text, text
 

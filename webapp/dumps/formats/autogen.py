@@ -7,12 +7,13 @@ from typing import Any
 from webapp.dumps.base import DumpHead, Entries, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import entry_or_problem, nested
+from webapp.dumps.documents import nested
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.turns import unplaced, with_usage
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
+from webapp.dumps.source import entry_or_problem
 from webapp.dumps.values import as_list, as_object
 
 _ROLES = {"SystemMessage": "system", "UserMessage": "user", "AssistantMessage": "assistant"}

@@ -8,13 +8,13 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.documents import entry_or_problem
 from webapp.dumps.json_path import long_texts, opened
 from webapp.dumps.messages.named_texts import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.pieces import block
 from webapp.dumps.messages.turns import each_filled, message_turns, turns_of, unplaced
 from webapp.dumps.records import Entries, Entry, Problem, changed
 from webapp.dumps.sessions import entries_of
+from webapp.dumps.source import entry_or_problem
 from webapp.dumps.values import as_list, as_object, first_id, first_moment, first_text
 
 _IDS = (

@@ -12,11 +12,12 @@ from typing import Any
 from webapp.dumps.archive_members import of_zip
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.documents import entry_or_problem, members, nested, objects
+from webapp.dumps.documents import members, nested, objects
 from webapp.dumps.messages.beside import stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.turns import each_with, error_turns, message_turns, spent
 from webapp.dumps.records import Problem
+from webapp.dumps.source import entry_or_problem
 from webapp.dumps.stream import walk
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
 

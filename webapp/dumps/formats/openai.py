@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import id_problem, nested, whole_document, with_list
-from webapp.dumps.log_records import LEVELS
+from webapp.dumps.known_tools import LEVELS
 from webapp.dumps.messages.bodies import exchange, is_answer, unanswered
 from webapp.dumps.messages.http import ASKING, is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message

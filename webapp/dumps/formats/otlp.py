@@ -9,17 +9,18 @@ from typing import Any
 
 from webapp.dumps import otlp_protobuf
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.documents import RepeatedIds, entry_or_problem, objects
+from webapp.dumps.documents import objects
 from webapp.dumps.messages.turns import numbered
 from webapp.dumps.programs import Program, by_scope
 from webapp.dumps.records import Entries, Entry, Problem, Turn
 from webapp.dumps.sessions import SpilledEntries, entries_of, spilled
+from webapp.dumps.source import entry_or_problem
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
 from webapp.dumps.spans.attributes import Attributes, is_bare, unread_in_log, unread_values
 from webapp.dumps.spans.requests import EntrySpan, opened_span
 from webapp.dumps.stream import walk
-from webapp.dumps.turn_reader import Side, SidedTurns, TurnReader
+from webapp.dumps.turn_reader import RepeatedIds, Side, SidedTurns, TurnReader
 from webapp.dumps.values import as_list, as_object, id_text
 
 _LISTS = ("resourceSpans", "resource_spans")

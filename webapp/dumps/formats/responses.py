@@ -25,8 +25,7 @@ from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.turns import each_filled, event_turns, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import lines
-from webapp.dumps.source import Cut, too_long
+from webapp.dumps.source import Cut, lines, too_long
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
 
 _PROMPT_HISTORY = {"session_id", "ts", "text"}

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Source
-from webapp.dumps.documents import Place, as_lines
+from webapp.dumps.documents import as_lines
 from webapp.dumps.messages.beside import hosts_of
 from webapp.dumps.messages.block_streams import are_parts, is_data_stream
 from webapp.dumps.messages.bodies import answer, exchange
@@ -16,7 +16,7 @@ from webapp.dumps.messages.streams import MOST_STREAM, assembled, ends_early, is
 from webapp.dumps.messages.turns import unplaced
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, entries_of
-from webapp.dumps.source import Cut, too_long
+from webapp.dumps.source import LINE, Cut, Place, too_long
 from webapp.dumps.values import as_object, first_text
 
 _FIELD = re.compile(r"(?:data|event|id|retry)?:")
@@ -66,7 +66,7 @@ class SseText(Format):
             return
         with as_lines(source, head) as (recoded, problems, place):
             yield from problems
-            yield SessionEntries(source.stem, _streams(recoded, place))
+            yield SessionEntries(source.stem, _streams(recoded, None if place is LINE else place))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if "stream" not in entry:

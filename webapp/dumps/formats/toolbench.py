@@ -8,11 +8,12 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.documents import entry_or_problem, whole_document
+from webapp.dumps.documents import whole_document
 from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.messages.turns import each_with, event_turns, note_unknown_kind, text_turns, turns_of
 from webapp.dumps.records import Problem
+from webapp.dumps.source import entry_or_problem
 from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.values import as_list, as_object, short_title, text
 

@@ -11,7 +11,8 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.dumps import SessionStart
 from webapp.dumps.formats.mapped import FIELDS, BadMapping
 from webapp.dumps.formats.mapped import plugin as mapped
-from webapp.dumps.outline import guess_of, outline
+from webapp.dumps.opening import head_of
+from webapp.dumps.outline import guessed, outline, records
 from webapp.dumps.records import Problem, Turn
 from webapp.extensions import db
 from webapp.store.ingest.result import problem_dict
@@ -72,9 +73,10 @@ def _editor(
         fields = saved.content
     if dump is not None:
         with store.beginning(current_app.config["SETTINGS"], dump.sha256) as (path, whole):
+            head = head_of(path, dump.filename)
             if is_untouched and saved is None:
-                fields = guess_of(path, dump.filename)
-            context["places"] = outline(path, dump.filename)
+                fields = guessed(head)
+            context["places"] = outline(records(head))
             context["preview"] = store.preview(path, dump.filename, fields, whole=whole) if fields else None
     name = request.values.get("name") or (saved.name if saved else PurePath(dump.filename).stem[:128] if dump else "")
     context |= {"fields": fields, "name": name, "message": message, "order": ORDER, "help": HELP}
@@ -129,8 +131,9 @@ Answer = tuple[Response, int]
 def suggest(dump_id: str) -> Answer:
     dump = dump_store.find(db.session, dump_id)
     with store.beginning(current_app.config["SETTINGS"], dump.sha256) as (path, _):
-        places, guess = outline(path, dump.filename), guess_of(path, dump.filename)
-    return jsonify(mapping=guess, paths=[{"path": place.path, "text": place.text} for place in places]), 200
+        head = head_of(path, dump.filename)
+    places = outline(records(head))
+    return jsonify(mapping=guessed(head), paths=[{"path": place.path, "text": place.text} for place in places]), 200
 
 
 @api_blueprint.post("/api/dumps/<dump_id>/mapping")
