@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._steps import choose_if_ok, rewritten, whole
+from webapp.parsing.profiles._steps import choose_derived, choose_if_ok, whole
 from webapp.parsing.span import Span, stripped
 
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -74,7 +74,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Grammar:
-    """`moves` has a line `state  word  next state  signs` a move, with two spaces between; it begins in the state text.
+    """`moves` has a line `states  word  next state  signs` a move, two spaces between; it begins in the state text.
 
     Of the signs, ( begins a call, + makes the word a part of the arguments. A word that moves nothing where it stands
     is as any text, which counts in the states name and args.
@@ -93,8 +93,8 @@ class Grammar:
 
     def __post_init__(self) -> None:
         for line in filter(None, self.moves.split("\n")):
-            state, word, into, *signs = line.split("  ")
-            self.table[state, word] = into, "".join(signs)
+            states, word, into, *signs = line.split("  ")
+            self.table.update(dict.fromkeys([(state, word) for state in states.split()], (into, "".join(signs))))
 
     @cached_property
     def words(self) -> re.Pattern[str]:
@@ -133,36 +133,31 @@ class Grammar:
             return self.name(inside[1]) or inside[1]
         return name
 
-
-def read_by_grammar(tracer: Tracer, grammar: Grammar) -> None:
-    """Give every call whose name is known; one that the server refuses takes the others with it."""
-    raw = tracer.raw
-    for call in grammar.calls(raw):
-        if not _read(tracer, grammar, call):
+    def read(self, tracer: Tracer) -> None:
+        """Give every call whose name is known; one that the server refuses takes the others with it."""
+        raw = tracer.raw
+        if not all(self.gives(tracer, call) for call in self.calls(raw)) or tracer.attempts:
             return
-    if not tracer.attempts:
         tracer.reject("tagged", whole(raw), "no call begins in it: plain text")
 
-
-def _read(tracer: Tracer, grammar: Grammar, call: Call) -> bool:
-    """Try one call; false where it makes the server refuse the whole response."""
-    raw = tracer.raw
-    span = Span(*stripped(raw, *(call.arguments or Span(call.end, call.end))))
-    if SURROGATE.search(call.name + span.of(raw)):
-        tracer.chosen.clear()
-        tracer.fail("tagged", Span(call.start, call.end), NO_UTF8)
-        return False
-    name = grammar.named(call, raw).strip()
-    if not name and not grammar.first:
-        return span.start == span.end or _nameless(tracer, span)
-    if span.start == span.end or grammar.pairs:
-        value = {"name": name, "arguments": grammar.pairs.read(span.of(raw)) if grammar.pairs else {}}
-        note = f"not JSON as written; calls {name}"
-        tracer.choose(rewritten(tracer, "derived", Span(call.start, call.end), value, note))
-    else:
-        end = _first_end(raw, span) if grammar.first else span.end
-        choose_if_ok(tracer, tracer.attempt("tagged", Span(span.start, end), note=f"calls {name}"))
-    return True
+    def gives(self, tracer: Tracer, call: Call) -> bool:
+        """Try one call; false where it makes the server refuse the whole response."""
+        raw = tracer.raw
+        span = Span(*stripped(raw, *(call.arguments or Span(call.end, call.end))))
+        if SURROGATE.search(call.name + span.of(raw)):
+            tracer.chosen.clear()
+            tracer.fail("tagged", Span(call.start, call.end), NO_UTF8)
+            return False
+        name = self.named(call, raw).strip()
+        if not name and not self.first:
+            return span.start == span.end or _nameless(tracer, span)
+        if span.start == span.end or self.pairs:
+            arguments = self.pairs.read(span.of(raw)) if self.pairs else {}
+            choose_derived(tracer, Span(call.start, call.end), {"name": name, "arguments": arguments}, f"calls {name}")
+        else:
+            end = _first_end(raw, span) if self.first else span.end
+            choose_if_ok(tracer, tracer.attempt("tagged", Span(span.start, end), note=f"calls {name}"))
+        return True
 
 
 def _first_end(raw: str, span: Span) -> int:

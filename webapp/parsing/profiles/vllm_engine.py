@@ -7,10 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
-from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._grammar import Grammar, Pairs, read_by_grammar
+from webapp.parsing.profiles._about import Described, described
+from webapp.parsing.profiles._grammar import Grammar, Pairs
 
 RELEASE = "restated-0.33"
 
@@ -22,46 +21,40 @@ def _kimi_name(header: str) -> str:
 
 _KIMI = """
 text  <|tool_calls_section_begin|>  open
-open  <|tool_call_begin|>  name  (
+open between  <|tool_call_begin|>  name  (
 name  <|tool_call_argument_begin|>  args
 args  <|tool_call_end|>  between
-args  <|tool_calls_section_end|>  open
-between  <|tool_call_begin|>  name  (
-open  <|tool_calls_section_end|>  open
-between  <|tool_calls_section_end|>  open
+args open between  <|tool_calls_section_end|>  open
 """
 _GLM = """
 text  <tool_call>  name  (
 name  <arg_key>  args  +
-name  </tool_call>  text
-args  </tool_call>  text
+name args  </tool_call>  text
 """
 _QWEN3 = """
-text  {0}  open  (
-text  <function=  name  (
-open  {1}  text
+text name between  {0}  open  (
+text name args between  <function=  name  (
 open  <function=  name
+open name between  {1}  text
 name  >  args
-name  </function>  between
-name  {1}  text
-name  {0}  open  (
-name  <function=  name  (
-args  </function>  between
-args  <function=  name  (
-between  {1}  text
-between  {0}  open  (
-between  <function=  name  (
+name args  </function>  between
 """
 _MINIMAX = """
 text  <minimax:tool_call>  open
-text  </minimax:tool_call>  text
-open  </minimax:tool_call>  text
-between  </minimax:tool_call>  text
+text open between  </minimax:tool_call>  text
+text open between  <invoke name="  name  (
+text open between  <invoke name='  name  (
+text open between  <invoke name=  name  (
+name  ">  args
+name  '>  args
+name  >  args
 args  </invoke>  between
 """
-for _quote in ('"', "'", ""):
-    _MINIMAX += f"name  {_quote}>  args\n"
-    _MINIMAX += "".join(f"{state}  <invoke name={_quote}  name  (\n" for state in ("text", "open", "between"))
+_MISTRAL = """
+text args  [TOOL_CALLS]  name  (
+name  [ARGS]  args
+name  {  args  +
+"""
 _THOUGHTS = "<think> </think>"
 
 
@@ -80,10 +73,9 @@ def _qwen3(value: Callable[[re.Match[str], str], str], tag: str = "") -> Grammar
 def _dsml(space: str, *openers: str, closer: str, thoughts: bool = True) -> Grammar:
     """DeepSeek's: what is not marked as a text is JSON, or a text where it is no JSON."""
     mark = f"｜DSML｜{space}"
-    moves = [f'{state}  <{mark}invoke name="  name  (' for state in ("text", "open", "between")]
-    moves += [f"{state}  <{mark}{word}>  open" for state in ("text", "between", "thought") for word in openers]
-    moves += ['name  ">  args', *(f"args  </{mark}{word}>  between" for word in ("invoke", closer))]
-    moves += [f"between  </{mark}{closer}>  between"]
+    moves = [f'text open between  <{mark}invoke name="  name  (', 'name  ">  args']
+    moves += [f"text between thought  <{mark}{word}>  open" for word in openers]
+    moves += [f"args  </{mark}invoke>  between", f"args between  </{mark}{closer}>  between"]
     moves += ["text  <think>  thought", "thought  </think>  text"] if thoughts else []
     opener = re.compile(rf'<{mark}parameter\s+name="([^"]+)"(?:\s+string="([^"]*)")?\s*>')
     close = re.compile(rf"</{mark}parameter>|(?=<{mark}parameter\s+name=)")
@@ -125,150 +117,100 @@ SEED_OSS = _qwen3(_unwrapped, "seed:")
 DEEPSEEK_V32 = _dsml("", "function_calls", closer="function_calls", thoughts=False)
 DEEPSEEK_V4 = _dsml("", "tool_calls", "toolcalls", "tool", closer="tool_calls")
 DEEPSEEK_V41 = _dsml(" ", "calls", closer="calls")
-MISTRAL = Grammar(
-    """
-text  [TOOL_CALLS]  name  (
-name  [ARGS]  args
-name  {  args  +
-args  [TOOL_CALLS]  name  (
-""",
-    first=True,
-)
+MISTRAL = Grammar(_MISTRAL, first=True)
 
 
-@described("vllm-kimi-k2", SERVERS, version=RELEASE, roots="all")
-def kimi_k2(tracer: Tracer) -> None:
-    """vLLM's `kimi_k2` reader: an id such as functions.name:0, and arguments that go to the caller as they are.
-
-    1. Behind <|tool_calls_section_begin|>, each <|tool_call_begin|> begins a call. 2. What stands until
-    <|tool_call_argument_begin|> is its id, of which the part before the colon is the name. 3. The arguments end at
-    <|tool_call_end|>, at the end of the section or of the text. They are not decoded: no JSON is shown here as a
-    failure, none is {}. 4. An id without a number names nothing: the call is dropped, unless its arguments have a name.
-
-    Source: vLLM 0.33, parser/kimi_k2.py (--tool-call-parser kimi_k2).
-    """
-    read_by_grammar(tracer, KIMI_K2)
-
-
-@described("vllm-glm47", SERVERS, version=RELEASE, roots="all")
-def glm47(tracer: Tracer) -> None:
-    """vLLM's `glm45` and `glm47` readers: <tool_call>name, then <arg_key> and <arg_value>, whose values are texts.
-
-    1. <tool_call> begins a call, what follows until <arg_key> or </tool_call> is its name. 2. Each <arg_key>…</arg_key>
-    with an <arg_value>…</arg_value> behind it is an argument, its value a text as it stands. 3. A value that is not
-    closed is left out, without an error; a call that the end cuts off is given with what it has.
-
-    Source: vLLM 0.33, parser/glm47_moe.py (--tool-call-parser glm45, glm47).
-    """
-    read_by_grammar(tracer, GLM)
-
-
-@described("vllm-minimax-m2", SERVERS, version=RELEASE, roots="all")
-def minimax_m2(tracer: Tracer) -> None:
-    """vLLM's `minimax_m2` reader: <invoke name="…"> with <parameter name="…">, whose values are texts.
-
-    1. <invoke name= begins a call, also without <minimax:tool_call> round it; its name reaches to the next > and the
-    quote before that. 2. Each <parameter name="…"> reaches to </parameter> or the next parameter, its value a text as
-    it stands. One that is not closed is left out, without an error. 3. A call ends at </invoke> or with the text.
-
-    Source: vLLM 0.33, parser/minimax_m2.py (--tool-call-parser minimax_m2).
-    """
-    read_by_grammar(tracer, MINIMAX_M2)
-
-
-@described("vllm-qwen3-coder", SERVERS, version=RELEASE, roots="all")
-def qwen3_coder(tracer: Tracer) -> None:
-    """vLLM's `qwen3_coder` reader: <function=…> with <parameter=…>, whose values are texts.
-
-    1. <tool_call> or <function= begins a call; what follows until > is its name. 2. Each <parameter=name> reaches to
-    </parameter> or the next parameter; a line feed at both ends is cut off, and any value is a text. One that is not
-    closed is left out, without an error. 3. A call ends at </function>, at the next <function=, or with the text.
-
-    Source: vLLM 0.33, parser/qwen3.py (--tool-call-parser qwen3_coder, qwen3_xml, step3p5).
-    """
-    read_by_grammar(tracer, QWEN3)
-
-
-@described("vllm-mimo", SERVERS, version=RELEASE, roots="all")
-def mimo(tracer: Tracer) -> None:
-    """vLLM's `mimo` reader: as qwen3_coder, but line feeds at both ends of a value are its own.
-
-    1. Calls are found as by qwen3_coder. 2. A value is the text between its tags, unchanged.
-
-    Source: vLLM 0.33, parser/mimo.py (--tool-call-parser mimo).
-    """
-    read_by_grammar(tracer, MIMO)
-
-
-@described("vllm-seed-oss", SERVERS, version=RELEASE, roots="all")
-def seed_oss(tracer: Tracer) -> None:
-    """vLLM's `seed_oss` reader: as qwen3_coder, in <seed:tool_call>.
-
-    1. <seed:tool_call> or <function= begins a call. 2. All else is as with qwen3_coder.
-
-    Source: vLLM 0.33, parser/seed_oss.py (--tool-call-parser seed_oss).
-    """
-    read_by_grammar(tracer, SEED_OSS)
-
-
-@described("vllm-deepseek-v32", SERVERS, version=RELEASE, roots="all")
-def deepseek_v32(tracer: Tracer) -> None:
-    """vLLM's `deepseek_v32` reader: <｜DSML｜invoke name="…"> with parameters that are texts or JSON.
-
-    1. <｜DSML｜invoke name=" begins a call, its name reaches to ">. 2. A parameter marked string="true" is a text as it
-    stands; of any other json.loads gives the value, or it is a text. One that is not closed is left out, without an
-    error. 3. A call ends at </｜DSML｜invoke>, with <｜DSML｜function_calls>, or with the text.
-
-    Source: vLLM 0.33, parser/deepseek_v32.py (--tool-call-parser deepseek_v32).
-    """
-    read_by_grammar(tracer, DEEPSEEK_V32)
-
-
-@described("vllm-deepseek-v4", SERVERS, version=RELEASE, roots="all")
-def deepseek_v4(tracer: Tracer) -> None:
-    """vLLM's `deepseek_v4` reader: as deepseek_v32, in <｜DSML｜tool_calls>.
-
-    1. Calls stand in <｜DSML｜tool_calls>, also written toolcalls or tool. 2. Between <think> and </think> nothing but
-    that begins one. 3. All else is as with deepseek_v32.
-
-    Source: vLLM 0.33, parser/deepseek_v4.py (--tool-call-parser deepseek_v4).
-    """
-    read_by_grammar(tracer, DEEPSEEK_V4)
-
-
-@described("vllm-deepseek-v41", SERVERS, version=RELEASE, roots="all")
-def deepseek_v41(tracer: Tracer) -> None:
-    """vLLM's `deepseek_v41` reader: as deepseek_v4, with a space behind each ｜DSML｜.
-
-    1. Calls stand in <｜DSML｜ calls>. 2. All else is as with deepseek_v4.
-
-    Source: vLLM 0.33, parser/deepseek_v41.py (--tool-call-parser deepseek_v41).
-    """
-    read_by_grammar(tracer, DEEPSEEK_V41)
-
-
-@described("vllm-mistral-v11", SERVERS, version=RELEASE, roots="all")
-def mistral_v11(tracer: Tracer) -> None:
-    """vLLM's `mistral` reader of today: [TOOL_CALLS]name{…}, for tokenizers from version 11 on.
-
-    1. [TOOL_CALLS] begins a call; what follows until [ARGS] or { is its name, which may be empty. 2. Of what stands
-    behind it, until the next [TOOL_CALLS], the first JSON value is the arguments; text behind that is dropped. 3. What
-    does not decode goes to the caller as it is, shown here as a failure.
-
-    Source: vLLM 0.33, parser/mistral.py (--tool-call-parser mistral).
-    """
-    read_by_grammar(tracer, MISTRAL)
+def _reads(name: str, grammar: Grammar) -> Callable[[str], Described]:
+    return lambda text: described(name, SERVERS, text, version=RELEASE, roots="all")(grammar.read)
 
 
 plugins = (
-    kimi_k2,
-    glm47,
-    minimax_m2,
-    qwen3_coder,
-    mimo,
-    seed_oss,
-    deepseek_v32,
-    deepseek_v4,
-    deepseek_v41,
-    mistral_v11,
+    _reads("vllm-kimi-k2", KIMI_K2)("""
+        vLLM's `kimi_k2` reader: an id such as functions.name:0, and arguments that go to the caller as they are.
+
+        1. Behind <|tool_calls_section_begin|>, each <|tool_call_begin|> begins a call. 2. What stands until
+        <|tool_call_argument_begin|> is its id, of which the part before the colon is the name. 3. The arguments end at
+        <|tool_call_end|>, at the end of the section or of the text. They are not decoded: no JSON is shown here as a
+        failure, none is {}. 4. An id without a number names nothing: the call is dropped, unless its arguments have a
+        name.
+
+        Source: vLLM 0.33, parser/kimi_k2.py (--tool-call-parser kimi_k2).
+    """),
+    _reads("vllm-glm47", GLM)("""
+        vLLM's `glm45` and `glm47` readers: <tool_call>name, then <arg_key> and <arg_value>, whose values are texts.
+
+        1. <tool_call> begins a call, what follows until <arg_key> or </tool_call> is its name. 2. Each
+        <arg_key>…</arg_key> with an <arg_value>…</arg_value> behind it is an argument, its value a text as it stands.
+        3. A value that is not closed is left out, without an error; a call that the end cuts off is given with what it
+        has.
+
+        Source: vLLM 0.33, parser/glm47_moe.py (--tool-call-parser glm45, glm47).
+    """),
+    _reads("vllm-minimax-m2", MINIMAX_M2)("""
+        vLLM's `minimax_m2` reader: <invoke name="…"> with <parameter name="…">, whose values are texts.
+
+        1. <invoke name= begins a call, also without <minimax:tool_call> round it; its name reaches to the next > and
+        the quote before that. 2. Each <parameter name="…"> reaches to </parameter> or the next parameter, its value a
+        text as it stands. One that is not closed is left out, without an error. 3. A call ends at </invoke> or with the
+        text.
+
+        Source: vLLM 0.33, parser/minimax_m2.py (--tool-call-parser minimax_m2).
+    """),
+    _reads("vllm-qwen3-coder", QWEN3)("""
+        vLLM's `qwen3_coder` reader: <function=…> with <parameter=…>, whose values are texts.
+
+        1. <tool_call> or <function= begins a call; what follows until > is its name. 2. Each <parameter=name> reaches
+        to </parameter> or the next parameter; a line feed at both ends is cut off, and any value is a text. One that is
+        not closed is left out, without an error. 3. A call ends at </function>, at the next <function=, or with the
+        text.
+
+        Source: vLLM 0.33, parser/qwen3.py (--tool-call-parser qwen3_coder, qwen3_xml, step3p5).
+    """),
+    _reads("vllm-mimo", MIMO)("""
+        vLLM's `mimo` reader: as qwen3_coder, but line feeds at both ends of a value are its own.
+
+        1. Calls are found as by qwen3_coder. 2. A value is the text between its tags, unchanged.
+
+        Source: vLLM 0.33, parser/mimo.py (--tool-call-parser mimo).
+    """),
+    _reads("vllm-seed-oss", SEED_OSS)("""
+        vLLM's `seed_oss` reader: as qwen3_coder, in <seed:tool_call>.
+
+        1. <seed:tool_call> or <function= begins a call. 2. All else is as with qwen3_coder.
+
+        Source: vLLM 0.33, parser/seed_oss.py (--tool-call-parser seed_oss).
+    """),
+    _reads("vllm-deepseek-v32", DEEPSEEK_V32)("""
+        vLLM's `deepseek_v32` reader: <｜DSML｜invoke name="…"> with parameters that are texts or JSON.
+
+        1. <｜DSML｜invoke name=" begins a call, its name reaches to ">. 2. A parameter marked string="true" is a text
+        as it stands; of any other json.loads gives the value, or it is a text. One that is not closed is left out,
+        without an error. 3. A call ends at </｜DSML｜invoke>, with <｜DSML｜function_calls>, or with the text.
+
+        Source: vLLM 0.33, parser/deepseek_v32.py (--tool-call-parser deepseek_v32).
+    """),
+    _reads("vllm-deepseek-v4", DEEPSEEK_V4)("""
+        vLLM's `deepseek_v4` reader: as deepseek_v32, in <｜DSML｜tool_calls>.
+
+        1. Calls stand in <｜DSML｜tool_calls>, also written toolcalls or tool. 2. Between <think> and </think> nothing
+        but that begins one. 3. All else is as with deepseek_v32.
+
+        Source: vLLM 0.33, parser/deepseek_v4.py (--tool-call-parser deepseek_v4).
+    """),
+    _reads("vllm-deepseek-v41", DEEPSEEK_V41)("""
+        vLLM's `deepseek_v41` reader: as deepseek_v4, with a space behind each ｜DSML｜.
+
+        1. Calls stand in <｜DSML｜ calls>. 2. All else is as with deepseek_v4.
+
+        Source: vLLM 0.33, parser/deepseek_v41.py (--tool-call-parser deepseek_v41).
+    """),
+    _reads("vllm-mistral-v11", MISTRAL)("""
+        vLLM's `mistral` reader of today: [TOOL_CALLS]name{…}, for tokenizers from version 11 on.
+
+        1. [TOOL_CALLS] begins a call; what follows until [ARGS] or { is its name, which may be empty. 2. Of what stands
+        behind it, until the next [TOOL_CALLS], the first JSON value is the arguments; text behind that is dropped. 3.
+        What does not decode goes to the caller as it is, shown here as a failure.
+
+        Source: vLLM 0.33, parser/mistral.py (--tool-call-parser mistral).
+    """),
 )
