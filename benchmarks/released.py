@@ -16,25 +16,19 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.parsing.profiles import (
-    _engine,
-    _released,
-    test_released,
-    test_sglang,
-    test_streams,
-    test_vllm,
-    test_vllm_engine,
-)
+from tests.parsing.profiles import _released, _servers, test_released, test_streams
+from tests.parsing.profiles._servers import READERS
+from tests.parsing.profiles.test_released import AGENTS, IN_NODE
 from webapp.parsing import parse
 from webapp.parsing.engine import profile
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 WRITTEN = Path(__file__).resolve().parents[1] / "webapp" / "parsing" / "released.json"
-MORE, ENGINE, AGENTS, PATCHES = 4, 5_000, 5_000, 2_000
+MORE, MOST, PATCHES = 4, 5_000, 2_000
 KINDS = {
     (False, True): "the release reads nothing, the profile a value",
     (True, False): "the release reads a value, the profile nothing",
@@ -55,33 +49,25 @@ def texts() -> list[str]:
     return made
 
 
+def texts_of(name: str) -> list[str]:
+    """What is read by this profile's release."""
+    if name in READERS:
+        return _servers.responses(name, MOST, test_released.texts(SHARED))
+    return list(test_released.written(name, MOST)) if name in AGENTS else texts()
+
+
 def outcomes(name: str) -> Outcomes:
     """What the release and the profile make of each text."""
-    if name in test_sglang.DETECTORS:
-        some = test_sglang.responses(name, ENGINE)
-        pairs = [(test_sglang.released(text, name), test_sglang.ours(text, name)) for text in some]
-    elif name in test_vllm_engine.READERS:
-        some = list(test_vllm_engine.responses(name, ENGINE))
-        pairs = [(test_vllm_engine.released(text, name), test_vllm_engine.ours(text, name)) for text in some]
-    elif name in test_vllm.RELEASED:
-        read = test_vllm.released(*test_vllm.RELEASED[name])
-        some = list(test_vllm.responses(SHARED))
-        pairs = [(_as_json(read(text)), _as_json(test_vllm.ours(text, name))) for text in some]
-    elif name in test_released.IN_NODE:
-        some = list(test_released.written(name, AGENTS)) if name in test_released.AGENTS else texts()
-        pairs = list(zip(_in_node(name, some), _ours_in_node(name, some), strict=True))
-    elif name == "codex-apply-patch":
+    if name == "codex-apply-patch":
         pairs = list(_patches())
-    elif name in test_released.TEXTUAL:
-        pairs = _pairs(test_released.TEXTUAL[name](), name, list(test_released.written(name, AGENTS)))
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    some = texts_of(name)
+    if name == "crewai":
+        made = test_released.crewai(pinned=True)
+        release = [test_released.outcome(made, text) for text in some]
     else:
-        made = test_released.crewai(pinned=True) if name == "crewai" else test_released.RELEASED[name]()
-        pairs = _pairs(made, name, texts())
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-
-
-def _pairs(release: Callable[[str], Any], name: str, some: list[str]) -> list[tuple[Any, Any]]:
-    return [(test_released.outcome(release, text), test_released.ours(name, text)) for text in some]
+        release = test_released.theirs(name, some)
+    return release, [test_released.ours(name, text) for text in some]
 
 
 def _patches() -> Iterator[tuple[list[str] | None, list[str] | None]]:
@@ -107,46 +93,19 @@ def _patches() -> Iterator[tuple[list[str] | None, list[str] | None]]:
         yield released, None if refused else changed
 
 
-def _as_json(calls: Any) -> str | None:
-    return None if calls is None else json.dumps(calls)
-
-
-def _in_node(name: str, some: list[str]) -> Iterator[str | None]:
-    for ok, value in test_released.in_node(name, some):
-        yield json.dumps(test_released._as_javascript(value), sort_keys=True) if ok else None
-
-
-def _ours_in_node(name: str, some: list[str]) -> Iterator[str | None]:
-    for text in some:
-        values = parse(text, name).values
-        yield json.dumps(test_released._as_javascript(values[0]), sort_keys=True) if values else None
-
-
 def names() -> list[str]:
-    every = (
-        {"codex-apply-patch": None},
-        test_released.RELEASED,
-        test_released.TEXTUAL,
-        test_released.IN_NODE,
-        test_vllm.RELEASED,
-    )
-    return sorted({*test_vllm_engine.READERS, *test_sglang.DETECTORS, *(name for group in every for name in group)})
+    return sorted([*test_released.HELD, "codex-apply-patch"])
 
 
 def package(name: str) -> tuple[str, str]:
     """The registry, npm or pip, and the package that a profile restates."""
-    if name in test_released.IN_NODE or name == "codex-apply-patch":
-        return "npm", test_released.IN_NODE.get(name, "@openai/codex")
-    server = next((server for server in ("vllm", "sglang") if name.startswith(server)), None)
-    return "pip", server or test_released.DISTRIBUTIONS.get(name, name)
+    if name in IN_NODE or name == "codex-apply-patch":
+        return "npm", IN_NODE.get(name, "@openai/codex")
+    return "pip", READERS[name].server if name in READERS else test_released.DISTRIBUTIONS.get(name, name)
 
 
 def version(name: str) -> str:
-    if name in test_sglang.DETECTORS:
-        return test_sglang.VERSION
-    if name in test_vllm.RELEASED:
-        return test_vllm.RELEASED[name][0]
-    return _engine.VERSION if name in test_vllm_engine.READERS else test_released._version(name)
+    return READERS[name].version if name in READERS else test_released._version(name)
 
 
 def newest(name: str) -> str:
@@ -186,7 +145,7 @@ def measure(chosen: list[str]) -> None:
             "differs": dict(kinds),
         }
         if name in test_streams.STREAMS:
-            found[name]["streamed"] = test_streams.measured(name, test_streams.texts_of(name, len(release)))
+            found[name]["streamed"] = test_streams.measured(name, _servers.responses(name, len(release)))
         print(f"{name:<24}{found[name]}", flush=True)
         WRITTEN.write_text(f"{json.dumps(dict(sorted(found.items())), indent=1)}\n", "utf-8")
 
@@ -211,7 +170,7 @@ def newer(chosen: list[str]) -> None:
 
 def _released_at(name: str, release: str) -> Outcomes:
     """The outcomes of another release, and those of the profile."""
-    if name in {**test_vllm.RELEASED, **test_vllm_engine.READERS, **test_sglang.DETECTORS}:
+    if name in READERS:
         raise LookupError("a server's readers are looked for in the files of the pinned release")
     test_released.PINNED[name] = release
     try:

@@ -37,7 +37,7 @@ ASKED = {
     "exports": ("test_export_cases.py", "test_odd_numbers.py", "test_redaction.py", "test_secrets.py"),
 }
 """what a room asks of each of its plugins, or all of its tests: others try what was there before"""
-AS_BEFORE = ("test_hostile", "test_linear", "test_bad_input", "test_released", "test_vllm")
+AS_BEFORE = ("test_hostile", "test_linear", "test_bad_input", "test_released")
 """Hostile input and released parsers take minutes, and new plugins change nothing for those that were there before."""
 CHOSEN = f"not ({' or '.join(AS_BEFORE)}) or last-line or chatty or responses or any_text_keeps"
 
