@@ -14,8 +14,8 @@ from jinja2 import FileSystemBytecodeCache
 from werkzeug.routing import Rule
 
 from webapp.store.accounts import accounts
+from webapp.store.compare import profile_results
 from webapp.store.labels import queue
-from webapp.store.scores import profile_results
 from webapp.store.search import finding
 from webapp.store.sessions import facets
 from webapp.web import home_pages, templating

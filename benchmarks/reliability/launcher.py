@@ -5,15 +5,13 @@ The broker is told again after 2 seconds; a piece of a replay has 20 responses, 
 
 from __future__ import annotations
 
-from webapp.broker import sending
+from webapp import broker
 from webapp.cli import main
 from webapp.store.jobs import replays
 
-sending.EXPIRES = sending.AGAIN = 2.0
+broker.EXPIRES = broker.AGAIN = 2.0
 replays.AT_ONCE = 20
 
 if __name__ == "__main__":
-    from webapp.broker import tasks
-
-    tasks.TRIES_AGAIN = 3.0
+    broker.TRIES_AGAIN = 3.0
     main()

@@ -36,7 +36,7 @@ def celery(settings: Settings) -> Iterator[ForkedProcess]:
     """A worker with two processes, all of which are killed in the end."""
     broker = {"FENCEPOST_BROKER": settings.broker or "", "FENCEPOST_QUEUE": settings.queue}
     environ = {**os.environ, **settings.environment(), **broker, "PYTHONPATH": str(ROOT)}
-    process = forking.script(CHILD, environ=environ, imports=("webapp.broker.tasks",), leads=True)
+    process = forking.script(CHILD, environ=environ, imports=("celery", "webapp.broker"), leads=True)
     try:
         yield process
     finally:

@@ -14,8 +14,8 @@ from sqlalchemy import orm
 from tests.broker.celery_worker import AT_ONCE, SESSIONS, celery, find, kill, parsed, states, upload
 from tests.store.jobs.workers import disconnected, until
 from tests.store.made import facets
-from webapp.broker import tasks as messages
-from webapp.broker.sending import Messenger
+from webapp import broker
+from webapp.broker import Messenger
 from webapp.commands.work import work_on
 from webapp.config import BadSetting, Settings
 from webapp.store.jobs import replays, worker
@@ -67,7 +67,7 @@ def test_a_message_that_comes_twice_changes_nothing(engine: sa.Engine, settings:
         assert until(lambda: states(engine) == ["done"])
         run = replays.queue(engine, "direct")
         for again in (number, run, run):
-            messages.app(settings).send_task(messages.DO, [again])
+            broker.app(settings).send_task(broker.DO, [again])
         assert until(lambda: states(engine) == ["done", "done"])
     assert [find(engine, one).tries for one in (number, run)] == [0, 0]
     assert find(engine, run).progress["counts"]["responses"] == SESSIONS * AT_ONCE
@@ -78,7 +78,7 @@ def test_what_nobody_was_told_of_is_caught_up_with(engine: sa.Engine, settings: 
     upload(engine, settings)
     replays.queue(engine, "direct")
     with celery(settings):
-        messages.app(settings).send_task(messages.CATCH_UP)
+        broker.app(settings).send_task(broker.CATCH_UP)
         assert until(lambda: states(engine) == ["done", "done"])
     assert parsed(engine, "direct") == SESSIONS * AT_ONCE
 

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, NamedTuple
 from webapp.commands import _input
 from webapp.commands._file_reader import FileReader, FileResult
 from webapp.dumps.budget import MOST_CHARACTERS
+from webapp.store import append
 from webapp.store.db.dialect import clock
-from webapp.store.write import growth
 
 RESTLESS = 5
 """looks after which a file of lines is read though it never rests"""
@@ -118,7 +118,7 @@ class FolderWatch:
         result = self._reader.read(file, limit)
         is_recent = time.time() - look.changed / 1e9 < RECENT
         if engine is not None and is_recent and result.ingested is not None and result.ingested.created:
-            growth.mark_watched(engine, result.ingested.keys, before)
+            append.mark_watched(engine, result.ingested.keys, before)
         return result
 
 

@@ -70,7 +70,7 @@ def _work_for_broker(settings: Settings, processes: int) -> None:
     """Celery's worker, which ends its tasks before it ends; none of its processes keeps another's connections."""
     from celery import signals
 
-    from webapp.broker import tasks
+    from webapp import broker
 
     with _store.engine(settings) as engine:  # at the newest revision
         click.echo(f"Fencepost works for {engine.url!r}, notified by Celery; Ctrl+C stops it")
@@ -81,7 +81,7 @@ def _work_for_broker(settings: Settings, processes: int) -> None:
     options.append(f"--concurrency={processes}")
     received: list[str] = []  # Celery gives no exit code back
     signals.worker_shutting_down.connect(lambda sig, **_: received.append(sig), weak=False)
-    tasks.app(settings).worker_main(["--quiet", "worker", "--pool=prefork", f"--queues={settings.queue}", *options])
+    broker.app(settings).worker_main(["--quiet", "worker", "--pool=prefork", f"--queues={settings.queue}", *options])
     if not received:
         _begin_anew()
 

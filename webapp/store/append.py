@@ -1,11 +1,13 @@
-"""Appends sessions as they came, and has them derived: whole in one transaction, or a long one piece by piece."""
+"""Appends sessions as they came, and has them derived: whole in one transaction, or a long one piece by piece;
+and marks those that still grow."""
 
 from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sa
@@ -16,7 +18,7 @@ from webapp.store import derive, search
 from webapp.store.db import database, ids
 from webapp.store.db.dialect import change, clock, take_locks
 from webapp.store.models import Session
-from webapp.store.write import growth, stored_turns
+from webapp.store.write import stored_turns, turn_rows
 from webapp.store.write.session_state import SessionInput, columns
 from webapp.store.write.tally import Tally
 from webapp.store.write.turn_rows import OnProblem, TurnBatch, TurnRows
@@ -172,7 +174,7 @@ def _rows(target: _Target, batch: TurnBatch, on_problem: OnProblem) -> TurnRows:
 def _target(connection: sa.Connection, session: SessionInput, dump_id: DumpId, *, anew: bool) -> _Target:
     """Where the turns of a session go."""
     external_id = ids.shortened(session.start.external_id)
-    plan = growth.plan(connection, external_id, session.turns, anew=anew)
+    plan = turn_rows.plan(connection, external_id, session.turns, anew=anew)
     if plan.stored is None:
         key = _free_key(connection, external_id, plan.next_revision)
         values = columns(session, external_id, plan.next_revision, key, dump_id(connection))
@@ -217,3 +219,16 @@ def lock(connection: sa.Connection, *external_ids: str) -> None:
 def _free_key(connection: sa.Connection, external_id: str, revision: int) -> str:
     keys = (ids.key(external_id, revision, attempt) for attempt in itertools.count())
     return next(key for key in keys if connection.scalar(_has_key, {"key": key}) is None)
+
+
+def mark_live(connection: sa.Connection, session_ids: Collection[int]) -> None:
+    """Say of sessions, by their numbers, that turns arrived just now; an import of a finished file never does."""
+    if session_ids:
+        connection.execute(sa.update(Session).where(Session.id.in_(session_ids)).values(grown_at=datetime.now(UTC)))
+
+
+def mark_watched(engine: sa.Engine, keys: Collection[str], after: int) -> None:
+    """Mark those of the sessions `keys` that changed after `after`, a time of `dialect.clock`; in a transaction."""
+    changed = sa.update(Session).where(Session.key.in_(keys), Session.changed > after)
+    with engine.begin() as connection:
+        connection.execute(changed.values(grown_at=datetime.now(UTC)))

@@ -15,10 +15,10 @@ from webapp.gate.reports import SHORT
 from webapp.parsing import helps, installing, profile, profile_groups, profiles, released
 from webapp.parsing.profile_groups import GROUPS, group_of
 from webapp.store import tasks
+from webapp.store.compare import scoreboard
 from webapp.store.failures.group_line import Rate
 from webapp.store.jobs import replays
 from webapp.store.labels import label_list
-from webapp.store.scores import scoreboard
 from webapp.store.sessions import coverage
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import TaskLine

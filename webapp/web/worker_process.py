@@ -15,7 +15,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from flask import Flask, current_app
 
-from webapp.broker.sending import Messenger
+from webapp.broker import Messenger
 from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.db import locks

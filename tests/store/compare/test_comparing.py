@@ -11,10 +11,9 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
-from webapp.store.compare import comparing, listing
+from webapp.store.compare import comparing, listing, profile_results
 from webapp.store.jobs import replays
 from webapp.store.labels import labels
-from webapp.store.scores import profile_results
 from webapp.store.sessions import deletion, sessions, turns
 from webapp.store.sessions.filters import BadFilter, Filters
 from webapp.store.statistics import clusters

@@ -12,8 +12,8 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import installing
+from webapp.store.compare import profile_results
 from webapp.store.models import TURNS_A_SESSION, FailedResponse, Parse, Session, is_response
-from webapp.store.scores import profile_results
 from webapp.store.sessions import responses, where
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import Filters

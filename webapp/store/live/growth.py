@@ -27,7 +27,7 @@ from webapp.store.live.reading import Arrived, arrived
 from webapp.store.models import TURNS_A_SESSION, Dump, LiveSpan, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import dumps
-from webapp.store.write import growth, rows, stored_turns
+from webapp.store.write import rows, stored_turns
 from webapp.store.write.session_state import SessionInput
 from webapp.store.write.tally import Tally
 from webapp.store.write.turn_rows import TurnBatch, TurnRows
@@ -120,7 +120,7 @@ def grow(connection: sa.Connection, sessions: dict[str, list[Arrived]], dump_id:
     counts = [_append(connection, by_name[name], new) for name, new in spans.items() if name in by_name and new]
     derive.mark_stale(connection, [count.session_id for count in counts])
     counts += _begin(connection, {name: new for name, new in spans.items() if name not in by_name}, dump_id, home)
-    growth.mark_live(connection, [count.session_id for count in counts if count.turns])
+    append.mark_live(connection, [count.session_id for count in counts if count.turns])
     return counts
 
 

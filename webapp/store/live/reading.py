@@ -175,17 +175,8 @@ def _steps(connection: sa.Connection, session_id: int, new: list[Arrived]) -> li
     steps = [(row.started, row.entry, _Step(row.entry, None, row.ordinal, row.turns)) for row in rows]
     steps += [(span.started, span.number, _Step(span.number, span)) for span in new]
     ordered = [step for *_, step in sorted(steps, key=lambda step: step[:2])]
-    return [step for step, near in zip(ordered, _near(ordered), strict=True) if near]
-
-
-def _near(steps: list[_Step]) -> list[bool]:
-    near = [step.new is not None for step in steps]
-    for walk, reach in ((range(len(steps)), AFTER), (range(len(steps) - 1, -1, -1), BEFORE)):
-        since = reach
-        for index in walk:
-            since = 0 if steps[index].new else since + 1
-            near[index] |= since <= reach and (since > 0 or steps[index].new is not None)
-    return near
+    near = {at + beside for at, step in enumerate(ordered) if step.new for beside in range(-BEFORE, AFTER + 1)}
+    return [step for at, step in enumerate(ordered) if at in near]
 
 
 def entries(connection: sa.Connection, session_id: int, ordinals: Sequence[int]) -> dict[int, dict[str, Any]]:

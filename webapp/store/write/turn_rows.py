@@ -1,14 +1,19 @@
-"""Appends turns to sessions, as they came and at their places: facts, of which `store.derive` makes the rest."""
+"""Turns of sessions as rows: appended at their places, as facts of which `store.derive` makes the rest; and whether
+those that come are there already, by the hashes of their entries.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import sqlalchemy as sa
 
 from webapp.dumps.records import Problem, Turn
 from webapp.store.db.ids import TURNS_A_SESSION
+from webapp.store.models import Session
+from webapp.store.models import Turn as StoredTurn
 from webapp.store.search import Text, index_turns
 from webapp.store.write import rows
 from webapp.store.write.tally import Place, Tally
@@ -134,3 +139,126 @@ class TurnRows:
             self.on_problem(Problem(f"entry {turn.entry}", reason))
             bare = replace(turn, source=None, raw_at=None, tool_calls=None)
             return rows.turn_row(bare, raw, first=first)
+
+
+_EXACT = ("entry", "kind", "role", "parent", "raw_sha256", "raw_at", "duplicate_of")
+_find_turns = (
+    sa.select(_columns.id, _columns.recorded_failure, *(_columns[name] for name in (*_EXACT, *KNOWN_LATER)))
+    .where(_columns.session_id == sa.bindparam("session"))
+    .order_by(_columns.ordinal)
+    .execution_options(yield_per=1000)
+)
+
+
+def same_reading(connection: sa.Connection, session_id: int, turns: Iterable[Turn]) -> bool:
+    """Whether `turns` are what is stored of the session, as far as both go, and end between two entries."""
+    batch, entry = TurnBatch(), -1
+    read = TurnRows(session_id, Tally(), batch, lambda _: None)
+    stored_failures, failures = set[int](), set[int]()
+    with connection.execute(_find_turns, {"session": session_id}) as result:
+        stored_rows = iter(result)
+        for turn in turns:
+            if (stored_row := next(stored_rows, None)) is None:
+                return turn.entry != entry and failures <= stored_failures
+            read.add(turn)
+            (row,), entry = batch.turns, turn.entry
+            if not _as_stored(row, stored_row):
+                return False
+            stored_failures |= {stored_row.id} if stored_row.recorded_failure is not None else set()
+            failures |= {row["id"]} if row["recorded_failure"] is not None else set()
+            failures |= {failure["turn"] for failure in batch.failures}
+            batch.clear()
+        following = next(stored_rows, None)
+    return (following is None or following.entry != entry) and failures <= stored_failures
+
+
+def _as_stored(row: rows.Row, stored_row: sa.Row[Any]) -> bool:
+    columns = stored_row._mapping
+    if any(row[name] != columns[name] for name in _EXACT):
+        return False
+    for name in KNOWN_LATER:  # a shorter dump of the same session lacks it, and is no other reading
+        stored_value = rows.utc(columns[name]) if name == "sent_at" else columns[name]
+        if row[name] is not None and row[name] != stored_value:
+            return False
+    return True
+
+
+_DIGEST = 32
+_find_revisions = (
+    sa.select(Session.id, Session.key, Session.revision)
+    .where(Session.external_id == sa.bindparam("external_id"))
+    .order_by(Session.id)
+    .with_for_update(key_share=True)
+)
+"""locked, in the order in which all who lock several sessions do, since what is counted of one is read and written"""
+_find_digests = (
+    sa.select(StoredTurn.entry_sha256)
+    .where(StoredTurn.session_id == sa.bindparam("session"), StoredTurn.entry_sha256.is_not(None))
+    .order_by(StoredTurn.ordinal)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A revision that is in the database; `entries` are its entries' hashes, one after the other."""
+
+    id: int
+    key: str
+    revision: int
+    entries: bytes
+
+    @property
+    def count(self) -> int:
+        return len(self.entries) // _DIGEST
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do with a session that came in.
+
+    `stored` is the revision that it continues or repeats, None where it is new; `skip` is how many of its
+    entries are there; `grows` says whether it brings more.
+    """
+
+    stored: Stored | None
+    skip: int
+    grows: bool
+    next_revision: int
+
+
+def plan(connection: sa.Connection, external_id: str, turns: Iterable[Turn], *, anew: bool = False) -> Plan:
+    """Compare what came with every revision of `external_id`, the newest first.
+
+    With `anew` a revision that today's format reads otherwise is another one, though its entries are the same.
+    """
+    revisions = list(_revisions(connection, external_id))
+    newest = max((revision.revision for revision in revisions), default=0)
+    new_entries = b"".join(entry_digests(turns)) if revisions else b""
+
+    def fits(revision: Stored) -> bool:
+        return not anew or same_reading(connection, revision.id, turns)
+
+    for revision in revisions:
+        if revision.entries.startswith(new_entries) and fits(revision):
+            return Plan(revision, len(new_entries) // _DIGEST, False, newest + 1)
+    for revision in revisions:
+        if new_entries.startswith(revision.entries) and fits(revision):
+            return Plan(revision, revision.count, True, newest + 1)
+    return Plan(None, 0, False, newest + 1)
+
+
+def entry_digests(turns: Iterable[Turn]) -> Iterator[bytes]:
+    """The hash of each entry, taken from its first turn."""
+    last = None
+    for turn in turns:
+        if turn.entry != last:
+            last = turn.entry
+            yield rows.entry_digest(turn)
+
+
+def _revisions(connection: sa.Connection, external_id: str) -> Iterator[Stored]:
+    revisions = connection.execute(_find_revisions, {"external_id": external_id}).all()
+    for row in sorted(revisions, key=lambda row: row.revision, reverse=True):
+        digests = connection.scalars(_find_digests, {"session": row.id})
+        entries = b"".join(bytes(digest) for digest in digests if digest)
+        yield Stored(row.id, row.key, row.revision, entries)

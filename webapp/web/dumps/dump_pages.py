@@ -16,7 +16,7 @@ from webapp.dumps.session_keys import NAMES, OPTION
 from webapp.extensions import db
 from webapp.parsing import profiles
 from webapp.parsing.words import called, counted
-from webapp.store import tasks
+from webapp.store import append, tasks
 from webapp.store.accounts import accounts
 from webapp.store.db.dialect import clock
 from webapp.store.exports.session_dump import safe_name
@@ -25,7 +25,6 @@ from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import IngestResult
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
-from webapp.store.write import growth
 from webapp.web import audit_trail, identity, questions, worker_process
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import SWITCH, Parameter, json, operation, refused
@@ -230,7 +229,7 @@ def upload_api() -> tuple[Response, int]:
     results = [item for item in results_or_numbers if not isinstance(item, int)]
     if request.args.get("format") == "recorder":
         keys = [key for result in results if isinstance(result, IngestResult) for key in result.keys]
-        growth.mark_watched(db.engine, keys, before)
+        append.mark_watched(db.engine, keys, before)
     if (who := identity.current()) is None or accounts.READ not in who.rights:
         named_results = zip(results, (name for _, name in files), strict=True)
         results = [

@@ -12,11 +12,11 @@ from tests.store.made import Bring, entry, windlass
 from webapp.config import Settings
 from webapp.gate.judging import judge
 from webapp.parsing import UnknownProfile, parse, profiles
+from webapp.store.compare import profile_results, scoreboard
 from webapp.store.failures.group_line import rate
 from webapp.store.jobs import replays
 from webapp.store.labels import causes, labels, settling
 from webapp.store.labels.label_content import LabelContent
-from webapp.store.scores import profile_results, scoreboard
 from webapp.store.sessions import sessions, turns
 
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'

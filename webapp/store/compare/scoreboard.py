@@ -11,11 +11,11 @@ from sqlalchemy import orm
 from webapp import parsing
 from webapp.gate.judging import Judged
 from webapp.parsing import installing
+from webapp.store.compare import profile_results as compared
+from webapp.store.compare.profile_results import Result, Results
 from webapp.store.failures.group_line import Rate, rate
 from webapp.store.labels import settling
 from webapp.store.labels.settling import Labelled
-from webapp.store.scores import profile_results as compared
-from webapp.store.scores.profile_results import Result, Results
 
 DIMENSIONS = ("model", "cause", "strategy")
 ByTurn = dict[int, tuple[Result, dict[str, str]]]

@@ -1,1 +1,0 @@
-"""Final labels come in, and how often each profile reads what was meant goes out."""
