@@ -16,7 +16,7 @@ from webapp.capture import specs
 from webapp.contracts import BROKEN, STATES
 from webapp.findings import about_rule, reason, rules
 from webapp.parsing import profiles, words
-from webapp.store.sessions.order import MORE_THAN, SHOWN
+from webapp.store.sessions.filters import MORE_THAN, SHOWN
 from webapp.store.sessions.sessions import shape_of
 from webapp.visible import line_runs, visible
 from webapp.web import timeline

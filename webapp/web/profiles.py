@@ -19,7 +19,7 @@ from webapp.store.compare import scoreboard
 from webapp.store.failures.group_line import Rate
 from webapp.store.jobs import replays
 from webapp.store.labels import label_list
-from webapp.store.sessions import coverage
+from webapp.store.sessions import facets
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import TaskLine
 from webapp.web import task_pages
@@ -107,7 +107,7 @@ def index() -> Response:
         groups=groups(lines),
         reports=profile_groups.REPORTS,
         looked_for=looked_for,
-        coverage=coverage.every(db.session),
+        coverage=facets.coverage_of_profiles(db.session),
         tasks=tasks.page(db.session.connection(), tasks.REPLAY, live=True),
         board=board,
         sources=label_list.sources(db.session),
@@ -130,7 +130,7 @@ def show(name: str) -> str:
         board=board,
         score=board.scores[name],
         groups=groups([profile_line]),
-        coverage=coverage.every(db.session),
+        coverage=facets.coverage_of_profiles(db.session),
         tasks=replays.recent(db.session.connection(), name),
         failures=scoreboard.lines(db.session, name, outcomes=BAD_OUTCOMES, limit=30),
         others=[profile_name for profile_name in profiles() if profile_name != name],
@@ -165,7 +165,7 @@ def responses(name: str) -> Response:
 @operation("Profiles", "List profiles with their scores", json(BOARD, "Scores are over the final labels"))
 def list_api() -> Response:
     board = scoreboard.board(db.session)
-    covered = coverage.every(db.session)
+    covered = facets.coverage_of_profiles(db.session)
     lines = []
     for about in map(line, profiles()):
         fields = {name: getattr(about, name) for name in ("name", "version", "help", "group", "report")}
@@ -190,7 +190,7 @@ def query_of(cell: dict[str, Any]) -> dict[str, str]:
     return query | ({cell["dimension"][0]: cell["dimension"][1]} if cell["dimension"] else {})
 
 
-def _covered(of_profile: coverage.ProfileCoverage) -> dict[str, Any]:
+def _covered(of_profile: facets.ProfileCoverage) -> dict[str, Any]:
     """Over how many of the stored responses a profile was run, and why not over all; null where it cannot run."""
     run = None if of_profile.absent else of_profile.run
     return {"run": run, "of": of_profile.of, "not_run": of_profile.absent or of_profile.reason}

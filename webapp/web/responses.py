@@ -10,7 +10,7 @@ from webapp.extensions import db
 from webapp.store.sessions import responses as store
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
-from webapp.store.sessions.coverage import ProfileCoverage
+from webapp.store.sessions.facets import ProfileCoverage
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.statistics import group_by
 from webapp.web.answers import page, wants_partial

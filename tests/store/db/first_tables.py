@@ -22,7 +22,7 @@ from alembic.script import ScriptDirectory
 from webapp import paths
 from webapp.store.db import database
 from webapp.store.models import Base
-from webapp.store.models.parses import SEARCH_TABLES
+from webapp.store.models.dumps import SEARCH_TABLES
 
 FILE = "0001_first_tables.py"
 _WIDTH = 100

@@ -22,7 +22,7 @@ from webapp.store.db import database
 from webapp.store.db.database import WrongRevisions
 from webapp.store.db.ids import microseconds
 from webapp.store.models import Base, Session
-from webapp.store.models.parses import SEARCH_TABLES
+from webapp.store.models.dumps import SEARCH_TABLES
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.where import View

@@ -15,7 +15,7 @@ from tests.store.made import BROKEN, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store.exports import exporting
 from webapp.store.jobs import replays
-from webapp.store.labels import causes, history, importing, label_content, labels, settling
+from webapp.store.labels import causes, importing, label_content, labels, settling
 from webapp.store.labels.label_content import LabelContent
 from webapp.store.labels.labels import Conflict
 from webapp.store.models import FinalLabel, Label, LabelEvent, Turn
@@ -43,7 +43,7 @@ def test_history_keeps_what_was_overwritten(turn: Turn, db: orm.Session) -> None
     labels.put(db, turn, author="ann", judgement="missed", cause="x", note="first")
     labels.put(db, turn, author="ann", judgement="wrong")
     labels.remove(db, turn, author="ann")
-    events = history.of_turn(db, turn.id)
+    events = label_content.of_turn(db, turn.id)
     assert [event.action for event in events] == ["removed", "put", "put"]
     assert events[1].said["was"]["note"] == "first" and events[0].said["judgement"] == "wrong"
 
@@ -70,7 +70,7 @@ def test_a_group_is_undone_whole_and_its_members_say_where_they_come_from(turn: 
         like="s1 0",
     )
     assert (said_now(db, other), said_now(db, at(db, 2))) == ("missed", "unsure")
-    assert history.of_turn(db, other.id)[0].said["like"] == "s1 0"
+    assert label_content.of_turn(db, other.id)[0].said["like"] == "s1 0"
     assert len(labels.undo(db, "ann")) == 2
     assert (said_now(db, turn), said_now(db, other), said_now(db, at(db, 2))) == (None, None, "unsure")
 
@@ -91,7 +91,7 @@ def test_a_label_is_not_written_over_one_that_was_not_seen(turn: Turn, db: orm.S
 def test_the_same_label_sent_twice_is_no_conflict(turn: Turn, db: orm.Session) -> None:
     labels.put(db, turn, author="ann", judgement="missed", note="n", seen="")
     assert labels.put(db, turn, author="ann", judgement="missed", note="n", seen="").judgement == "missed"
-    assert len(history.of_turn(db, turn.id)) == 1
+    assert len(label_content.of_turn(db, turn.id)) == 1
 
 
 def test_of_two_at_once_one_is_told(turn: Turn, engine: sa.Engine) -> None:
@@ -121,7 +121,7 @@ def test_a_cause_is_renamed_in_its_labels_and_split_again(turn: Turn, db: orm.Se
     assert {label.cause for label in db.scalars(sa.select(Label))} == {"trailing-comma"}
     (line,) = [one for one in causes.tree(db)["commas"] if one.name == "trailing-comma"]
     assert (line.labels, line.merged) == (2, ("my cause",))
-    assert history.of_turn(db, turn.id)[0].action == "renamed"
+    assert label_content.of_turn(db, turn.id)[0].action == "renamed"
     assert labels.put(db, at(db, 2), author="ann", judgement="missed", cause="my cause").cause == "trailing-comma"
     assert causes.split(db, "my cause", "bob") == 1
     assert sorted(str(label.cause) for label in db.scalars(sa.select(Label))) == [
@@ -138,7 +138,7 @@ def test_a_settled_label_keeps_up_with_merges_and_splits(turn: Turn, db: orm.Ses
     causes.merge(db, "my cause", "trailing-comma", "bob")
     final = settling.final(db, turn)
     assert final is not None and (final.content.cause, final.authors) == ("trailing-comma", ("cem",))
-    event = history.of_turn(db, turn.id)[0]
+    event = label_content.of_turn(db, turn.id)[0]
     assert (event.action, event.said["was"]["cause"], event.said["by"]) == ("resettled", "my cause", "bob")
     causes.split(db, "my cause", "bob")
     final = settling.final(db, turn)
@@ -191,7 +191,7 @@ def test_final_is_the_settled_the_agreed_or_the_only_label(turn: Turn, db: orm.S
         settling.settle(db, turn, LabelContent("right"), author="ann", why=None, seen="")
     assert settling.unsettle(db, turn, author="cem") is True
     assert settling.final(db, turn) is None
-    assert [event.action for event in history.of_turn(db, turn.id)[:2]] == ["unsettled", "settled"]
+    assert [event.action for event in label_content.of_turn(db, turn.id)[:2]] == ["unsettled", "settled"]
 
 
 def test_every_final_label_is_gone_through(bring: Bring, db: orm.Session, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +292,7 @@ def test_a_newer_row_changes_a_label_and_an_older_one_does_not(turn: Turn, db: o
     older = row | {"judgement": "spurious", "made_at": "2020-01-01T00:00:00+00:00"}
     assert importing.take(db, [(1, newer), (2, older)]).changed == 1
     assert said_now(db, turn) == "right"
-    assert history.of_turn(db, turn.id)[0].action == "imported"
+    assert label_content.of_turn(db, turn.id)[0].action == "imported"
 
 
 def test_labels_survive_growth_another_past_ingest_again_and_a_new_parse(

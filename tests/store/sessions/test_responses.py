@@ -9,8 +9,8 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.store.labels import labels
-from webapp.store.sessions import order, responses, sessions, turns
-from webapp.store.sessions.filters import Filters
+from webapp.store.sessions import responses, sessions, turns
+from webapp.store.sessions.filters import Filters, encoded_cursor
 
 CASES = [
     (Filters(), [("mixed", 0), ("mixed", 1), ("mixed", 2), ("mixed", 4), ("plain", 0)]),
@@ -128,6 +128,13 @@ def test_a_budget_ends_a_page_and_says_so(stored: orm.Session, monkeypatch: pyte
 
 
 def test_a_cursor_of_something_else_is_refused(stored: orm.Session) -> None:
-    for after in ("", "x", "é", "W10", order.encoded("time", [1]), order.encoded("time", [1, 2, 3, 4])):
+    for after in (
+        "",
+        "x",
+        "é",
+        "W10",
+        encoded_cursor("time", [1]),
+        encoded_cursor("time", [1, 2, 3, 4]),
+    ):
         with pytest.raises(sessions.BadCursor):
             responses.page(stored, Filters(sort="time"), after=after)

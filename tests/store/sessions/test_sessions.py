@@ -11,8 +11,8 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.store.labels import labels
-from webapp.store.sessions import order, sessions, turns
-from webapp.store.sessions.filters import Filters
+from webapp.store.sessions import sessions, turns
+from webapp.store.sessions.filters import Filters, decoded_cursor
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_a_made_up_cursor_is_refused(db: orm.Session) -> None:
 @given(st.text())
 def test_no_cursor_at_all_breaks_it(after: str) -> None:
     try:
-        order.decoded(after, "failing", 3)
+        decoded_cursor(after, "failing", 3)
     except sessions.BadCursor:
         return
 

@@ -15,7 +15,7 @@ from webapp.parsing import installing
 from webapp.store.compare import profile_results
 from webapp.store.models import TURNS_A_SESSION, FailedResponse, Parse, Session, is_response
 from webapp.store.sessions import responses, where
-from webapp.store.sessions.coverage import ProfileCoverage
+from webapp.store.sessions.facets import ProfileCoverage
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.where import View
 from webapp.store.statistics.clusters import SignTest, sign_test

@@ -22,7 +22,7 @@ from webapp.parsing import words
 from webapp.parsing.trace import fitting
 from webapp.store.db.ids import batched
 from webapp.store.exports import session_causes
-from webapp.store.labels import history, queue, settling
+from webapp.store.labels import label_content, queue, settling
 from webapp.store.labels.queue_spec import Spec
 from webapp.store.models import Finding, Label, Parse, Session, Turn, TurnContract
 from webapp.store.sessions import sessions as session_store
@@ -245,7 +245,7 @@ def _final(response: settling.Labelled, views: dict[int, LabelView]) -> LabelVie
 
 
 def _label_view(response: settling.Labelled, label: Label) -> LabelView:
-    content = {name: value for name, value in history.content_of(label).items() if name != "source"}
+    content = {name: value for name, value in label_content.content_of(label).items() if name != "source"}
     past = tuple(response.history_of(label))
     return LabelView(label.author, **content, history=past)
 

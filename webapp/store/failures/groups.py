@@ -18,8 +18,7 @@ from webapp.store.failures.group_line import Example, Facts, GroupLine, Groups
 from webapp.store.failures.scope import Coverage, Scope, coverage, scope
 from webapp.store.models import FailedResponse, FailureEvent, Session, Turn
 from webapp.store.sessions.facets import top
-from webapp.store.sessions.filters import Filters
-from webapp.store.sessions.order import BadCursor
+from webapp.store.sessions.filters import BadCursor, Filters
 
 NEW = timedelta(days=7)
 """how long before now a group that is first seen is new, where the filters have no since"""

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store import saved
-from webapp.store.labels import history
+from webapp.store.labels import label_content
 from webapp.store.models import FinalLabel, Label
 from webapp.visible import is_seen
 
@@ -141,7 +141,7 @@ def split(db: orm.Session, name: str, author: str) -> int:
         raise BadCause(f"{name[:100]!r} was not merged into another cause")
     target = cause["merged_into"]
     _put(db, name, cause["parent"], author)
-    merged = [label for label in _labels_with(db, target) if history.cause_before(db, label) == name]
+    merged = [label for label in _labels_with(db, target) if label_content.cause_before(db, label) == name]
     changed = _rename(db, merged, name, author)
     db.commit()
     return changed
@@ -165,11 +165,11 @@ def _rename(db: orm.Session, labels: list[Label | FinalLabel], cause: str, autho
     """Give the labels another cause; how many of them are not settled ones."""
     batch = str(uuid.uuid4())
     for label in labels:
-        was = history.content_of(label)
+        was = label_content.content_of(label)
         label.cause = cause
         action = "renamed" if isinstance(label, Label) else "resettled"
-        event = {**history.content_of(label), "was": was, "batch": batch, "by": author}
-        history.record(db, label.turn_id, label.author, action, event)
+        event = {**label_content.content_of(label), "was": was, "batch": batch, "by": author}
+        label_content.record(db, label.turn_id, label.author, action, event)
     return sum(isinstance(label, Label) for label in labels)
 
 

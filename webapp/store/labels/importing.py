@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.ids import batched, shortened
-from webapp.store.labels import causes, history, label_content, labels, settling
+from webapp.store.labels import causes, label_content, labels, settling
 from webapp.store.labels.label_content import BadLabel, LabelContent
 from webapp.store.models import FinalLabel, LabelEvent, Session, Turn, is_response
 
@@ -112,11 +112,11 @@ def _store_label(db: orm.Session, turn: Turn, row: Row) -> str:
     event_count = _remember(db, turn, author, row.get("history") or ())
     if current is not None and current.made_at >= made_at:
         return "same"
-    was = None if current is None else history.content_of(current)
+    was = None if current is None else label_content.content_of(current)
     labels.overwrite(db, turn, author, content, made_at)
     label = labels.of_author(db, turn, author)
     if not event_count and label is not None:
-        history.record(db, turn.id, author, "imported", {**history.content_of(label), "was": was})
+        label_content.record(db, turn.id, author, "imported", {**label_content.content_of(label), "was": was})
     return "changed" if was else "new"
 
 
@@ -128,8 +128,8 @@ def _remember(db: orm.Session, turn: Turn, author: str, events: Iterable[Any]) -
     for event in events:
         at = _time(event["happened_at"])
         action = str(event["action"])
-        if action in history.ACTIONS and (action, at) not in recorded:
-            history.record(db, turn.id, author, action, dict(event["said"]), at)
+        if action in label_content.ACTIONS and (action, at) not in recorded:
+            label_content.record(db, turn.id, author, action, dict(event["said"]), at)
             new += 1
     return new
 
@@ -146,7 +146,7 @@ def _settle(db: orm.Session, turn: Turn, settled: Any) -> None:
         return
     imported = settling.overwrite(db, turn, author, content, made_at)
     if not event_count:
-        history.record(db, turn.id, author, "settled", history.content_of(imported), made_at)
+        label_content.record(db, turn.id, author, "settled", label_content.content_of(imported), made_at)
 
 
 def _content(row: Row) -> LabelContent:

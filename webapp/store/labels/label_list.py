@@ -12,8 +12,7 @@ from sqlalchemy import orm
 from webapp.store.db import types
 from webapp.store.db.ids import microseconds
 from webapp.store.models import Label, Session, Turn
-from webapp.store.sessions import order
-from webapp.store.sessions.order import moment
+from webapp.store.sessions.filters import cursor_moment, decoded_cursor, encoded_cursor
 from webapp.store.sessions.turns import PREVIEW, preview
 
 _CURSOR = "labels"
@@ -85,14 +84,14 @@ def _lines() -> sa.Select[*tuple[Any, ...]]:
 def _line(row: sa.Row[*tuple[Any, ...]]) -> LabelLine:
     values = dict(row._mapping)
     head = values.pop("head")
-    cursor = order.encoded(_CURSOR, [microseconds(row.made_at), row.id])
+    cursor = encoded_cursor(_CURSOR, [microseconds(row.made_at), row.id])
     return LabelLine(**values, preview=None if head is None else preview(bytes(head)), after=cursor)
 
 
 def _decoded(after: str) -> Any:
     """Where the label of a cursor stands in the order."""
-    made_at, label_id = order.decoded(after, _CURSOR, 2)
-    return sa.tuple_(sa.literal(moment(made_at), Label.made_at.type), sa.literal(label_id, sa.BigInteger()))
+    made_at, label_id = decoded_cursor(after, _CURSOR, 2)
+    return sa.tuple_(sa.literal(cursor_moment(made_at), Label.made_at.type), sa.literal(label_id, sa.BigInteger()))
 
 
 def sources(db: orm.Session) -> dict[str, int]:

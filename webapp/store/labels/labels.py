@@ -13,7 +13,7 @@ from sqlalchemy import orm
 
 from webapp.store import search
 from webapp.store.db.dialect import change, insert_new, upsert
-from webapp.store.labels import causes, history, label_content
+from webapp.store.labels import causes, label_content
 from webapp.store.labels.label_content import BadLabel, LabelContent
 from webapp.store.models import Label, Session, Turn
 from webapp.store.sessions.turns import MODEL_KINDS
@@ -76,8 +76,8 @@ def remove(db: orm.Session, turn: Turn, *, author: str) -> bool:
     label = of_author(db, turn, author)
     if label is None:
         return False
-    was = history.content_of(label)
-    history.record(db, turn.id, author, "removed", {**was, "was": was, "batch": str(uuid.uuid4())})
+    was = label_content.content_of(label)
+    label_content.record(db, turn.id, author, "removed", {**was, "was": was, "batch": str(uuid.uuid4())})
     db.delete(label)
     _save(db, turn)
     return True
@@ -86,12 +86,12 @@ def remove(db: orm.Session, turn: Turn, *, author: str) -> bool:
 def undo(db: orm.Session, author: str) -> list[Turn]:
     """Undo `author`'s last save or removal, in every response, and commit; the turns that changed."""
     changed = []
-    for event in history.last_batch(db, author):
+    for event in label_content.last_batch(db, author):
         turn = db.get(Turn, event.turn_id)
         if turn is not None:
             restore(db, turn, author, event.said.get("was"))
             undone = {"undoes": event.said.get("batch")}
-            history.record(db, turn.id, author, "undone", {**(event.said.get("was") or {}), **undone})
+            label_content.record(db, turn.id, author, "undone", {**(event.said.get("was") or {}), **undone})
             changed.append(turn)
     _save(db, *changed)
     return changed[::-1]
@@ -102,7 +102,7 @@ def restore(db: orm.Session, turn: Turn, author: str, was: dict[str, Any] | None
     if was is None:
         db.execute(sa.delete(Label).where(Label.turn_id == turn.id, Label.author == author))
         return
-    fields: dict[str, Any] = {name: was.get(name) for name in history.FIELDS}
+    fields: dict[str, Any] = {name: was.get(name) for name in label_content.FIELDS}
     overwrite(db, turn, author, LabelContent(**fields), datetime.fromisoformat(was["made_at"]))
 
 
@@ -156,12 +156,12 @@ def _write(
 ) -> bool:
     """Write one label and its event; False where the one that is there is neither what was seen nor the same."""
     current = of_author(db, turn, author)
-    was = None if current is None else history.content_of(current)
+    was = None if current is None else label_content.content_of(current)
     values = _columns(turn, author, content, datetime.now(UTC))
     is_put = _put(db, values, seen)
     label = of_author(db, turn, author)
     if is_put and label is not None:
-        history.record(db, turn.id, author, "put", {**history.content_of(label), "was": was, **more})
+        label_content.record(db, turn.id, author, "put", {**label_content.content_of(label), "was": was, **more})
     return is_put or (label is not None and _same(content, label))
 
 
@@ -194,7 +194,7 @@ def _replace(db: orm.Session, values: dict[str, Any], seen: str) -> bool:
 
 
 def _fields(holder: Any) -> dict[str, Any]:
-    return {name: getattr(holder, name) for name in history.FIELDS}
+    return {name: getattr(holder, name) for name in label_content.FIELDS}
 
 
 def _columns(turn: Turn, author: str, content: LabelContent, made_at: datetime) -> dict[str, Any]:

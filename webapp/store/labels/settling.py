@@ -15,7 +15,7 @@ from sqlalchemy import orm
 
 from webapp.exports.labelled import expected_values
 from webapp.store.db.dialect import upsert
-from webapp.store.labels import causes, history, label_content, labels
+from webapp.store.labels import causes, label_content, labels
 from webapp.store.labels.label_content import LabelContent, same_as
 from webapp.store.models import FinalLabel, Label, LabelEvent, Session, Turn
 
@@ -54,12 +54,12 @@ class Labelled:
         """How a disagreement was settled, as exports say it; None where nobody settled one."""
         if self.settled is None:
             return None
-        events = [event.as_dict() for event in reversed(self.history) if event.action in history.SETTLING]
-        return {"author": self.settled.author, **history.content_of(self.settled), "history": events}
+        events = [event.as_dict() for event in reversed(self.history) if event.action in label_content.SETTLING]
+        return {"author": self.settled.author, **label_content.content_of(self.settled), "history": events}
 
     def history_of(self, label: Label) -> list[dict[str, Any]]:
         """What happened to one of the labels, the oldest first, as exports say it."""
-        return [event.as_dict() for event in reversed(self.history) if history.is_of(event, label.author)]
+        return [event.as_dict() for event in reversed(self.history) if label_content.is_of(event, label.author)]
 
 
 def final(db: orm.Session, turn: Turn) -> Final | None:
@@ -108,7 +108,7 @@ def of_turns(db: orm.Session, turn_ids: Sequence[int], *, with_history: bool = F
     for label in db.scalars(sa.select(Label).where(Label.turn_id.in_(turn_ids)).order_by(Label.made_at, Label.id)):
         by_turn.setdefault(label.turn_id, []).append(label)
     settled = {row.turn_id: row for row in db.scalars(sa.select(FinalLabel).where(FinalLabel.turn_id.in_(turn_ids)))}
-    events = history.of_turns(db, turn_ids) if with_history else {}
+    events = label_content.of_turns(db, turn_ids) if with_history else {}
     joined = sa.select(Turn, Session).join(Session, Session.id == Turn.session_id)
     rows = db.execute(joined.where(Turn.id.in_(turn_ids), Session.deleted_at.is_(None)).order_by(Turn.id)).all()
     return [
@@ -150,9 +150,9 @@ def settle(
     current = db.get(FinalLabel, turn.id, populate_existing=True)
     if seen is not None and seen != stamp(current):
         raise labels.Conflict(None)
-    was = None if current is None else history.content_of(current)
+    was = None if current is None else label_content.content_of(current)
     settled = overwrite(db, turn, author, content, datetime.now(UTC))
-    history.record(db, turn.id, author, "settled", history.content_of(settled) | {"was": was})
+    label_content.record(db, turn.id, author, "settled", label_content.content_of(settled) | {"was": was})
     labels._save(db, turn)
 
 
@@ -170,8 +170,8 @@ def unsettle(db: orm.Session, turn: Turn, *, author: str) -> bool:
     current = db.get(FinalLabel, turn.id, populate_existing=True)
     if current is None:
         return False
-    was = history.content_of(current)
-    history.record(db, turn.id, label_content.checked_author(author), "unsettled", was | {"was": was})
+    was = label_content.content_of(current)
+    label_content.record(db, turn.id, label_content.checked_author(author), "unsettled", was | {"was": was})
     db.delete(current)
     labels._save(db, turn)
     return True

@@ -2,11 +2,14 @@
 
 # ruff: noqa: F401 - what others import from here
 
-from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of
-from webapp.store.models.dumps import Dump, DumpSession, LiveLog, LiveSpan, Task
-from webapp.store.models.parses import (
+from webapp.store.models.dumps import (
     Declaration,
+    Dump,
+    DumpSession,
+    LiveLog,
+    LiveSpan,
     Parse,
+    Task,
     TurnContract,
     contract_state,
     has_failed,
@@ -27,10 +30,13 @@ from webapp.store.models.people import (
 )
 from webapp.store.models.sessions import (
     MODEL_KINDS,
+    TURNS_A_SESSION,
+    Base,
     FacetValue,
     Finding,
     Session,
     SessionFacet,
     Turn,
     is_response,
+    turns_of,
 )

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.types import BigId, ExactJson, ExactText, ShortText, UtcDateTime
-from webapp.store.models.base import Base, Numbered
+from webapp.store.models.sessions import Base, Numbered
 
 
 class Label(Numbered):

@@ -12,8 +12,8 @@ from webapp import jsontext, parsing
 from webapp.parsing.trace import read_stored
 from webapp.store.db import types
 from webapp.store.models import Parse, Session, Turn
-from webapp.store.sessions import order, sessions, turns
-from webapp.store.sessions.filters import Filters
+from webapp.store.sessions import sessions, turns
+from webapp.store.sessions.filters import Filters, order_values
 from webapp.store.sessions.turns import MODEL_KINDS, NoSuchTurn, TurnDetail
 
 EXCERPT = 1_200
@@ -166,7 +166,7 @@ def failed_beside(
         return FailedPlace(session, near)
     view, sort = sessions.view(db, filters), "match" if filters.searches else filters.sort
     view = replace(view, filters=replace(filters, failed=True))
-    behind = order.values_of(sort, session)
+    behind = order_values(sort, session)
     for row in sessions.in_order(db, view, sort, behind, _MOST_TRIED, forward=forward):
         neighbour = db.scalar(_of_id, {"id": row.id})
         near = None if neighbour is None else _within(db, neighbour, -1 if forward else neighbour.turn_count, forward)

@@ -11,11 +11,14 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp import parsing
+from webapp.parsing import installing
 from webapp.store.db.dialect import TookTooLong, unindexed, within
 from webapp.store.models import TURNS_A_SESSION, FacetValue, Label, Session, SessionFacet
 from webapp.store.sessions import where
-from webapp.store.sessions.filters import LABELS
-from webapp.store.sessions.where import FACETS, View, has_rescued, listed, stored_name
+from webapp.store.sessions.filters import HOME, LABELS, Filters
+from webapp.store.sessions.where import FACETS, OF_PARSE, View, has_rescued, listed, stored_name
+from webapp.store.write.parser import OURS
 
 LIMIT = 0.3
 """seconds that counting may take; what is not counted by then is said to be cut"""
@@ -188,3 +191,62 @@ def _labels(db: orm.Session, view: View, numbers: Counts) -> Mapping[str, int]:
     judged: Counter[str] = Counter({row[0]: row[1] for row in rows})
     judged.update(dict(zip(LABELS, (numbers.labelled, numbers.unlabelled), strict=False)))
     return +judged
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileCoverage:
+    """A profile was run over `run` of `of` responses; `absent` says why it cannot run here, with the command."""
+
+    profile: str
+    run: int
+    of: int
+    absent: str | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.run >= self.of
+
+    @property
+    def reason(self) -> str | None:
+        """In words why there is no number, or a partial one; None where there is nothing to say."""
+        if self.is_whole:
+            return None
+        if self.absent:
+            return f"not run: {self.absent}"
+        return f"run over {self.run:,} of {self.of:,} responses" if self.run else f"not run over {self.of:,} responses"
+
+
+def _coverage_of_counts(profile: str, parses: dict[str, int]) -> ProfileCoverage:
+    """Of how many parses each profile has. Every response is parsed by `fencepost` as it comes."""
+    parser = parsing.profiles().get(profile)
+    reason = installing.reason(parser) if parser else f"no profile is called {profile!r}"
+    return ProfileCoverage(profile, parses.get(profile, 0), parses.get(OURS, 0), reason)
+
+
+def _parses(db: orm.Session, view: View, profiles: Collection[str], *without: str) -> dict[str, int]:
+    """How many parses of each of these profiles the sessions in view have."""
+    names = {f"verdict {profile}": profile for profile in (*profiles, OURS)}
+    counts: dict[str, int] = {}
+    for name, _, _, count in sums(db, view, list(names), without):
+        counts[names[name]] = counts.get(names[name], 0) + count
+    return counts
+
+
+def coverage_under(db: orm.Session, view: View) -> ProfileCoverage | None:
+    """As `coverage_of`; None, too, where no filter looks under a profile."""
+    filters = view.filters
+    if filters.under == HOME or not any((filters.verdict, filters.strategy, filters.repair)):
+        return None
+    return coverage_of(db, view)
+
+
+def coverage_of(db: orm.Session, view: View) -> ProfileCoverage | None:
+    """How far the profile that the filters look under was run over what the other filters leave; None for home."""
+    profile = view.filters.under
+    return None if profile == HOME else _coverage_of_counts(profile, _parses(db, view, [profile], *OF_PARSE))
+
+
+def coverage_of_profiles(db: orm.Session) -> dict[str, ProfileCoverage]:
+    """How far each profile was run over all sessions."""
+    counts = _parses(db, View(Filters()), parsing.profiles())
+    return {name: _coverage_of_counts(name, counts) for name in parsing.profiles()}

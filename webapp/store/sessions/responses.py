@@ -14,8 +14,8 @@ from webapp.contracts import MISFITS
 from webapp.parsing.trace import Flag
 from webapp.store.db import types
 from webapp.store.models import Session, Turn, contract_state
-from webapp.store.sessions import coverage, facets, order, response_query, sessions
-from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.sessions import facets, response_query, sessions
+from webapp.store.sessions.filters import HOME, KEYS, Filters, decoded_cursor, encoded_cursor, order_values
 from webapp.store.sessions.turns import PREVIEW, preview
 from webapp.store.sessions.where import View, failed_count, listed, rescued_count, stored_name
 from webapp.store.write.parser import OURS
@@ -77,7 +77,7 @@ class ResponsePage:
     of: int
     looked_at: int
     is_cut: bool
-    coverage: coverage.ProfileCoverage | None
+    coverage: facets.ProfileCoverage | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
         _sum(db, Session.response_count, listed),
         looked_at,
         last is not None and len(rows) <= limit,
-        coverage.of_view(db, view),
+        facets.coverage_of(db, view),
     )
 
 
@@ -172,7 +172,7 @@ def _blocks(db: orm.Session, view: View, after: str | None, *where: sa.ColumnEle
     select = select.where(*where)
     sort, values = view.filters.sort, None
     if after is not None:
-        *values, position = order.decoded(after, sort, len(order.KEYS[sort]) + 1)
+        *values, position = decoded_cursor(after, sort, len(KEYS[sort]) + 1)
         if db.scalar(view.ids().where(Session.id == values[-1])) is not None:
             yield from _of_one(db, select, tests, values[-1], position)
     while True:
@@ -180,7 +180,7 @@ def _blocks(db: orm.Session, view: View, after: str | None, *where: sa.ColumnEle
         yield from _of_sessions(db, select, tests, [(row.id, row.response_count) for row in rows if row.response_count])
         if len(rows) < _SESSIONS:
             return
-        values = order.values_of(sort, rows[-1])
+        values = order_values(sort, rows[-1])
 
 
 def _of_sessions(
@@ -225,8 +225,8 @@ def _tested(rows: Sequence[Any], tests: list[response_query.Test]) -> Sequence[A
 
 def _cursor(db: orm.Session, sort: str, session_id: int, position: int) -> str | None:
     """The cursor behind a response; None where its session is gone meanwhile."""
-    row = db.execute(sa.select(*order.KEYS[sort]).where(Session.id == session_id)).one_or_none()
-    return None if row is None else order.encoded(sort, [*order.values_of(sort, row), position])
+    row = db.execute(sa.select(*KEYS[sort]).where(Session.id == session_id)).one_or_none()
+    return None if row is None else encoded_cursor(sort, [*order_values(sort, row), position])
 
 
 def lines(db: orm.Session, filters: Filters, ids: list[int]) -> dict[int, ResponseLine]:

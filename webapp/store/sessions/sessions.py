@@ -15,10 +15,10 @@ from webapp.store import search
 from webapp.store.db.dialect import contains
 from webapp.store.db.ids import shortened
 from webapp.store.models import Session
-from webapp.store.sessions import facets, order, where
+from webapp.store.sessions import facets, where
 from webapp.store.sessions.facets import Counts, Facet
-from webapp.store.sessions.filters import Filters
-from webapp.store.sessions.order import BadCursor as BadCursor
+from webapp.store.sessions.filters import KEYS, Filters, behind, cursor, cursor_position, encoded_cursor, order_by
+from webapp.store.sessions.filters import BadCursor as BadCursor
 from webapp.store.sessions.where import View
 from webapp.store.write.parser import UNKNOWN
 
@@ -53,7 +53,7 @@ def _search_view(db: orm.Session, filters: Filters, most: int = 0) -> View:
 
 def _search_page(db: orm.Session, view: View, after: str | None, limit: int) -> Hits:
     """The matches behind `after` in view, the newest session first. Raises `BadCursor`."""
-    below = order.position(_SEARCH_ORDER, after)
+    below = cursor_position(_SEARCH_ORDER, after)
     connection, text = db.connection(), view.filters.q or ""
     if view.open_ended and below is None:
         ids, more = list(view.matching or ())[:limit], True
@@ -68,7 +68,7 @@ def _search_page(db: orm.Session, view: View, after: str | None, limit: int) -> 
     matches: dict[int, list[search.Match]] = defaultdict(list)
     for match in search.matches(connection, text, ids):
         matches[match.session_id].append(match)
-    return Hits(ids, dict(matches), order.encoded(_SEARCH_ORDER, [ids[-1]]) if more and ids else None)
+    return Hits(ids, dict(matches), encoded_cursor(_SEARCH_ORDER, [ids[-1]]) if more and ids else None)
 
 
 def _with_id(connection: sa.Connection, text: str) -> list[int]:
@@ -189,10 +189,10 @@ def in_order(
 ) -> Sequence[Any]:
     """The next sessions in view behind these values of the order's keys, or before them: rows of `id`, the keys and
     `more`."""
-    query = sa.select(*dict.fromkeys((Session.id, *order.KEYS[sort], *more))).where(*in_view.where())
+    query = sa.select(*dict.fromkeys((Session.id, *KEYS[sort], *more))).where(*in_view.where())
     if after is not None:
-        query = query.where(order.behind(sort, after, forward=forward))
-    return db.execute(query.order_by(*order.by(sort, forward=forward)).limit(limit)).all()
+        query = query.where(behind(sort, after, forward=forward))
+    return db.execute(query.order_by(*order_by(sort, forward=forward)).limit(limit)).all()
 
 
 def ids_in_order(db: orm.Session, filters: Filters) -> Iterator[int]:
@@ -215,8 +215,8 @@ def _hits(db: orm.Session, in_view: View, after: str | None, limit: int) -> Hits
     if in_view.filters.searches:
         return _search_page(db, in_view, after, limit)
     sort = in_view.filters.sort
-    rows = in_order(db, in_view, sort, order.position(sort, after), limit + 1)
-    following = order.cursor(sort, rows[limit - 1]) if len(rows) > limit else None
+    rows = in_order(db, in_view, sort, cursor_position(sort, after), limit + 1)
+    following = cursor(sort, rows[limit - 1]) if len(rows) > limit else None
     return Hits([row.id for row in rows[:limit]], {}, following)
 
 

@@ -26,8 +26,7 @@ from webapp.store.models import (
     SessionFacet,
 )
 from webapp.store.sessions.dumps import id_of
-from webapp.store.sessions.filters import LABELS, NARROWING, Filters
-from webapp.store.sessions.order import MORE_THAN, Number
+from webapp.store.sessions.filters import LABELS, MORE_THAN, NARROWING, Filters, Number
 from webapp.store.write.parser import UNKNOWN
 
 _HASHES = [sha256(path.read_bytes()).hexdigest() for path in sorted(paths.resource("examples").glob("*.json*"))]

@@ -16,8 +16,7 @@ from webapp.dumps.budget import Allowance, check_json
 from webapp.dumps.decoding import MAX_DEPTH, depth
 from webapp.dumps.records import TooLarge
 from webapp.store.labels.queue_spec import KINDS, LARGEST_SAMPLE
-from webapp.store.sessions.filters import DESCRIBED, MOST, SWITCHES, BadFilter, Described
-from webapp.store.sessions.order import MORE_THAN
+from webapp.store.sessions.filters import DESCRIBED, MORE_THAN, MOST, SWITCHES, BadFilter, Described
 from webapp.web.api.shapes import TEXT, Content, Schema, one_of, whole
 
 View = TypeVar("View", bound=Callable[..., Any])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from webapp.contracts import STATES
 from webapp.dumps.messages.beside import REASONS
 from webapp.parsing.words import KINDS
-from webapp.store.sessions.order import NUMBERS
+from webapp.store.sessions.filters import NUMBERS
 from webapp.store.write.tally import VERDICTS
 from webapp.web.api.shapes import (
     ANYTHING,

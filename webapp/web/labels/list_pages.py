@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
 from webapp.extras import install_extra
-from webapp.store.labels import causes, history, label_content, label_list, settling
+from webapp.store.labels import causes, label_content, label_list, settling
 from webapp.store.labels import labels as store
 from webapp.store.sessions import turns
 from webapp.store.sessions import turns as turn_store
@@ -39,7 +39,7 @@ def index() -> Response:
         "labels/list.html",
         "labels/_rows.html",
         labels=lines,
-        events=history.of_turns(db.session, {line.turn_id for line in lines}),
+        events=label_content.of_turns(db.session, {line.turn_id for line in lines}),
         given=chosen_filters,
         authors=label_list.authors(db.session),
         judgements=label_content.JUDGEMENTS,

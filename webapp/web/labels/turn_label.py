@@ -8,7 +8,7 @@ from flask import Blueprint, Response, jsonify, redirect, render_template, reque
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
-from webapp.store.labels import causes, history, label_content, label_list
+from webapp.store.labels import causes, label_content, label_list
 from webapp.store.labels import labels as store
 from webapp.store.sessions import turns as turn_store
 from webapp.web import identity
@@ -32,7 +32,7 @@ def panel(session: Any, turn: Any) -> dict[str, Any]:
     return {
         "mine": mine,
         "others": [label for label in labels if label is not mine],
-        "events": history.of_turn(db.session, turn.id),
+        "events": label_content.of_turn(db.session, turn.id),
         "carried": store.of_same_text(db.session, session, turn, author()) if mine is None else None,
     }
 
@@ -65,7 +65,7 @@ def save(ident: str, position: int) -> str | AnyResponse | tuple[str, int]:
         session=session,
         turn=turn,
         judgements=label_content.JUDGEMENTS,
-        causes=label_content.CAUSES,
+        causes=causes.names(),
         message=message,
     )
     return (body, 422) if message else body

@@ -13,8 +13,7 @@ from flask import request
 from webapp.parsing import words
 from webapp.repair_names import defect
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
-from webapp.store.sessions.filters import DESCRIBED, HOME, SORTS, SWITCHES, Filters, of_parameters
-from webapp.store.sessions.order import MORE_THAN
+from webapp.store.sessions.filters import DESCRIBED, HOME, MORE_THAN, SORTS, SWITCHES, Filters, of_parameters
 from webapp.store.sessions.sessions import Page
 from webapp.visible import visible
 from webapp.web.sessions import strips

@@ -27,12 +27,13 @@ from webapp.store.exports.session_dump import safe_name
 from webapp.store.failures import group_detail, groups
 from webapp.store.models import Session
 from webapp.store.search import Match
-from webapp.store.sessions import coverage, debugger_queries, overview
+from webapp.store.sessions import debugger_queries, overview
 from webapp.store.sessions import sessions as store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.debugger_queries import FailedPlace
-from webapp.store.sessions.order import NUMBERS
+from webapp.store.sessions.facets import ProfileCoverage, coverage_under
+from webapp.store.sessions.filters import NUMBERS
 from webapp.store.write import stored_turns
 from webapp.store.write.tally import VERDICTS
 from webapp.web import links, questions, timeline
@@ -61,7 +62,7 @@ def index() -> Response:
     if "after" in request.args and wants_partial():
         return page("sessions/_rows.html", "sessions/_rows.html", **around)
     around |= list_filters.panel_context(result_page, filters)
-    around |= {"coverage": coverage.under(db.session, filters), "question": questions.of_list()}
+    around |= {"coverage": coverage_under(db.session, store.view(db.session, filters)), "question": questions.of_list()}
     return page("sessions/index.html", "sessions/_list.html", **around, views=view_store.views(db.session))
 
 
@@ -161,12 +162,12 @@ def list_api() -> Response:
     facets = {name: dict(facet.values) for name, facet in result_page.facets.items()}
     matches = {key: [_match_dict(match) for match in several] for key, several in result_page.matches.items()}
     totals = {"total": result_page.total, "hidden": result_page.hidden, "open_ended": result_page.open_ended}
-    totals |= _not_run(coverage.under(db.session, filters))
+    totals |= _not_run(coverage_under(db.session, store.view(db.session, filters)))
     cut = list(result_page.cut)
     return jsonify(sessions=lines, next=result_page.next, **totals, facets=facets, cut=cut, matches=matches)
 
 
-def _not_run(under: coverage.ProfileCoverage | None) -> dict[str, Any]:
+def _not_run(under: ProfileCoverage | None) -> dict[str, Any]:
     """Where the profile looked under was not run over all of it: how far, and no total where it was not run at all."""
     if under is None or under.is_whole:
         return {}

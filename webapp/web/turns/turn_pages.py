@@ -19,7 +19,7 @@ from webapp.parsing.span import Span
 from webapp.parsing.trace import unfit_sentence
 from webapp.store.exports.session_dump import safe_name
 from webapp.store.failures import neighbours
-from webapp.store.labels import label_content, settling
+from webapp.store.labels import causes, label_content, settling
 from webapp.store.labels import labels as label_store
 from webapp.store.models import Turn
 from webapp.store.sessions import debugger_queries as bench_store
@@ -68,7 +68,7 @@ def show(ident: str, position: int) -> Response:
         rail=store.timeline(db.session, session, first=first, count=2 * RAIL),
         around=store.neighbours(db.session, session, position),
         judgements=label_content.JUDGEMENTS,
-        causes=label_content.CAUSES,
+        causes=causes.names(),
         same=neighbours.of_turn(db.session, detail.turn.id) if detail.failed else None,
     )
 
