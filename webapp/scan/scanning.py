@@ -135,7 +135,7 @@ class OpenSession:
 
     def __init__(self, start: SessionStart, home: str) -> None:
         self.start, self.home = start, home if is_known(home) else UNKNOWN
-        self.state = SessionState.of_nothing(0, self.home, service=start.service)
+        self.state = SessionState(0, self.home, service=start.service)
         self.parser = SessionParser(self.home)
         self.evidence = Evidence(self.home != UNKNOWN)
         self.texts: dict[int, str] = {}

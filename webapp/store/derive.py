@@ -135,7 +135,7 @@ def _runs(session_ids: Iterable[int]) -> Iterator[tuple[int, int]]:
 def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> list[SessionState]:
     """The state of each session, from all of its stored turns."""
     about = ((row.id, row.home_profile, row.ingested_at, row.service) for row in sessions)
-    states = {number: SessionState.of_nothing(number, *more) for number, *more in about}
+    states = {number: SessionState(number, *more) for number, *more in about}
     for row in sessions:
         about_session = facets.of_session(row.home_profile, row.source_format, row.service, row.extra)
         states[row.id].facets.counts.update(about_session)

@@ -139,6 +139,6 @@ def _rules(db: orm.Session) -> list[str]:
 
 
 def test_an_empty_state() -> None:
-    state = SessionState.of_nothing(1, "fencepost")
+    state = SessionState(1, "fencepost")
     state.settle()
     assert (state.findings, state.columns()["turn_count"], state.facets.counts) == ([], 0, {})

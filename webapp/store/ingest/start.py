@@ -29,7 +29,7 @@ from webapp.store.ingest.result import MOST_PROBLEMS as MOST_PROBLEMS
 from webapp.store.ingest.result import IngestResult as IngestResult
 from webapp.store.ingest.result import Progress, problem_of
 from webapp.store.ingest.result import describe as describe
-from webapp.store.models import Declaration, Dump, DumpSession, Session, Turn
+from webapp.store.models import Declaration, Dump, Session, Turn
 from webapp.store.sessions import deletion
 from webapp.store.sessions.dumps import DumpLine, find, line, named_sessions
 from webapp.store.write import rows
@@ -118,7 +118,7 @@ def ingest_again(
     ):
         spooled = dump_files.unpacked(settings, dump.sha256, dump.bytes)
         try:
-            mapping = mapping or (_mapping_then(engine, dump) if format is None else None)
+            mapping = mapping or (dump.mapping if format is None else None)
             format = format or _todays_format(spooled, dump)  # noqa: A001
             arguments = (engine, settings, spooled, dump.filename, format, home or dump.home, dump)
             result = DumpIngest(*arguments, mapping, watch).run()
@@ -156,18 +156,6 @@ def mapped(mapping: Mapping[str, str]) -> str:
 def format_by(mapping: Mapping[str, str] | None, name: str | None) -> str | None:
     """The format to read by: the mapping's, where it says how; raises `BadMapping`."""
     return name if mapping is None or told_key(mapping) is not None else mapped(mapping)
-
-
-def _mapping_then(engine: sa.Engine, dump: DumpLine) -> dict[str, str] | None:
-    """The mapping that the dump was read by, which its sessions keep."""
-    if dump.mapping is not None:
-        return dump.mapping
-    if dump.format != _mapped.name:
-        return None
-    query = sa.select(Session.extra).join(DumpSession, DumpSession.session_id == Session.id)
-    with engine.connect() as connection:
-        extra = connection.scalar(query.where(DumpSession.dump_id == dump.id).order_by(Session.id.desc()).limit(1))
-    return (extra or {}).get("mapping")
 
 
 def _todays_format(spooled: Spooled, dump: DumpLine) -> str:

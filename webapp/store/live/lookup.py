@@ -13,7 +13,6 @@ from webapp.store.db.ids import batched, shortened
 from webapp.store.live import reading
 from webapp.store.live.reading import Arrived
 from webapp.store.models import LiveSpan, Session
-from webapp.store.models import Turn as StoredTurn
 
 _AT_ONCE = 500
 _find = (
@@ -31,9 +30,6 @@ _find = (
 find_spans = sa.select(LiveSpan.trace, LiveSpan.span, LiveSpan.session_id, LiveSpan.ordinal).where(
     LiveSpan.trace.in_(sa.bindparam("traces", expanding=True)),
     LiveSpan.span.in_(sa.bindparam("spans", expanding=True)),
-)
-_find_digest = sa.select(StoredTurn.entry_sha256).where(
-    StoredTurn.session_id == sa.bindparam("session"), StoredTurn.ordinal == sa.bindparam("ordinal")
 )
 _Key = tuple[bytes, bytes]
 
@@ -83,14 +79,10 @@ def _new(
 
 
 def _is_same(connection: sa.Connection, session_id: int, ordinal: int, span: Arrived) -> bool:
-    """Whether a stored span is what came again, but for the log records that were put to it."""
-    digest = connection.scalar(_find_digest, {"session": session_id, "ordinal": ordinal})
-    if digest == reading.digest(span.entry):
-        return True
-    entry = reading.entries(connection, session_id, [ordinal]).get(ordinal, {})
-    if "logs" not in entry:
-        return False
-    return reading.digest({key: value for key, value in entry.items() if key != "logs"}) == reading.digest(span.entry)
+    """Whether a stored span is what came again, but for the log records that were put to either."""
+    stored_entry = reading.entries(connection, session_id, [ordinal]).get(ordinal, {})
+    one, other = ({**entry, "logs": None} for entry in (stored_entry, span.entry))
+    return reading.digest(one) == reading.digest(other)
 
 
 def _each_once(spans: list[Arrived]) -> list[Arrived]:

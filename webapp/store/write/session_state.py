@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -86,29 +86,25 @@ class SessionState:
     session_id: int
     home: str
     """the profile that its program used; "unknown" where nobody said"""
-    tally: Tally = field(default_factory=Tally)
-    raw_bytes: int = 0
-    facets: Facets = field(kw_only=True)
-    rules: RuleRunner = field(kw_only=True)
-    notes: list[Note] = field(default_factory=list)
-    """what is searched beside the raw texts"""
-    findings: list[RuleFinding] = field(default_factory=list)
     ingested_at: datetime | None = None
     """when it came in: the time of a session whose turns have none"""
-    answers: Answers = field(kw_only=True)
-    failed: FailedResponses = field(kw_only=True)
-    contracts: list[ContractRow] = field(default_factory=list)
+    service: InitVar[str | None] = None
+    tally: Tally = field(init=False, default_factory=Tally)
+    raw_bytes: int = field(init=False, default=0)
+    facets: Facets = field(init=False)
+    rules: RuleRunner = field(init=False)
+    answers: Answers = field(init=False)
+    failed: FailedResponses = field(init=False)
+    notes: list[Note] = field(init=False, default_factory=list)
+    """what is searched beside the raw texts"""
+    findings: list[RuleFinding] = field(init=False, default_factory=list)
+    contracts: list[ContractRow] = field(init=False, default_factory=list)
     """of its turns, but for those of which the log says nothing"""
 
-    @classmethod
-    def of_nothing(
-        cls, session_id: int, home: str, ingested_at: datetime | None = None, service: str | None = None
-    ) -> SessionState:
-        """That of a session before its first turn, whose program used the profile `home`. Raises `BadSpec`."""
-        runner, answers = RuleRunner(RuleContext(home, readers)), Answers(of_service(service))
-        failed = FailedResponses(session_id, home)
-        about: dict[str, Any] = {"rules": runner, "answers": answers, "failed": failed, "facets": Facets(home)}
-        return cls(session_id, home, ingested_at=ingested_at, **about)
+    def __post_init__(self, service: str | None) -> None:
+        """Raises `BadSpec`."""
+        self.facets, self.failed = Facets(self.home), FailedResponses(self.session_id, self.home)
+        self.rules, self.answers = RuleRunner(RuleContext(self.home, readers)), Answers(of_service(service))
 
     def see(self, placed: PlacedTurn) -> None:
         """Take the next turn in, once it has its place in the tally."""
