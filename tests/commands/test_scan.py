@@ -43,6 +43,11 @@ def states(answer: dict[str, Any]) -> dict[str, str]:
     return {name: result["state"] for name, result in session["checks"].items()}
 
 
+def test_it_imports_nothing_that_only_the_server_needs() -> None:
+    code = "import sys, webapp.commands.scan, webapp.scan.scanning; print({'sqlalchemy', 'flask'} & {*sys.modules})"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout == "set()\n"
+
+
 def test_it_finds_the_logs_of_the_machine_and_names_what_is_broken(home: Path) -> None:
     result = scan()
     assert result.exit_code == 1

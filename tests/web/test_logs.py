@@ -15,8 +15,7 @@ from flask.testing import FlaskClient
 
 from tests.dumps.formats.test_otlp import TRACE, listed, span, typed
 from webapp.extensions import db
-from webapp.store import live
-from webapp.store.live import logs
+from webapp.store.live import growth, logs
 from webapp.store.models import Dump, LiveLog, Turn
 
 START = 1_750_000_000_000_000_000
@@ -105,11 +104,11 @@ def test_logs_whose_span_never_comes_are_shown_in_the_end(
 ) -> None:
     client.post("/v1/logs", json=wrapped(FIRST))
     with app.app_context():
-        live.show_overdue(db.engine, app.config["SETTINGS"])  # a minute is not over
+        growth.show_overdue(db.engine, app.config["SETTINGS"])  # a minute is not over
     assert raws(app) == []
     monkeypatch.setattr(logs, "WAIT", timedelta(0))
     with app.app_context():
-        live.show_overdue(db.engine, app.config["SETTINGS"])
+        growth.show_overdue(db.engine, app.config["SETTINGS"])
     assert raws(app) == ["be brief", "find x", CALL["function"]["arguments"]]
     client.post("/v1/logs", json=wrapped(FIRST))
     client.post("/v1/traces", json=traced(call(0)))

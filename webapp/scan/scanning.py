@@ -16,8 +16,8 @@ from webapp.findings import RuleFinding, reason, sentence
 from webapp.parsing.words import counted
 from webapp.scan.checks import CheckResult, Evidence, results
 from webapp.scan.files import LogFile
-from webapp.store.write.parser import SessionParser, is_known
-from webapp.store.write.session_state import PlacedTurn, SessionState
+from webapp.store.write.session_state import SessionParser, SessionState, is_known
+from webapp.store.write.tally import PlacedTurn
 
 UNKNOWN = "unknown"
 MOST_PROBLEMS = 5

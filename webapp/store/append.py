@@ -19,7 +19,7 @@ from webapp.store.db import database, ids
 from webapp.store.db.dialect import change, clock, take_locks
 from webapp.store.models import Session
 from webapp.store.write import stored_turns, turn_rows
-from webapp.store.write.session_state import SessionInput, columns
+from webapp.store.write.session_state import SessionInput, SessionOutcome, columns
 from webapp.store.write.tally import Tally
 from webapp.store.write.turn_rows import OnProblem, TurnBatch, TurnRows
 
@@ -34,16 +34,6 @@ _has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
 
 DumpId = Callable[[sa.Connection], int]
 """gives the dump that sessions come from, which is asked for only where something is to be written"""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionOutcome:
-    """What became of one session of a dump: `new`, `grown`, or `found` where all of it was there."""
-
-    what: Literal["new", "grown", "found"]
-    id: int
-    key: str
-    new_turns: int
 
 
 OnPiece = Callable[[sa.Connection, SessionOutcome], None]

@@ -7,7 +7,7 @@ failure groups, contract states and what search says of errors. Whoever appends 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -17,23 +17,26 @@ from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db import database
 from webapp.store.db.dialect import change, insert_new
+from webapp.store.db.ids import batched
 from webapp.store.models import (
     MODEL_KINDS,
     TURNS_A_SESSION,
     Base,
+    FacetValue,
     FailedResponse,
     Finding,
     Session,
+    SessionFacet,
     TurnContract,
 )
 from webapp.store.write import facets, rows, stored_turns
-from webapp.store.write.parser import OURS, UNKNOWN, SessionParser, is_known
-from webapp.store.write.session_state import SessionState
+from webapp.store.write.parser import OURS, UNKNOWN
+from webapp.store.write.session_state import SessionParser, SessionState, is_known
 from webapp.store.write.stored_turns import TurnOrder, other_traces, pages, stored_traces
 
 SHARE = 10
 """a session that grows is derived again no sooner than after so many times as long as that took"""
-_TRIES, _MOST_AT_ONCE = 5, 100
+_TRIES, _MOST_AT_ONCE, _VALUES_AT_ONCE = 5, 100, 200
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
 _columns = (
     *(Session.id, Session.home_profile, Session.ingested_at, Session.service, Session.changed),
@@ -202,7 +205,7 @@ def _write(connection: sa.Connection, states: list[SessionState]) -> None:
         if values:
             connection.execute(sa.insert(model), values)
     search.index_notes(connection, [note for one in states for note in one.notes])
-    facets.replace(connection, ids[0], ids[-1], {state.session_id: state.facets.counts for state in states})
+    _replace_facets(connection, ids[0], ids[-1], {state.session_id: state.facets.counts for state in states})
 
 
 def _forget(connection: sa.Connection, first: int, last: int) -> None:
@@ -241,3 +244,37 @@ def rebuild(connection: sa.Connection) -> None:
     """Make the search index of all sessions, which are to be derived then; the caller commits."""
     search.rebuild(connection)
     connection.execute(sa.update(Session).values(stale=True))
+
+
+def _replace_facets(connection: sa.Connection, first: int, last: int, counted: Mapping[int, facets.Counts]) -> None:
+    """Put what sessions have, by their numbers, in place of all rows of those from `first` to `last`."""
+    connection.execute(sa.delete(SessionFacet).where(SessionFacet.session_id.between(first, last)))
+    numbers = _numbers(connection, {pair for counts in counted.values() for pair in counts})
+    rows = [
+        {"session_id": session_id, "value_id": numbers[pair], "count": count}
+        for session_id, counts in counted.items()
+        for pair, count in counts.items()
+    ]
+    if rows:
+        connection.execute(sa.insert(SessionFacet), rows)
+
+
+def _numbers(connection: sa.Connection, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """The number of each name and value; those that are new get one, in one order, so that no two writers deadlock."""
+    ids = _known(connection, pairs)
+    if missing := sorted(pairs - ids.keys()):
+        rows = [{"name": name, "value": value} for name, value in missing]
+        for part in batched(rows, _VALUES_AT_ONCE):
+            connection.execute(insert_new(FacetValue, part, ("name", "value")))
+        ids |= _known(connection, set(missing))
+    return ids
+
+
+def _known(connection: sa.Connection, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    names, values = sorted({name for name, _ in pairs}), sorted({value for _, value in pairs})
+    query = sa.select(FacetValue.name, FacetValue.value, FacetValue.id).where(FacetValue.name.in_(names))
+    ids: dict[tuple[str, str], int] = {}
+    for batch in batched(values, 10 * _VALUES_AT_ONCE):
+        rows = connection.execute(query.where(FacetValue.value.in_(batch)))
+        ids |= {(row.name, row.value): row.id for row in rows}
+    return {pair: ids[pair] for pair in pairs & ids.keys()}

@@ -17,7 +17,9 @@ from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.spool import in_memory
 from webapp.extensions import db
 from webapp.store import files
-from webapp.store.live import Arrived, ArrivedLog, OtherLog, arrived, arrived_logs, take
+from webapp.store.live.growth import take
+from webapp.store.live.logs import ArrivedLog, OtherLog, arrived_logs
+from webapp.store.live.reading import Arrived, arrived
 from webapp.web.api import operation
 
 blueprint = Blueprint("traces", __name__)

@@ -16,9 +16,10 @@ from tests.dumps.formats.test_otlp import span
 from tests.store.made import facets
 from webapp import jsontext
 from webapp.config import Settings
-from webapp.store import derive, live
+from webapp.store import derive
 from webapp.store.db import database
-from webapp.store.live import Arrived, arrived, growth
+from webapp.store.live import growth
+from webapp.store.live.reading import Arrived, arrived
 from webapp.store.models import TURNS_A_SESSION, Finding, Session, Turn
 
 START = 1_750_000_000_000_000_000
@@ -41,7 +42,7 @@ def came(*spans: dict[str, Any]) -> list[Arrived]:
 def gate(engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Gate:
     """Sessions that grow are derived each time: nothing rests."""
     monkeypatch.setattr(derive, "SHARE", 0.0)
-    return partial(live.take, engine, settings)
+    return partial(growth.take, engine, settings)
 
 
 def take(gate: Gate, *spans: dict[str, Any]) -> None:

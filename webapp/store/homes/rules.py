@@ -17,7 +17,8 @@ from webapp.store import saved
 from webapp.store.db import database
 from webapp.store.db.ids import short
 from webapp.store.saved import Saved
-from webapp.store.write.parser import NOT_KNOWN, UNKNOWN, Home, is_known
+from webapp.store.write.parser import NOT_KNOWN, UNKNOWN, Home
+from webapp.store.write.session_state import is_known
 
 SOURCE = "program"
 NATIVE = "native"

@@ -16,7 +16,6 @@ from webapp.config import Settings
 from webapp.dumps.records import BadDump, SessionStart, UnknownFormat
 from webapp.dumps.spool import Spooled
 from webapp.store import append, files
-from webapp.store.append import SessionOutcome
 from webapp.store.db import database
 from webapp.store.homes import rules
 from webapp.store.ingest import dump_files
@@ -25,7 +24,7 @@ from webapp.store.ingest.turn_spool import Spill, sessions
 from webapp.store.models import Dump, Session
 from webapp.store.sessions import dumps
 from webapp.store.sessions.dumps import DumpLine, line
-from webapp.store.write.session_state import SessionInput
+from webapp.store.write.session_state import SessionInput, SessionOutcome
 
 OWN_FORMAT = "fencepost"
 MOST_TEXT = 96 * 1024

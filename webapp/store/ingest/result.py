@@ -10,8 +10,8 @@ from typing import BinaryIO, cast
 
 from webapp.dumps.answer_alarm import Carried, MissingAnswers
 from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, Turn, UnknownFormat
-from webapp.store.append import SessionOutcome
 from webapp.store.sessions.dumps import ANSWERS_MISSING, DumpLine
+from webapp.store.write.session_state import SessionOutcome
 
 EVERY = 0.5
 """seconds between two tellings"""

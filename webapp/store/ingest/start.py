@@ -33,7 +33,8 @@ from webapp.store.models import Declaration, Dump, Session, Turn
 from webapp.store.sessions import deletion
 from webapp.store.sessions.dumps import DumpLine, find, line, named_sessions
 from webapp.store.write import rows
-from webapp.store.write.parser import UNKNOWN, is_known
+from webapp.store.write.parser import UNKNOWN
+from webapp.store.write.session_state import is_known
 
 
 def ingest(

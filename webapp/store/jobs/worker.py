@@ -19,7 +19,7 @@ from webapp.store.db import database, locks
 from webapp.store.homes import changes, trials
 from webapp.store.ingest.result import Stopped
 from webapp.store.jobs import export_jobs, failure_webhook, imports, pruning, replays
-from webapp.store.live import show_overdue
+from webapp.store.live.growth import show_overdue
 from webapp.store.models import Task
 from webapp.store.sessions import deletion
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, REPLAY, TaskFailed, TaskLine

@@ -13,7 +13,7 @@ from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem
 from webapp.dumps.spans import logs as records
 from webapp.store.db.ids import batched
-from webapp.store.live import lookup, reading
+from webapp.store.live import reading
 from webapp.store.live.reading import Arrived
 from webapp.store.models import LiveLog
 
@@ -105,7 +105,7 @@ def _stored_spans(connection: sa.Connection, logs: Sequence[ArrivedLog]) -> dict
     for part in batched(logs, _AT_ONCE):
         ids = {log.span for log in part} | {_own_id(log.digest) for log in part}
         keys = {"traces": list({log.trace for log in part}), "spans": list(ids)}
-        for row in connection.execute(lookup.find_spans, keys):
+        for row in connection.execute(reading.find_spans, keys):
             places[bytes(row.trace), bytes(row.span)] = (row.session_id, row.ordinal)
     return places
 

@@ -27,10 +27,6 @@ _find = (
     .with_for_update(key_share=True)
 )
 """locked, since what is counted of a session is read and written; a later revision has a higher id"""
-find_spans = sa.select(LiveSpan.trace, LiveSpan.span, LiveSpan.session_id, LiveSpan.ordinal).where(
-    LiveSpan.trace.in_(sa.bindparam("traces", expanding=True)),
-    LiveSpan.span.in_(sa.bindparam("spans", expanding=True)),
-)
 _Key = tuple[bytes, bytes]
 
 
@@ -58,7 +54,7 @@ def unknown(
     ordinals: dict[tuple[int, _Key], int] = {}
     for part in batched(candidates, _AT_ONCE):
         keys = {"traces": list({span.trace for span in part}), "spans": list({span.id for span in part})}
-        for row in connection.execute(find_spans, keys):
+        for row in connection.execute(reading.find_spans, keys):
             ordinals[row.session_id, (bytes(row.trace), bytes(row.span))] = row.ordinal
     return {name: _new(connection, sessions.get(name), arrived, ordinals) for name, arrived in once.items()}
 

@@ -88,6 +88,10 @@ _before = (
     .limit(BEFORE)
 )
 _after = _of_session.where(LiveSpan.started > sa.bindparam("start"))
+find_spans = sa.select(LiveSpan.trace, LiveSpan.span, LiveSpan.session_id, LiveSpan.ordinal).where(
+    LiveSpan.trace.in_(sa.bindparam("traces", expanding=True)),
+    LiveSpan.span.in_(sa.bindparam("spans", expanding=True)),
+)
 _find_entries = sa.select(StoredTurn.ordinal, StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at).where(
     StoredTurn.session_id == sa.bindparam("session"),
     StoredTurn.ordinal.in_(sa.bindparam("ordinals", expanding=True)),

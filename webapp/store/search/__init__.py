@@ -2,18 +2,13 @@
 
 # ruff: noqa: F401 - what others import from here
 
+from webapp.store.db.search_texts import SLOTS, Kind, Note, Text, errors, session_notes
 from webapp.store.search.finding import Found, FoundSessions, Match, find, matches, sessions
 from webapp.store.search.index import (
-    SLOTS,
-    Kind,
-    Note,
-    Text,
-    errors,
     forget_errors,
     index_notes,
     index_turns,
     noted,
     rebuild,
     remove,
-    session_notes,
 )

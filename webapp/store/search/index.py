@@ -1,62 +1,16 @@
-"""The search index: raw texts, and the texts that are searched beside them, by turn and kind."""
+"""Keeps the search index: what was written is searchable when its transaction ends, what was removed is not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import sqlalchemy as sa
 
 from webapp.store.db import types
-from webapp.store.db.ids import TURNS_A_SESSION, batched
-from webapp.store.models import Label, Session, Turn
+from webapp.store.db.ids import batched
+from webapp.store.db.search_texts import KINDS, SLOTS, Note, Text, key, session_notes
+from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn
 from webapp.store.search.query import folded
-
-if TYPE_CHECKING:
-    from webapp.parsing import Trace
-
-Kind = Literal["id", "title", "failure", "error", "note", "raw"]
-
-KINDS: tuple[Kind, ...] = ("id", "title", "failure", "error", "note", "raw")
-SLOTS = 8
-"""A note's key is its turn's id times this, plus the number of its kind; an id and a title stand at ordinal 0."""
-
-Text = tuple[int, bytes]
-"""a turn's id and its raw text in UTF-8"""
-
-
-class Note(NamedTuple):
-    """A text beside the raw ones. `target` is a turn's id; for an id or a title a session's first turn's."""
-
-    kind: Kind
-    target: int
-    text: str
-
-    @property
-    def key(self) -> int:
-        return key(self.target, self.kind)
-
-
-def key(turn_id: int, kind: Kind) -> int:
-    """Where a text stands among all texts: by session, turn, kind."""
-    return turn_id * SLOTS + KINDS.index(kind)
-
-
-def session_notes(session_id: int, external_id: str, title: str | None) -> list[Note]:
-    """What is written for every session: one that lacks its id in the index is not indexed."""
-    first = session_id * TURNS_A_SESSION
-    return [Note("id", first, external_id), *([Note("title", first, title)] if title else [])]
-
-
-def errors(trace: Trace) -> str:
-    """What an `error` note says of a failed trace: each message and reason of its attempts once, a line each."""
-    messages = [
-        attempt.reason if attempt.error is None else f"{attempt.error.type}: {attempt.error.message}"
-        for attempt in trace.attempts
-        if not attempt.ok
-    ]
-    return "\n".join(dict.fromkeys(text for text in messages if text))
-
 
 _AT_ONCE = 16
 """texts, each of any size"""

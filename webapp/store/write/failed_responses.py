@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from webapp import parsing
 from webapp.contracts import Contract
@@ -17,10 +17,7 @@ from webapp.parsing.trace import read_stored
 from webapp.store.db.ids import TURNS_A_SESSION, microseconds, short
 from webapp.store.write.facets import kind_of, tools_of
 from webapp.store.write.parser import ALL_THE_SAME, OURS, READ_AS, UNKNOWN
-from webapp.store.write.tally import MODEL_KINDS
-
-if TYPE_CHECKING:
-    from webapp.store.write.session_state import PlacedTurn
+from webapp.store.write.tally import MODEL_KINDS, PlacedTurn
 
 HOME = "home"
 """in place of a profile's name: each session's home profile, `json.loads` where that is unknown, or what its dump

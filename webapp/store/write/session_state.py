@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from webapp import fitting, parsing
 from webapp.contracts import Contract, Holder
@@ -14,34 +14,16 @@ from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.dumps.records import SessionStart, Turn
 from webapp.dumps.tools_file import of_service
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
-from webapp.parsing import Trace
+from webapp.parsing import Trace, engine
 from webapp.store.db.ids import TURNS_A_SESSION
-from webapp.store.search.index import Kind, Note, errors
+from webapp.store.db.search_texts import Kind, Note, errors
 from webapp.store.write.facets import Facets, digest
 from webapp.store.write.failed_responses import FailedResponses
-from webapp.store.write.parser import UNKNOWN, Home
-from webapp.store.write.tally import BROKEN_AS_ONE, MODEL_KINDS, READABLE, Tally
+from webapp.store.write.parser import OURS, UNKNOWN, Home
+from webapp.store.write.tally import BROKEN_AS_ONE, MODEL_KINDS, READABLE, PlacedTurn, Tally
 
 _MOST_TOGETHER = 1_000
 """turns of one entry that are held together"""
-
-
-class PlacedTurn(NamedTuple):
-    """A turn where it stands in its session, with what the fold needs of it.
-
-    `turn` has its names and times as they are stored, `raw` is its text as UTF-8. `traces` are the home profile's if it
-    is known and `fencepost`'s where that is another, `other_traces` those of replays; a turn that repeats another has
-    none. `answers` is the position of the response that an error speaks of.
-    """
-
-    ordinal: int
-    position: int
-    original: int | None
-    turn: Turn
-    raw: bytes | None
-    traces: tuple[Trace, ...] = ()
-    answers: int | None = None
-    other_traces: tuple[Trace, ...] = ()
 
 
 class ContractRow(NamedTuple):
@@ -195,6 +177,40 @@ class SessionState:
         self.notes.append(Note(kind, self.turn_id(ordinal), text))
 
 
+_MOST_KEPT = 256
+_LONGEST_KEPT = 16 * 1024
+
+
+def is_known(name: str) -> bool:
+    """Whether there is a profile of that name."""
+    try:
+        engine.profile(name)
+    except engine.UnknownProfile:
+        return False
+    return True
+
+
+class SessionParser:
+    """Runs the profiles of one session, of the `names`; texts that come again soon are not parsed again."""
+
+    def __init__(self, home: str) -> None:
+        profiles = {name: engine.profile(name) for name in ((OURS,) if home == UNKNOWN else (home, OURS))}
+
+        def parsed(raw: str, name: str) -> Trace:
+            return engine.parse(raw, profiles[name])
+
+        self.names = tuple(profiles)
+        self._parsed, self._remembered = parsed, lru_cache(maxsize=2 * _MOST_KEPT)(parsed)
+
+    def trace(self, raw: str, name: str) -> Trace:
+        """What one of the profiles makes of a text."""
+        return self._remembered(raw, name) if len(raw) <= _LONGEST_KEPT else self._parsed(raw, name)
+
+    def traces(self, raw: str) -> tuple[Trace, ...]:
+        """The trace of the home profile if it is known, then `fencepost`'s where that is another."""
+        return tuple(self.trace(raw, name) for name in self.names)
+
+
 @lru_cache(maxsize=128)
 def readers(raw: str) -> list[str]:
     """The profiles that read a value from `raw`; remembered, since a session is folded again and again."""
@@ -238,6 +254,16 @@ class SessionInput(NamedTuple):
     start: SessionStart
     turns: Iterable[Turn]
     home: Home
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOutcome:
+    """What became of one session of a dump: `new`, `grown`, or `found` where all of it was there."""
+
+    what: Literal["new", "grown", "found"]
+    id: int
+    key: str
+    new_turns: int
 
 
 def columns(session: SessionInput, external_id: str, revision: int, key: str, dump_id: int) -> dict[str, Any]:

@@ -17,8 +17,7 @@ from webapp.parsing import Trace
 from webapp.store.models import TURNS_A_SESSION, Declaration, Finding, Parse, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.write.parser import OURS
-from webapp.store.write.session_state import PlacedTurn
-from webapp.store.write.tally import Tally
+from webapp.store.write.tally import PlacedTurn, Tally
 
 _AT_ONCE = 500
 """rows fetched together; a row holds a turn, its entry and its traces"""

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from webapp.contracts import MISFITS
 from webapp.dumps.records import MODEL_KINDS as MODEL_KINDS
+from webapp.dumps.records import Turn
+from webapp.parsing import Trace
 
 LETTERS = {"clean": "c", "extracted": "e", "repaired": "r", "failed": "f", "none": "n"}
 UNREAD = "u"
@@ -27,6 +29,24 @@ class Place(NamedTuple):
     ordinal: int
     position: int
     original: int | None
+
+
+class PlacedTurn(NamedTuple):
+    """A turn where it stands in its session, with what the fold needs of it.
+
+    `turn` has its names and times as they are stored, `raw` is its text as UTF-8. `traces` are the home profile's if it
+    is known and `fencepost`'s where that is another, `other_traces` those of replays; a turn that repeats another has
+    none. `answers` is the position of the response that an error speaks of.
+    """
+
+    ordinal: int
+    position: int
+    original: int | None
+    turn: Turn
+    raw: bytes | None
+    traces: tuple[Trace, ...] = ()
+    answers: int | None = None
+    other_traces: tuple[Trace, ...] = ()
 
 
 @dataclass(slots=True)
