@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 
 import click
 
-from webapp.dumps.written_ahead import merged
+from webapp.dumps.sqlite_tables import merged
 
 STDIN = "-"
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

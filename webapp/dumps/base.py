@@ -29,6 +29,8 @@ from itertools import chain, islice
 from typing import Any
 
 from webapp.dumps.head import DumpHead as DumpHead
+from webapp.dumps.linked_turns import RepeatedIds as RepeatedIds
+from webapp.dumps.linked_turns import Side, SidedTurns, linked
 from webapp.dumps.messages.beside import hosts_of, says_error, stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.turns import Conversation as Conversation
@@ -43,8 +45,7 @@ from webapp.dumps.sessions import SessionEntries as SessionEntries
 from webapp.dumps.sessions import Sessions as Sessions
 from webapp.dumps.sessions import grouped, keyed, session_keys
 from webapp.dumps.source import Source as Source
-from webapp.dumps.turn_reader import RepeatedIds as RepeatedIds
-from webapp.dumps.turn_reader import Side, SidedTurns, TurnReader
+from webapp.dumps.unread import UnreadTexts
 from webapp.dumps.values import first_moment, id_text, text
 
 Context = Mapping[str, Any]
@@ -197,17 +198,17 @@ class Format:
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         """The turns of one session; problems pass through."""
-        reader = self.reader(context)
-        yield from reader.read(self.sided_turns(entries, reader))
-        yield from reader.rest()
+        conversation, unread = self.conversation(context), UnreadTexts()
+        yield from linked(self.sided_turns(entries, conversation, unread))
+        yield from unread.problems()
+        if unfinished := conversation.unfinished():
+            yield Problem("the end of the session", unfinished)
 
-    def reader(self, context: Context) -> TurnReader:
-        """What the reading of a session starts with."""
-        return TurnReader(self.conversation(context))
-
-    def sided_turns(self, entries: Iterable[Entry | Problem], reader: TurnReader) -> SidedTurns:
-        """The turns of entries that follow those that `reader` has read, each with what it may be a twin of."""
-        conversation, ids = reader.conversation, reader.ids
+    def sided_turns(
+        self, entries: Iterable[Entry | Problem], conversation: Conversation, unread: UnreadTexts
+    ) -> SidedTurns:
+        """The turns of a session's entries, each with what it may be a twin of; `unread` learns what is in none."""
+        ids = RepeatedIds()
         for entry in entries:
             if isinstance(entry, Problem):
                 yield entry, None
@@ -223,7 +224,7 @@ class Format:
                 yield Problem(at, f"{bad}; kept as an event"), None
             else:
                 if self.checks_texts and not conversation.notes and not self.is_echo(value):
-                    reader.unread.learn(at, value, turns)
+                    unread.learn(at, value, turns)
             for note in conversation.notes:
                 yield Problem(at, note), None
             conversation.notes.clear()

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from webapp import jsontext
-from webapp.dumps.autogen_console import CONSOLE, spoken
 from webapp.dumps.budget import current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.head import DumpHead, look
@@ -22,8 +21,7 @@ from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import BLOCK, CHUNK, HEAD, NO_RECORD, TAR, TAR_AT, ZIPS, Source
 from webapp.dumps.stream import Item, walk
-from webapp.dumps.tables import FRAME, frame_rows, table_rows
-from webapp.dumps.tnetstrings import FLOWS, flows
+from webapp.dumps.text_records import CONSOLE, FLOWS, FRAME, flows, frame_rows, spoken, table_rows
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -285,7 +283,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]]
     (FRAME, frame_rows),
     (CONSOLE, _console),
     (_HTTP, _responses),
-    (FLOWS, lambda source: flows(source.file, source.start)),
+    (FLOWS, flows),
     (_TEXT_PAIRS, _text_pairs),
 )
 """how texts begin, and what reads them, or finds that they are none of these after all"""

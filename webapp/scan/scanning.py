@@ -11,7 +11,7 @@ from typing import Any
 from webapp import dumps
 from webapp.dumps.records import Problem, Record, SessionStart, Turn
 from webapp.dumps.spool import LONGEST_MARK, packed_as, spool
-from webapp.dumps.written_ahead import merged
+from webapp.dumps.sqlite_tables import merged
 from webapp.findings import RuleFinding, reason, sentence
 from webapp.parsing.words import counted
 from webapp.scan.checks import CheckResult, Evidence, results

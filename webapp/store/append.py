@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sa
 
+from webapp.dumps.linked_turns import LOOKAHEAD
 from webapp.dumps.records import Turn
-from webapp.dumps.turn_reader import LOOKAHEAD
 from webapp.store import derive, search
 from webapp.store.db import database, ids
 from webapp.store.db.dialect import change, clock, take_locks

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.linked_turns import Side
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.pieces import Path, Piece, text_or_json
 from webapp.dumps.messages.turn_values import with_usage
 from webapp.dumps.messages.turns import error_turns, event_turns, note_unknown_kind, result_turns, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import microseconds, page_entries, spilled
-from webapp.dumps.turn_reader import Side
 from webapp.dumps.values import as_object, first_id, first_text, id_text, text
 
 _LISTS = ("data", "spans", "items", "traces")

@@ -10,9 +10,9 @@ from webapp.dumps.base import DumpHead, PlacedTurn, RepeatedIds, SessionEntries,
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import with_list
+from webapp.dumps.linked_turns import Side
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionOf, grouped
-from webapp.dumps.turn_reader import Side
 from webapp.dumps.values import as_object, id_text, text
 
 _TYPES = ("session_meta", "turn_context", "event_msg", "response_item", "compacted")

@@ -15,7 +15,7 @@ from webapp.dumps.head import look
 from webapp.dumps.known_tools import OWN_TABLES
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.sqlite_tables import opened_tables, plain
-from webapp.dumps.tables import cell_value
+from webapp.dumps.text_records import cell_value
 
 _SURE = 4
 """less than of any format that knows whose tables these are"""

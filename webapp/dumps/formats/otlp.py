@@ -10,6 +10,7 @@ from typing import Any
 from webapp.dumps import otlp_protobuf
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import objects
+from webapp.dumps.linked_turns import RepeatedIds, Side
 from webapp.dumps.messages.turns import numbered
 from webapp.dumps.programs import Program, by_scope
 from webapp.dumps.records import Entries, Entry, Problem, Turn
@@ -20,7 +21,6 @@ from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken
 from webapp.dumps.spans.attributes import Attributes, is_bare, unread_in_log, unread_values
 from webapp.dumps.spans.requests import EntrySpan, opened_span
 from webapp.dumps.stream import walk
-from webapp.dumps.turn_reader import RepeatedIds, Side, SidedTurns, TurnReader
 from webapp.dumps.values import as_list, as_object, id_text
 
 _LISTS = ("resourceSpans", "resource_spans")
@@ -279,9 +279,3 @@ class Reader:
         return (
             trace.histories.size + sum(map(len, trace.last_answers)) + 60 * len(trace.answered) + 200 * len(trace.tools)
         )
-
-
-def linked(turns: SidedTurns) -> Iterator[Turn | Problem]:
-    """The turns that a `Reader` read, with what one says of another."""
-    reader = TurnReader(Trace())
-    return chain(reader.read(turns), reader.rest())

@@ -9,11 +9,11 @@ from typing import Any
 from webapp.dumps.base import DumpHead, Entries, Entry, PlacedTurn, Sessions, Source
 from webapp.dumps.documents import nested
 from webapp.dumps.formats.otlp import Otlp, Trace
+from webapp.dumps.linked_turns import RepeatedIds
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.messages.turns import unplaced
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import by_time, page_entries
-from webapp.dumps.turn_reader import RepeatedIds
 from webapp.dumps.values import as_list, as_object, first_id, id_text, text
 
 _ATTRIBUTES = "attributes."

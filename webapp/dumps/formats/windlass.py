@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, cast
+from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import id_problem, with_list
+from webapp.dumps.linked_turns import LAST_RESPONSE, Side, linked
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.records import Kind, Problem, Turn, changed
 from webapp.dumps.sessions import each_list, grouped
-from webapp.dumps.turn_reader import LAST_RESPONSE, Side, SidedTurns, TurnReader, TurnWindow
 from webapp.dumps.values import as_object, id_text, moment, number, text, whole
 
 HOME = "windlass-strict"
@@ -42,12 +42,8 @@ class Windlass(Format):
         for session in lists or grouped(source, head, self.session_of):
             yield session if isinstance(session, Problem) else replace(session, home=HOME)
 
-    def reader(self, context: Context) -> TurnReader:
-        log = WindlassLog(parquet=context.get("source") == "parquet")
-        return TurnReader(log, window=TurnWindow(marks_calls=False))
-
-    def sided_turns(self, entries: Iterable[Entry | Problem], reader: TurnReader) -> SidedTurns:
-        return turns(entries, cast("WindlassLog", reader.conversation))
+    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
+        return linked(turns(entries, WindlassLog(parquet=context.get("source") == "parquet")), marks_calls=False)
 
 
 plugin = Windlass()

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from webapp import jsontext
 from webapp.dumps.formats import otlp
+from webapp.dumps.linked_turns import linked
 from webapp.dumps.records import Entry, Problem, Turn
 from webapp.exports.session_dump import whole_entry
 from webapp.store.db.ids import batched
@@ -151,7 +152,7 @@ def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: 
 def _linked(reads: dict[int, list[otlp.Read]]) -> dict[int, list[Turn]]:
     """The turns of each step, by its number."""
     turns: dict[int, list[Turn]] = {number: [] for number in reads}
-    for turn in otlp.linked(pair for pairs in reads.values() for pair in pairs):
+    for turn in linked(pair for pairs in reads.values() for pair in pairs):
         if not isinstance(turn, Problem):
             turns[turn.entry].append(turn)
     return turns

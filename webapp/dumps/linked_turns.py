@@ -1,4 +1,4 @@
-"""Reads the entries of one session to turns."""
+"""Turns of one session with what later ones say of them: twins, errors and answers that a call could not be read."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps.messages.calls import ID_KEYS
-from webapp.dumps.messages.turns import Conversation
 from webapp.dumps.records import Problem, Turn, changed
-from webapp.dumps.unread import UnreadTexts
 from webapp.dumps.values import as_object, id_text
 from webapp.jsontext import text_hash
 
@@ -23,6 +21,7 @@ MOST_TEXT = 8 * 1024 * 1024
 
 Side = tuple[str, int]
 """The kind of a pair, and which of its two sides."""
+SidedTurns = Iterator[tuple[Turn | Problem, Side | None]]
 
 
 @dataclass(slots=True, eq=False)
@@ -140,6 +139,14 @@ class TurnWindow:
             yield self._leave()
 
 
+def linked(turns: SidedTurns, *, marks_calls: bool = True) -> Iterator[Turn | Problem]:
+    """The turns of one session, each with what later ones say of it."""
+    window = TurnWindow(marks_calls=marks_calls)
+    for turn, side in turns:
+        yield from window.put(turn, side)
+    yield from window.rest()
+
+
 def _remember(turn: Turn | Problem, last: dict[int | None, int]) -> None:
     """`last` holds the entry of the last response of each sounding, and under None that of the whole session."""
     if isinstance(turn, Turn) and turn.kind == "response":
@@ -195,9 +202,6 @@ def _completed(first: Turn, later: Turn) -> Turn:
     return changed(first, **values) if values else first
 
 
-SidedTurns = Iterator[tuple[Turn | Problem, Side | None]]
-
-
 class RepeatedIds:
     """The ids of a session's entries so far, as hashes, so that a million of them are some 60 MB."""
 
@@ -211,25 +215,3 @@ class RepeatedIds:
         if (digest := text_hash(name, ident)) in self._hashes:
             yield Problem(at, f"the {name} {ident[:200]!r} occurs twice in the session; both are kept")
         self._hashes.add(digest)
-
-
-@dataclass(slots=True)
-class TurnReader:
-    """What the reading of a session holds between two entries: what later ones need of earlier ones."""
-
-    conversation: Conversation
-    ids: RepeatedIds = field(default_factory=RepeatedIds)
-    window: TurnWindow = field(default_factory=TurnWindow)
-    unread: UnreadTexts = field(default_factory=UnreadTexts)
-
-    def read(self, sided: SidedTurns) -> Iterator[Turn | Problem]:
-        """Turns as they leave; some stay behind for `rest`."""
-        for turn, side in sided:
-            yield from self.window.put(turn, side)
-
-    def rest(self) -> Iterator[Turn | Problem]:
-        """All that waits still, where nothing more comes."""
-        yield from self.window.rest()
-        yield from self.unread.problems()
-        if unfinished := self.conversation.unfinished():
-            yield Problem("the end of the session", unfinished)
