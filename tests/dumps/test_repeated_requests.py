@@ -24,7 +24,7 @@ def read(
     conversation, turns = Conversation(), []
     for messages, answer in exchanges:
         response = None if answer is None else {"choices": [{"message": {"role": "assistant", "content": answer}}]}
-        turns += [turn for turn, _ in exchange({"messages": messages}, response, (), (), conversation)]
+        turns += exchange({"messages": messages}, response, conversation)
     return [(turn.kind, turn.raw) for turn in turns], conversation.notes, [turn.sounding for turn in turns]
 
 

@@ -11,8 +11,8 @@ reads lines of `{"chat": 7, "who": "assistant", "said": "…", "at": 1754400000}
         def sniff(self, head: DumpHead) -> int:
             return 80 if head.all_have("chat", "who", "said") else 0
 
-        def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-            return turns_of(content(entry.get("said"), ("said",)), text(entry.get("who")), conversation)
+        def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
+            return turns_of(content(entry.get("said")), text(entry.get("who")), conversation)
 
     plugin = Chatty()
 
@@ -34,7 +34,6 @@ from webapp.dumps.linked_turns import Side, SidedTurns, linked
 from webapp.dumps.messages.beside import hosts_of, says_error, stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.turns import Conversation as Conversation
-from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turns import event_turns, numbered
 from webapp.dumps.programs import KEY, LOOKED_AT, Program
 from webapp.dumps.records import Entries as Entries
@@ -59,7 +58,7 @@ NATIVE = "native"
 class BadEntry(ValueError):
     """An entry that does not say what it should; it is kept, as `turns` or as an event, with a problem."""
 
-    def __init__(self, reason: str, turns: list[PlacedTurn] | None = None) -> None:
+    def __init__(self, reason: str, turns: list[Turn] | None = None) -> None:
         super().__init__(reason)
         self.turns = turns or []
 
@@ -141,7 +140,7 @@ class Format:
             text(context.get("model")), declared_always=declared_in(context), hosts_always=hosts_of(context)
         )
 
-    def read_entry(self, entry: dict[str, Any], conversation: Any) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Any) -> list[Turn]:
         """The turns of one entry, each with the place of its text; none for an event. Raises `BadEntry`.
 
         The same entries always give the same turns, and an entry is not changed.
@@ -237,21 +236,21 @@ _GOOD = ("complete", "tool_call")
 _ASKING = ("prompt", "tool_result")
 
 
-def _capped(turns: list[PlacedTurn]) -> list[PlacedTurn]:
+def _capped(turns: list[Turn]) -> list[Turn]:
     """An answer that has exactly as many tokens as it may have was cut, whatever else the log says of it."""
-    caps = [turn.declared.get("max_tokens") for turn, _ in turns if turn.tokens_out and turn.declared]
-    spent = [turn.tokens_out for turn, _ in turns if turn.tokens_out and turn.declared]
+    caps = [turn.declared.get("max_tokens") for turn in turns if turn.tokens_out and turn.declared]
+    spent = [turn.tokens_out for turn in turns if turn.tokens_out and turn.declared]
     if not caps or caps[0] != spent[0]:
         return turns
     return [
-        (changed(turn, stop=Stop("length", turn.stop.said)), path)
+        changed(turn, stop=Stop("length", turn.stop.said))
         if turn.stop is not None and turn.stop.reason in _GOOD
-        else (turn, path)
-        for turn, path in turns
+        else turn
+        for turn in turns
     ]
 
 
-def told_beside(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Conversation) -> list[PlacedTurn]:
+def told_beside(entry: dict[str, Any], turns: list[Turn], conversation: Conversation) -> list[Turn]:
     """`turns` of an entry with what stands beside them, where no request or body has said it.
 
     What the entry says is said of its answer alone, behind whatever it repeats of the conversation; what the session
@@ -260,17 +259,17 @@ def told_beside(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Co
     turns = _capped(turns)
     hosts, conversation.hosts = [*conversation.hosts, *hosts_of(entry)], []
     host = min(hosts or conversation.hosts_always, default=(0, None))[1]
-    is_error = says_error(entry) if any(turn.kind == "tool_result" for turn, _ in turns) else None
-    answers = [turn for turn, _ in turns if turn.written_by_model]
+    is_error = says_error(entry) if any(turn.kind == "tool_result" for turn in turns) else None
+    answers = [turn for turn in turns if turn.written_by_model]
     why = stop_of(entry) if answers and not any(turn.stop for turn in answers) else None
-    is_declared = any(turn.declared for turn, _ in turns)
+    is_declared = any(turn.declared for turn in turns)
     declared = None if is_declared else conversation.declared_beside
     everywhere = None if is_declared else conversation.declared_always
     if why is None and declared is None and everywhere is None and host is None and is_error is None:
         return turns
-    last_question = max((place for place, (turn, _) in enumerate(turns) if turn.kind in _ASKING), default=-1)
-    placed: list[PlacedTurn] = []
-    for place, (turn, path) in enumerate(turns):
+    last_question = max((place for place, turn in enumerate(turns) if turn.kind in _ASKING), default=-1)
+    placed: list[Turn] = []
+    for place, turn in enumerate(turns):
         is_answer = place > last_question
         values: dict[str, Any] = {"declared": everywhere}
         if is_answer:
@@ -278,5 +277,5 @@ def told_beside(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Co
         if turn.kind == "tool_result" and turn.is_error is None:
             turn = changed(turn, is_error=is_error)
         new = {name: value for name, value in values.items() if value is not None} if turn.written_by_model else {}
-        placed.append((changed(turn, **new) if new else turn, path))
+        placed.append(changed(turn, **new) if new else turn)
     return placed

@@ -29,13 +29,13 @@ from itertools import chain
 from pathlib import Path as File
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Entries, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.declared_rules import Declaring, branched, filling, repeated, ruled, with_spent, without_empty
 from webapp.dumps.documents import inner_list, joined_runs, nested, objects, tree_entries, with_list
 from webapp.dumps.json_path import all_at, at, holds, without
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, note_once, note_unknown_kind
 from webapp.dumps.programs import Program
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import by_time, each_session, page_entries, spilled
 from webapp.dumps.spans.attributes import id_hex
 from webapp.dumps.sqlite_tables import opened, opened_tables, plain
@@ -256,7 +256,7 @@ class Declared(Format):
         about = {"sent_at": next(filter(None, times), None), "parent": parent}
         return {key: value for key, value in about.items() if value is not None}
 
-    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         spec = self.spec
         conversation.model = text(at(entry, spec.get("model"))[0]) or conversation.model
         conversation.notes += [words for tests, words in spec.get("notes", {}).items() if holds(entry, tests)]
@@ -267,7 +267,7 @@ class Declared(Format):
         turns = without_empty(ruled(spec["rules"], entry, spec, conversation))
         turns = turns or event_turns(text(at(entry, spec.get("event"))[0]))
         turns = each_filled(with_spent(turns, spec, entry), **filling(spec.get("fill", {}), entry))
-        conversation.said.update(turn.raw for turn, _ in turns if turn.raw)
+        conversation.said.update(turn.raw for turn in turns if turn.raw)
         if "repeats" in spec:
             turns = repeated(turns, id_text(at(entry, spec["repeats"])[0]), conversation)
         if "copied" in spec and holds(entry, spec["copied"]):

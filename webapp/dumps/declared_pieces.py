@@ -6,32 +6,29 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from webapp.dumps.json_path import JsonPath, at, holds, opened
+from webapp.dumps.json_path import at, holds, opened
 from webapp.dumps.messages.calls import call as provider_call
 from webapp.dumps.messages.calls import listed_calls
-from webapp.dumps.messages.pieces import Path, Piece, block, content, joined, text_or_json
+from webapp.dumps.messages.pieces import Piece, block, content, joined, text_or_json
 from webapp.dumps.values import as_list, as_object, id_text, text
 
 Part = dict[str, Any]
 _SAYING = ("each", "thinking", "text", "join", "content", "block", "json", "calls", "call", "result", "unread")
 
 
-def items_at(entry: dict[str, Any], path: str) -> Iterator[tuple[dict[str, Any], JsonPath, int]]:
-    """The items of a list, or of its JSON text, each with its place; an object alone is one.
+def items_at(entry: dict[str, Any], path: str) -> Iterator[dict[str, Any]]:
+    """The items of a list, or of its JSON text; an object alone is one.
 
     What is no object is the `item` of one. A path that ends with `[*]` leads to an object's members, each a `key` and a
-    `value`. The last number is how many steps of a place within it are not in the dump.
+    `value`.
     """
-    listed, steps = at(entry, path.removesuffix("[*]") or ".")
+    listed = at(entry, path.removesuffix("[*]") or ".")[0]
     if path.endswith("[*]"):
-        for key, value in as_object(listed).items():
-            yield {"key": key, "value": value}, (*(steps or ()), key), 1
+        yield from ({"key": key, "value": value} for key, value in as_object(listed).items())
         return
     if isinstance(listed, dict):
-        yield listed, steps or (), 0
-    for index, item in enumerate(as_list(opened(listed))):
-        place = (*(steps or ()), index)
-        yield (item, place, 0) if isinstance(item, dict) else ({"item": item}, place, 1)
+        yield listed
+    yield from (item if isinstance(item, dict) else {"item": item} for item in as_list(opened(listed)))
 
 
 def said_pieces(say: list[Part], entry: dict[str, Any], notes: list[str], called: set[str]) -> list[Piece]:
@@ -54,41 +51,39 @@ def _pieces(kind: str, part: Part, entry: dict[str, Any], notes: list[str], call
     if kind == "calls":
         holder, _, key = part[kind].rpartition(".")
         listed = listed_calls(as_object(at(entry, holder)[0]) if holder else entry, key, notes)
-        return [provider_call(item, ()) if "provider" in part else _call(item, (), part, called) for item in listed]
+        return [provider_call(item) if "provider" in part else _call(item, part, called) for item in listed]
     if kind == "join":
         return [Piece("text", "\n".join(words for key in part[kind].split("+") if (words := text(at(entry, key)[0]))))]
-    value, steps = at(entry, part[kind])
+    value = at(entry, part[kind])[0]
     if kind == "content":
-        return content(value, steps or ())
+        return content(value)
     if kind == "block":
-        return list(block({part["wrapped"]: value}, ()) if "wrapped" in part else block(value, steps or ()))
+        return list(block({part["wrapped"]: value}) if "wrapped" in part else block(value))
     if kind == "call" and value is not None:
         before = set(called) if "unless_called" in part else set()
-        call = _call(as_object(value), steps or (), part, called)
+        call = _call(as_object(value), part, called)
         return [] if call.id in before else [call]
     if kind == "result" and value is not None:
         return [result_piece(part, entry)]
     if kind == "json" and value is not None:
-        return [Piece("text", *text_or_json(value, steps or ()))]
+        return [Piece("text", text_or_json(value))]
     if kind in ("text", "thinking") and isinstance(value, str) and (value or "empty" in part):
         begin = next((begin for begin in part.get("without", ()) if value.startswith(begin)), "")
-        return [Piece("text" if kind == "text" else "thinking", value[len(begin) :], None if begin else steps)]
+        return [Piece("text" if kind == "text" else "thinking", value[len(begin) :])]
     return []
 
 
 def _of_each(part: Part, entry: dict[str, Any], notes: list[str], called: set[str]) -> list[Piece]:
     """What the items of a list say; with `as` it is one text of that kind."""
     pieces = [
-        piece if piece.path is None else replace(piece, path=(*place, *piece.path[wrapped:]))
-        for item, place, wrapped in items_at(entry, part["each"])
-        for piece in said_pieces(part["say"], item, notes, called)
+        piece for item in items_at(entry, part["each"]) for piece in said_pieces(part["say"], item, notes, called)
     ]
-    raw, path = joined(pieces) if "as" in part else (None, None)
+    raw = joined(pieces) if "as" in part else None
     if raw is None:
         return pieces
     name, ident = _named(part, entry)
     call = {"name": name, "arguments": raw} if part["as"] == "call" else None
-    return [Piece(part["as"], raw, path, name, ident, call)]
+    return [Piece(part["as"], raw, name, ident, call)]
 
 
 def _named(part: Part, holder: dict[str, Any]) -> tuple[str | None, str | None]:
@@ -100,21 +95,20 @@ def _named(part: Part, holder: dict[str, Any]) -> tuple[str | None, str | None]:
 
 def result_piece(part: Part, entry: dict[str, Any]) -> Piece:
     """What a tool answered; with `blocks` a list of them is the text that they hold."""
-    value, steps = at(entry, part["result"])
+    value = at(entry, part["result"])[0]
     name, ident = _named(part, entry)
-    failure = text_or_json(at(entry, part.get("failed"))[0], ())[0]
+    failure = text_or_json(at(entry, part.get("failed"))[0])
     if "blocks" in part and isinstance(value, list):
-        raw, path = joined(content(value, steps or ()))
-        return Piece("result", raw, path, name, ident, failure=failure)
-    return replace(Piece.of_result(value, steps or (), name, ident), failure=failure)
+        raw = joined(content(value))
+        return Piece("result", raw, name, ident, failure=failure)
+    return replace(Piece.of_result(value, name, ident), failure=failure)
 
 
-def _call(call: dict[str, Any], steps: Path, part: Part, called: set[str]) -> Piece:
+def _call(call: dict[str, Any], part: Part, called: set[str]) -> Piece:
     """A call; `made` makes one as providers write it of what has other names."""
     name, ident = _named(part, call)
-    arguments, place = at(call, part.get("args", "arguments|args|input"))
-    where = () if "unplaced" in part else (*steps, *(place or ()))
-    failure = part.get("cut") or text_or_json(at(call, part.get("failed"))[0], ())[0]
+    arguments = at(call, part.get("args", "arguments|args|input"))[0]
+    failure = part.get("cut") or text_or_json(at(call, part.get("failed"))[0])
     if "made" in part:
         built = {"id": ident, "type": part["made"] or None, "name": name, "arguments": arguments}
         call = {key: value for key, value in built.items() if value is not None}
@@ -124,4 +118,4 @@ def _call(call: dict[str, Any], steps: Path, part: Part, called: set[str]) -> Pi
         arguments, call = arguments or "", {**call, "without_arguments": True}
     if ident:
         called.add(ident)
-    return Piece.of_call(arguments, where, name, ident, call, failure)
+    return Piece.of_call(arguments, name, ident, call, failure)

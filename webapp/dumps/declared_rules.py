@@ -18,7 +18,6 @@ from webapp.dumps.messages.printed import from_repr, is_printed
 from webapp.dumps.messages.traced import traced
 from webapp.dumps.messages.turns import (
     Conversation,
-    PlacedTurn,
     each_filled,
     each_with,
     error_turns,
@@ -27,7 +26,6 @@ from webapp.dumps.messages.turns import (
     message_turns,
     role_of,
     turns_of,
-    unplaced,
     with_once,
     with_usage,
 )
@@ -65,9 +63,9 @@ class Declaring(Conversation):
 
 def ruled(
     rules: list[Rule], entry: dict[str, Any], spec: Spec, conversation: Declaring, around: str | None = None
-) -> list[PlacedTurn]:
+) -> list[Turn]:
     """What the first rule says that fits, and those before it that let others go on; of a role that is `around`."""
-    turns: list[PlacedTurn] = []
+    turns: list[Turn] = []
     for rule in rules:
         if not holds(entry, rule.get("when")) or ("first" in rule and conversation.entry):
             continue
@@ -92,7 +90,7 @@ def _renamed(role: str | None, spec: Spec) -> str | None:
     return roles.get(role) or roles.get((role or "").lower(), role)
 
 
-def _each(rule: Rule, entry: dict[str, Any], spec: Spec, role: str | None, conversation: Declaring) -> list[PlacedTurn]:
+def _each(rule: Rule, entry: dict[str, Any], spec: Spec, role: str | None, conversation: Declaring) -> list[Turn]:
     """What each item of a list says, by rules of its own, in which it is the entry.
 
     Rules that are a text are those of the format under that key. `numbered` items are branches; of `versions` the one
@@ -103,27 +101,22 @@ def _each(rule: Rule, entry: dict[str, Any], spec: Spec, role: str | None, conve
         chosen = at(entry, rule["versions"])[0]
         items = list(enumerate(item for _, item in sorted(items, key=lambda pair: pair[0] != chosen)))
     rules = rule["rules"] if isinstance(rule["rules"], list) else spec[rule["rules"]]
-    turns: list[PlacedTurn] = []
-    for index, (item, place, wrapped) in items:
+    turns: list[Turn] = []
+    for index, item in items:
         placed = ruled(rules, item, spec, conversation, role)
         placed = each_filled(placed, **filling(rule.get("fill_each", {}), item))
         number = index if rule.get("numbered") else (index or None) if "versions" in rule else None
-        turns += [
-            (turn, None if path is None else (*place, *path[wrapped:]))
-            for turn, path in each_with(placed, sounding=number)
-        ]
+        turns += each_with(placed, sounding=number)
         turns = _stopped(turns, at(item, rule.get("stop_each"))[0])
     return turns
 
 
 def _with(
-    turns: list[PlacedTurn], rule: Rule, entry: dict[str, Any], role: str | None, conversation: Declaring
-) -> list[PlacedTurn]:
+    turns: list[Turn], rule: Rule, entry: dict[str, Any], role: str | None, conversation: Declaring
+) -> list[Turn]:
     """The turns of a rule with what it says of all of them, or of one."""
-    if "once" in rule and turns and all(turn.raw in conversation.said for turn, _ in turns):
-        again, path = turns[0]
-        turns = event_turns(text(at(entry, rule["once"])[0]), again.raw, path) if rule["once"] else []
-    turns = unplaced(turns) if rule.get("unplaced") else turns
+    if "once" in rule and turns and all(turn.raw in conversation.said for turn in turns):
+        turns = event_turns(text(at(entry, rule["once"])[0]), turns[0].raw) if rule["once"] else []
     turns = _stopped(turns, at(entry, rule.get("stop"))[0])
     turns = each_with(turns, sounding=rule.get("sounding"), failure=text(at(entry, rule.get("failure"))[0]))
     if "asked" in rule or "answered" in rule:
@@ -132,13 +125,13 @@ def _with(
     return with_spent(turns, rule, entry)
 
 
-def _stopped(turns: list[PlacedTurn], word: Any) -> list[PlacedTurn]:
+def _stopped(turns: list[Turn], word: Any) -> list[Turn]:
     """The turns; those of a model that do not say why it stopped did so for this reason."""
     why = stop(word)
-    return [(filled(turn, stop=why) if turn.written_by_model else turn, path) for turn, path in turns] if why else turns
+    return [filled(turn, stop=why) if turn.written_by_model else turn for turn in turns] if why else turns
 
 
-def with_spent(turns: list[PlacedTurn], rule: Rule, entry: dict[str, Any]) -> list[PlacedTurn]:
+def with_spent(turns: list[Turn], rule: Rule, entry: dict[str, Any]) -> list[Turn]:
     """The turns with what was spent on them, as the `usage` and the `cost` of a rule, or of the format, say."""
     usage = rule.get("usage")
     if isinstance(usage, dict):
@@ -173,9 +166,7 @@ def filling(paths: dict[str, str], entry: dict[str, Any]) -> dict[str, Any]:
     return {key: _FITTING[key](value) if key in _FITTING else text(value) for key, value in values.items()}
 
 
-def _turns(
-    rule: Rule, entry: dict[str, Any], spec: Spec, role: str | None, conversation: Declaring
-) -> list[PlacedTurn]:
+def _turns(rule: Rule, entry: dict[str, Any], spec: Spec, role: str | None, conversation: Declaring) -> list[Turn]:
     about: dict[str, Any] = {"model": text(at(entry, rule["model"])[0])} if "model" in rule else {}
     if "say" in rule:
         say = rule["say"] if isinstance(rule["say"], list) else spec[rule["say"]]
@@ -187,11 +178,11 @@ def _turns(
     if "turn" in rule:
         return _named_turn(rule, entry, role_of({"role": role}))
     if "message" in rule:
-        inner, steps = at(entry, rule["message"])
-        message = {key: value for key, value in as_object(inner).items() if key not in rule.get("without", ())}
+        inner = as_object(at(entry, rule["message"])[0])
+        message = {key: value for key, value in inner.items() if key not in rule.get("without", ())}
         message |= {key: at(entry, path)[0] for key, path in rule.get("with", {}).items()}
         message["role"] = role if rule.get("outer_role") else _renamed(text(message.get("role")), spec) or role
-        return message_turns(message, conversation, steps or (), **about)
+        return message_turns(message, conversation, **about)
     if "printed" in rule:
         return _printed(at(entry, rule["printed"])[0], conversation)
     if "known" in rule:
@@ -203,84 +194,79 @@ def _turns(
     if "result" in rule:
         return turns_of([result_piece(rule, entry)], "tool", conversation)
     if "error" in rule:
-        error, steps = at(entry, rule["error"])
+        error = at(entry, rule["error"])[0]
         reason = text(at(entry, rule.get("reason"))[0]) or rule.get("called")
-        return error_turns(error, reason, steps if isinstance(error, str) else None)
+        return error_turns(error, reason)
     if "id" in rule:  # a call that no model made, which results answer
         conversation.tools[id_text(at(entry, rule["id"])[0]) or ""] = text(at(entry, rule.get("name"))[0]) or ""
-    value, steps = at(entry, rule.get("text"))
-    value_text = text_or_json(value, steps or ()) if "json" in rule or isinstance(value, str) else (None, None)
-    return event_turns(text(at(entry, rule.get("event"))[0]) or rule.get("called"), *value_text)
+    value = at(entry, rule.get("text"))[0]
+    said = text_or_json(value) if "json" in rule or isinstance(value, str) else None
+    return event_turns(text(at(entry, rule.get("event"))[0]) or rule.get("called"), said)
 
 
 _TOLD_KINDS = get_args(Kind)
 _BY_ROLE: dict[str, Kind] = {"user": "prompt", "system": "prompt", "developer": "prompt", "tool": "tool_result"}
 
 
-def _named_turn(rule: Rule, entry: dict[str, Any], role: str | None) -> list[PlacedTurn]:
+def _named_turn(rule: Rule, entry: dict[str, Any], role: str | None) -> list[Turn]:
     """A text as a turn of the kind that the entry names, else of the one that its role means, else a response."""
-    value, steps = at(entry, rule["turn"])
-    raw, path = text_or_json(value, steps or ())
+    raw = text_or_json(at(entry, rule["turn"])[0])
     kind = at(entry, rule.get("kind"))[0]
     if kind not in _TOLD_KINDS:
         kind = "event" if raw is None else _BY_ROLE.get(role or "", "response")
-    return [(Turn(0, kind, raw, role), path)]
+    return [Turn(0, kind, raw, role)]
 
 
-def _exchanged(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:
-    request, request_at = at(entry, rule.get("request"))
-    response, response_at = at(entry, rule.get("response"))
-    request_ = {"messages": request} if isinstance(request, list) else request
-    request_ = {"prompt": request_} if isinstance(request_, str) else request_
-    turns = exchange(request_, response, request_at or (), response_at or (), conversation)
-    if not any(turn.written_by_model for turn, _ in turns):
+def _exchanged(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
+    request, response = at(entry, rule.get("request"))[0], at(entry, rule.get("response"))[0]
+    request = {"messages": request} if isinstance(request, list) else request
+    request = {"prompt": request} if isinstance(request, str) else request
+    turns = exchange(request, response, conversation)
+    if not any(turn.written_by_model for turn in turns):
         unanswered(entry, turns, conversation)
-    return turns if request_ is request else unplaced(turns)
+    return turns
 
 
-def _traced(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:
+def _traced(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
     """A call as a tracer logs it; what it is filled with goes on its answers."""
     if "model" in rule:
         conversation.model = text(at(entry, rule["model"])[0])
-    (question, asked_at), (output, answered_at) = at(entry, rule.get("asked")), at(entry, rule.get("answered"))
-    bodies = bool(rule.get("bodies"))
-    prompts, answers = traced(question, output, asked_at or (), answered_at or (), conversation, bodies=bodies)
+    question, output = at(entry, rule.get("asked"))[0], at(entry, rule.get("answered"))[0]
+    prompts, answers = traced(question, output, conversation, bodies=bool(rule.get("bodies")))
     if not answers:
         return with_spent(prompts, rule, entry)
     return [*prompts, *with_spent(each_filled(answers, **filling(rule.get("fill", {}), entry)), rule, entry)]
 
 
-def _printed(value: Any, conversation: Declaring) -> list[PlacedTurn]:
+def _printed(value: Any, conversation: Declaring) -> list[Turn]:
     """What a program printed: an answer where it is a provider's body, or an SDK's object; else an event."""
     raw = value if isinstance(value, str) else "".join(part for part in as_list(value) if isinstance(part, str))
     body = (json_or_none(raw) or from_repr(raw)) if raw.lstrip()[:1] == "{" else None
     if isinstance(body, dict) and is_body(body):
-        return unplaced(exchange(None, body, (), (), conversation))
-    return said_turns(raw, None, conversation) if is_printed(raw) else event_turns("printed", raw)
+        return exchange(None, body, conversation)
+    return said_turns(raw, conversation) if is_printed(raw) else event_turns("printed", raw)
 
 
 _SPENT = ("tokens_in", "tokens_out", "tokens_reasoning", "cost")
 
 
-def without_empty(turns: list[PlacedTurn]) -> list[PlacedTurn]:
+def without_empty(turns: list[Turn]) -> list[Turn]:
     """An error stands in the place of an answer that has no text; what was spent on that stays."""
-    empty = [turn for turn, _ in turns if turn.raw is None and turn.kind == "response"]
-    if not empty or not any(turn.kind == "error" for turn, _ in turns):
+    empty = [turn for turn in turns if turn.raw is None and turn.kind == "response"]
+    if not empty or not any(turn.kind == "error" for turn in turns):
         return turns
     spent = {key: amount for key in _SPENT if (amount := getattr(empty[0], key)) is not None}
-    return with_once([placed for placed in turns if placed[0] not in empty], spent)
+    return with_once([placed for placed in turns if placed not in empty], spent)
 
 
-def branched(
-    turns: list[PlacedTurn], entry: dict[str, Any], paths: list[str], conversation: Declaring
-) -> list[PlacedTurn]:
+def branched(turns: list[Turn], entry: dict[str, Any], paths: list[str], conversation: Declaring) -> list[Turn]:
     """The turns on the branch that a message of a tree is on, by its own id and the one that it follows."""
     ident, parent = (id_text(at(entry, path)[0]) for path in paths)
     return each_filled(turns, sounding=conversation.branch(ident, parent), parent=parent)
 
 
-def repeated(turns: list[PlacedTurn], ident: str | None, conversation: Declaring) -> list[PlacedTurn]:
+def repeated(turns: list[Turn], ident: str | None, conversation: Declaring) -> list[Turn]:
     """The turns, marked where an entry of the same id said all of it before."""
-    key = (ident, hash(tuple(turn.raw for turn, _ in turns)))
+    key = (ident, hash(tuple(turn.raw for turn in turns)))
     first = conversation.first.setdefault(key, conversation.entry)
     return turns if first == conversation.entry else each_with(turns, duplicate_of=first)

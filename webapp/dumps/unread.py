@@ -13,8 +13,7 @@ from unicodedata import category
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.calls import ARGUMENTS, as_json
 from webapp.dumps.messages.printed import from_repr, is_printed
-from webapp.dumps.messages.turn_values import PlacedTurn
-from webapp.dumps.records import MODEL_KINDS, Problem
+from webapp.dumps.records import MODEL_KINDS, Problem, Turn
 from webapp.dumps.values import is_speech
 from webapp.jsontext import text_hash
 
@@ -102,22 +101,22 @@ class UnreadTexts:
     suspects: dict[str, dict[int, tuple[str, int]]] = field(default_factory=dict)
     """by path: the hash of each text, with the place of its entry and its length"""
 
-    def learn(self, at: str, entry: dict[str, Any], turns: list[PlacedTurn]) -> None:
+    def learn(self, at: str, entry: dict[str, Any], turns: list[Turn]) -> None:
         """Hold the texts of an entry against its `turns` and those before them."""
-        raws = [text for turn, _ in turns for text in (turn.raw, turn.failure) if text]
+        raws = [text for turn in turns for text in (turn.raw, turn.failure) if text]
         self.read_texts.update(text_hash(raw.strip()) for raw in raws)
-        for raw in (turn.raw for turn, _ in turns if turn.kind == "tool_call" and turn.raw):
+        for raw in (turn.raw for turn in turns if turn.kind == "tool_call" and turn.raw):
             self.read_texts.add(text_hash(_ESCAPES.sub("", raw)))
             literals = [literal[1] for literal in _LITERAL.finditer(raw) if len(literal[1]) > _SHORTEST]
             for literal in literals:  # what a call wrote may stand alone in its result
                 self.read_texts.update((text_hash(literal), text_hash(_ESCAPES.sub("", literal))))
-        by_model = [turn for turn, _ in turns if turn.kind in MODEL_KINDS]
+        by_model = [turn for turn in turns if turn.kind in MODEL_KINDS]
         is_answered = not by_model or any(turn.kind == "response" and turn.raw for turn in by_model)
         least = None if is_answered else 2 if raws else 1
         spoken = _Said(raws)
         self.seen = self.seen if len(self.seen) < _MOST_SEEN else set()
         self.seen.update(map(hash, raws))
-        self.seen.update(hash(who) for turn, _ in turns for who in (turn.role, turn.model) if who)
+        self.seen.update(hash(who) for turn in turns for who in (turn.role, turn.model) if who)
         for path, text in _spoken(entry, least, self.seen):
             by_text = self.suspects.get(path, {})
             is_full = len(by_text) >= _MOST_AT_PATH or (not by_text and len(self.suspects) >= _MOST_PATHS)

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.linked_turns import Side
 from webapp.dumps.messages.bodies import exchange
-from webapp.dumps.messages.pieces import Path, Piece, text_or_json
+from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.turn_values import with_usage
 from webapp.dumps.messages.turns import error_turns, event_turns, note_unknown_kind, result_turns, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
@@ -64,7 +64,7 @@ class AgentsSdk(Format):
                 yield SessionEntries(name, (), text(trace.get("workflow_name")), extra=trace)
             yield from problems
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Trace) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: _Trace) -> list[Turn]:
         beside = {key: entry[key] for key in ("input", "response") if entry.get(key)}  # by a processor of one's own
         data, error = {**beside, **as_object(entry.get("span_data"))}, entry.get("error")
         conversation.ran = data.get("type") == "function"
@@ -86,33 +86,33 @@ def _is_span(value: Any) -> bool:
     return kind == "trace.span" or (kind == "trace" and "workflow_name" in value)
 
 
-def _span(data: dict[str, Any], error: Any, conversation: _Trace) -> list[PlacedTurn]:
-    kind, at = text(data.get("type")), ("span_data",)
+def _span(data: dict[str, Any], error: Any, conversation: _Trace) -> list[Turn]:
+    kind = text(data.get("type"))
     if kind in _ANSWERS:
-        return _answered(data, error, at, conversation)
+        return _answered(data, error, conversation)
     if kind == "function":
-        return _called(data, error, at, conversation)
+        return _called(data, error, conversation)
     if kind not in _OTHERS:
         note_unknown_kind(kind, conversation)
     key = _SPOKEN.get(str(kind))
     raw = text(data.get(key)) if key else None
     agent, phase = first_text(data, "name", "to_agent"), text(data.get("from_agent"))
-    return event_turns(kind, raw, (*at, str(key)), agent=agent, phase=phase)
+    return event_turns(kind, raw, agent=agent, phase=phase)
 
 
-def _answered(data: dict[str, Any], error: Any, at: Path, conversation: _Trace) -> list[PlacedTurn]:
+def _answered(data: dict[str, Any], error: Any, conversation: _Trace) -> list[Turn]:
     """What was asked anew and what was answered; of a response the SDK's own exporter sends its id alone."""
     fields = {key: value for key, value in data.items() if key not in ("input", "type")}
-    turns = exchange(data, fields, at, at, conversation)
+    turns = exchange(data, fields, conversation)
     if isinstance(data.get("output"), str):
-        turns += text_turns(data["output"], (*at, "output"), "assistant", conversation)
-    conversation.calls.update((turn.agent, turn.raw) for turn, _ in turns if turn.kind == "tool_call")
-    if not any(turn.written_by_model for turn, _ in turns):
+        turns += text_turns(data["output"], "assistant", conversation)
+    conversation.calls.update((turn.agent, turn.raw) for turn in turns if turn.kind == "tool_call")
+    if not any(turn.written_by_model for turn in turns):
         conversation.notes.clear()  # what the exchange says of it is said better here, or by the error
         if not error:
             conversation.notes.append(_without_answer(data))
         turns += event_turns(text(data.get("type")), phase=first_id(data, "response_id"))
-    elif not any(turn.tokens_out for turn, _ in turns):
+    elif not any(turn.tokens_out for turn in turns):
         turns = with_usage(turns, data.get("usage"))
     return turns
 
@@ -125,15 +125,15 @@ def _without_answer(data: dict[str, Any]) -> str:
     return f"no answer in the span of type {data.get('type')!r} (its keys: {keys})"
 
 
-def _called(data: dict[str, Any], error: Any, at: Path, conversation: _Trace) -> list[PlacedTurn]:
+def _called(data: dict[str, Any], error: Any, conversation: _Trace) -> list[Turn]:
     """A tool's run: its call too where no answer of the trace holds it, then what came of it."""
-    name, (raw, path) = text(data.get("name")), text_or_json(data.get("input"), (*at, "input"))
-    turns: list[PlacedTurn] = []
+    name, raw = text(data.get("name")), text_or_json(data.get("input"))
+    turns: list[Turn] = []
     if conversation.calls[(name, raw)]:
         conversation.calls[(name, raw)] -= 1
     elif raw is not None:
-        call = Piece("call", raw, path, name, None, {"name": name, "arguments": raw})
+        call = Piece("call", raw, name, None, {"name": name, "arguments": raw})
         turns = turns_of([call], "assistant", conversation)
     if error and data.get("output") is None:
         return turns
-    return [*turns, *result_turns(data.get("output"), (*at, "output"), conversation, name)]
+    return [*turns, *result_turns(data.get("output"), conversation, name)]

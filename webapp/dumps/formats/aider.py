@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.turns import event_turns, text_turns
 from webapp.dumps.programs import Program, by_aider
-from webapp.dumps.records import Entry, Problem
+from webapp.dumps.records import Entry, Problem, Turn
 from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import number, text, whole
 
@@ -38,14 +38,14 @@ class Aider(Format):
     def program_of(self, entry: dict[str, Any]) -> Program | None:
         return by_aider(text(entry.get("text")) or "") if entry.get("kind") == "note" else None
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         raw, kind = text(entry.get("text")) or "", entry.get("kind")
         if kind == "note":
             if match := _MODEL.search(raw):
                 conversation.model = match[1]
-            return event_turns("aider", raw, ("text",), **_spent(raw))
+            return event_turns("aider", raw, **_spent(raw))
         role = "user" if kind == "prompt" else "assistant"
-        return text_turns(raw, ("text",), role, conversation)
+        return text_turns(raw, role, conversation)
 
 
 def _starts(source: Source) -> Iterator[tuple[int, str | None]]:
@@ -155,11 +155,11 @@ class AiderLlm(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _sent_entries(source))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         response = entry.get("response")
         if response is None and "response" in entry:
             conversation.notes.append("a response without a line of the assistant's")
-        return exchange(entry if "messages" in entry else None, response, (), ("response",), conversation)
+        return exchange(entry if "messages" in entry else None, response, conversation)
 
 
 def _sent_entries(source: Source) -> Entries:

@@ -7,13 +7,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.base import Context, DumpHead, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Context, DumpHead, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.messages.item_streams import sse_events, whole_messages
-from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.turns import with_usage
-from webapp.dumps.records import Entries, Problem
+from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.sessions import entries_of, microseconds, spilled
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.stream import DocumentMember, Item, walk
@@ -52,7 +51,7 @@ class Assistants(Declared):
                 if isinstance(entry, Problem):
                     problems.append(entry)
                     continue
-                value = _held(entry[1])[0]
+                value = _held(entry[1])
                 name = id_text(value.get("id" if _kind(value) == "thread" else "thread_id")) or ""
                 names[name] = None
                 steps[name] += _kind(value) == "thread.run.step"
@@ -67,8 +66,8 @@ class Assistants(Declared):
     def conversation(self, context: Context) -> _Thread:
         return _Thread(has_steps=bool(context.get(_STEPS)))
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Thread) -> list[PlacedTurn]:  # type: ignore[override]
-        value = _held(entry)[0]
+    def read_entry(self, entry: dict[str, Any], conversation: _Thread) -> list[Turn]:  # type: ignore[override]
+        value = _held(entry)
         conversation.model = text(value.get("model")) or conversation.model
         turns = super().read_entry(entry, conversation)
         is_run = _kind(value) == "thread.run" and not conversation.has_steps
@@ -79,13 +78,13 @@ plugin = Assistants("assistants")
 
 
 def _kind(value: Any) -> str | None:
-    return text(_held(value)[0].get("object")) if isinstance(value, dict) else None
+    return text(_held(value).get("object")) if isinstance(value, dict) else None
 
 
-def _held(entry: dict[str, Any]) -> tuple[dict[str, Any], Path]:
+def _held(entry: dict[str, Any]) -> dict[str, Any]:
     """A message, run or step: the entry itself, or what an event of the stream holds."""
     data = entry.get("data")
-    return (data, ("data",)) if isinstance(data, dict) and "event" in entry else (entry, ())
+    return data if isinstance(data, dict) and "event" in entry else entry
 
 
 def _entries(source: Source, head: DumpHead) -> Entries:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Entries, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import DumpHead, Entries, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import nested
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.requests import noted_answers
-from webapp.dumps.messages.turns import unplaced, with_usage
-from webapp.dumps.records import Problem
+from webapp.dumps.messages.turns import with_usage
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.values import as_list, as_object
@@ -34,16 +34,15 @@ class AutoGen(Declared):
         """Of records one a line: their messages are the history."""
         return None, None
 
-    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         """A message, or a record, which repeats the history: what was asked anew, and the answer."""
         if not (entry.get("mode") in ("create", "create_stream") and "messages" in entry and "response" in entry):
             return super().read_entry(entry, conversation)
         history = [_plain(message) for message in as_list(entry.get("messages")) if isinstance(message, dict)]
         response = as_object(entry.get("response"))
-        turns = unplaced(exchange({"messages": history}, None, (), (), conversation))
+        turns = exchange({"messages": history}, None, conversation)
         said = super().read_entry({"type": "AssistantMessage", **response}, conversation)
-        answer = [(turn, None if path is None else ("response", *path)) for turn, path in said]
-        return [*turns, *with_usage(noted_answers(answer, conversation), response.get("usage"))]
+        return [*turns, *with_usage(noted_answers(said, conversation), response.get("usage"))]
 
 
 plugin = AutoGen("autogen")

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.json_path import long_texts, opened
 from webapp.dumps.messages.named_texts import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.pieces import block
-from webapp.dumps.messages.turns import each_filled, message_turns, turns_of, unplaced
-from webapp.dumps.records import Entries, Entry, Problem, changed
+from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
+from webapp.dumps.records import Entries, Entry, Problem, Turn, changed
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.values import as_list, as_object, first_id, first_moment, first_text
@@ -90,10 +90,10 @@ class Chats(Format):
     def follows(self, entry: dict[str, Any]) -> bool:
         return spoken(entry) is not None
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         message = spoken(entry)
-        if message is None and (called := [piece for piece in block(entry, ()) if piece.kind in ("call", "result")]):
-            return unplaced(turns_of(called, "assistant", conversation))
+        if message is None and (called := [piece for piece in block(entry) if piece.kind in ("call", "result")]):
+            return turns_of(called, "assistant", conversation)
         if message is None:
             if any(map(entry.get, SAID)):
                 raise BadEntry("nobody who is known says anything in it")
@@ -102,9 +102,9 @@ class Chats(Format):
             return []
         model = first_text(message, *_MODELS) or first_text(as_object(message.get("extra")), *_MODELS)
         model = model or first_text(as_object(message.get("metadata")), *_MODELS)
-        turns = unplaced(message_turns(message, conversation, model=model))
+        turns = message_turns(message, conversation, model=model)
         if message["role"] == "assistant" and entry.get("error") is True:  # LibreChat's, whose text is the reason
-            turns = [(changed(turn, kind="error") if turn.kind == "response" else turn, path) for turn, path in turns]
+            turns = [changed(turn, kind="error") if turn.kind == "response" else turn for turn in turns]
         return each_filled(turns, parent=first_id(message, *_PARENTS), sent_at=first_moment(message, *_TIMES))
 
 

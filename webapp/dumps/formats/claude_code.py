@@ -6,18 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import (
-    NATIVE,
-    Conversation,
-    DumpHead,
-    Entries,
-    Format,
-    PlacedTurn,
-    SessionEntries,
-    Sessions,
-    Source,
-)
-from webapp.dumps.messages.pieces import Path
+from webapp.dumps.base import NATIVE, Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.messages.turns import (
     each_with,
     error_turns,
@@ -27,7 +16,7 @@ from webapp.dumps.messages.turns import (
     spent,
     text_turns,
 )
-from webapp.dumps.records import Kind, changed
+from webapp.dumps.records import Kind, Turn, changed
 from webapp.dumps.sessions import document_session, grouped
 from webapp.dumps.values import as_object, first_text, id_text, moment, text
 from webapp.jsontext import text_hash
@@ -69,9 +58,9 @@ class ClaudeCode(Format):
             return iter([document_session(source, head, "loglines", needed="loglines", ids=("sessionId",))])
         return grouped(source, head, lambda line: _session(line, source.stem))
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[PlacedTurn]:
-        line, at = _of_subagent(entry)
-        turns = _line(line, conversation, at)
+    def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[Turn]:
+        line = _of_subagent(entry)
+        turns = _line(line, conversation)
         return each_with(turns, duplicate_of=_first_entry(line, turns, conversation))
 
 
@@ -90,17 +79,17 @@ def _is_line(value: dict[str, Any]) -> bool:
     return isinstance(value.get("type"), str) and any(keys <= value.keys() for keys in _LINE_KEYS)
 
 
-def _of_subagent(line: dict[str, Any]) -> tuple[dict[str, Any], Path]:
-    """The line of a subagent that a progress line carries, and where it stands; else the line itself."""
+def _of_subagent(line: dict[str, Any]) -> dict[str, Any]:
+    """The line of a subagent that a progress line carries; else the line itself."""
     data = as_object(line.get("data"))
     inner = data.get("message")
     if line.get("type") != "progress" or not isinstance(inner, dict) or not isinstance(inner.get("message"), dict):
-        return line, ()
+        return line
     beside = {"agentId": data.get("agentId") or line.get("parentToolUseID"), "isSidechain": True}
-    return {"timestamp": line.get("timestamp"), **inner, **beside}, ("data", "message")
+    return {"timestamp": line.get("timestamp"), **inner, **beside}
 
 
-def _line(value: dict[str, Any], transcript: _Transcript, at: Path) -> list[PlacedTurn]:
+def _line(value: dict[str, Any], transcript: _Transcript) -> list[Turn]:
     message = value.get("message")
     about = {
         "sent_at": moment(value.get("timestamp")),
@@ -114,22 +103,22 @@ def _line(value: dict[str, Any], transcript: _Transcript, at: Path) -> list[Plac
     role = text(message.get("role")) or text(value.get("type"))
     once = _spent(message, value, transcript)
     model = text(message.get("model")) or text(value.get("model"))
-    turns = message_turns({**message, "role": role}, transcript, (*at, "message"), once=once, model=model, **about)
+    turns = message_turns({**message, "role": role}, transcript, once=once, model=model, **about)
     is_refusal = value.get("isApiErrorMessage") is True
     if model == _NO_MODEL or is_refusal:  # what Claude Code says in the model's place
         kind: Kind = "error" if is_refusal else "event"
-        return [(changed(turn, kind=kind, model=None), path) for turn, path in turns]
+        return [changed(turn, kind=kind, model=None) for turn in turns]
     return turns
 
 
-def _note(value: dict[str, Any], about: dict[str, Any]) -> list[PlacedTurn]:
+def _note(value: dict[str, Any], about: dict[str, Any]) -> list[Turn]:
     """A line that is no message: a summary, a system note, a snapshot of files."""
     if value.get("subtype") == "api_error":
         error = value.get("error")
         reason = first_text(as_object(error).get("error"), "message") or error
         return error_turns(reason, "api_error", **about)
     key = next((key for key in ("summary", "content", "message") if isinstance(value.get(key), str)), None)
-    return event_turns(text(value.get("type")), value.get(key or ""), (str(key),), **about)
+    return event_turns(text(value.get("type")), value.get(key or ""), **about)
 
 
 def _spent(message: dict[str, Any], value: dict[str, Any], transcript: _Transcript) -> dict[str, Any]:
@@ -163,10 +152,10 @@ def _chain(value: dict[str, Any], transcript: _Transcript) -> int | None:
     return chain
 
 
-def _first_entry(value: dict[str, Any], turns: list[PlacedTurn], transcript: _Transcript) -> int | None:
+def _first_entry(value: dict[str, Any], turns: list[Turn], transcript: _Transcript) -> int | None:
     """The entry that said all of this already: a message that is still being written is logged again."""
     name = text(as_object(value.get("message")).get("id"))
-    keys = [text_hash(name, turn.kind, turn.raw) for turn, _ in turns if name and turn.raw]
+    keys = [text_hash(name, turn.kind, turn.raw) for turn in turns if name and turn.raw]
     if len(transcript.blocks) > _REMEMBERED:
         transcript.blocks.clear()
     firsts = {transcript.blocks.get(key) for key in keys}
@@ -195,16 +184,16 @@ class ClaudeExport(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _entries(source.plain_text()))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         kind, raw = entry.get("kind"), str(entry.get("text"))
         if kind == "result":
-            return result_turns(raw, ("text",), conversation)
+            return result_turns(raw, conversation)
         if kind == "answer" and (called := _CALL.fullmatch(raw)):
             conversation.notes.append("a call of which this text shows an excerpt, not its arguments; kept as an event")
-            return event_turns(called["name"], raw, ("text",))
+            return event_turns(called["name"], raw)
         if kind in ("prompt", "answer"):
-            return text_turns(raw, ("text",), "user" if kind == "prompt" else "assistant", conversation)
-        return event_turns(text(kind), raw, ("text",))
+            return text_turns(raw, "user" if kind == "prompt" else "assistant", conversation)
+        return event_turns(text(kind), raw)
 
 
 def _entries(written: str) -> Entries:

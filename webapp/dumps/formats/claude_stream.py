@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import NATIVE, Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.base import NATIVE, Conversation, DumpHead, Format
 from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
 from webapp.dumps.messages.turns import (
     each_with,
@@ -48,14 +48,13 @@ class ClaudeStream(Format):
     def sniff(self, head: DumpHead) -> int:
         return 94 if head.shape in ("lines", "object", "array") and any(map(_is_line, head.objects)) else 0
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Stream) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: _Stream) -> list[Turn]:
         kind = entry.get("type")
         if kind == "stream_event":
             delta = as_object(as_object(entry.get("event")).get("delta"))
             conversation.parts.append(first_text(delta, "text", "partial_json") or "")
         if kind == "assistant" and _is_part(entry):
-            answer_text, _ = joined(content(entry["message"].get("content"), ()))
-            conversation.parts.append(answer_text or "")
+            conversation.parts.append(joined(content(entry["message"].get("content"))) or "")
             return event_turns("assistant/part")
         if kind in _MESSAGES and isinstance(entry.get("message"), dict):
             return _message(entry, conversation)
@@ -87,33 +86,33 @@ def _is_part(entry: dict[str, Any]) -> bool:
     return "timestamp_ms" in entry and "model_call_id" not in entry and isinstance(entry.get("message"), dict)
 
 
-def _message(entry: dict[str, Any], stream: _Stream) -> list[PlacedTurn]:
+def _message(entry: dict[str, Any], stream: _Stream) -> list[Turn]:
     message = {"role": entry["type"], **entry["message"]}
     ident, once = id_text(message.get("id")), {}
     if ident is None or ident not in stream.counted:
         once = spent(message.get("usage"))
         stream.counted.add(ident or "")
-    turns = message_turns(message, stream, ("message",), once=once, model=text(message.get("model")))
-    stream.answer = next((turn.raw for turn, _ in turns if turn.kind == "response"), stream.answer)
+    turns = message_turns(message, stream, once=once, model=text(message.get("model")))
+    stream.answer = next((turn.raw for turn in turns if turn.kind == "response"), stream.answer)
     parent = text(entry.get("parent_tool_use_id"))
     branch = stream.branches.setdefault(parent, len(stream.branches) + 1) if parent else None
     return each_with([*_left_over(stream, turns), *turns], sounding=branch)
 
 
-def _left_over(stream: _Stream, turns: list[PlacedTurn]) -> list[PlacedTurn]:
+def _left_over(stream: _Stream, turns: list[Turn]) -> list[Turn]:
     """What came in parts and does not come whole: an answer before what comes now."""
     raw = "".join(stream.parts)
-    whole = "".join(turn.raw or "" for turn, _ in turns)
+    whole = "".join(turn.raw or "" for turn in turns)
     stream.parts.clear()
     if not raw.strip() or raw in whole or (whole and raw.startswith(whole)):
         return []
-    if any(turn.role == "thinking" or turn.kind == "tool_call" for turn, _ in turns):
+    if any(turn.role == "thinking" or turn.kind == "tool_call" for turn in turns):
         return []  # a block of the same message, whose parts are of other kinds
     stream.answer = raw
-    return text_turns(raw, None, "assistant", stream)
+    return text_turns(raw, "assistant", stream)
 
 
-def _tool_call(entry: dict[str, Any], stream: _Stream) -> list[PlacedTurn]:
+def _tool_call(entry: dict[str, Any], stream: _Stream) -> list[Turn]:
     """A call of Cursor's agent, begun or ended, `{nameToolCall: {args, result}}`; its stream is Claude Code's else."""
     name, inner = next(iter(as_object(entry.get("tool_call")).items()), ("", None))
     ident, subtype = id_text(entry.get("call_id")), text(entry.get("subtype"))
@@ -123,30 +122,30 @@ def _tool_call(entry: dict[str, Any], stream: _Stream) -> list[PlacedTurn]:
     parts = []
     if ident is None or ident not in stream.calls:
         call = {"id": ident, "name": called, "arguments": function.get(key)}
-        parts.append(Piece.of_call(function.get(key), ("tool_call", name, key), called, ident, call))
+        parts.append(Piece.of_call(function.get(key), called, ident, call))
         stream.calls.add(ident or "")
     if subtype != "started" and function.get("result") is not None:
-        parts.append(Piece.of_result(function["result"], (), called, ident))
+        parts.append(Piece.of_result(function["result"], called, ident))
     return turns_of(parts, "assistant", stream) if parts else event_turns(f"tool_call/{subtype}")
 
 
-def _result(entry: dict[str, Any], stream: _Stream) -> list[PlacedTurn]:
+def _result(entry: dict[str, Any], stream: _Stream) -> list[Turn]:
     """What the run came to: the answer again, its cost, or the error that ended it."""
     raw = text(entry.get("result"))
     failed = entry.get("is_error") is True
     if not raw and not failed and stream.answer is None and not stream.tools:  # it stands in no call before
-        raw = text_or_json(entry.get("structured_output"), ())[0]
+        raw = text_or_json(entry.get("structured_output"))
     if raw is None or (raw == stream.answer and not failed):
         raw = _failure(entry) if failed else None
     kind: Kind = "error" if failed else "event" if raw is None or stream.answer is not None else "response"
     role = {"error": "error", "event": "result"}.get(kind, "assistant")
     model = stream.model if kind == "response" else None
-    return [(Turn(0, kind, raw, role, model=model, cost=number(entry.get("total_cost_usd"))), ("result",))]
+    return [Turn(0, kind, raw, role, model=model, cost=number(entry.get("total_cost_usd")))]
 
 
 def _failure(entry: dict[str, Any]) -> str | None:
     """What a result says of its failure: an error, a list of them, or its kind alone."""
-    errors = [raw for error in as_list(entry.get("errors")) if (raw := text_or_json(error, ())[0])]
+    errors = [raw for error in as_list(entry.get("errors")) if (raw := text_or_json(error))]
     return text(as_object(entry.get("error")).get("message")) or "\n".join(errors) or text(entry.get("subtype"))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.base import DumpHead, PlacedTurn, RepeatedIds, SessionEntries, Sessions, Source
+from webapp.dumps.base import DumpHead, RepeatedIds, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import with_list
@@ -56,7 +56,7 @@ class Codex(Declared):
             yield from ids.again(at, "item id", item.get("id"))
             yield from ids.again(at, f"call id of a {kind[:50]}", item.get("call_id"))
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Rollout) -> list[PlacedTurn]:  # type: ignore[override]
+    def read_entry(self, entry: dict[str, Any], conversation: _Rollout) -> list[Turn]:  # type: ignore[override]
         kind = entry.get("type")
         is_item = kind == "response_item" or (entry.get("payload") is None and kind in _ITEMS)
         conversation.logged = 1 if kind == "event_msg" else 0 if is_item else None

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Context, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import nested
 from webapp.dumps.messages.pieces import Piece, call
 from webapp.dumps.messages.turns import error_turns, event_turns, text_turns, turns_of, with_usage
-from webapp.dumps.records import Entries, Problem
+from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.sessions import document_session, entries_of
 from webapp.dumps.sqlite_tables import Tables, opened_tables
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -51,7 +51,7 @@ class CursorDatabase(Format):
     def conversation(self, context: Context) -> Conversation:
         return Conversation(first_text(context.get("modelConfig"), "modelName"))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         role = _ROLES.get(entry.get("type") or 0)
         model = first_text(as_object(entry.get("modelInfo")), "modelName")
         pieces = list(_pieces(entry))
@@ -63,7 +63,7 @@ class CursorDatabase(Format):
         counts = as_object(entry.get("tokenCount"))
         turns = with_usage(turns, {key: count for key, count in counts.items() if count})
         if reason := first_text(as_object(entry.get("errorDetails")), "message", "error"):
-            turns = [*(placed for placed in turns if placed[0].raw), *error_turns(reason, "provider")]
+            turns = [*(placed for placed in turns if placed.raw), *error_turns(reason, "provider")]
         return turns
 
 
@@ -86,15 +86,15 @@ def _pieces(entry: dict[str, Any]) -> Iterator[Piece]:
     """A message's thought, its text, and its call with what came of it."""
     thought = as_object(entry.get("thinking"))
     if text(thought.get("text")):
-        yield Piece("thinking", thought["text"], ("thinking", "text"))
+        yield Piece("thinking", thought["text"])
     if isinstance(entry.get("text"), str) and (entry["text"] or not entry.get("toolFormerData")):
-        yield Piece("text", entry["text"], ("text",))
+        yield Piece("text", entry["text"])
     tool = as_object(entry.get("toolFormerData"))
     if text(tool.get("name")) or tool.get("rawArgs") is not None:
         ident, key = id_text(tool.get("toolCallId")), "rawArgs" if text(tool.get("rawArgs")) else "params"
         call, name = {"id": ident, "name": tool.get("name"), "status": tool.get("status")}, text(tool.get("name"))
-        yield Piece.of_call(tool.get(key), ("toolFormerData", key), name, ident, call)
-        answer = Piece.of_result(tool.get("result"), ("toolFormerData", "result"), name, ident)
+        yield Piece.of_call(tool.get(key), name, ident, call)
+        answer = Piece.of_result(tool.get("result"), name, ident)
         yield from [answer] if answer.text else ()
 
 
@@ -116,10 +116,10 @@ class VsCodeChat(Format):
         names: dict[str, Any] = {"ids": ("sessionId",), "title": ("customTitle",)}
         yield document_session(source, head, "requests", needed="responderUsername", **names)
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         message, result = entry.get("message"), as_object(entry.get("result"))
         prompt = message if isinstance(message, str) else first_text(message, "text")
-        turns = text_turns(prompt, None, "user", conversation) if prompt else []
+        turns = text_turns(prompt, "user", conversation) if prompt else []
         model = first_text(entry, "modelId")
         rounds = as_list(as_object(result.get("metadata")).get("toolCallRounds"))
         response_parts = as_list(entry.get("response"))
@@ -189,15 +189,14 @@ def _apply(chat: Any, change: dict[str, Any]) -> bool:
 def _rounds(rounds: list[Any], metadata: dict[str, Any]) -> Iterator[Piece]:
     """What the model said and called, round by round, with what came of the calls."""
     results = as_object(metadata.get("toolCallResults"))
-    for number, part in enumerate(part for part in rounds if isinstance(part, dict)):
-        at = ("result", "metadata", "toolCallRounds", number)
+    for part in (part for part in rounds if isinstance(part, dict)):
         if response_text := text(part.get("response")):
-            yield Piece("text", response_text, (*at, "response"))
-        for index, value in enumerate(as_list(part.get("toolCalls"))):
+            yield Piece("text", response_text)
+        for value in as_list(part.get("toolCalls")):
             if isinstance(value, dict):
-                yield (tool_call := call(value, (*at, "toolCalls", index)))
+                yield (tool_call := call(value))
                 if (answer := results.get(tool_call.id or "")) is not None:
-                    yield Piece.of_result(answer, (), tool_call.name, tool_call.id)
+                    yield Piece.of_result(answer, tool_call.name, tool_call.id)
 
 
 def _shown_text(part: Any) -> str | None:

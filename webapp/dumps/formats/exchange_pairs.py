@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.openai import failure_turns
 from webapp.dumps.messages.bodies import is_answer, unanswered
@@ -13,6 +12,7 @@ from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import KEYED, is_served
 from webapp.dumps.messages.turns import each_filled, filled, spent, with_once
+from webapp.dumps.records import Turn
 from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text
 
 _REQUESTS = (
@@ -54,18 +54,16 @@ class ExchangePairs(Format):
         fitting = sum(_sides(value) is not None for value in head.objects)  # a call that failed has no response
         return best if 2 * fitting >= len(head.objects) else 0
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         sides = _sides(entry)
         if sides is None:
             raise BadEntry("no request with its response is here")
         holder = entry[sides.within[0]] if sides.within else entry
         request, response = holder[sides.request], holder.get(sides.response)
-        at = (*sides.within, sides.request)
-        plain = isinstance(response, str)
-        http = HttpExchange("", request, response, None, at, (*sides.within, sides.response), plain)
-        turns = http_turns(_with_request(http), conversation)
-        if not any(turn.written_by_model for turn, _ in turns):
-            turns = [placed for placed in turns if placed[0].raw is not None or placed[0].kind == "prompt"]
+        http = HttpExchange("", _as_body(request), response, plain=isinstance(response, str))
+        turns = http_turns(http, conversation)
+        if not any(turn.written_by_model for turn in turns):
+            turns = [placed for placed in turns if placed.raw is not None or placed.kind == "prompt"]
             if failures := failure_turns(holder, sides.response, conversation):
                 conversation.notes.clear()
             turns += failures
@@ -74,7 +72,7 @@ class ExchangePairs(Format):
         when = first_moment(holder, *_TIMES) or first_moment(entry, *_TIMES)
         turns = each_filled(turns, sent_at=when)
         model = first_text(holder, "model", "model_name") or first_text(entry, "model", "model_name")
-        return [(filled(turn, model=model) if turn.written_by_model else turn, path) for turn, path in turns]
+        return [filled(turn, model=model) if turn.written_by_model else turn for turn in turns]
 
 
 plugin = ExchangePairs()
@@ -132,11 +130,8 @@ def _are_texts(value: Any) -> bool:
     return bool(as_list(value)) and all(isinstance(item, str) and item for item in value)
 
 
-def _with_request(http: HttpExchange) -> HttpExchange:
-    """The exchange with its request as a body: a text that is no JSON is the prompt, a list are the messages."""
-    request = http.request
+def _as_body(request: Any) -> Any:
+    """A request as a body: a text that is no JSON is the prompt, a list are the messages."""
     if isinstance(request, list):
-        return replace(http, request={"messages": request}, request_at=None)
-    if isinstance(request, str) and parsed_body(request) is None:
-        return replace(http, request={"prompt": request}, request_at=None)
-    return http
+        return {"messages": request}
+    return {"prompt": request} if isinstance(request, str) and parsed_body(request) is None else request

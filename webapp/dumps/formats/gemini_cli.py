@@ -5,23 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.base import (
-    Conversation,
-    DumpHead,
-    Entries,
-    Entry,
-    Format,
-    PlacedTurn,
-    SessionEntries,
-    Sessions,
-    Source,
-)
+from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.http import parsed_body
-from webapp.dumps.messages.turns import each_with, error_turns, event_turns, unplaced
-from webapp.dumps.records import Problem
+from webapp.dumps.messages.turns import each_with, error_turns, event_turns
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import document_session, entries_of
 from webapp.dumps.values import as_list, as_object, first_text, id_text
 
@@ -50,7 +40,7 @@ class GeminiCli(Declared):
         name = next((ident for line in head.objects if (ident := id_text(line.get("sessionId")))), source.stem)
         yield SessionEntries(name, _current(source, head))
 
-    def read_entry(self, entry: dict[str, Any], conversation: _GeminiSession) -> list[PlacedTurn]:  # type: ignore[override]
+    def read_entry(self, entry: dict[str, Any], conversation: _GeminiSession) -> list[Turn]:  # type: ignore[override]
         conversation.rewinds += "$rewindTo" in entry
         if changed := next((key for key in entry if key.startswith("$") and "type" not in entry), None):
             return event_turns(changed)
@@ -102,15 +92,13 @@ class GeminiResponses(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _answers(entries_of(source, head)))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        response = entry.get("response", entry)
-        body = parsed_body(response)
-        at = ("response",) if "response" in entry else ()
-        turns = exchange(entry.get("request"), body, ("request",), at, conversation)
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
+        body = parsed_body(entry.get("response", entry))
+        turns = exchange(entry.get("request"), body, conversation)
         feedback = as_object(as_object(body).get("promptFeedback"))
         if reason := first_text(feedback, "blockReasonMessage", "blockReason"):
-            turns = [*(placed for placed in turns if placed[0].raw), *error_turns(reason, "provider")]
-        return turns if body is response else unplaced(turns)
+            turns = [*(placed for placed in turns if placed.raw), *error_turns(reason, "provider")]
+        return turns
 
 
 def _is_answer(value: dict[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from webapp.dumps import yaml_values
-from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import inner_list, objects, with_list
 from webapp.dumps.messages.http import (
@@ -20,9 +20,9 @@ from webapp.dumps.messages.http import (
     recorded,
     speaks_of_models,
 )
-from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, unplaced
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns
 from webapp.dumps.programs import Program, by_user_agent
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import document_session
 from webapp.dumps.spool import NO_TEXT, packed_text
 from webapp.dumps.values import as_list, as_object, first_moment, first_text, text
@@ -57,12 +57,9 @@ class HttpLog(Format):
             return iter([document_session(source, head, "events", needed="events")])
         return super().sessions(source, head)
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        opened = _opened(entry)
-        if opened is not entry:
-            return unplaced(_invoked(opened, conversation))
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if _is_invocation(entry):
-            return _invoked(entry, conversation)
+            return _invoked(_opened(entry), conversation)
         if is_recorded(entry):
             return http_turns(recorded(entry), conversation)
         request = next((key for key in _REQUESTS if isinstance(entry.get(key), dict)), None)
@@ -73,8 +70,6 @@ class HttpLog(Format):
             request=entry.get(request),
             response=entry.get(response),
             status=next((entry[key] for key in _STATUS if isinstance(entry.get(key), int)), entry.get("status")),
-            request_at=(request,),
-            response_at=(response,),
             plain=response == _RESPONSES[0],
         )
         return http_turns(http, conversation) or event_turns(text(entry.get("method")))
@@ -94,13 +89,11 @@ def _is_invocation(value: dict[str, Any]) -> bool:
     return "modelId" in value and any(key in as_object(value.get(holder)) for holder, key in _INVOCATION)
 
 
-def _invoked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+def _invoked(entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
     request, response = (as_object(entry.get(holder)).get(key) for holder, key in _INVOCATION)
-    url, (request_at, response_at) = f"/model/{entry['modelId']}/", _INVOCATION
-    http = HttpExchange(url, request, response, request_at=request_at, response_at=response_at)
-    turns = http_turns(http, conversation)
+    turns = http_turns(HttpExchange(f"/model/{entry['modelId']}/", request, response), conversation)
     if failure := text(entry.get("errorCode")):
-        turns += error_turns(failure, "provider", ("errorCode",))
+        turns += error_turns(failure, "provider")
     return each_filled(turns or event_turns(), sent_at=first_moment(entry, *_TIMES))
 
 
@@ -131,7 +124,7 @@ class Har(Format):
     def program_of(self, entry: dict[str, Any]) -> Program | None:
         return by_user_agent(as_object(entry.get("request")).get("headers"))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         return http_turns(_exchange(entry), conversation)
 
 
@@ -167,10 +160,10 @@ class Nock(Format):
     def sniff(self, head: DumpHead) -> int:
         return 92 if head.shape == "array" and head.all_have("scope", "path", "response") else 0
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         url = f"{text(entry.get('scope')) or ''}{text(entry.get('path')) or ''}"
         response = _unpacked(entry.get("response"))
-        http = HttpExchange(url, entry.get("body"), response, entry.get("status"), ("body",), ("response",))
+        http = HttpExchange(url, entry.get("body"), response, entry.get("status"))
         return http_turns(http, conversation) or event_turns(text(entry.get("method")))
 
 
@@ -215,7 +208,7 @@ class Vcr(Format):
             _, entries = with_list(source, head, key, needed="version")
         yield SessionEntries(source.stem, of_models(entries, recorded))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         return http_turns(recorded(entry), conversation)
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from webapp.dumps.archive_members import of_zip
-from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Context, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import members, nested, objects
 from webapp.dumps.messages.beside import stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.turns import each_with, error_turns, message_turns, spent
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.stream import walk
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
@@ -59,7 +59,7 @@ class InspectAi(Format):
         model = text(as_object(as_object(context.get("log")).get("eval")).get("model"))
         return _Sample(model, attachments=as_object(context.get("attachments")), calls=_model_calls(context))
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Sample) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: _Sample) -> list[Turn]:
         message = _resolved(entry, conversation.attachments) if conversation.attachments else entry
         return _message(message, conversation)
 
@@ -95,9 +95,9 @@ def _sample(log: dict[str, Any], at: str, value: dict[str, Any]) -> SessionEntri
     return SessionEntries(name, entries, text(task.get("task")), extra={**value, "log": log})
 
 
-def _message(value: dict[str, Any], sample: _Sample) -> list[PlacedTurn]:
+def _message(value: dict[str, Any], sample: _Sample) -> list[Turn]:
     if isinstance(error := value.get("sample_error"), dict):
-        return error_turns(error["message"], "sample", ("sample_error", "message"))
+        return error_turns(error["message"], "sample")
     event = sample.calls.get(str(value.get("id")), {})
     once = spent(as_object(event.get("output")).get("usage"))
     sample.declares(declared_in(event))

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from webapp.dumps.base import Entries, Entry, PlacedTurn, Sessions, Source
+from webapp.dumps.base import Entries, Entry, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.head import DumpHead
 from webapp.dumps.messages.pieces import Piece, call
-from webapp.dumps.messages.turns import each_filled, turns_of, unplaced
-from webapp.dumps.records import Problem
+from webapp.dumps.messages.turns import each_filled, turns_of
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.values import as_list, as_object, first_text, moment, text
 
 _RUN = "lines"
@@ -25,11 +25,11 @@ class KimiWire(Declared):
         for session in super().sessions(source, head):
             yield session if isinstance(session, Problem) else replace(session, entries=_with_runs(session.entries))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         lines = [as_object(line) for line in as_list(entry.get(_RUN))]
         if not lines:
             return super().read_entry(entry, conversation)
-        turns = unplaced(turns_of([_joined([_innermost(line)[0] for line in lines])], "assistant", conversation))
+        turns = turns_of([_joined([_innermost(line)[0] for line in lines])], "assistant", conversation)
         return each_filled(turns, sent_at=moment(lines[0].get("timestamp")), phase=_innermost(lines[0])[1])
 
 
@@ -78,6 +78,6 @@ def _joined(messages: list[dict[str, Any]]) -> Piece:
     if messages[0].get("type") == "ContentPart":
         key = "think" if "think" in parts[0] else "text"
         return Piece("thinking" if key == "think" else "text", "".join(text(part.get(key)) or "" for part in parts))
-    first = call(parts[0], ())
+    first = call(parts[0])
     rest = "".join(text(part.get("arguments_part")) or "" for part in parts)
-    return Piece("call", f"{first.text or ''}{rest}", None, first.name, first.id, first.call)
+    return Piece("call", f"{first.text or ''}{rest}", first.name, first.id, first.call)

@@ -11,16 +11,7 @@ from typing import Any
 import msgpack
 
 from webapp import jsontext
-from webapp.dumps.base import (
-    Conversation,
-    DumpHead,
-    Entries,
-    Entry,
-    PlacedTurn,
-    SessionEntries,
-    Sessions,
-    Source,
-)
+from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, SessionEntries, Sessions, Source
 from webapp.dumps.budget import DEEPEST, Allowance
 from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import depth, json_or_none
@@ -29,7 +20,7 @@ from webapp.dumps.messages.item_streams import add, settled
 from webapp.dumps.messages.langchain import is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined
 from webapp.dumps.messages.turns import message_turns, spent
-from webapp.dumps.records import Problem, TooLarge
+from webapp.dumps.records import Problem, TooLarge, Turn
 from webapp.dumps.sessions import entries_of, spilled
 from webapp.dumps.sqlite_tables import opened_tables
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text
@@ -59,16 +50,16 @@ class LangChain(Declared):
             if isinstance(session, Problem):
                 yield session
                 continue
-            runs = joined_runs(session.entries, is_chunk, "chunks", lambda chunk: unwrapped(chunk)[0].get("id"))
+            runs = joined_runs(session.entries, is_chunk, "chunks", lambda chunk: unwrapped(chunk).get("id"))
             yield replace(session, entries=runs)
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if isinstance(entry.get("chunks"), list):
             entry = _of_chunks(entry["chunks"])
-        message, at = unwrapped(entry)
+        message = unwrapped(entry)
         model = first_text(as_object(message.get("response_metadata")), "model_name", "model")
         usage = message.get("usage_metadata") or as_object(message.get("response_metadata")).get("token_usage")
-        return message_turns(message, conversation, at, once=spent(usage), model=model)
+        return message_turns(message, conversation, once=spent(usage), model=model)
 
 
 def _has_messages(head: DumpHead) -> bool:
@@ -84,9 +75,9 @@ def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
     """The message that its chunks say: texts and the texts of calls, one behind the other."""
     chunk_text, calls, message = "", dict[Any, dict[str, Any]](), dict[str, Any]()
     for chunk in chunks:
-        value, _ = unwrapped(chunk)
+        value = unwrapped(chunk)
         message |= {key: inner for key, inner in value.items() if inner}
-        chunk_text += joined(content(value.get("content"), ()))[0] or ""
+        chunk_text += joined(content(value.get("content"))) or ""
         for part in as_list(value.get("tool_call_chunks")):
             if isinstance(part, dict):
                 call = calls.setdefault(part.get("index"), {"id": None, "name": None})
@@ -150,7 +141,7 @@ def _is_stream(values: list[dict[str, Any]]) -> bool:
     """Whether these are the values of one state while it grew: all begin with the same message."""
     if len(values) < 2 or any(first_id(value, *_IDS) or not _is_conversation(value) for value in values):
         return False
-    first = {id_text(unwrapped(as_object(value["messages"][0]))[0].get("id")) for value in values}
+    first = {id_text(unwrapped(as_object(value["messages"][0])).get("id")) for value in values}
     return len(first) == 1 and None not in first
 
 
@@ -176,7 +167,7 @@ def _thread(state: dict[str, Any]) -> str | None:
 
 def _name(message: dict[str, Any], index: int) -> str:
     """A message's own id, else its place and what it says."""
-    inner = unwrapped(message)[0]
+    inner = unwrapped(message)
     return id_text(inner.get("id")) or f"{index} {hash(jsontext.dumps(inner))}"
 
 

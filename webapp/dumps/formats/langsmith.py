@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import exchange, is_answer
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns
 from webapp.dumps.programs import Program, by_run
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.values import as_list, as_object, first_id, text
 
 _BATCH = ("post", "patch")
@@ -89,18 +89,18 @@ class Weave(Format):
     def session_of(self, entry: dict[str, Any]) -> str | None:
         return first_id(entry, "thread_id", "trace_id")
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         inputs, output = as_object(entry.get("inputs")), entry.get("output")
         match = _OPERATION.match(str(entry.get("op_name")))
         name = match[1] if match else text(entry.get("op_name"))
-        turns: list[PlacedTurn] = []
+        turns: list[Turn] = []
         if is_answer(output) or ("model" in inputs and any(map(inputs.get, _ASKING))):
-            turns = exchange(inputs, output, ("inputs",), ("output",), conversation)
-            answered = any(turn.written_by_model for turn, _ in turns)
+            turns = exchange(inputs, output, conversation)
+            answered = any(turn.written_by_model for turn in turns)
             if not answered and not entry.get("exception") and not conversation.notes:
                 conversation.notes.append("a model was asked, and its output says nothing that is known")
         if reason := text(entry.get("exception")):
-            turns += error_turns(reason, path=("exception",))
+            turns += error_turns(reason)
         if not turns:  # what an operation of the program took and gave, which its calls of a model say, too
             turns = event_turns(name)
         return each_filled(turns, phase=name, parent=text(entry.get("parent_id")))

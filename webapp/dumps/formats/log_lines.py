@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.named_answers import named_turns
 from webapp.dumps.known_tools import BEGIN, LEVELS, LINES, TIME
@@ -15,8 +15,8 @@ from webapp.dumps.messages.bodies import answer, is_answer, said_turns
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import NamedText, named_texts
 from webapp.dumps.messages.printed import from_repr, printed_objects, unprinted
-from webapp.dumps.messages.turns import each_filled, text_turns, unplaced
-from webapp.dumps.records import Problem
+from webapp.dumps.messages.turns import each_filled, text_turns
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.unread import UnreadText
 from webapp.dumps.values import as_object, is_speech, moment
 
@@ -86,9 +86,9 @@ class LogLines(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _entries(source, not _names_answers(first_records(head))))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if "objects" in entry:
-            turns = [turn for printed in entry["objects"] for turn in said_turns(printed, None, conversation)]
+            turns = [turn for printed in entry["objects"] for turn in said_turns(printed, conversation)]
         elif "side" in entry:
             turns = _said(entry, conversation)
         else:
@@ -100,22 +100,22 @@ class LogLines(Format):
 plugin = LogLines()
 
 
-def _said(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+def _said(entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """What stands behind a name: a provider's body as its messages, anything else as the text that was written."""
     body = json_or_none(entry["text"])
     if entry["side"] == "assistant" and isinstance(body, dict) and (is_answer(body) or "generations" in body):
-        return unplaced(answer(body, (), conversation))
+        return answer(body, conversation)
     prompts = body.get("prompts") if isinstance(body, dict) and entry["side"] == "user" else None
     if isinstance(prompts, list) and all(isinstance(prompt, str) for prompt in prompts):  # LangChain's
-        return [turn for prompt in prompts for turn in text_turns(prompt, None, "user", conversation)]
-    return said_turns(entry["text"], ("text",), conversation, entry["side"])
+        return [turn for prompt in prompts for turn in text_turns(prompt, "user", conversation)]
+    return said_turns(entry["text"], conversation, entry["side"])
 
 
-def _named(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:
+def _named(named_text: NamedText, conversation: Conversation) -> list[Turn]:
     if named_text.side == "too deep":
         conversation.notes.append(f"nested too deeply, not read: {'.'.join(map(str, named_text.path))[:200]}")
         return []
-    return unplaced(named_turns(named_text, conversation))
+    return named_turns(named_text, conversation)
 
 
 def _names_answers(records: list[str]) -> bool:

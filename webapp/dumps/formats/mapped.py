@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from webapp.dumps.base import BadEntry, Context, DumpHead, Format, PlacedTurn, Source
+from webapp.dumps.base import BadEntry, Context, DumpHead, Format, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import objects, with_list
@@ -15,7 +15,7 @@ from webapp.dumps.json_path import BadPath, Paths, Steps, at, each_at, parse_eac
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.requests import noted_answers
-from webapp.dumps.messages.turns import each_filled, event_turns, unplaced
+from webapp.dumps.messages.turns import each_filled, event_turns
 from webapp.dumps.records import BadDump, Entries, Entry, Problem, Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, entries_of, grouped, spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables
@@ -125,17 +125,17 @@ class Mapped(Declared):
             return iter([Problem("mapping", str(bad)), *_events(entries)])
         return Format.turns(reader, entries, {})
 
-    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         turns = super().read_entry(entry, conversation)
-        raw, sent_at = turns[0][0].raw, turns[0][0].sent_at
+        raw, sent_at = turns[0].raw, turns[0].sent_at
         if "where" in self.mapping and not self._is_met(entry):
             return event_turns(sent_at=sent_at)
-        prompt, prompt_at = at(entry, self._places.get("prompt"))
+        prompt = at(entry, self._places.get("prompt"))[0]
         if isinstance(prompt, str):
-            turns.insert(0, (Turn(0, "prompt", raw=prompt, role="user", sent_at=sent_at), prompt_at))
+            turns.insert(0, Turn(0, "prompt", raw=prompt, role="user", sent_at=sent_at))
         elif prompt is not None:  # messages, or a whole request
             request = {"messages": prompt} if isinstance(prompt, list) else prompt
-            prompts = unplaced(exchange(request, None, (), (), conversation))
+            prompts = exchange(request, None, conversation)
             turns = [*each_filled(prompts, sent_at=sent_at), *noted_answers(turns, conversation)]
         if raw is None:
             raise BadEntry("nothing is at the path of raw", turns)
@@ -146,7 +146,7 @@ class Mapped(Declared):
         value, place = at(entry, _alternatives(path, len(self._each)))
         if wanted is None:
             return value is not None
-        return (place is not None and text_or_json(value, ())[0] == wanted) is must
+        return (place is not None and text_or_json(value) == wanted) is must
 
 
 plugin = Mapped()

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import text_turns, turns_of
+from webapp.dumps.records import Turn
 from webapp.dumps.values import text
 
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:-]{0,40}+)(?P<with>[^<>]{0,4000}+)>|<![A-Za-z][^<>]{0,400}+>")
@@ -79,12 +80,12 @@ class Markup(Format):
         entries = ((f"element {n}", entry) for n, entry in enumerate(_messages(_tree(source.plain_text())), start=1))
         yield SessionEntries(source.stem, entries)
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if not conversation.entry:
             conversation.notes.append("of markup the text is read: what was bold, a list or a link is not seen in it")
         role = text(entry.get("role")) or "user"
         said, calls = text(entry.get("text")) or "", [_piece(part) for part in entry.get("calls", ())]
-        turns = text_turns(said, ("text",), role, conversation) if said or not calls else []
+        turns = text_turns(said, role, conversation) if said or not calls else []
         return [*turns, *(turns_of(calls, role, conversation) if calls else [])]
 
 
@@ -92,8 +93,8 @@ def _piece(part: dict[str, Any]) -> Piece:
     """A call or a result."""
     name, ident = part.get("name"), part.get("id")
     if part["kind"] == "call":
-        return Piece.of_call(part["text"], (), name, ident, {"arguments": part["text"]})
-    return Piece("result", part["text"], None, name, ident)
+        return Piece.of_call(part["text"], name, ident, {"arguments": part["text"]})
+    return Piece("result", part["text"], name, ident)
 
 
 plugin = Markup()

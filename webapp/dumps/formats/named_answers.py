@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.base import Conversation, DumpHead, Format
 from webapp.dumps.known_tools import answerless
 from webapp.dumps.messages.bodies import answer, said_turns
 from webapp.dumps.messages.named_texts import NamedText, named_texts
-from webapp.dumps.messages.turns import filled, message_turns, unplaced, with_usage
+from webapp.dumps.messages.turns import filled, message_turns, with_usage
+from webapp.dumps.records import Turn
 from webapp.dumps.values import as_object, first_text
 
 _SURE = 5
@@ -51,7 +52,7 @@ class NamedAnswers(Format):
         speaking = any(_is_sentence(named.value) for answers in every for named in answers)
         return _SURE if speaking and 2 * sum(map(bool, every)) >= len(every) else 0
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[Turn]:
         every = list(named_texts(entry))
         entry_texts = list(_once(_spoken(named_text for named_text in every if named_text.side != "too deep")))
         if deep := [named_text.path for named_text in every if named_text.side == "too deep"]:
@@ -62,7 +63,7 @@ class NamedAnswers(Format):
         conversation.keys.update(_place(named_text) for named_text in entry_texts if named_text.side == "assistant")
         model = first_text(entry, "model", "model_name", "model_id")
         turns = with_usage(turns, entry.get("usage") or entry)
-        return [(filled(turn, model=model) if turn.written_by_model else turn, path) for turn, path in turns]
+        return [filled(turn, model=model) if turn.written_by_model else turn for turn in turns]
 
 
 plugin = NamedAnswers()
@@ -98,12 +99,10 @@ def _place(named_text: NamedText) -> str:
     return ".".join(str(step) for step in named_text.path if isinstance(step, str))[:80]
 
 
-def named_turns(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:
+def named_turns(named_text: NamedText, conversation: Conversation) -> list[Turn]:
     """What stands under a name: a text, a message, or a provider's body."""
-    if named_text.is_inside:
-        return unplaced(named_turns(named_text._replace(is_inside=False), conversation))
     if isinstance(named_text.value, str):
-        return said_turns(named_text.value, named_text.path, conversation, named_text.side)
+        return said_turns(named_text.value, conversation, named_text.side)
     if isinstance(named_text.value, dict) and "role" in named_text.value:
-        return message_turns(named_text.value, conversation, named_text.path)
-    return answer(named_text.value, named_text.path, conversation)
+        return message_turns(named_text.value, conversation)
+    return answer(named_text.value, conversation)

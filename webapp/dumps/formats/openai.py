@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import id_problem, nested, whole_document, with_list
 from webapp.dumps.known_tools import LEVELS
 from webapp.dumps.messages.bodies import exchange, is_answer, unanswered
@@ -18,7 +18,7 @@ from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.requests import request_message
 from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, role_of, spent
 from webapp.dumps.programs import Program, by_message
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.session_keys import mentions_keys
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.values import as_list, as_object, first_moment, first_text, id_text, text, whole
@@ -74,7 +74,7 @@ class OpenAi(Format):
     def program_of(self, entry: dict[str, Any]) -> Program | None:
         return by_message(entry)
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         return entry_turns(entry, conversation)
 
 
@@ -143,16 +143,16 @@ def _conversation(fallback: str, at: str, value: dict[str, Any]) -> SessionEntri
     return _session(at, value, fallback, nested(at, "messages", value.pop("messages")))
 
 
-def entry_turns(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+def entry_turns(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """What an entry says: a message, an item of the Responses API, or a request with its response."""
     if "role" in value or role_of(value) is not None:
         return _message(value, conversation)
     if value.get("type") in _ITEMS:
-        return request_message(value, (), conversation)
+        return request_message(value, conversation)
     return _exchange(value, conversation)
 
 
-def failure_turns(value: dict[str, Any], key: str, conversation: Conversation) -> list[PlacedTurn]:
+def failure_turns(value: dict[str, Any], key: str, conversation: Conversation) -> list[Turn]:
     """What is said instead of an answer: batches, and people's own logs, hold the error beside it or in its place."""
     inner = as_object(value.get(key))
     holders = (value, inner, as_object(inner.get("body")), as_object(value.get("result")))
@@ -177,7 +177,7 @@ def _told_failure(value: dict[str, Any]) -> str | None:
     return reason or (status if status and " " in status and "processed_time" in value else None)
 
 
-def _message(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+def _message(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """A message, LangChain's too, whose model stands beside what its provider sent."""
     model = text(value.get("model")) or text(as_object(value.get("response_metadata")).get("model_name"))
     once = spent(value.get("usage") or value.get("usage_metadata"), value.get("cost"))
@@ -194,33 +194,28 @@ def _sent_at(value: dict[str, Any]) -> datetime | None:
     return next((when for when in times if when is not None and when.year >= _DURATIONS_END), None)
 
 
-def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+def _exchange(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """A request's new messages, then what was answered; either may be the entry itself."""
     key = next((key for key in _BODIES if is_body(value.get(key))), "response")
     body = parsed_body(value.get(key)) if isinstance(value.get(key), str) else None
-    response_at: tuple[str, ...] = (key,) if key in value else ()
     response = value.get(key, value)
     request_key = next((name for name in _REQUESTS if value.get(name) is not None), None)
     if request_key is None and key not in value and isinstance(value.get("message"), str) and value.keys() & LEVELS:
         return []  # a line of the log that the calls stand in
-    request, request_at = (value, ()) if request_key is None else (value[request_key], (request_key,))
+    request = value if request_key is None else value[request_key]
     if is_printed(response):
         listed = [first_text(item, "text") or item for item in as_list(value.get("outputs"))]
         if outputs := [item for item in listed if isinstance(item, str)]:  # DSPy's history
-            response, response_at = outputs, ("outputs",)
-    written = isinstance(request, str) and isinstance(parsed := parsed_body(request), dict)
-    request = parsed if written else request
+            response = outputs
+    if isinstance(request, str) and isinstance(written := parsed_body(request), dict):
+        request = written
     if isinstance(as_object(value.get("result")).get("message"), dict) and key not in value:  # Anthropic's batches
-        response, response_at = value["result"]["message"], ("result", "message")
-    turns = exchange(request, body or response, request_at, response_at, conversation)
-    if not any(turn.written_by_model or (turn.stop and turn.tokens_out) for turn, _ in turns):
-        answers = [(turn, path) for turn, path in turns if turn.kind != "event" or turn.role == "thinking"]
+        response = value["result"]["message"]
+    turns = exchange(request, body or response, conversation)
+    if not any(turn.written_by_model or (turn.stop and turn.tokens_out) for turn in turns):
+        answers = [turn for turn in turns if turn.kind != "event" or turn.role == "thinking"]
         turns = [*answers, *failure_turns(value, key, conversation)]
         unanswered(value, turns, conversation)
-    if body is not None:  # it stood there as a text, and was put together
-        turns = [(turn, path if path and path[0] == "request" else None) for turn, path in turns]
-    if written:
-        turns = [(turn, path if path and path[0] != "request" else None) for turn, path in turns]
     return each_filled(turns, sent_at=_sent_at(value))
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from webapp.dumps.archive_members import of_zip
-from webapp.dumps.base import DumpHead, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import DumpHead, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import nested
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.pieces import as_json
-from webapp.dumps.messages.turns import event_turns, text_turns, unplaced
-from webapp.dumps.records import Problem
+from webapp.dumps.messages.turns import event_turns, text_turns
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import document_session, each_session, entries_of, spilled
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
@@ -63,7 +63,7 @@ class OpenHands(Declared):
         else:
             yield SessionEntries(source.stem, entries_of(source, head))
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:  # type: ignore[override]
+    def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[Turn]:  # type: ignore[override]
         """An event; those of older versions repeat the response that they are of."""
         metadata = as_object(entry.get("tool_call_metadata"))
         response = as_object(metadata.get("model_response"))
@@ -97,29 +97,29 @@ def _is_event(value: Any) -> bool:
     return bool(keys & {"action", "observation"} and beside)
 
 
-def _response(response: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
+def _response(response: dict[str, Any], conversation: _Events) -> list[Turn]:
     """A model's whole answer, the first time that its id comes."""
     ident = id_text(response.get("id")) or as_json(response)
     if not response or ident in conversation.responses:
         return []
     conversation.responses.add(ident)
     conversation.model = text(response.get("model")) or conversation.model
-    turns = unplaced(answer(response, (), conversation))
+    turns = answer(response, conversation)
     if not turns:
         conversation.notes.append("a model's response of which nothing is known")
     return turns
 
 
-def _with_thought(turns: list[PlacedTurn], entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
+def _with_thought(turns: list[Turn], entry: dict[str, Any], conversation: _Events) -> list[Turn]:
     """The turns of an answer, which its action says again as a thought: where it has no text, that of the action."""
     thought = first_text(as_object(entry.get("args")), "thought", "final_thought")
-    if not turns or any(turn.kind == "response" and turn.raw for turn, _ in turns):
+    if not turns or any(turn.kind == "response" and turn.raw for turn in turns):
         return turns
     if thought is None:
         conversation.notes.extend(_without_thought(entry))
         return turns
-    spoken = text_turns(thought, None, "assistant", conversation)
-    return [*spoken, *(placed for placed in turns if placed[0].kind != "response")]
+    spoken = text_turns(thought, "assistant", conversation)
+    return [*spoken, *(placed for placed in turns if placed.kind != "response")]
 
 
 def _without_thought(entry: dict[str, Any]) -> Iterator[str]:

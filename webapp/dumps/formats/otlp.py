@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 from webapp.dumps import otlp_protobuf
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import objects
 from webapp.dumps.linked_turns import RepeatedIds, Side
 from webapp.dumps.messages.turns import numbered
@@ -82,7 +82,7 @@ class Otlp(Format):
         span = {} if logs.has_no_span(entry) else as_object(entry.get("span"))
         yield from ids.again(at, "span id", logs.span_of(span))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
         span = self._known(opened_span(entry), entry, conversation)
         vercel = span.attributes.text("ai.operationId") is not None
         conversation.number = None if not vercel else 0 if is_outer(span) else 1
@@ -114,7 +114,7 @@ def _session_of(name: str, entries: Entries) -> SessionEntries:
     early = list(islice(entries, 1))
     first = early[0] if early else None
     resource = as_object(first[1].get("resource")) if isinstance(first, tuple) else {}
-    attributes = Attributes(resource.get("attributes"), ())
+    attributes = Attributes(resource.get("attributes"))
     home, service = attributes.text(plugin.HOME), attributes.text(plugin.SERVICE)
     version = attributes.text(plugin.VERSION)
     extra = {} if version is None else {plugin.VERSION: version}
@@ -152,7 +152,7 @@ def _session(*holders: Any) -> str | None:
         listed = holder.get("attributes") if isinstance(holder, dict) else None
         if isinstance(listed, list):
             listed = [pair for pair in listed if isinstance(pair, dict) and pair.get("key") in _SESSIONS]
-        if listed and (name := id_text(Attributes(listed, ()).first(*_SESSIONS))):
+        if listed and (name := id_text(Attributes(listed).first(*_SESSIONS))):
             return name
     return None
 

@@ -7,11 +7,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.messages.bodies import said_turns
 from webapp.dumps.messages.named_texts import KEYED
-from webapp.dumps.messages.pieces import Path, Piece
+from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turn_values import each_filled, each_with, with_usage
 from webapp.dumps.messages.turns import message_turns, result_turns, text_turns, turns_of
 from webapp.dumps.records import Entries, Problem, Turn
@@ -62,24 +62,24 @@ class Pairs(Format):
         fitting = sum(map(_is_pair, head.objects))
         return 40 if fitting and 2 * fitting >= len(head.objects) else 0
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Named) -> list[PlacedTurn]:
-        turns: list[PlacedTurn] = []
+    def read_entry(self, entry: dict[str, Any], conversation: _Named) -> list[Turn]:
+        turns: list[Turn] = []
         for key, role in ((_key(entry, _SYSTEM), "system"), (_key(entry, PROMPTS), "user")):
-            turns += text_turns(entry[key], (key,), role, conversation) if key is not None else []
+            turns += text_turns(entry[key], role, conversation) if key is not None else []
         if _key(entry, PROMPTS) is None:
             turns += _asked(entry, conversation)
         turns += _steps(as_list(entry.get("intermediate_steps")), conversation)
         if answers_key := next((name for name in ANSWERS if are_messages(entry.get(name))), None):
-            turns += _messages(entry[answers_key], answers_key, conversation)
+            turns += _messages(entry[answers_key], conversation)
         key, model = None if answers_key else _key(entry, ANSWERS), first_text(entry, "model", "model_name")
         if key in _WEAK[1] and _key(entry, PROMPTS) in _WEAK[0] and not any(map(_OF_MODEL.search, entry)):
             conversation.answers[str(key)] += 1
         if key is not None:
-            turns += each_filled(said_turns(entry[key], (key,), conversation), model=model)
+            turns += each_filled(said_turns(entry[key], conversation), model=model)
         elif not answers_key and not _preferences(entry):
             conversation.notes.append(f"no answer under any of {', '.join(ANSWERS)}")
         for branch, name in enumerate(_preferences(entry), start=1):
-            answers = _preferred(entry[name], (name,), conversation)
+            answers = _preferred(entry[name], conversation)
             if not answers:
                 conversation.notes.append(f"no known answer under {name!r}")
             turns += each_with(answers, sounding=branch)
@@ -102,18 +102,18 @@ def _is_pair(value: dict[str, Any]) -> bool:
     return has_prompt and (listed or _key(value, ANSWERS) is not None)
 
 
-def _steps(steps: list[Any], conversation: Conversation) -> list[PlacedTurn]:
+def _steps(steps: list[Any], conversation: Conversation) -> list[Turn]:
     """What LangChain's older agents did before they answered: pairs of an action and what came of it."""
-    turns: list[PlacedTurn] = []
+    turns: list[Turn] = []
     for index, step in enumerate(step for step in steps if isinstance(step, list) and step):
         action = as_object(step[0].get("kwargs", step[0])) if isinstance(step[0], dict) else {}
         name, tool_input = first_text(action, "tool"), action.get("tool_input")
         if tool_input is None:
             conversation.notes.append(f"an action of no known shape in 'intermediate_steps[{index}]'; it was left out")
             continue
-        turns += turns_of([Piece.of_call(tool_input, (), name, None, action)], "assistant", conversation)
+        turns += turns_of([Piece.of_call(tool_input, name, None, action)], "assistant", conversation)
         if len(step) > 1:
-            turns += result_turns(step[1], (), conversation, name)
+            turns += result_turns(step[1], conversation, name)
     return turns
 
 
@@ -122,32 +122,32 @@ def _preferences(entry: dict[str, Any]) -> tuple[str, ...]:
     return next((keys for keys in _PREFERENCES if all(isinstance(entry.get(key), str | list) for key in keys)), ())
 
 
-def _asked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+def _asked(entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """What was asked in messages; of two answers that end a list each, what both were given to."""
     for name in PROMPTS:
         if are_messages(entry.get(name)):
-            return _messages(entry[name], name, conversation)
+            return _messages(entry[name], conversation)
     for name in _preferences(entry)[:1]:
         if isinstance(entry[name], str):
             parts = _transcript(entry[name])[:-1]
-            return [turn for role, spoken in parts for turn in text_turns(spoken, None, role, conversation)]
-        return _messages(as_list(entry[name])[:-1], name, conversation)
+            return [turn for role, spoken in parts for turn in text_turns(spoken, role, conversation)]
+        return _messages(as_list(entry[name])[:-1], conversation)
     return []
 
 
-def _messages(values: list[Any], name: str, conversation: Conversation) -> list[PlacedTurn]:
-    places = [(message, (name, index)) for index, message in enumerate(values) if isinstance(message, dict)]
-    return [turn for message, at in places for turn in message_turns(message, conversation, at)]
+def _messages(values: list[Any], conversation: Conversation) -> list[Turn]:
+    messages = (message for message in values if isinstance(message, dict))
+    return [turn for message in messages for turn in message_turns(message, conversation)]
 
 
-def _preferred(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
+def _preferred(value: Any, conversation: Conversation) -> list[Turn]:
     """One of two answers: a text, or messages, of which the last is the answer."""
     if isinstance(value, str):
         role, spoken = next(reversed(_transcript(value)), ("assistant", value))
-        return text_turns(spoken, at, role, conversation)
+        return text_turns(spoken, role, conversation)
     messages = as_list(value)
     last = as_object(messages[-1]) if messages else {}
-    return message_turns(last, conversation, (*at, len(messages) - 1)) if last.get("role") == "assistant" else []
+    return message_turns(last, conversation) if last.get("role") == "assistant" else []
 
 
 def _transcript(value: str) -> list[tuple[str, str]]:
@@ -176,13 +176,13 @@ class PromptMap(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _pairs(source))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         prompt, response = entry.get("prompt"), entry.get("response")
         if not (isinstance(prompt, str) and isinstance(response, str)):
             raise BadEntry("expected a prompt and a response that are texts")
         return [
-            (Turn(0, "prompt", raw=prompt, role="user"), ("prompt",)),
-            (Turn(0, "response", raw=response, role="assistant"), None),
+            Turn(0, "prompt", raw=prompt, role="user"),
+            Turn(0, "response", raw=response, role="assistant"),
         ]
 
 

@@ -6,13 +6,12 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Entries, Entry, PlacedTurn, Sessions, Source
+from webapp.dumps.base import DumpHead, Entries, Entry, Sessions, Source
 from webapp.dumps.documents import nested
 from webapp.dumps.formats.otlp import Otlp, Trace
 from webapp.dumps.linked_turns import RepeatedIds
 from webapp.dumps.messages.printed import from_repr
-from webapp.dumps.messages.turns import unplaced
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import by_time, page_entries
 from webapp.dumps.values import as_list, as_object, first_id, id_text, text
 
@@ -40,8 +39,8 @@ class Phoenix(Otlp):
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
         yield from ids.again(at, "span id", _flat(entry).get("context.span_id"))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[PlacedTurn]:
-        return unplaced(super().read_entry({"span": _span(_flat(entry))}, conversation))
+    def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
+        return super().read_entry({"span": _span(_flat(entry))}, conversation)
 
 
 def _is_row(value: dict[str, Any]) -> bool:
@@ -121,8 +120,8 @@ class Jaeger(Otlp):
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
         yield from ids.again(at, "span id", as_object(entry.get("span")).get("spanID"))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[PlacedTurn]:
-        return unplaced(super().read_entry({"span": _as_otlp(as_object(entry.get("span")))}, conversation))
+    def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
+        return super().read_entry({"span": _as_otlp(as_object(entry.get("span")))}, conversation)
 
 
 def _is_trace(value: dict[str, Any]) -> bool:

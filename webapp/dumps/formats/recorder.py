@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from webapp import jsontext
 from webapp.dumps import reading
-from webapp.dumps.base import Context, DumpHead, Entry, Format, PlacedTurn, Source
+from webapp.dumps.base import Context, DumpHead, Entry, Format, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.decoding import kind_of
@@ -34,8 +34,8 @@ class Recorded(Declared):
             return 95
         return 60 if _is_entry(head.document) else 0
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Recording) -> list[PlacedTurn]:  # type: ignore[override]
-        ((turn, path),) = super().read_entry(entry, conversation)
+    def read_entry(self, entry: dict[str, Any], conversation: _Recording) -> list[Turn]:  # type: ignore[override]
+        (turn,) = super().read_entry(entry, conversation)
         if conversation.declared_beside is not None:  # with the prompt, or with the response itself
             conversation.declares(conversation.declared_beside)
         if turn.kind == "error" and entry.get("answers") is True:
@@ -43,7 +43,7 @@ class Recorded(Declared):
         if turn.written_by_model:
             conversation.written = conversation.entry
             turn = changed(turn, declared=conversation.declared)
-        return [(turn, path)]
+        return [turn]
 
 
 def _is_entry(value: dict[str, Any]) -> bool:

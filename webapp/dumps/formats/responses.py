@@ -6,17 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import (
-    BadEntry,
-    Conversation,
-    DumpHead,
-    Entries,
-    Format,
-    PlacedTurn,
-    SessionEntries,
-    Sessions,
-    Source,
-)
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.budget import current
 from webapp.dumps.formats.transcript import templated
 from webapp.dumps.messages.bodies import body_in, said_turns
@@ -56,7 +46,7 @@ class Responses(Format):
         else:
             yield from super().sessions(source, head)
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         raw = entry.get("text")
         if not isinstance(raw, str):
             raise BadEntry("expected a text under the key 'text'")
@@ -64,10 +54,10 @@ class Responses(Format):
         answer = Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when)
         calls = list(_calls(entry))
         if parts := templated(raw):
-            return [turn for role, part in parts for turn in text_turns(part, None, role, conversation, model=model)]
-        said: list[PlacedTurn] = [(answer, ("text",))]
+            return [turn for role, part in parts for turn in text_turns(part, role, conversation, model=model)]
+        said: list[Turn] = [answer]
         if is_printed(raw) or body_in(raw):
-            said = each_filled(said_turns(raw, ("text",), conversation), model=model, parent=ident, sent_at=when)
+            said = each_filled(said_turns(raw, conversation), model=model, parent=ident, sent_at=when)
         return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), *said]
 
 
@@ -85,7 +75,7 @@ def _calls(entry: dict[str, Any]) -> Iterator[Piece]:
             name, ident = first_text(value, "toolName"), first_text(value, "toolCallId")
             if name and (ident is None or ident not in keys_before):
                 keys_before.add(ident)
-                yield Piece.of_call(value.get("input", value.get("args")), (), name, ident, value)
+                yield Piece.of_call(value.get("input", value.get("args")), name, ident, value)
 
 
 def _whole_text(source: Source) -> Entries:
@@ -116,10 +106,10 @@ class Separated(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _texts(source, _HEADING if self.sniff(head) else RULE))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if entry.get("before_first"):
-            return event_turns("title", text(entry.get("text")), ("text",))
-        return text_turns(str(entry.get("text")), ("text",), "assistant", conversation)
+            return event_turns("title", text(entry.get("text")))
+        return text_turns(str(entry.get("text")), "assistant", conversation)
 
 
 def _texts(source: Source, mark: re.Pattern[str]) -> Entries:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Source
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Entry, Format, Source
 from webapp.dumps.documents import as_lines
 from webapp.dumps.messages.beside import hosts_of
 from webapp.dumps.messages.block_streams import are_parts, is_data_stream
@@ -13,7 +13,6 @@ from webapp.dumps.messages.bodies import answer, exchange
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.streams import MOST_STREAM, assembled, ends_early, is_event, stream_faults, wrapped_event
-from webapp.dumps.messages.turns import unplaced
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, entries_of
 from webapp.dumps.source import LINE, Cut, Place, too_long
@@ -68,9 +67,9 @@ class SseText(Format):
             yield from problems
             yield SessionEntries(source.stem, _streams(recoded, None if place is LINE else place))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if "stream" not in entry:
-            return exchange(None, entry, (), (), conversation)
+            return exchange(None, entry, conversation)
         stream = str(entry.get("stream") or "")
         body = assembled(stream)
         first = body[0] if isinstance(body, list) and body else body
@@ -78,14 +77,14 @@ class SseText(Format):
         conversation.hosts = hosts_of(first)
         repeats_request = as_object(first).get("object") == "response"  # Responses tell what they were asked for
         conversation.declares(declared_in(first) if repeats_request else None)
-        answers = [] if body is None else answer(body, (), conversation)
-        turns = unplaced(noted_answers(answers, conversation))
+        answers = [] if body is None else answer(body, conversation)
+        turns = noted_answers(answers, conversation)
         errors, damaged = stream_faults(stream)
         if damaged:
             conversation.notes.append(f"{damaged} lines of the stream are cut or damaged; the others were read")
         if ends_early(stream) and turns:
             conversation.notes.append("the stream ends before its answer does; what came of it was read")
-        turns += [(Turn(0, "error", raw=error, role="provider"), None) for error in errors]
+        turns += [Turn(0, "error", raw=error, role="provider") for error in errors]
         if not turns:
             raise BadEntry("no provider's stream is known that looks like this")
         return turns

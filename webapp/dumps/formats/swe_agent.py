@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import members, nested, objects, with_list
@@ -56,7 +56,7 @@ class SweAgent(Format):
             extra[_DEMONSTRATIONS] = demos
         yield SessionEntries(source.stem, _entries(source, head), extra=extra)
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Run) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: _Run) -> list[Turn]:
         return _message(entry, conversation) if "role" in entry else _step(entry, conversation)
 
 
@@ -92,29 +92,29 @@ def _history(source: Source, head: DumpHead, *, demos: bool) -> Entries:
             yield entry
 
 
-def _message(value: dict[str, Any], run: _Run) -> list[PlacedTurn]:
+def _message(value: dict[str, Any], run: _Run) -> list[Turn]:
     calls = value.get("tool_call_ids")
     if isinstance(calls, list) and len(calls) == 1 and "tool_call_id" not in value:
         value = {**value, "tool_call_id": calls[0]}
     turns = message_turns(value, run)
-    for turn, _ in turns:
+    for turn in turns:
         if turn.kind == "response" and turn.raw is not None:
             run.answers.append((run.entry, turn.raw.strip()))
     return each_filled(turns, agent=text(value.get("agent")))
 
 
-def _step(value: dict[str, Any], run: _Run) -> list[PlacedTurn]:
+def _step(value: dict[str, Any], run: _Run) -> list[Turn]:
     """A step's raw response, which repeats the history's unless that was cut, and what the environment answered."""
     raw, first = value.get("response"), None
     turns = event_turns()
     if isinstance(raw, str):
         first = _first_entry(raw.strip(), run)
-        turns = each_with(text_turns(raw, ("response",), "assistant", run), duplicate_of=first)
+        turns = each_with(text_turns(raw, "assistant", run), duplicate_of=first)
     elif "action" in value:
         run.notes.append("a step without the response that it came of")
     observed = text(value.get("observation"))
     if observed is not None and first is None:
-        turns.append((Turn(0, "tool_result", raw=observed, role="tool"), None))
+        turns.append(Turn(0, "tool_result", raw=observed, role="tool"))
     return turns
 
 

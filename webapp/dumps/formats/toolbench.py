@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import whole_document
 from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.messages.turns import each_with, event_turns, note_unknown_kind, text_turns, turns_of
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.values import as_list, as_object, short_title, text
@@ -58,13 +58,13 @@ class ToolBench(Format):
             else:
                 yield _tree(source.stem, entry[1]) if is_tree else _chain(source.stem, *entry)
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Tree) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: _Tree) -> list[Turn]:
         path, node, above = as_list(entry.get("path")), as_object(entry.get("node")), conversation.above
         conversation.branch += bool(above) and len(path) <= len(above)
         del above[max(0, len(path) - 1) :]
         action = above[-1] if above else None
         above.append(text(node.get("description")) if node.get("node_type") == "Action" else None)
-        turns: list[PlacedTurn] = _node(node, action, conversation) if node else event_turns()
+        turns: list[Turn] = _node(node, action, conversation) if node else event_turns()
         parent = ".".join(map(str, path[:-1])) or None
         return each_with(turns, parent=parent, sounding=conversation.branch or None)
 
@@ -149,13 +149,12 @@ def _is_node(value: Any) -> bool:
     return isinstance(value, dict) and bool(value.keys() & {"node_type", "role"})
 
 
-def _node(node: dict[str, Any], action: str | None, conversation: _Tree) -> list[PlacedTurn]:
+def _node(node: dict[str, Any], action: str | None, conversation: _Tree) -> list[Turn]:
     kind, description = node.get("node_type"), text(node.get("description"))
-    where = ("node", "description")
     if kind is None and "role" in node:
         return _message(node, conversation)
     if kind == "Thought" and description is not None:
-        return text_turns(description, where, "assistant", conversation)
+        return text_turns(description, "assistant", conversation)
     if kind == "Thought" and not isinstance(node.get("description"), str):
         conversation.notes.append("a thought without a readable description; it was left out")
     if kind == "Action Input" and (description is not None or action):
@@ -163,22 +162,20 @@ def _node(node: dict[str, Any], action: str | None, conversation: _Tree) -> list
     if kind != "Action" and description:
         note_unknown_kind(kind, conversation)
     agent = description if kind == "Action" else None
-    return event_turns(text(kind), description, where, agent=agent)
+    return event_turns(text(kind), description, agent=agent)
 
 
-def _input(
-    node: dict[str, Any], arguments: str | None, action: str | None, conversation: Conversation
-) -> list[PlacedTurn]:
+def _input(node: dict[str, Any], arguments: str | None, action: str | None, conversation: Conversation) -> list[Turn]:
     """The arguments of the action above, and what the tool answered."""
     observed = text(node.get("observation"))
     failure = observed if node.get("observation_code") == _BAD_INPUT else None
     call = {"name": action, "arguments": arguments}
-    piece = Piece("call", arguments, ("node", "description"), action, None, call, failure)
-    results = [Piece("result", observed, None, action)] if observed else []
+    piece = Piece("call", arguments, action, None, call, failure)
+    results = [Piece("result", observed, action)] if observed else []
     return turns_of([piece, *results], "assistant", conversation)
 
 
-def _message(node: dict[str, Any], conversation: _Tree) -> list[PlacedTurn]:
+def _message(node: dict[str, Any], conversation: _Tree) -> list[Turn]:
     role, message = text(node.get("role")), node.get("message")
     if isinstance(message, str) and len(message) == _CUT_AT and not conversation.is_cut:
         conversation.is_cut = True
@@ -187,12 +184,12 @@ def _message(node: dict[str, Any], conversation: _Tree) -> list[PlacedTurn]:
     if isinstance(call, dict) and "arguments" in call:
         name = text(call.get("name"))
         arguments = "null" if call["arguments"] is None else call["arguments"]
-        pieces = [Piece.of_call(arguments, (), name, None, call)]
+        pieces = [Piece.of_call(arguments, name, None, call)]
         if call.get("response") is not None:
-            pieces.append(Piece.of_result(call["response"], (), name))
+            pieces.append(Piece.of_result(call["response"], name))
         return turns_of(pieces, "assistant", conversation)
-    raw, path = text_or_json(message, ("node", "message"))
-    return turns_of([] if raw is None else [Piece("text", raw, path)], role, conversation)
+    raw = text_or_json(message)
+    return turns_of([] if raw is None else [Piece("text", raw)], role, conversation)
 
 
 def _cut_repr(value: Any) -> dict[str, Any] | None:

@@ -7,10 +7,11 @@ from bisect import bisect
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.messages.langchain import pretty_printed
 from webapp.dumps.messages.printed import from_repr
-from webapp.dumps.messages.turns import event_turns, message_turns, note_once, text_turns, unplaced
+from webapp.dumps.messages.turns import event_turns, message_turns, note_once, text_turns
+from webapp.dumps.records import Turn
 from webapp.dumps.values import text
 
 _ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
@@ -103,28 +104,28 @@ class Transcript(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _messages(source, _style(head.text) or _HEADINGS[0]))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         raw = str(entry.get("content"))
         for words in (words for key, words in _REMARKS.items() if key in entry):
             note_once(words, conversation)
         if entry.get("role") == _TITLE_ROLE:
-            return event_turns(_TITLE_ROLE, raw, ("content",))
+            return event_turns(_TITLE_ROLE, raw)
         role = text(entry.get("role"))
         if entry.get("printed"):
-            return unplaced(message_turns(pretty_printed(raw, role, conversation.notes), conversation))
+            return message_turns(pretty_printed(raw, role, conversation.notes), conversation)
         if role == "assistant" and (buffered := _BUFFERED.search(raw)):
             message = {
                 "role": role,
                 "content": raw[: buffered.start("calls")],
                 "tool_calls": from_repr(buffered["calls"]),
             }
-            return unplaced(message_turns(message, conversation))
+            return message_turns(message, conversation)
         if role != "assistant" or not (asides := list(_asides(raw))):
-            return text_turns(raw, ("content",), role, conversation)
-        turns: list[PlacedTurn] = []
+            return text_turns(raw, role, conversation)
+        turns: list[Turn] = []
         for (start, end), before in zip([*asides, (len(raw), len(raw))], [0, *(end for _, end in asides)], strict=True):
             if said := raw[before:start].strip():
-                turns += text_turns(said, None, role, conversation)
+                turns += text_turns(said, role, conversation)
             if end > start:
                 aside = raw[start:end]
                 turns += event_turns("thinking" if aside.startswith("<think") else "tool_calls", aside)

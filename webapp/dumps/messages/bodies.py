@@ -11,21 +11,11 @@ from webapp.dumps.json_path import long_texts
 from webapp.dumps.messages.beside import hosts_of, stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.langchain import generations_body, is_message, unwrapped
-from webapp.dumps.messages.pieces import Path, Piece, block, content, pieces, text_or_json
+from webapp.dumps.messages.pieces import Piece, block, content, pieces, text_or_json
 from webapp.dumps.messages.printed import is_printed, unprinted
 from webapp.dumps.messages.requests import new_prompts, noted_answers, said_item
 from webapp.dumps.messages.streams import is_event, put_together
-from webapp.dumps.messages.turns import (
-    Conversation,
-    PlacedTurn,
-    message_turns,
-    role_of,
-    spent,
-    text_turns,
-    turns_of,
-    unplaced,
-    with_once,
-)
+from webapp.dumps.messages.turns import Conversation, message_turns, role_of, spent, text_turns, turns_of, with_once
 from webapp.dumps.records import MODEL_KINDS, Stop, Turn, changed
 from webapp.dumps.values import as_list, as_object, first_moment, first_text, text
 
@@ -46,21 +36,19 @@ _LOOKED_AT = 4096
 _ENVELOPE = re.compile(r'"(?:object|type|candidates)"\s*:')
 
 
-def exchange(
-    request: Any, response: Any, request_at: Path, response_at: Path, conversation: Conversation
-) -> list[PlacedTurn]:
+def exchange(request: Any, response: Any, conversation: Conversation) -> list[Turn]:
     """A request's messages that the one before did not hold, then what was answered."""
     for key in ("response", "body"):  # OpenAI's batches wrap theirs as a body with its status
         if isinstance(response, dict) and isinstance(response.get(key), dict) and not response.keys() & _SAYING:
-            response, response_at = response[key], (*response_at, key)
+            response = response[key]
     if isinstance(request, dict) and isinstance(request.get("body"), dict) and not request.keys() & _ASKING:
-        request, request_at = request["body"], (*request_at, "body")  # gateways log the address and headers beside it
+        request = request["body"]  # gateways log the address and headers beside it
     conversation.model = first_text(response, *_MODELS) or first_text(request, *_MODELS) or conversation.model
     if isinstance(request, dict) and request:
         conversation.declares(conversation.declared_beside or declared_in(request))
     conversation.hosts = [*hosts_of(response), *hosts_of(request)]
-    prompts = new_prompts(request, request_at, conversation)
-    answers = noted_answers(answer(response, response_at, conversation), conversation)
+    prompts = new_prompts(request, conversation)
+    answers = noted_answers(answer(response, conversation), conversation)
     is_asked = bool(prompts) or (isinstance(request, dict) and bool(request.keys() & _TALKING))
     if is_asked and not answers and isinstance(response, dict) and response is not request:
         conversation.notes.extend(_nothing_said(response))
@@ -88,7 +76,7 @@ def _is_count(response: dict[str, Any]) -> bool:
     return bool(response.keys() & {"data", "results"}) or any("token" in str(key).lower() for key in response)
 
 
-def unanswered(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Conversation) -> None:
+def unanswered(entry: dict[str, Any], turns: list[Turn], conversation: Conversation) -> None:
     """Note what an entry holds that should hold an answer and says none, no error and nothing else to be told."""
     if conversation.notes or any(map(_tells, turns)):
         return
@@ -98,40 +86,39 @@ def unanswered(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Con
     conversation.notes.append(f"no answer is known in it ({_shape(entry, long_texts([entry]))})")
 
 
-def _tells(placed: PlacedTurn) -> bool:
-    turn, _ = placed
+def _tells(turn: Turn) -> bool:
     return turn.role == "thinking" or (turn.kind in _TELLING and (turn.raw is not None or turn.stop is not None))
 
 
 def is_answer(body: Any) -> bool:
     """Whether a body looks as if a model had answered in it."""
-    return isinstance(body, dict) and bool(_messages(body, ()))
+    return isinstance(body, dict) and bool(_messages(body))
 
 
-def answer(body: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
+def answer(body: Any, conversation: Conversation) -> list[Turn]:
     """The turns of a response body; none where no model speaks in it."""
     if isinstance(body, str):
-        return said_turns(body, at, conversation)
+        return said_turns(body, conversation)
     if isinstance(body, list) and any(map(is_event, body)):  # a stream's events
-        return unplaced(answer(put_together(body), (), conversation))
+        return answer(put_together(body), conversation)
     if isinstance(body, list):  # several answers to one request
-        return [placed for index, inner in enumerate(body) for placed in _one_of(inner, (*at, index), conversation)]
+        return [placed for inner in body for placed in _one_of(inner, conversation)]
     if not isinstance(body, dict):
         return []
     if is_message(body):
-        return unplaced(answer({"role": "assistant", **unwrapped(body)[0]}, (), conversation))
+        return answer({"role": "assistant", **unwrapped(body)}, conversation)
     if _has_generations(body):
-        return unplaced(answer(generations_body(body), (), conversation))
-    messages, when = _messages(body, at), first_moment(body, *_TIMES)
+        return answer(generations_body(body), conversation)
+    messages, when = _messages(body), first_moment(body, *_TIMES)
     pairs = list(zip(messages, _stops(body, len(messages)), strict=True))
     turns = [
         placed
         for parts, why in [(parts, why) for parts, why in pairs if parts] or pairs[:1]
         for placed in turns_of(parts, "assistant", conversation, sent_at=when, stop=why)
     ]
-    thought = next((turn for turn, _ in turns if turn.stop is not None), None)
-    if thought is not None and not any(turn.kind in MODEL_KINDS for turn, _ in turns):  # reasoning alone, no answer
-        turns.append((changed(thought, kind="response", raw=None, role="assistant", model=conversation.model), None))
+    thought = next((turn for turn in turns if turn.stop is not None), None)
+    if thought is not None and not any(turn.kind in MODEL_KINDS for turn in turns):  # reasoning alone, no answer
+        turns.append(changed(thought, kind="response", raw=None, role="assistant", model=conversation.model))
     return [*with_once(turns, spent(_usage(body))), *_failed_choices(body)]
 
 
@@ -158,112 +145,108 @@ def body_in(raw: str) -> dict[str, Any] | None:
     return body if (body.get("object") in _BODY_OBJECTS or is_anthropics or in_parts) and is_answer(body) else None
 
 
-def said_turns(
-    raw: str, at: Path | None, conversation: Conversation, role: str | None = "assistant"
-) -> list[PlacedTurn]:
+def said_turns(raw: str, conversation: Conversation, role: str | None = "assistant") -> list[Turn]:
     """A text as the turn of `role`; of a body, or of what Python prints of an SDK's object, what it says.
 
     Where that cannot be read it is the text, with a note.
     """
     if role == "assistant" and (body := body_in(raw)) is not None:
-        return unplaced(answer(body, (), conversation))
+        return answer(body, conversation)
     if role == "assistant" and is_printed(raw):
         body = unprinted(raw)
         if body is not None and role_of(body) not in (None, "assistant"):
-            return unplaced(message_turns(unwrapped(body)[0], conversation))
+            return message_turns(unwrapped(body), conversation)
         if body is not None:
-            body = unwrapped(body)[0] if is_message(body) else body
+            body = unwrapped(body) if is_message(body) else body
             body = {"role": "assistant", **body} if body.keys() & {"content", "parts"} else body
             body = {"text": body["output"]} if isinstance(body.get("output"), str) else body
-        turns = [] if body is None else unplaced(answer(body, (), conversation))
-        if any(turn.raw for turn, _ in turns):
+        turns = [] if body is None else answer(body, conversation)
+        if any(turn.raw for turn in turns):
             return turns
         words = "is what Python prints of an object, and is kept as text (log its model_dump_json() instead)"
         conversation.notes.append(f"the answer {words}")
-    return text_turns(raw, at, role, conversation)
+    return text_turns(raw, role, conversation)
 
 
-def _failed_choices(body: dict[str, Any]) -> Iterator[PlacedTurn]:
+def _failed_choices(body: dict[str, Any]) -> Iterator[Turn]:
     """The errors that OpenRouter writes into its choices."""
     for choice in as_list(body.get("choices")):
         if isinstance(error := as_object(choice).get("error"), dict):
-            raw = first_text(error, "message") or text_or_json(error, ())[0]
-            yield Turn(0, "error", raw=raw, role="provider"), None
+            raw = first_text(error, "message") or text_or_json(error)
+            yield Turn(0, "error", raw=raw, role="provider")
 
 
-def _one_of(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
+def _one_of(value: Any, conversation: Conversation) -> list[Turn]:
     """One of several answers, or one message of those that a run added."""
     if isinstance(value, dict) and "role" in value and "usage" not in value:
-        return message_turns(value, conversation, at)
+        return message_turns(value, conversation)
     if isinstance(value, list) and value and not long_texts([value]):  # longer ones are named as a whole
         conversation.notes.append("a list where an answer should be; it was left out")
-    return [] if isinstance(value, list) else answer(value, at, conversation)
+    return [] if isinstance(value, list) else answer(value, conversation)
 
 
-def _messages(body: dict[str, Any], at: Path) -> list[list[Piece]]:
+def _messages(body: dict[str, Any]) -> list[list[Piece]]:
     """What was said, one list for each message."""
     output = body.get("output")
     if body.get("object") == "interaction" and isinstance(body.get("steps"), list):  # Google's newer API
-        return [_step(as_object(step), (*at, "steps", index)) for index, step in enumerate(body["steps"])]
+        return [_step(as_object(step)) for step in body["steps"]]
     if isinstance(output, list) and output and all(isinstance(piece, str) for piece in output):
-        path = (*at, "output", 0) if len(output) == 1 else None
-        return [[Piece("text", "".join(output), path)]]  # Replicate's predictions hold the pieces of one text
+        return [[Piece("text", "".join(output))]]  # Replicate's predictions hold the pieces of one text
     if isinstance(output, list):
-        return [said_item(item, (*at, "output", index)) for index, item in enumerate(output) if isinstance(item, dict)]
+        return [said_item(item) for item in output if isinstance(item, dict)]
     if isinstance(output, dict) and isinstance(output.get("message"), dict):
-        return [pieces(output["message"], (*at, "output", "message"))]
+        return [pieces(output["message"])]
     if any(isinstance(as_object(item).get("type"), str) for item in as_list(body.get("outputs"))):  # Google's newer API
-        listed = enumerate(body["outputs"])
-        return [[piece for index, item in listed for piece in block(item, (*at, "outputs", index))]]
+        return [[piece for item in body["outputs"] for piece in block(item)]]
     for key, inner in (("choices", "message"), ("candidates", "content")):
         if isinstance(body.get(key), list):
-            return [_choice(choice, inner, (*at, key, index)) for index, choice in enumerate(body[key])]
+            return [_choice(choice, inner) for choice in body[key]]
     if isinstance(body.get("message"), dict) and not isinstance(body.get("content"), list):
-        return [pieces(body["message"], (*at, "message"))]
+        return [pieces(body["message"])]
     if "role" in body or body.get("type") == "ai" or isinstance(body.get("content"), list | dict):
-        return [pieces(body, at)]
+        return [pieces(body)]
     key = "response" if isinstance(body.get("done"), bool) else "text"  # Ollama's /api/generate, or a text alone
-    return [[Piece("text", body[key], (*at, key))]] if isinstance(body.get(key), str) else _bare(body, at)
+    return [[Piece("text", body[key])]] if isinstance(body.get(key), str) else _bare(body)
 
 
-def _step(step: dict[str, Any], at: Path) -> list[Piece]:
+def _step(step: dict[str, Any]) -> list[Piece]:
     """What a step of an interaction says; what the user said is the request's."""
     if str(step.get("type")).startswith("user"):
         return []
     has_parts = step.get("type") in ("model_output", "message") and "content" in step
-    return content(step["content"], (*at, "content")) if has_parts else list(block(step, at))
+    return content(step["content"]) if has_parts else list(block(step))
 
 
-def _bare(body: dict[str, Any], at: Path) -> list[list[Piece]]:
+def _bare(body: dict[str, Any]) -> list[list[Piece]]:
     """What models on Bedrock answer in bodies of their own: Amazon's, Mistral's, Meta's, and Anthropic's older ones."""
     for key, inner in (("results", "outputText"), ("outputs", "text"), ("generations", "text")):
         listed = as_list(body.get(key))
         if listed and all(isinstance(as_object(item).get(inner), str) for item in listed):
-            return [[Piece("text", item[inner], (*at, key, index, inner))] for index, item in enumerate(listed)]
+            return [[Piece("text", item[inner])] for item in listed]
     bare = next((key for key in ("generation", "completion") if isinstance(body.get(key), str)), None)
     if isinstance(body.get("generated_text"), str):  # Hugging Face's
-        return [[Piece("text", body["generated_text"], (*at, "generated_text"))]]
-    return [[Piece("text", body[bare], (*at, bare))]] if bare is not None and "stop_reason" in body else []
+        return [[Piece("text", body["generated_text"])]]
+    return [[Piece("text", body[bare])]] if bare is not None and "stop_reason" in body else []
 
 
-def _choice(choice: Any, inner: str, at: Path) -> list[Piece]:
+def _choice(choice: Any, inner: str) -> list[Piece]:
     if not isinstance(choice, dict):
-        return content(choice, at) if isinstance(choice, str | list) else []
+        return content(choice) if isinstance(choice, str | list) else []
     reason = choice.get("finishReason", choice.get("finish_reason"))
     if reason == _MALFORMED and not as_object(choice.get(inner)).get("parts"):
         written = text(choice.get("finishMessage"))
         raw = None if written is None else written.removeprefix("Malformed function call: ")
-        return [Piece("call", raw, None, None, None, {"arguments": raw}, f"{_MALFORMED}: {written or ''}")]
+        return [Piece("call", raw, None, None, {"arguments": raw}, f"{_MALFORMED}: {written or ''}")]
     if isinstance(choice.get(inner), dict):
-        return pieces(choice[inner], (*at, inner))
+        return pieces(choice[inner])
     if isinstance(choice.get(inner), str | list):
-        return content(choice[inner], (*at, inner))
+        return content(choice[inner])
     if not isinstance(choice.get("text"), str) and (paths := long_texts([choice])):
         return [Piece("unread", f"a choice of no known shape (texts at {', '.join(paths)}); it was left out")]
     if choice.get(inner) or not choice.keys() & {inner, "text", "delta"}:
         keys = ", ".join(map(repr, choice))
         return [Piece("unread", f"a choice without a readable {inner} (its keys: {keys}); it was left out")]
-    return content(choice.get("text"), (*at, "text"))
+    return content(choice.get("text"))
 
 
 def _usage(body: dict[str, Any]) -> Any:

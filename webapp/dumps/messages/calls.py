@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.values import as_list, first_text, text
+from webapp.dumps.values import as_list, as_object, first_text, text
 
-Path = tuple[str | int, ...]
 CALL_LISTS = (
     *("tool_calls", "toolCalls", "tool_uses", "toolUses", "toolInvocations", "tool_invocations", "tool_requests"),
     "function_calls",
@@ -23,18 +22,24 @@ ID_KEYS = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCal
 """under which providers give a call its id"""
 
 
+_BY_PROVIDER = ("server_tool_use", "mcp_tool_use", "executable_code")
+_RUN_CODE = {"language", "code"}
+"""of what Google's models run themselves"""
+_BY_MODEL = ("function_call", "tool_call", "custom_tool_call")
+_JSON_ARGUMENTS = ("arguments", "input", "args", "tool_kwargs", "parameters")
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One thing said. `path` leads to `text` in the entry where it stands there word for word.
+    """One thing said. `name` is the tool's, `id` the call's, `call` a copy of the call.
 
-    `name` is the tool's, `id` the call's, `call` a copy of the call; `failure` is what the dump itself notes of a
-    call whose arguments could not be read. A piece that is `unread` says in `text` what was left out; one that is
-    `other` is a text that is no part of what was said, as the summary of what came before; `name` says what it is.
+    `failure` is what the dump itself notes of a call whose arguments could not be read. A piece that is `unread` says
+    in `text` what was left out; one that is `other` is a text that is no part of what was said, as the summary of what
+    came before; `name` says what it is.
     """
 
     kind: Literal["text", "thinking", "call", "result", "other", "unread"]
     text: str | None
-    path: Path | None = None
     name: str | None = None
     id: str | None = None
     call: Any = None
@@ -42,39 +47,39 @@ class Piece:
 
     @classmethod
     def of_call(
-        cls, arguments: Any, at: Path, name: str | None, ident: str | None, call: Any, failure: str | None = None
+        cls, arguments: Any, name: str | None, ident: str | None, call: Any, failure: str | None = None
     ) -> Piece:
-        """A call; arguments that are no text stand in it as JSON, without a place."""
-        return cls("call", *text_or_json(arguments, at), name, ident, call, failure)
+        """A call; arguments that are no text stand in it as JSON."""
+        return cls("call", text_or_json(arguments), name, ident, call, failure)
 
     @classmethod
-    def of_result(cls, answer: Any, at: Path, name: str | None, ident: str | None = None) -> Piece:
-        """What a tool answered; what is no text stands in it as JSON, without a place."""
-        return cls("result", *text_or_json(answer, at), name, ident)
+    def of_result(cls, answer: Any, name: str | None, ident: str | None = None) -> Piece:
+        """What a tool answered; what is no text stands in it as JSON."""
+        return cls("result", text_or_json(answer), name, ident)
 
 
-def beside(message: dict[str, Any], at: Path) -> Iterator[Piece]:
+def beside(message: dict[str, Any]) -> Iterator[Piece]:
     """The calls beside the content: `tool_calls` (LangChain's as its provider sent them), `function_call`."""
     more = message.get("additional_kwargs")
     key = next((key for key in CALL_LISTS if message.get(key)), "tool_calls")
-    calls, path = _listed_calls(message.get(key)), (*at, key)
+    calls = _listed_calls(message.get(key))
     if isinstance(more, dict) and isinstance(more.get("tool_calls"), list):
-        calls, path = more["tool_calls"], (*at, "additional_kwargs", "tool_calls")
+        calls = more["tool_calls"]
     invalid = [value for value in as_list(message.get("invalid_tool_calls")) if isinstance(value, dict)]
     errors = {call_id(value, "id"): text(value.get("error")) or "invalid tool call" for value in invalid}
     written = set()
-    for index, value in enumerate(calls):
-        if isinstance(value, dict) and ((piece := call(value, (*path, index))).name or piece.text is not None):
+    for value in calls:
+        if isinstance(value, dict) and ((piece := call(value)).name or piece.text is not None):
             written.add(piece.id)
             yield replace(piece, failure=piece.failure or errors.get(piece.id)) if piece.id in errors else piece
         elif any(value.values() if isinstance(value, dict) else [value]):
             yield Piece("unread", f"a call of no known shape under {key!r} ({_shape(value)}); it was left out")
-    for index, value in enumerate(invalid):  # LangChain's calls whose arguments it could not read
-        piece = call(value, (*at, "invalid_tool_calls", index))
+    for value in invalid:  # LangChain's calls whose arguments it could not read
+        piece = call(value)
         if piece.id is None or piece.id not in written:
             yield replace(piece, failure=text(value.get("error")) or "invalid tool call")
     if isinstance(message.get("function_call"), dict):
-        yield call(message["function_call"], (*at, "function_call"))
+        yield call(message["function_call"])
     elif message.get("function_call"):
         yield Piece("unread", f"a call that is {_shape(message['function_call'])} under 'function_call' was left out")
 
@@ -100,31 +105,44 @@ def _shape(value: Any) -> str:
     return f"keys: {', '.join(repr(str(key)[:40]) for key in value)}"
 
 
-def call(value: dict[str, Any], at: Path) -> Piece:
+def call(value: dict[str, Any]) -> Piece:
     """A tool call: its arguments as the model wrote them where they are a text, else as JSON."""
     key = "custom" if isinstance(value.get("custom"), dict) else "function"
     function = value.get(key)
-    inner, path = (function, (*at, key)) if isinstance(function, dict) else (value, at)
+    inner = function if isinstance(function, dict) else value
     name = first_text(inner, "name") or text(function) or first_text(inner, "tool_name", "toolName", "language")
     key = next((key for key in ARGUMENTS if inner.get(key) is not None), "")
-    arguments, where = text_or_json(inner.get(key), (*path, key))
+    arguments = text_or_json(inner.get(key))
     failure = text(value.get("parse_error"))
-    return Piece("call", arguments, where, name, call_id(value, "call_id"), copied(value), failure)
+    return Piece("call", arguments, name, call_id(value, "call_id"), copied(value), failure)
 
 
-def item_call(item: dict[str, Any], at: Path) -> Iterator[Piece]:
+def arguments_of(piece: Piece) -> Literal["written", "decoded", "free", "provider"]:
+    """How a call's arguments stand in the log. Custom tools take a text; what is under no known name may be one."""
+    call = as_object(piece.call)
+    kind = str(call.get("type"))
+    if kind in _BY_PROVIDER or (kind.endswith("_call") and kind not in _BY_MODEL) or call.keys() >= _RUN_CODE:
+        return "provider"
+    inner = call["function"] if isinstance(call.get("function"), dict) else call
+    value = next((inner[key] for key in _JSON_ARGUMENTS if inner.get(key) is not None), None)
+    if "custom" in (kind, *call) or kind == "custom_tool_call" or (value is None and piece.text and not piece.failure):
+        return "free"
+    return "decoded" if isinstance(value, dict | list) else "written"
+
+
+def item_call(item: dict[str, Any]) -> Iterator[Piece]:
     """A call of a tool that the provider runs, an item of the Responses API (`web_search_call`), and what it gave."""
     key = next((key for key in _ITEM_ARGUMENTS if item.get(key)), "")
     name, ident = first_text(item, "name") or str(item.get("type")).removesuffix("_call"), call_id(item, "call_id")
-    arguments, path = text_or_json(item.get(key), (*at, key))
+    arguments = text_or_json(item.get(key))
     if arguments is not None:
-        yield Piece("call", arguments, path, name, ident, copied(item))
+        yield Piece("call", arguments, name, ident, copied(item))
     elif strange := [str(key) for key, value in item.items() if isinstance(value, dict) and value]:
         yield Piece("unread", f"a call without arguments that are known; {strange[0][:40]!r} was left out")
     for answer in (item.get("output"), *as_list(item.get("outputs"))):
         logs = answer.get("logs") if isinstance(answer, dict) else answer
         if isinstance(logs, str) and logs:
-            yield Piece("result", logs, None, name, ident)
+            yield Piece("result", logs, name, ident)
 
 
 def invocation_of(block: dict[str, Any]) -> dict[str, Any] | None:
@@ -141,15 +159,14 @@ def invoked(invocation: dict[str, Any]) -> Iterator[Piece]:
     """A call with what became of it; `rawInput` is what the model wrote where that could not be read."""
     error, written = text(invocation.get("errorText")), invocation.get("rawInput")
     failed = written is not None and all(invocation.get(key) is None for key in ARGUMENTS)
-    piece = replace(call(invocation, ()), path=None)
+    piece = call(invocation)
     if failed:
-        piece = Piece.of_call(written, (), piece.name, piece.id, piece.call, error)
-        piece = replace(piece, path=None)
+        piece = Piece.of_call(written, piece.name, piece.id, piece.call, error)
     yield piece
     answer = next((invocation[key] for key in ("result", "output") if invocation.get(key) is not None), None)
     answer = error if answer is None and not failed else answer
     if answer is not None:
-        yield Piece("result", text_or_json(answer, ())[0], None, piece.name, piece.id)
+        yield Piece("result", text_or_json(answer), piece.name, piece.id)
 
 
 def has_arguments(value: Any, depth: int) -> bool:
@@ -167,11 +184,9 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def text_or_json(value: Any, at: Path) -> tuple[str | None, Path | None]:
-    """A text with its place, anything else as JSON; (None, None) for None."""
-    if isinstance(value, str):
-        return value, at
-    return (None, None) if value is None else (as_json(value), None)
+def text_or_json(value: Any) -> str | None:
+    """A text, anything else as JSON; None for None."""
+    return value if isinstance(value, str | None) else as_json(value)
 
 
 def call_id(value: dict[str, Any], first: str) -> str | None:

@@ -14,9 +14,8 @@ from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.beside import asked_at
 from webapp.dumps.messages.bodies import exchange, is_answer
-from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.streams import assembled, ends_early, is_event, put_together, stream_faults
-from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_with
+from webapp.dumps.messages.turns import Conversation, each_with
 from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.spool import NO_TEXT, packed_text
 from webapp.dumps.values import BINARY, as_list, as_object, first_text, text, whole
@@ -36,14 +35,12 @@ _STATUS = ("status", "status_code", "statusCode")
 
 @dataclass(frozen=True, slots=True)
 class HttpExchange:
-    """A request and its response, their bodies as they came: text, JSON, or None; `*_at` where they stand."""
+    """A request and its response, their bodies as they came: text, JSON, or None."""
 
     url: str
     request: Any
     response: Any
     status: Any = None
-    request_at: Path | None = None
-    response_at: Path | None = None
     plain: bool = False
     """whether a response that is neither JSON nor a stream is what a model said"""
 
@@ -154,16 +151,14 @@ def of_models(entries: Entries, exchange_of: Callable[[dict[str, Any]], HttpExch
         yield Problem("the log", f"no model was asked, as far as is known: {count} passed over")
 
 
-def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTurn]:
+def http_turns(http: HttpExchange, conversation: Conversation) -> list[Turn]:
     """The turns of an exchange; what was put together has no place of its own in the entry."""
     match = _MODEL.search(http.url)
     conversation.model = unquote(match[1] or match[2]) if match else None
     request, response = parsed_body(http.request), parsed_body(http.response)
     if response is None and http.plain:
         response = http.response
-    request_at = http.request_at if request is http.request else None
-    response_at = http.response_at if response is http.response else None
-    turns = exchange(request, response, ("request",), ("response",), conversation)
+    turns = exchange(request, response, conversation)
     conversation.hosts += asked_at(http.url)
     refused = isinstance(http.status, int) and not 200 <= http.status < 300
     if response is None and not (refused and http.response == "") and _asks(request):
@@ -174,15 +169,13 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTur
         conversation.notes.append(f"a model was asked, and the response {lost}")
     if isinstance(http.status, int) and http.status >= 400:
         conversation.notes.clear()
-    places = {"request": request_at, "response": response_at}
-    turns = [(turn, _moved(path, places)) for turn, path in turns]
     errors, damaged = stream_faults(http.response) if response is not http.response else ([], 0)
     if damaged and http.response is not None and response is not None:
         conversation.notes.append(f"{damaged} lines of the stream are cut or damaged; the others were read")
     if response is not http.response and ends_early(http.response):
         conversation.notes.append("the stream ends before its answer does; what came of it was read")
     if not isinstance(http.status, int) or http.status < 400:
-        turns += [(Turn(0, "error", raw=error, role="provider"), None) for error in errors]
+        turns += [Turn(0, "error", raw=error, role="provider") for error in errors]
     return _refused(turns, http.status, request, response)
 
 
@@ -191,22 +184,16 @@ def _asks(request: Any) -> bool:
     return isinstance(request, dict) and any(request.get(key) for key in ASKING if key != "input")
 
 
-def _moved(path: Path | None, places: dict[str, Path | None]) -> Path | None:
-    """A place within a body as a place in the entry."""
-    start = places.get(str(path[0])) if path else None
-    return None if start is None or path is None else (*start, *path[1:])
-
-
-def _refused(turns: list[PlacedTurn], status: Any, request: Any, response: Any) -> list[PlacedTurn]:
+def _refused(turns: list[Turn], status: Any, request: Any, response: Any) -> list[Turn]:
     """An exchange that the provider refused ends with its message, as an error."""
     if not isinstance(status, int) or status < 400:
         return turns
     error = as_object(response).get("error")
     reason = first_text(error, "message") or text(error) or first_text(response, "message") or text(response)
-    turns = [placed for placed in turns if placed[0].kind != "response"]
+    turns = [placed for placed in turns if placed.kind != "response"]
     generation = first_text(error, "failed_generation")
     if generation is not None:  # Groq shows what the model wrote where that could not be read
         model = first_text(request, "model")
         answer = Turn(0, "response", raw=generation, role="assistant", model=model, failure=reason)
-        turns.append((answer, None))
-    return each_with([*turns, (Turn(0, "error", raw=reason, role="provider"), None)])
+        turns.append(answer)
+    return each_with([*turns, Turn(0, "error", raw=reason, role="provider")])

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any, TypeGuard
 
-from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.values import as_list, as_object
 
@@ -43,16 +42,16 @@ def is_chunk(value: dict[str, Any]) -> bool:
     return type_names == ["AIMessageChunk"] or as_object(value.get("data")).get("type") == "AIMessageChunk"
 
 
-def unwrapped(value: dict[str, Any], at: Path = ()) -> tuple[dict[str, Any], Path]:
-    """The message's own fields, its type as LangChain's shorter word, and where they stand."""
+def unwrapped(value: dict[str, Any]) -> dict[str, Any]:
+    """The message's own fields, its type as LangChain's shorter word."""
     name = value.get("type")
     if name == "constructor" and isinstance(value.get("kwargs"), dict):
         listed = as_list(value.get("id"))
-        value, at, name = value["kwargs"], (*at, "kwargs"), listed[-1] if listed else None
+        value, name = value["kwargs"], listed[-1] if listed else None
     elif isinstance(value.get("data"), dict):
-        value, at = value["data"], (*at, "data")
+        value = value["data"]
     kind = _TYPES.get(str(name), name)
-    return ({**value, "type": kind} if "role" not in value else value), at
+    return {**value, "type": kind} if "role" not in value else value
 
 
 def plain_messages(values: Any) -> Any:
@@ -61,7 +60,7 @@ def plain_messages(values: Any) -> Any:
         values = values[0]
     if not isinstance(values, list):
         return values
-    return [unwrapped(value)[0] if is_message(value) else value for value in values]
+    return [unwrapped(value) if is_message(value) else value for value in values]
 
 
 def generations_body(outputs: dict[str, Any]) -> dict[str, Any]:
@@ -76,14 +75,14 @@ def generations_body(outputs: dict[str, Any]) -> dict[str, Any]:
         listed = [inner for inner in as_list(outputs.get("messages")) if isinstance(inner, dict)]
         if message is None and listed:
             message = listed[-1]
-            return {"choices": [{"message": unwrapped(message)[0] if is_message(message) else message}]}
-        return {"choices": [{"message": unwrapped(message)[0]}]} if is_message(message) else outputs
+            return {"choices": [{"message": unwrapped(message) if is_message(message) else message}]}
+        return {"choices": [{"message": unwrapped(message)}]} if is_message(message) else outputs
     flat = [inner for outer in generations for inner in (outer if isinstance(outer, list) else [outer])]
     choices: list[dict[str, Any]] = []
     for generation in flat:
         message = as_object(generation).get("message")
         if is_message(message):
-            inner, written = unwrapped(message)[0], as_object(generation).get("text")
+            inner, written = unwrapped(message), as_object(generation).get("text")
             empty = "content" in inner and not inner["content"] and written
             choices.append({"message": {**inner, "content": written} if empty else inner})
         else:

@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 from webapp.dumps.json_path import opened
 from webapp.dumps.messages.bodies import is_answer
 from webapp.dumps.messages.calls import CALL_LISTS
-from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.streams import is_event
 from webapp.dumps.values import as_object
 
 Side = Literal["system", "user", "assistant", "too deep"]
+Path = tuple[str | int, ...]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _ANSWERS = {
     *("response", "responses", "completion", "completions", "output", "outputs", "answer", "answers", "reply"),
@@ -54,13 +54,14 @@ _ORDER: dict[Side, int] = {"system": 0, "user": 1, "assistant": 2}
 
 
 class NamedText(NamedTuple):
-    """A text, a message or a provider's body, who it is of, and where it stands; "too deep" is what was not read."""
+    """A text, a message or a provider's body, who it is of, and where it stands; "too deep" is what was not read.
+
+    The path of what a text that is JSON says leads to that text.
+    """
 
     side: Side
     value: Any
     path: Path
-    is_inside: bool = False
-    """whether it stands in a text that is JSON, where `path` leads to"""
 
 
 def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int | None = None) -> Iterator[NamedText]:
@@ -106,15 +107,15 @@ def _in_body(value: str, at: Path, side: Side) -> list[NamedText]:
     if side == "assistant" and body.get("role") == "model":  # Genkit's
         body = {**body, "role": "assistant"}
     if side == "assistant" and is_answer(body) and body.keys() & {"choices", "candidates", "role"}:
-        return [NamedText(side, body, at, is_inside=True)]
+        return [NamedText(side, body, at)]
     messages = inner if isinstance(inner, list) else body.get("messages") if side == "user" else None
     if not isinstance(messages, list) or not all(
         isinstance(message, dict) and "role" in message for message in messages
     ):
         return []
-    texts = [NamedText(side, message, at, is_inside=True) for message in messages if _is_of(message, side)]
+    texts = [NamedText(side, message, at) for message in messages if _is_of(message, side)]
     system = body.get("system") if isinstance(inner, dict) else None
-    return [NamedText("system", system, at, is_inside=True), *texts] if isinstance(system, str) and system else texts
+    return [NamedText("system", system, at), *texts] if isinstance(system, str) and system else texts
 
 
 def _is_of(message: dict[str, Any], side: Side) -> bool:

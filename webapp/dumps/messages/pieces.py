@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from webapp.dumps.messages.calls import (
     ARGUMENTS,
+    arguments_of,
     beside,
     call_id,
     copied,
@@ -16,7 +17,6 @@ from webapp.dumps.messages.calls import (
     invoked,
     item_call,
 )
-from webapp.dumps.messages.calls import Path as Path
 from webapp.dumps.messages.calls import Piece as Piece
 from webapp.dumps.messages.calls import as_json as as_json
 from webapp.dumps.messages.calls import call as call
@@ -29,8 +29,6 @@ CONTENTS = ("blocks", "items", "segments", "contentParts", "contents")
 THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 """where a message holds what was thought beside its content"""
 SAYING = {"content", "parts", "refusal", *CONTENTS}
-_DEEPEST = 40
-"""Steps into an entry; results within results further down are no messages, and would exhaust the call stack."""
 _STEPS, _MOST_ITEMS = 4, 20
 _CALLS = (
     *("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call", "mcp_call"),
@@ -77,51 +75,54 @@ _VALUES: dict[str, Literal["text", "thinking", "call", "result"]] = {
 }
 
 
-def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
+def pieces(message: dict[str, Any]) -> list[Piece]:
     """Everything a message says: its thinking, its content, then the calls that stand beside it."""
-    parts = [Piece("thinking", message[key], (*at, key)) for key in THINKING if text(message.get(key))]
+    parts = [Piece("thinking", message[key]) for key in THINKING if text(message.get(key))]
     if not parts and isinstance(message.get("thinking_blocks"), list):  # LiteLLM's, which may repeat the text
-        parts = content(message["thinking_blocks"], (*at, "thinking_blocks"))
+        parts = content(message["thinking_blocks"])
     for key in ("content", "parts"):
         inner = message.get(key)
         if isinstance(inner, dict) and len(inner) == 1 and (only := next(iter(inner))) in _ALONE and text(inner[only]):
-            parts.append(Piece("text", inner[only], (*at, key, only)))
+            parts.append(Piece("text", inner[only]))
         elif inner is not None:
-            parts.extend(content(inner, (*at, key)))
+            parts.extend(content(inner))
     for key in CONTENTS if not parts else ():
         if isinstance(message.get(key), dict | list):
-            parts.extend(content(message[key], (*at, key)))
+            parts.extend(content(message[key]))
     if "role" in message and not parts and not message.keys() & SAYING:
         instead = next((key for key in _INSTEAD if text(message.get(key))), None)
-        parts.extend(content(message[instead], (*at, instead)) if instead is not None else ())
+        parts.extend(content(message[instead]) if instead is not None else ())
     if not parts and isinstance(spoken := message.get("audio"), dict) and text(spoken.get("transcript")):
-        parts.append(Piece("text", spoken["transcript"], (*at, "audio", "transcript")))
+        parts.append(Piece("text", spoken["transcript"]))
     if text(message.get("refusal")):
-        parts.append(Piece("text", message["refusal"], (*at, "refusal")))
-    return _each_call_once(parts, list(beside(message, at)))
+        parts.append(Piece("text", message["refusal"]))
+    return _each_call_once(parts, list(beside(message)))
 
 
 def _each_call_once(parts: list[Piece], beside: list[Piece]) -> list[Piece]:
     """What the content says, then the calls beside it: LangChain has a call in both, and one that is a text counts."""
     within = {piece.id for piece in parts if piece.kind == "call" and piece.id is not None}
-    written = {piece.id for piece in beside if piece.id in within and (piece.path is not None or piece.failure)}
+    written = {piece.id for piece in beside if piece.id in within and (piece.failure or _is_text(piece))}
     unwritten = [piece for piece in parts if piece.kind != "call" or piece.id is None or piece.id not in written]
     return [*unwritten, *(piece for piece in beside if piece.id not in within or piece.id in written)]
 
 
-def content(value: Any, at: Path) -> list[Piece]:
+def _is_text(call: Piece) -> bool:
+    """Whether the arguments of a call are a text, as the model wrote them."""
+    return call.text is not None and arguments_of(call) != "decoded"
+
+
+def content(value: Any) -> list[Piece]:
     """What a message's content says: a text, a list of blocks, or an object with `parts`."""
     if isinstance(value, str):
-        return [Piece("text", value, at)]
-    if len(at) > _DEEPEST:
-        return [Piece("text", as_json(value))]
+        return [Piece("text", value)]
     if isinstance(value, list):
-        return _of_kinds([piece for index, inner in enumerate(value) for piece in _item(inner, (*at, index))])
+        return _of_kinds([piece for inner in value for piece in _item(inner)])
     if isinstance(value, dict) and isinstance(value.get("parts"), list):
-        return content(value["parts"], (*at, "parts"))
+        return content(value["parts"])
     if (
         isinstance(value, dict)
-        and (parts := list(block(value, at)))
+        and (parts := list(block(value)))
         and ("type" in value or any(piece.kind != "unread" for piece in parts))
     ):
         return [*parts, *_beside_text(value, parts)]
@@ -135,9 +136,9 @@ def _of_kinds(parts: list[Piece]) -> list[Piece]:
     return [replace(piece, kind="other") if piece.kind == "text" and piece.name else piece for piece in parts]
 
 
-def _item(value: Any, at: Path) -> list[Piece]:
+def _item(value: Any) -> list[Piece]:
     """As `block`, of one in a list; one that does not say its kind may hold a text, however short, by another name."""
-    parts = list(block(value, at))
+    parts = list(block(value))
     if parts or not isinstance(value, dict) or "type" in value:
         return parts
     key = next((str(key) for key, inner in value.items() if text(inner) and not str(key).endswith(_NO_TEXTS)), None)
@@ -153,12 +154,12 @@ def _beside_text(value: dict[str, Any], parts: list[Piece]) -> Iterator[Piece]:
             yield Piece("unread", f"calls under {str(key)[:40]!r} next to the text were left out")
 
 
-def block(value: Any, at: Path) -> Iterator[Piece]:
+def block(value: Any) -> Iterator[Piece]:
     """What one content block says; nothing where it holds no text (an image, a redacted thought)."""
     if isinstance(value, str) and (printed := printed_block(value)) is not None:
-        yield from (replace(piece, path=None) for piece in block(printed, ()))
+        yield from block(printed)
     elif isinstance(value, str):
-        yield Piece("text", value, at)
+        yield Piece("text", value)
     if isinstance(value, list) and (speaks(value) or any(text(as_object(part).get("text")) for part in value)):
         yield Piece("unread", "a list where a part of a message should be; it was left out")
     if not isinstance(value, dict):
@@ -166,34 +167,34 @@ def block(value: Any, at: Path) -> Iterator[Piece]:
     kind = value.get("type") or value.get("block_type") or value.get("content_type")  # LlamaIndex, Semantic Kernel
     if isinstance(value.get("value"), str) and isinstance(kind, str) and kind in _VALUES:  # LLaMA-Factory's
         spoken = value["value"]
-        yield Piece(_VALUES[kind], spoken, (*at, "value"), call={"arguments": spoken} if kind == "tool_call" else None)
+        yield Piece(_VALUES[kind], spoken, call={"arguments": spoken} if kind == "tool_call" else None)
         return
     wrapped = next((key for key in (*_WRAPPED_CALLS, *_WRAPPED_RESULTS) if isinstance(value.get(key), dict)), None)
     if kind == "toolRequest" or kind == "toolResponse":
-        yield from _goose(value, at)
+        yield from _goose(value)
     elif wrapped is not None:
         inner = value[wrapped]
-        yield (piece := (call if wrapped in _WRAPPED_CALLS else _result)(inner, (*at, wrapped)))
+        yield (piece := (call if wrapped in _WRAPPED_CALLS else _result)(inner))
         if wrapped == "tool_call" and isinstance(inner.get("output"), str) and inner["output"]:  # LibreChat's
-            yield Piece("result", inner["output"], (*at, wrapped, "output"), piece.name, piece.id)
+            yield Piece("result", inner["output"], piece.name, piece.id)
     elif kind in _THOUGHTS or value.get("thought") is True or "reasoningContent" in value:
-        yield from _thought(value, at)
+        yield from _thought(value)
     elif kind in _CALLS or _is_function_call(value) or (kind is None and value.keys() >= {"id", "name", "input"}):
-        yield call(value, at)
+        yield call(value)
         if kind == "mcp_call" and isinstance(value.get("output"), str):
-            yield _result({"output": value["output"], "name": value.get("name"), "id": value.get("id")}, at)
+            yield _result({"output": value["output"], "name": value.get("name"), "id": value.get("id")})
     elif kind in _RESULTS or (isinstance(kind, str) and kind.endswith("_tool_result")) or _is_untyped_result(value):
-        yield _result(value, at)
+        yield _result(value)
     elif isinstance(kind, str) and kind.endswith("_call"):
-        yield from item_call(value, at)
+        yield from item_call(value)
     elif (invocation := invocation_of(value)) is not None:
         yield from invoked(invocation)
     else:
         kind_ = kind if isinstance(kind, str) and kind not in _TEXT_KINDS else None
-        texts = [Piece("text", value[key], (*at, key), kind_) for key in _TEXTS if isinstance(value.get(key), str)]
+        texts = [Piece("text", value[key], kind_) for key in _TEXTS if isinstance(value.get(key), str)]
         inner = value.get("text")
         if isinstance(inner, dict) and isinstance(inner.get("value"), str):  # of OpenAI's Assistants
-            texts = [Piece("text", inner["value"], (*at, "text", "value"))]
+            texts = [Piece("text", inner["value"])]
         yield from texts or _unread(value, kind)
 
 
@@ -208,16 +209,16 @@ def _is_function_call(block: dict[str, Any]) -> bool:
     return block.get("type") == "function" and isinstance(function, dict) and "arguments" in function
 
 
-def _goose(block: dict[str, Any], at: Path) -> Iterator[Piece]:
+def _goose(block: dict[str, Any]) -> Iterator[Piece]:
     """Goose's blocks, whose call or result stands within what became of it; a call that could not be read failed."""
     key = "toolCall" if block.get("type") == "toolRequest" else "toolResult"
     outcome = as_object(block.get(key))
     inner, error = outcome.get("value"), text(outcome.get("error"))
     if key == "toolResult":
         answer = {"content": inner.get("content") if isinstance(inner, dict) else inner if error is None else error}
-        yield replace(_result({**answer, "id": block.get("id")}, ()), path=None)
+        yield _result({**answer, "id": block.get("id")})
         return
-    piece = call(as_object(inner), (*at, key, "value"))
+    piece = call(as_object(inner))
     yield replace(piece, id=piece.id or text(block.get("id")), call=copied(block), failure=error)
 
 
@@ -252,32 +253,31 @@ def speaks(value: Any, depth: int = 0) -> bool:
     return isinstance(value, list) and any(speaks(inner, depth + 1) for inner in value[:_MOST_ITEMS])
 
 
-def _thought(block: dict[str, Any], at: Path) -> Iterator[Piece]:
+def _thought(block: dict[str, Any]) -> Iterator[Piece]:
     inner = block.get("reasoningContent")
     if isinstance(inner, dict) and isinstance(inner.get("reasoningText"), dict):
-        block, at = inner["reasoningText"], (*at, "reasoningContent", "reasoningText")
+        block = inner["reasoningText"]
     for key in ("thinking", "reasoning", "think", "text", "content"):
         if isinstance(block.get(key), str):
-            yield Piece("thinking", block[key], (*at, key))
+            yield Piece("thinking", block[key])
             return
         if isinstance(block.get(key), list):
-            raw, path = joined(content(block[key], (*at, key)))
+            raw = joined(content(block[key]))
             if raw is not None:
-                yield Piece("thinking", raw, path)
+                yield Piece("thinking", raw)
                 return
-    summary = block.get("summary")
-    for index, part in enumerate(as_list(summary)):
+    for part in as_list(block.get("summary")):
         if isinstance(part, dict) and isinstance(part.get("text"), str):
-            yield Piece("thinking", part["text"], (*at, "summary", index, "text"))
+            yield Piece("thinking", part["text"])
 
 
-def _result(value: dict[str, Any], at: Path) -> Piece:
+def _result(value: dict[str, Any]) -> Piece:
     key = next((key for key in _ANSWERS if value.get(key) is not None), None)
-    answer, path = (None, None) if key is None else joined(content(value[key], (*at, key)))
+    answer = None if key is None else joined(content(value[key]))
     if answer is None:  # a shape of its own, as Amp's `run`; what images there are needs no text
         rest = {name: inner for name, inner in value.items() if name not in _ABOUT_RESULTS and inner is not None}
         answer = as_json(rest) if _says_anything(rest) else None
-    return Piece("result", answer, path, first_text(value, "name", "toolName"), call_id(value, "tool_use_id"))
+    return Piece("result", answer, first_text(value, "name", "toolName"), call_id(value, "tool_use_id"))
 
 
 def _says_anything(value: Any) -> bool:
@@ -287,9 +287,7 @@ def _says_anything(value: Any) -> bool:
     return any(map(_says_anything, value)) if isinstance(value, list) else isinstance(value, str) and bool(value)
 
 
-def joined(parts: list[Piece]) -> tuple[str | None, Path | None]:
-    """The texts as one, with its place where it is a single one."""
-    texts = [piece for piece in parts if piece.kind == "text"]
-    if len(texts) == 1:
-        return texts[0].text, texts[0].path
-    return ("".join(piece.text or "" for piece in texts) if texts else None), None
+def joined(parts: list[Piece]) -> str | None:
+    """The texts as one; None where there is none."""
+    texts = [piece.text for piece in parts if piece.kind == "text"]
+    return texts[0] if len(texts) == 1 else "".join(written or "" for written in texts) if texts else None

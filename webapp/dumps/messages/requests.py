@@ -10,8 +10,8 @@ from typing import Any
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.histories import Aligned
-from webapp.dumps.messages.pieces import Path, Piece, block, content, pieces
-from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_filled, message_turns, text_turns, turns_of
+from webapp.dumps.messages.pieces import Piece, block, content, pieces
+from webapp.dumps.messages.turns import Conversation, each_filled, message_turns, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.values import as_list
 from webapp.jsontext import text_hash
@@ -31,24 +31,24 @@ class RequestMessage:
 
     identity: str
     is_system: bool
-    make: Callable[[], list[PlacedTurn]]
+    make: Callable[[], list[Turn]]
 
 
-def request_messages(request: dict[str, Any], at: Path, conversation: Conversation) -> Iterator[RequestMessage]:
+def request_messages(request: dict[str, Any], conversation: Conversation) -> Iterator[RequestMessage]:
     """Each message of a request, system prompts that stand beside them first."""
     for key in _SYSTEM:
         if value := request.get(key):
-            make = partial(turns_of, content(value, (*at, key)), "system", conversation)
+            make = partial(turns_of, content(value), "system", conversation)
             yield RequestMessage(identity({"role": "system", "content": value}), True, make)
     for key in _MESSAGES:
         value = request.get(key)
-        listed = [((*at, key, index), message) for index, message in enumerate(as_list(value))]
-        for path, message in listed or [((*at, key), value)]:
+        listed = as_list(value)
+        for message in listed or [value]:
             if isinstance(message, str):  # the older completions take several prompts at once
-                make = partial(text_turns, message, path, "user", conversation)
+                make = partial(text_turns, message, "user", conversation)
                 yield RequestMessage(identity({"role": "user", "content": message}), False, make)
             elif isinstance(message, dict) and listed:
-                make = partial(request_message, message, path, conversation)
+                make = partial(request_message, message, conversation)
                 yield RequestMessage(identity(message), message.get("role") in _SYSTEM_ROLES, make)
 
 
@@ -76,29 +76,29 @@ def _unmarked(value: Any) -> Any:
     return {key: inner for key, inner in value.items() if key != "cache_control"} if isinstance(value, dict) else value
 
 
-def request_message(message: dict[str, Any], path: Path, conversation: Conversation) -> list[PlacedTurn]:
+def request_message(message: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """A message of a request. Google's may lack a role; items of the Responses API have a type instead."""
     if isinstance(message.get("message"), str) and "content" not in message:  # Cohere's older history
         role = {"CHATBOT": "assistant"}.get(str(message.get("role")), str(message.get("role")).lower())
-        return text_turns(message["message"], (*path, "message"), role, conversation)
+        return text_turns(message["message"], role, conversation)
     if "role" in message:
-        return message_turns(message, conversation, path)
+        return message_turns(message, conversation)
     kind = message.get("type")
     if isinstance(kind, str):
         role = "assistant" if kind in (*_CALLS, "reasoning") else "user"
-        return turns_of(said_item(message, path), role, conversation)
-    return message_turns({**message, "role": "user"}, conversation, path)
+        return turns_of(said_item(message), role, conversation)
+    return message_turns({**message, "role": "user"}, conversation)
 
 
-def said_item(item: dict[str, Any], at: Path) -> list[Piece]:
+def said_item(item: dict[str, Any]) -> list[Piece]:
     """An output item of the Responses API: a message, a call, or a thought."""
     if "role" in item and item.get("type") == "message" and not isinstance(item.get("content"), str | list):
-        return [*pieces(item, at), Piece("unread", "a message without a content")]
+        return [*pieces(item), Piece("unread", "a message without a content")]
     if item.get("type") == "message" and "role" not in item:
-        return [*pieces({**item, "role": None}, at), Piece("unread", "a message that does not say whose it is")]
+        return [*pieces({**item, "role": None}), Piece("unread", "a message that does not say whose it is")]
     if "role" not in item and not isinstance(item.get("type"), str) and len(item) > 1:
-        return list(block(item, at)) or [Piece("unread", "an item that does not say what it is; it was left out")]
-    return pieces(item, at) if "role" in item else list(block(item, at))
+        return list(block(item)) or [Piece("unread", "an item that does not say what it is; it was left out")]
+    return pieces(item) if "role" in item else list(block(item))
 
 
 _LONG = 20
@@ -107,13 +107,13 @@ _MOST_TEXT = 1024 * 1024
 """characters of an answer that are remembered to be compared loosely"""
 
 
-def new_prompts(request: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
+def new_prompts(request: Any, conversation: Conversation) -> list[Turn]:
     """The messages that no request before held at their place; answers that they repeat were seen as responses.
 
     An answer that stands in the history otherwise than it came is kept as an event, with a note; so is a history
     that was shortened. One that goes on from an earlier message is a branch.
     """
-    messages = list(request_messages(request, at, conversation)) if isinstance(request, dict) else []
+    messages = list(request_messages(request, conversation)) if isinstance(request, dict) else []
     if not messages:
         return []
     systems = next((n for n, message in enumerate(messages) if not message.is_system), len(messages))
@@ -129,9 +129,9 @@ def new_prompts(request: Any, at: Path, conversation: Conversation) -> list[Plac
     return each_filled(turns, sounding=aligned.branch)
 
 
-def noted_answers(turns: list[PlacedTurn], conversation: Conversation) -> list[PlacedTurn]:
+def noted_answers(turns: list[Turn], conversation: Conversation) -> list[Turn]:
     """What the last request was answered, on its branch; later requests repeat it."""
-    raws = [turn.raw for turn, _ in turns if turn.raw]
+    raws = [turn.raw for turn in turns if turn.raw]
     conversation.answered.update(hashes := [echo_hash(raw) for raw in raws])
     conversation.histories.answer(hashes)
     conversation.last_answers += [_squeezed(raw) for raw in raws if len(raw) <= _MOST_TEXT]
@@ -168,26 +168,26 @@ class _Repeats:
         turns = self._messages[index].make()
         del self._conversation.notes[notes:]
         answers = self._conversation.histories.answers
-        return any(_is_by_model(turn) and turn.raw and echo_hash(turn.raw) in answers for turn, _ in turns)
+        return any(_is_by_model(turn) and turn.raw and echo_hash(turn.raw) in answers for turn in turns)
 
-    def unseen(self, index: int, aligned: Aligned) -> list[PlacedTurn]:
+    def unseen(self, index: int, aligned: Aligned) -> list[Turn]:
         """What of a new message is new. Results of a provider's own tools stand within the answer and go with it."""
         turns = self._messages[index].make()
         if index == aligned.echo_at and aligned.answers:
             self._expected, self._is_behind = aligned.answers, True
-        if not any(_is_by_model(turn) for turn, _ in turns):
+        if not any(_is_by_model(turn) for turn in turns):
             self._is_behind = False
-            if any(turn.kind == "prompt" for turn, _ in turns):
+            if any(turn.kind == "prompt" for turn in turns):
                 self._expected = None
             return turns
-        by_model = [turn for turn, _ in turns if _is_by_model(turn) and turn.role != "thinking" and turn.raw]
+        by_model = [turn for turn in turns if _is_by_model(turn) and turn.role != "thinking" and turn.raw]
         new = [turn for turn in by_model if not self._is_known(turn, aligned)]
         if not new:
             return [] if self._is_behind or by_model else turns
         if not self._is_behind:
-            return [placed for placed in turns if placed[0] not in by_model or placed[0] in new]
+            return [placed for placed in turns if placed not in by_model or placed in new]
         self._conversation.notes.append(f"message {index} of the request repeats an answer in a different version")
-        return [(changed(turn, kind="event", tool_calls=None), path) for turn, path in turns if turn in new]
+        return [changed(turn, kind="event", tool_calls=None) for turn in turns if turn in new]
 
     def _is_known(self, turn: Turn, aligned: Aligned) -> bool:
         """Whether an answer says it: the one that is expected here; any, where the request goes on from none."""

@@ -7,9 +7,10 @@ from typing import Any
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import exchange, is_answer
 from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unread_generations, unwrapped
-from webapp.dumps.messages.pieces import Path, Piece, as_json, text_or_json
+from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
 from webapp.dumps.messages.requests import noted_answers, request_messages
-from webapp.dumps.messages.turns import Conversation, PlacedTurn, text_turns, turns_of
+from webapp.dumps.messages.turns import Conversation, text_turns, turns_of
+from webapp.dumps.records import Turn
 from webapp.dumps.values import are_messages, as_list, as_object, text
 
 _BESIDE_ANSWERS = {"finish_reason", "finishReason", "usage_metadata", "usageMetadata", "stop_reason", "usage"}
@@ -19,20 +20,20 @@ _ITEMS = ("function_call", "reasoning", "custom_tool_call", "mcp_call")
 
 
 def traced(
-    question: Any, output: Any, asked_at: Path, answered_at: Path, conversation: Conversation, *, bodies: bool = False
-) -> tuple[list[PlacedTurn], list[PlacedTurn]]:
+    question: Any, output: Any, conversation: Conversation, *, bodies: bool = False
+) -> tuple[list[Turn], list[Turn]]:
     """What was asked anew, and what the model answered: a body, messages, LangChain's generations, calls or a text.
 
     Where outputs are `bodies`, one of which no answer is known is worth a word; else it may be what the model wrote.
     """
     model, question = conversation.model, _opened(question)
     request = _request(question)
-    turns = exchange(request, None, asked_at, (), conversation)
+    turns = exchange(request, None, conversation)
     is_said = any(question.values()) if isinstance(question, dict) else isinstance(question, list) and bool(question)
-    if is_said and not any(request_messages(request, (), conversation)):
-        turns = text_turns(as_json(question), None, "user", conversation)
+    if is_said and not any(request_messages(request, conversation)):
+        turns = text_turns(as_json(question), "user", conversation)
     conversation.model = model or conversation.model  # else the one that the request names
-    return turns, noted_answers(_answers(output, answered_at, conversation, bodies), conversation)
+    return turns, noted_answers(_answers(output, conversation, bodies), conversation)
 
 
 def _request(question: Any) -> dict[str, Any]:
@@ -59,30 +60,30 @@ def _declares(content: dict[str, Any]) -> bool:
     return content.get("type") == "function" or {"name", "input_schema"} <= content.keys()
 
 
-def _answers(output: Any, at: Path, conversation: Conversation, bodies: bool) -> list[PlacedTurn]:
+def _answers(output: Any, conversation: Conversation, bodies: bool) -> list[Turn]:
     answered = _opened(output)
     calls = _calls(output)
     turns = turns_of(calls, "assistant", conversation) if calls else []
     if not calls and isinstance(answered, dict | list):
-        turns = exchange(None, _body(answered), (), at if answered is output else (), conversation)
+        turns = exchange(None, _body(answered), conversation)
         conversation.notes.extend(unread_generations(as_object(answered)))
-    if any(turn.raw for turn, _ in turns):
+    if any(turn.raw for turn in turns):
         return turns
     if output is None:
         return turns_of([], "assistant", conversation)
-    raw, path = text_or_json(output, at)
+    raw = text_or_json(output)
     beside = isinstance(answered, dict) and bool(answered.keys() & _BESIDE_ANSWERS)
     if not isinstance(answered, str) and (bodies or _is_body(answered) or beside):
         keys = ", ".join(repr(str(key)[:40]) for key in list(as_object(answered))[:12]) or "none"
         conversation.notes.append(f"no answer is known in the output (its keys: {keys}); it is kept whole, as JSON")
-    return turns_of([Piece("text", raw, path)], "assistant", conversation)
+    return turns_of([Piece("text", raw)], "assistant", conversation)
 
 
 def _body(answered: Any) -> Any:
     """The answer as a provider's body."""
     if isinstance(answered, dict):
         if is_message(answered) and "role" not in answered:
-            return {"choices": [{"message": unwrapped(answered)[0]}]}
+            return {"choices": [{"message": unwrapped(answered)}]}
         return answered if is_answer(answered) else generations_body(answered)
     items = [as_object(item) for item in answered]
     if any("message" in item for item in items):
@@ -93,7 +94,7 @@ def _body(answered: Any) -> Any:
         "role" in item or "content" in item for item in items
     ):
         return {"output": answered}
-    return {"choices": [{"message": unwrapped(item)[0] if is_message(item) else item} for item in items]}
+    return {"choices": [{"message": unwrapped(item) if is_message(item) else item} for item in items]}
 
 
 def _calls(raw: Any) -> list[Piece]:
@@ -105,7 +106,7 @@ def _calls(raw: Any) -> list[Piece]:
     if not calls or len(calls) < len(as_list(listed)):
         return []
     return [
-        Piece.of_call(call.get("input", call.get("args")), (), call["toolName"], text(call.get("toolCallId")), call)
+        Piece.of_call(call.get("input", call.get("args")), call["toolName"], text(call.get("toolCallId")), call)
         for call in calls
     ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.dumps.messages.calls import Path
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.values import number, whole
 
@@ -26,9 +25,6 @@ _DETAILS = (
     *("completion_tokens_details", "output_tokens_details", "outputTokenDetails", "output_token_details"),
     *("completionTokensDetails", "outputTokensDetails", "details"),
 )
-
-PlacedTurn = tuple[Turn, Path | None]
-"""A turn, not yet numbered, and where its text stands in the entry word for word."""
 
 
 def spent(usage: Any, cost: Any = None) -> dict[str, Any]:
@@ -56,38 +52,32 @@ def _reasoning(usage: dict[str, Any]) -> int | None:
     return next((count for count in counts if count is not None), None)
 
 
-def with_once(turns: list[PlacedTurn], once: dict[str, Any] | None) -> list[PlacedTurn]:
+def with_once(turns: list[Turn], once: dict[str, Any] | None) -> list[Turn]:
     """`turns` with what was spent on the first that the model wrote, else on the first."""
     if not once or not turns:
         return turns
-    wrote = next((index for index, (turn, _) in enumerate(turns) if turn.kind in ("response", "tool_call")), 0)
-    turn, path = turns[wrote]
-    turns[wrote] = (changed(turn, **once), path)
+    wrote = next((index for index, turn in enumerate(turns) if turn.kind in ("response", "tool_call")), 0)
+    turns[wrote] = changed(turns[wrote], **once)
     return turns
 
 
-def with_usage(turns: list[PlacedTurn], usage: Any, cost: Any = None) -> list[PlacedTurn]:
+def with_usage(turns: list[Turn], usage: Any, cost: Any = None) -> list[Turn]:
     """As `with_once`, of a provider's usage object and the cost in dollars."""
     return with_once(turns, spent(usage, cost))
 
 
-def each_with(turns: list[PlacedTurn], **values: Any) -> list[PlacedTurn]:
+def each_with(turns: list[Turn], **values: Any) -> list[Turn]:
     """`turns` with these values where they are not None."""
     values = {key: value for key, value in values.items() if value is not None}
-    return [(changed(turn, **values), path) for turn, path in turns] if values else turns
+    return [changed(turn, **values) for turn in turns] if values else turns
 
 
-def each_filled(turns: list[PlacedTurn], **values: Any) -> list[PlacedTurn]:
+def each_filled(turns: list[Turn], **values: Any) -> list[Turn]:
     """`turns` with these values where they have none of their own."""
-    return [(filled(turn, **values), path) for turn, path in turns]
+    return [filled(turn, **values) for turn in turns]
 
 
 def filled(turn: Turn, **values: Any) -> Turn:
     """`turn` with these values where it has none of its own."""
     missing = {key: value for key, value in values.items() if value is not None and getattr(turn, key) is None}
     return changed(turn, **missing) if missing else turn
-
-
-def unplaced(turns: list[PlacedTurn]) -> list[PlacedTurn]:
-    """`turns` of a text that was put together, whose parts have no place in the entry."""
-    return [(turn, None) for turn, _ in turns]

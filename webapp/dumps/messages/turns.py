@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from webapp.dumps.messages.beside import Host
+from webapp.dumps.messages.calls import arguments_of
 from webapp.dumps.messages.histories import Histories
-from webapp.dumps.messages.pieces import Path, Piece, call, joined, pieces, text_or_json
+from webapp.dumps.messages.pieces import Piece, call, joined, pieces, text_or_json
 from webapp.dumps.messages.printed import from_repr
-from webapp.dumps.messages.turn_values import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turn_values import each_filled as each_filled
 from webapp.dumps.messages.turn_values import each_with as each_with
 from webapp.dumps.messages.turn_values import filled as filled
 from webapp.dumps.messages.turn_values import spent as spent
-from webapp.dumps.messages.turn_values import unplaced as unplaced
 from webapp.dumps.messages.turn_values import with_once as with_once
 from webapp.dumps.messages.turn_values import with_usage as with_usage
 from webapp.dumps.records import Kind, Turn, changed
-from webapp.dumps.values import as_object, first_text, text
+from webapp.dumps.values import first_text, text
 
 _ROLES = {
     **dict.fromkeys(("model", "ai", "bot", "chatbot", "gpt", "llm", "agent"), "assistant"),
@@ -32,11 +31,9 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("system", "developer", "user"), "prompt"),
     **dict.fromkeys(("tool", "function", "environment"), "tool_result"),
 }
-_BY_PROVIDER = ("server_tool_use", "mcp_tool_use", "executable_code")
-_RUN_CODE = {"language", "code"}
-"""of what Google's models run themselves"""
-_BY_MODEL = ("function_call", "tool_call", "custom_tool_call")
-_JSON_ARGUMENTS = ("arguments", "input", "args", "tool_kwargs", "parameters")
+
+
+Path = tuple[str | int, ...]
 
 
 @dataclass(slots=True)
@@ -113,31 +110,30 @@ def note_unknown_kind(kind: Any, conversation: Conversation) -> None:
 
 
 def message_turns(
-    message: dict[str, Any], conversation: Conversation, at: Path = (), once: dict[str, Any] | None = None, **about: Any
-) -> list[PlacedTurn]:
+    message: dict[str, Any], conversation: Conversation, once: dict[str, Any] | None = None, **about: Any
+) -> list[Turn]:
     """The turns of one message. `about` goes on every turn, `once` (what was spent) on the first the model wrote."""
     role = role_of(message)
-    parts = pieces(message, at)
+    parts = pieces(message)
     if role == "tool-call":  # of smolagents, which tells calls as a text
-        role, parts = "assistant", [*_told_calls(joined(parts)[0] or "")] or parts
+        role, parts = "assistant", [*_told_calls(joined(parts) or "")] or parts
     answered = text(message.get("tool_call_id"))
     if role == "tool" and any(piece.kind == "call" for piece in parts):  # Koog's calls have their tool's role
         role = "assistant"
     if role in ("tool", "function") and (answered or not any(piece.kind == "result" for piece in parts)):
-        raw, path = joined(parts)
-        parts = [Piece("result", raw, path, text(message.get("name")) or text(message.get("function")), answered)]
+        parts = [Piece("result", joined(parts), text(message.get("name")) or text(message.get("function")), answered)]
     return turns_of(parts, role, conversation, once=once, **about)
 
 
 def _told_calls(raw: str) -> Iterator[Piece]:
     """The calls of "Calling tools:" and what Python prints of a list of them."""
     calls = from_repr(raw.partition("\n")[2])
-    yield from (call(item, ()) for item in calls or () if isinstance(item, dict))
+    yield from (call(item) for item in calls or () if isinstance(item, dict))
 
 
 def turns_of(
     parts: list[Piece], role: str | None, conversation: Conversation, once: dict[str, Any] | None = None, **about: Any
-) -> list[PlacedTurn]:
+) -> list[Turn]:
     """Pieces as turns, at least one: adjoining texts are one turn, empty ones none where something else is said."""
     kind = _KINDS.get(role or "", "event")
     model = about.pop("model", None) or conversation.model
@@ -148,35 +144,31 @@ def turns_of(
         note_once(f"{who}; what it says is kept as an event", conversation)
     turns = [_turn(group, kind, role, conversation, model, about) for group in _grouped(parts)]
     if not turns:
-        turns = [(Turn(0, kind, role=role, model=model if kind == "response" else None, **about), None)]
+        turns = [Turn(0, kind, role=role, model=model if kind == "response" else None, **about)]
     return with_once(turns, once)
 
 
-def text_turns(
-    raw: str, path: Path | None, role: str | None, conversation: Conversation, **about: Any
-) -> list[PlacedTurn]:
+def text_turns(raw: str, role: str | None, conversation: Conversation, **about: Any) -> list[Turn]:
     """A text as the turn of `role`."""
-    return turns_of([Piece("text", raw, path)], role, conversation, **about)
+    return turns_of([Piece("text", raw)], role, conversation, **about)
 
 
-def event_turns(
-    role: str | None = None, raw: str | None = None, path: Path | None = None, **about: Any
-) -> list[PlacedTurn]:
-    """What is no message, as a turn of its own; `path` counts where a text stands there."""
-    return [(Turn(0, "event", raw, role, **about), path)]
+def event_turns(role: str | None = None, raw: str | None = None, **about: Any) -> list[Turn]:
+    """What is no message, as a turn of its own."""
+    return [Turn(0, "event", raw, role, **about)]
 
 
-def error_turns(error: Any, role: str | None = None, path: Path | None = None, **about: Any) -> list[PlacedTurn]:
+def error_turns(error: Any, role: str | None = None, **about: Any) -> list[Turn]:
     """What went wrong, as a turn of its own: a text, or the message of an object, else that as JSON."""
-    reason = first_text(error, "message") or text_or_json(error, ())[0]
-    return [(Turn(0, "error", reason, role, **about), path)]
+    reason = first_text(error, "message") or text_or_json(error)
+    return [Turn(0, "error", reason, role, **about)]
 
 
 def result_turns(
-    answer: Any, at: Path, conversation: Conversation, name: str | None = None, ident: str | None = None
-) -> list[PlacedTurn]:
+    answer: Any, conversation: Conversation, name: str | None = None, ident: str | None = None
+) -> list[Turn]:
     """What a tool answered, as a turn of its own."""
-    return turns_of([Piece.of_result(answer, at, name, ident)], "tool", conversation)
+    return turns_of([Piece.of_result(answer, name, ident)], "tool", conversation)
 
 
 def _grouped(parts: list[Piece]) -> Iterator[list[Piece]]:
@@ -203,66 +195,53 @@ def _turn(
     conversation: Conversation,
     model: str | None,
     about: dict[str, Any],
-) -> PlacedTurn:
+) -> Turn:
     first = group[0]
     if first.kind == "text":
-        raw, path = joined(group)
-        return Turn(0, kind, raw=raw, role=role, model=model if kind == "response" else None, **about), path
+        return Turn(0, kind, raw=joined(group), role=role, model=model if kind == "response" else None, **about)
     if first.kind in ("thinking", "other"):
         role = "thinking" if first.kind == "thinking" else first.name
-        return Turn(0, "event", raw=first.text, role=role, model=model, **about), first.path
+        return Turn(0, "event", raw=first.text, role=role, model=model, **about)
     if first.kind == "call":
         if first.id:
             conversation.tools[first.id] = first.name or ""
         about = {**about, "agent": first.name, "model": model, "tool_calls": [first.call], "failure": first.failure}
-        return Turn(0, "tool_call", raw=first.text, role=role, arguments=_arguments(first), **about), first.path
+        return Turn(0, "tool_call", raw=first.text, role=role, arguments=arguments_of(first), **about)
     if first.id and first.id not in conversation.tools and not conversation.orphaned:
         conversation.orphaned = True
         conversation.notes.append(f"the call {first.id[:80]!r}, which this result answers, is nowhere before it")
     name = first.name or conversation.tools.get(first.id or "") or None
     about = {**about, "agent": name, "parent": first.id or about.get("parent")}
-    return Turn(0, "tool_result", raw=first.text, role="tool", failure=first.failure, **about), first.path
+    return Turn(0, "tool_result", raw=first.text, role="tool", failure=first.failure, **about)
 
 
-def _arguments(piece: Piece) -> Literal["written", "decoded", "free", "provider"]:
-    """How a call's arguments stand in the log. Custom tools take a text; what is under no known name may be one."""
-    call = as_object(piece.call)
-    kind = str(call.get("type"))
-    if kind in _BY_PROVIDER or (kind.endswith("_call") and kind not in _BY_MODEL) or call.keys() >= _RUN_CODE:
-        return "provider"
-    inner = call["function"] if isinstance(call.get("function"), dict) else call
-    value = next((inner[key] for key in _JSON_ARGUMENTS if inner.get(key) is not None), None)
-    if "custom" in (kind, *call) or kind == "custom_tool_call" or (value is None and piece.text and not piece.failure):
-        return "free"
-    return "decoded" if isinstance(value, dict | list) else "written"
-
-
-def numbered(
-    count: int, source: Any, turns: Iterable[PlacedTurn], about: dict[str, Any] | None = None
-) -> Iterator[Turn]:
+def numbered(count: int, source: Any, turns: Iterable[Turn], about: dict[str, Any] | None = None) -> Iterator[Turn]:
     """Number the entry's turns; the first carries the entry, with None where its own text stands.
 
     What is `about` the entry goes on turns that do not say it. `source` itself is not changed: whoever gave it may
     have to read it again.
     """
-    for index, (turn, path) in enumerate(turns):
+    for index, turn in enumerate(turns):
         missing = {key: value for key, value in about.items() if getattr(turn, key) is None} if about else {}
+        path = None if index or turn.raw is None else _place_of(turn.raw, source)
         if index:
             yield changed(turn, entry=count, **missing)
-        elif path is None or turn.raw is None or not _leads_to(source, path, turn.raw):
+        elif path is None:
             yield changed(turn, entry=count, source=source, **missing)
         else:
             yield changed(turn, entry=count, source=_without(source, path), raw_at=path, **missing)
 
 
-def _leads_to(value: Any, path: Path, raw: str) -> bool:
-    """Whether `raw` stands at `path` word for word."""
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return False
-    return value is raw or bool(value == raw)
+def _place_of(raw: str, value: Any) -> Path | None:
+    """Where in a value this very text stands; None for what was put together."""
+    if not isinstance(value, dict | list):
+        return None
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if inner is raw:
+            return (step,)
+        if isinstance(inner, dict | list) and (path := _place_of(raw, inner)) is not None:
+            return (step, *path)
+    return None
 
 
 def _without(value: Any, path: Path) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from webapp.dumps.messages.bodies import answer, exchange, is_answer
 from webapp.dumps.messages.pieces import Piece, content, joined, pieces, speaks, text_or_json
 from webapp.dumps.messages.requests import noted_answers
-from webapp.dumps.messages.turn_values import PlacedTurn, each_filled, each_with, filled, spent, unplaced
+from webapp.dumps.messages.turn_values import each_filled, each_with, filled, spent
 from webapp.dumps.messages.turns import Conversation, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.spans.attributes import Attributes, id_hex, parsed
@@ -71,18 +71,18 @@ def identity_of(span: EntrySpan) -> EntrySpan:
     values = {key: value for key in (*_MODELS, *_AGENTS) if (value := span.attributes.values.get(key)) is not None}
     keys: tuple[str, ...] = ("name", "parentSpanId", "parent_span_id")
     listed = {key: span.value[key] for key in keys if key in span.value}
-    return EntrySpan(listed, Attributes(values, ()))
+    return EntrySpan(listed, Attributes(values))
 
 
 def spoken_for(span: EntrySpan, identity: EntrySpan | None) -> EntrySpan:
     """Log records without their span, with what `identity_of` kept of it."""
     if identity is None:
         return span
-    attributes = Attributes({**identity.attributes.values, **span.attributes.values}, ())
+    attributes = Attributes({**identity.attributes.values, **span.attributes.values})
     return EntrySpan({**span.value, **identity.value}, attributes, span.events, span.logged)
 
 
-def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
+def span_turns(span: EntrySpan, conversation: Conversation) -> list[Turn]:
     """A span's turns: what was asked anew, what the model answered; a tool's result; an error; else an event."""
     value, attributes = span.value, span.attributes
     about: dict[str, Any] = {
@@ -94,12 +94,12 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
         return _tool_result(span, about, conversation)
     conversation.model = attributes.text(*_MODELS)
     agent = attributes.text(*_AGENTS)
-    answers = [(changed(turn, stop=turn.stop or span_stop(span)), path) for turn, path in _answers(span, conversation)]
+    answers = [changed(turn, stop=turn.stop or span_stop(span)) for turn in _answers(span, conversation)]
     if not answers and _is_silent(attributes) and (why := span_stop(span)):
         answers = turns_of([], "assistant", conversation, stop=why)
     answers = each_with(answers, host=span_host(span)) if answers else answers
     if is_outer(span):  # it names the model as it was asked for, the inner one as it answered
-        answers = [(changed(turn, model=None), path) for turn, path in answers]
+        answers = [changed(turn, model=None) for turn in answers]
     error = _error(value, about)
     usage = {"input": attributes.first(*_TOKENS_IN), "output": attributes.first(*_TOKENS_OUT)}
     usage |= {"reasoning_tokens": attributes.first(*_REASONING)}
@@ -107,17 +107,17 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
     if not answers and _names_answer(attributes, error is not None):
         conversation.notes.append("its attributes name an answer, and nothing that it says is known")
     if not answers and error is None and not span.logged:
-        return [(filled(Turn(0, "event", agent=agent, **about), **(once if _is_call(attributes) else {})), None)]
-    prompts = exchange({"messages": list(requested(span))}, None, (), (), conversation)
+        return [filled(Turn(0, "event", agent=agent, **about), **(once if _is_call(attributes) else {}))]
+    prompts = exchange({"messages": list(requested(span))}, None, conversation)
     conversation.declares(span_declares(span))
     answers = noted_answers(answers, conversation)
     if answers:
-        wrote = next((index for index, (turn, _) in enumerate(answers) if turn.written_by_model), 0)
-        answers[wrote] = (filled(answers[wrote][0], **once), answers[wrote][1])
-    turns = each_filled([*unplaced(prompts), *answers], agent=agent, **about)
+        wrote = next((index for index, turn in enumerate(answers) if turn.written_by_model), 0)
+        answers[wrote] = filled(answers[wrote], **once)
+    turns = each_filled([*prompts, *answers], agent=agent, **about)
     if error is None and (answers or (turns and not once)):
         return turns
-    return [*turns, error or (filled(Turn(0, "event", agent=agent, **about), **once), None)]
+    return [*turns, error or filled(Turn(0, "event", agent=agent, **about), **once)]
 
 
 def _is_call(attributes: Attributes) -> bool:
@@ -160,40 +160,39 @@ def _phase(span: EntrySpan) -> str | None:
     return operation.partition(".do")[0] if operation else text(span.value.get("name"))
 
 
-def _tool_result(span: EntrySpan, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+def _tool_result(span: EntrySpan, about: dict[str, Any], conversation: Conversation) -> list[Turn]:
     attributes = span.attributes
     key = next((key for key in _RESULTS if attributes.values.get(key) is not None), "")
-    raw, _ = text_or_json(attributes.values.get(key), ())
+    raw = text_or_json(attributes.values.get(key))
     if raw is None:  # Strands has it in an event
         choice_blocks = (blocks(event.first("message")) for name, event in span.events if name == "gen_ai.choice")
-        raw = joined([piece for value in choice_blocks for piece in content(value, ())])[0]
+        raw = joined([piece for value in choice_blocks for piece in content(value)])
     ident = attributes.text("gen_ai.tool.call.id", "ai.toolCall.id")
-    piece = Piece("result", raw, attributes.paths.get(key), attributes.text(*_TOOLS), ident)
+    piece = Piece("result", raw, attributes.text(*_TOOLS), ident)
     return turns_of([piece], "tool", conversation, **about)
 
 
-def _error(value: dict[str, Any], about: dict[str, Any]) -> PlacedTurn | None:
+def _error(value: dict[str, Any], about: dict[str, Any]) -> Turn | None:
     status = value.get("status")
     if not isinstance(status, dict) or status.get("code") not in (2, "2", "STATUS_CODE_ERROR"):
         return None
-    raw = text(status.get("message"))
-    return Turn(0, "error", raw=raw, **about), ("span", "status", "message") if raw else None
+    return Turn(0, "error", raw=text(status.get("message")), **about)
 
 
-def _answers(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
+def _answers(span: EntrySpan, conversation: Conversation) -> list[Turn]:
     """What the first place that holds something holds; instrumentations fill several with the same."""
     if not span.attributes.values and not span.events:
         return []
     before = start = len(conversation.notes)
     for turns in _places(span, conversation):
-        if any(turn.raw for turn, _ in turns):
+        if any(turn.raw for turn in turns):
             del conversation.notes[before:start]  # of places that say less
             return turns
         start = len(conversation.notes)
     return []
 
 
-def _places(span: EntrySpan, conversation: Conversation) -> Iterator[list[PlacedTurn]]:
+def _places(span: EntrySpan, conversation: Conversation) -> Iterator[list[Turn]]:
     attributes = span.attributes
     for holder in (attributes, *(event for _, event in span.events)):
         for key in ("gen_ai.output.messages", "gen_ai.completion", "langfuse.observation.output"):
@@ -205,27 +204,27 @@ def _places(span: EntrySpan, conversation: Conversation) -> Iterator[list[Placed
     yield _listed(attributes, "llm.output_messages", "message.", conversation)
     body = parsed(attributes.first(*_BODIES))
     if isinstance(body, dict):
-        streamed = text_turns(text(body.get("combined_chunk_content")) or "", None, "assistant", conversation)
-        yield streamed if "combined_chunk_content" in body else unplaced(answer(body, (), conversation))
+        streamed = text_turns(text(body.get("combined_chunk_content")) or "", "assistant", conversation)
+        yield streamed if "combined_chunk_content" in body else answer(body, conversation)
     of_models = any(key.startswith(_OF_MODELS) for key in attributes.values)
     if of_models and attributes.first("openinference.span.kind") in (None, "LLM"):
         yield _written(attributes, "output.value", conversation)
 
 
-def _written(attributes: Attributes, key: str, conversation: Conversation) -> list[PlacedTurn]:
-    """Messages or a body, as JSON text or structured; or the text itself, which then has its place."""
+def _written(attributes: Attributes, key: str, conversation: Conversation) -> list[Turn]:
+    """Messages or a body, as JSON text or structured; or the text itself."""
     raw = attributes.values.get(key)
     if not raw or not isinstance(raw, str | list | dict):
         return []
     value = parsed(raw)
     if are_messages(value):
-        return unplaced(turns_of([piece for message in value for piece in pieces(message)], "assistant", conversation))
+        return turns_of([piece for message in value for piece in pieces(message)], "assistant", conversation)
     if is_answer(value) and key != "gen_ai.completion":
-        return unplaced(answer(value, (), conversation))
-    return text_turns(text_or_json(raw, ())[0] or "", attributes.paths.get(key), "assistant", conversation)
+        return answer(value, conversation)
+    return text_turns(text_or_json(raw) or "", "assistant", conversation)
 
 
-def _listed(attributes: Attributes, prefix: str, inner: str, conversation: Conversation) -> list[PlacedTurn]:
+def _listed(attributes: Attributes, prefix: str, inner: str, conversation: Conversation) -> list[Turn]:
     """`prefix.N.content`, with tool calls as `prefix.N.tool_calls.M.name` and `.arguments`."""
     parts: list[Piece] = []
     for message in attributes.indexed(prefix):
@@ -233,27 +232,26 @@ def _listed(attributes: Attributes, prefix: str, inner: str, conversation: Conve
     return turns_of(parts, "assistant", conversation) if parts else []
 
 
-def _choice(event: Attributes, conversation: Conversation) -> list[PlacedTurn]:
+def _choice(event: Attributes, conversation: Conversation) -> list[Turn]:
     """The event of the conventions up to 1.36: `message` as JSON text or structured, or `content` beside it."""
     message = parsed(event.first("message", "gen_ai.event.content"))
     if isinstance(listed := blocks(message), list):
-        return unplaced(turns_of(content(listed, ()), "assistant", conversation))
+        return turns_of(content(listed), "assistant", conversation)
     if isinstance(message, dict):
         inner = message.get("message")
-        return unplaced(turns_of(pieces(inner if isinstance(inner, dict) else message), "assistant", conversation))
+        return turns_of(pieces(inner if isinstance(inner, dict) else message), "assistant", conversation)
     raw = event.first("message", "content")
-    path = event.paths.get("message") or event.paths.get("content")
-    return text_turns(raw, path, "assistant", conversation) if isinstance(raw, str) else []
+    return text_turns(raw, "assistant", conversation) if isinstance(raw, str) else []
 
 
-def _vercel(attributes: Attributes, conversation: Conversation) -> list[PlacedTurn]:
+def _vercel(attributes: Attributes, conversation: Conversation) -> list[Turn]:
     thought = attributes.text("ai.response.reasoning")
     key = next((key for key in _VERCEL_TEXTS if attributes.text(key)), None)
-    parts = [Piece("thinking", thought, attributes.paths.get("ai.response.reasoning"))] if thought else []
+    parts = [Piece("thinking", thought)] if thought else []
     if key is not None:
-        parts.append(Piece("text", attributes.text(key), attributes.paths.get(key)))
+        parts.append(Piece("text", attributes.text(key)))
     for call in as_list(parsed(attributes.first("ai.response.toolCalls", "ai.result.toolCalls"))):
         if isinstance(call, dict):
             name, ident = text(call.get("toolName")), text(call.get("toolCallId"))
-            parts.append(Piece.of_call(call.get("args", call.get("input")), (), name, ident, call))
+            parts.append(Piece.of_call(call.get("args", call.get("input")), name, ident, call))
     return turns_of(parts, "assistant", conversation) if parts else []

@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none, kind_of
-from webapp.dumps.messages.pieces import Path
 from webapp.dumps.records import Problem
 from webapp.dumps.values import as_list, as_object
 
@@ -18,33 +17,20 @@ _TYPES = frozenset((*SCALARS, "arrayValue", "kvlistValue"))
 SNAKE = {name.replace("Value", "_value"): name for name in _TYPES}
 """Protobuf's JSON may spell a field as its definition does, and readers accept both."""
 KNOWN = _TYPES | SNAKE.keys()
-_TEXTS = ("stringValue", "string_value")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 MOST_INDEX = 10_000
 
 
 class Attributes:
-    """A list of `{key, value}` as OTLP writes it; `values` by key, `paths` lead to texts in the entry."""
+    """A list of `{key, value}` as OTLP writes it, its `values` by key."""
 
-    def __init__(self, listed: Any, at: Path) -> None:
+    def __init__(self, listed: Any) -> None:
         self.values: dict[str, Any] = {}
-        self.paths: dict[str, Path] = {}
         if isinstance(listed, dict):  # some exporters write a plain object
-            self._take(listed, at)
-        for index, pair in enumerate(listed if isinstance(listed, list) else []):
+            self.values = {str(key): plain(value) if typed(value) else value for key, value in listed.items()}
+        for pair in as_list(listed):
             if isinstance(pair, dict) and isinstance(pair.get("key"), str):
-                value = pair.get("value")
-                self.values[pair["key"]] = plain(value)
-                if isinstance(value, dict) and (kind := next((key for key in _TEXTS if key in value), None)):
-                    self.paths[pair["key"]] = (*at, index, "value", kind)
-
-    def _take(self, listed: dict[Any, Any], at: Path) -> None:
-        """Values by their keys: as they are, or of OTLP's types."""
-        for key, value in listed.items():
-            kind = typed(value)
-            self.values[str(key)] = plain(value) if kind else value
-            if kind in _TEXTS or isinstance(value, str):
-                self.paths[str(key)] = (*at, key, kind) if kind else (*at, key)
+                self.values[pair["key"]] = plain(pair.get("value"))
 
     def first(self, *keys: str) -> Any:
         """The value of the first of `keys` that there is and that is neither None nor empty."""
@@ -60,15 +46,15 @@ class Attributes:
                 return value
         return None
 
-    def indexed(self, prefix: str) -> list[dict[str, tuple[Any, Path | None]]]:
-        """`prefix.N.rest` by N: for each N its `rest`s with their values and places."""
-        by_number: dict[int, dict[str, tuple[Any, Path | None]]] = {}
+    def indexed(self, prefix: str) -> list[dict[str, Any]]:
+        """`prefix.N.rest` by N: for each N its `rest`s with their values."""
+        by_number: dict[int, dict[str, Any]] = {}
         for key, value in self.values.items():
             if not key.startswith(prefix + "."):
                 continue
             number, _, rest = key[len(prefix) + 1 :].partition(".")
             if number.isdigit() and len(number) < 6 and int(number) < MOST_INDEX:
-                by_number.setdefault(int(number), {})[rest] = (value, self.paths.get(key))
+                by_number.setdefault(int(number), {})[rest] = value
         return [by_number[number] for number in sorted(by_number)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp.dumps.messages.beside import hosts_of, stop, stop_of
 from webapp.dumps.messages.declarations import declared_in
-from webapp.dumps.messages.pieces import Path, Piece, as_json, speaks
+from webapp.dumps.messages.pieces import Piece, as_json, speaks
 from webapp.dumps.records import Stop
 from webapp.dumps.spans.attributes import Attributes, parsed, plain
 from webapp.dumps.values import as_list, as_object, text
@@ -23,8 +23,6 @@ _TEXTS = ("content", "refusal")
 _CALLS = ("tool_calls", "function_call")
 _OLDER_CALL = {"function_call_name": "name", "function_call_arguments_json": "arguments"}
 """OpenInference's names for the call of a message that makes only one"""
-FlatValue = tuple[Any, Path | None]
-"""The value of an attribute, and its place."""
 
 
 @dataclass(slots=True)
@@ -41,17 +39,16 @@ class EntrySpan:
 def opened_span(entry: dict[str, Any]) -> EntrySpan:
     """The span of an entry `{"resource", "scope", "span"}`."""
     value = as_object(entry.get("span"))
-    span = EntrySpan(value, Attributes(value.get("attributes"), ("span", "attributes")))
-    for index, event in enumerate(as_list(value.get("events"))):
+    span = EntrySpan(value, Attributes(value.get("attributes")))
+    for event in as_list(value.get("events")):
         if isinstance(event, dict):
-            at = ("span", "events", index, "attributes")
-            span.events.append((str(event.get("name")), Attributes(event.get("attributes"), at)))
+            span.events.append((str(event.get("name")), Attributes(event.get("attributes"))))
     for event in as_list(parsed(span.attributes.values.get("events"))):  # Logfire's, as JSON text
         if isinstance(event, dict) and isinstance(event.get("event.name"), str):
-            span.events.append((event["event.name"], Attributes(event, ())))
-    for index, record in enumerate(as_list(entry.get("logs"))):
+            span.events.append((event["event.name"], Attributes(event)))
+    for record in as_list(entry.get("logs")):
         if isinstance(record, dict):
-            span.events.append(_logged(record, ("logs", index)))
+            span.events.append(_logged(record))
             span.logged = True
     return span
 
@@ -62,17 +59,17 @@ _BODY = {"message", "content", "role", "tool_calls", "finish_reason"}
 """keys of what a model's log record says"""
 
 
-def _logged(record: dict[str, Any], at: Path) -> tuple[str, Attributes]:
+def _logged(record: dict[str, Any]) -> tuple[str, Attributes]:
     """A log record as an event of its span: what its body says, and its attributes."""
-    body, attributes = record.get("body"), Attributes(record.get("attributes"), (*at, "attributes"))
+    body, attributes = record.get("body"), Attributes(record.get("attributes"))
     listed = as_object(as_object(body).get("kvlistValue")).get("values")
-    event = Attributes(listed, (*at, "body", "kvlistValue", "values"))
+    event = Attributes(listed)
     if not listed and (said_plainly := plain(body)) is not None:
         whole = as_object(parsed(said_plainly))  # a body that was written as JSON text, too
         values = whole if whole.keys() & _BODY or whole is said_plainly else {"content": said_plainly}
         event.values = {str(key): value for key, value in values.items()}
     name = record.get("eventName") or record.get("event_name") or attributes.text("event.name")
-    event.values, event.paths = {**attributes.values, **event.values}, {**attributes.paths, **event.paths}
+    event.values = {**attributes.values, **event.values}
     return str(name), event
 
 
@@ -120,41 +117,40 @@ def _messages(value: Any) -> Iterator[dict[str, Any]]:
         yield {"role": "user", "content": value.get("prompt", value) if isinstance(value, dict) else value}
 
 
-def _message(message: dict[str, FlatValue]) -> dict[str, Any]:
+def _message(message: dict[str, Any]) -> dict[str, Any]:
     parts = [piece for piece in flat_message(message) if piece.kind != "thinking"]
     called = [piece for piece in parts if piece.kind == "call"]
     calls = [{"id": call.id, "function": {"name": call.name, "arguments": call.text}} for call in called]
     content: Any = "".join(piece.text or "" for piece in parts if piece.kind == "text")
     if unread := [piece.call for piece in parts if piece.kind == "unread"]:  # it is named where the message is new
         content = [{"type": "text", "text": content}, *unread]
-    role, answered = (message.get(key, (None, None))[0] for key in ("role", "tool_call_id"))
+    role, answered = (message.get(key) for key in ("role", "tool_call_id"))
     return {"role": role or "user", "content": content, "tool_calls": calls, "tool_call_id": answered}
 
 
-def flat_message(message: dict[str, FlatValue]) -> Iterator[Piece]:
+def flat_message(message: dict[str, Any]) -> Iterator[Piece]:
     """What a message says whose parts are attributes of their own: `content`, `tool_calls.M.name` …
 
     A text under a name that is not known is an `unread` piece, whose `call` holds it by its name.
     """
-    calls: dict[str, dict[str, FlatValue]] = {}
+    calls: dict[str, dict[str, Any]] = {}
     for key in (key for key in message if key.startswith(_CALLS)):
         head, _, rest = key.partition(".")
         number, _, name = rest.partition(".") if head == "tool_calls" else ("", "", rest)
         name = _OLDER_CALL.get(key) or name.removeprefix("tool_call.").removeprefix("function.")
         calls.setdefault(number, {})[name] = message[key]
     for key in sorted((key for key in message if not key.startswith(_CALLS)), key=_order):
-        raw, path = message[key]
+        raw = message[key]
         is_text = key in (*_THOUGHTS, *_TEXTS) or key.endswith("message_content.text")
         if is_text and isinstance(raw, str):
             if raw != "None" or not calls:  # what some instrumentations write for no content
-                yield Piece("thinking" if key in _THOUGHTS else "text", raw, path)
+                yield Piece("thinking" if key in _THOUGHTS else "text", raw)
         elif speaks({key.rpartition(".")[2]: raw}) or (key.endswith(("_text", ".text")) and text(raw)):
             yield Piece("unread", f"{key!r} is no known part of a message; it was left out", call={key: raw})
     for call in calls.values():
-        raw, path = call.get("arguments", (None, None))
-        values = {name: value for name, (value, _) in call.items()}
+        raw = call.get("arguments")
         arguments = text(raw) or (as_json(raw) if raw else None)
-        yield Piece("call", arguments, path, text(values.get("name")), text(values.get("id")), values)
+        yield Piece("call", arguments, text(call.get("name")), text(call.get("id")), call)
 
 
 def _order(key: str) -> tuple[int, int]:
@@ -227,11 +223,11 @@ def _listed(attributes: Attributes) -> list[Any]:
     """Tools that are attributes of their own: OpenInference's and OpenLLMetry's."""
     tools = []
     for item in attributes.indexed("llm.tools"):
-        whole = as_object(parsed(item.get("tool.json_schema", (None, None))[0]))
-        values = {key.removeprefix("tool."): parsed(value) for key, (value, _) in item.items()}
+        whole = as_object(parsed(item.get("tool.json_schema")))
+        values = {key.removeprefix("tool."): parsed(value) for key, value in item.items()}
         tools.append(whole if _NAMED & whole.keys() else values)
     functions = attributes.indexed("llm.request.functions")
-    return [*tools, *({key: parsed(value) for key, (value, _) in item.items()} for item in functions)]
+    return [*tools, *({key: parsed(value) for key, value in item.items()} for item in functions)]
 
 
 def span_stop(span: EntrySpan) -> Stop | None:
@@ -241,7 +237,7 @@ def span_stop(span: EntrySpan) -> Stop | None:
     if ending := stop(next(iter(as_list(word)), None) if isinstance(word, list) else word):
         return ending
     for item in attributes.indexed("gen_ai.completion"):
-        if ending := stop(item.get("finish_reason", (None, None))[0]):
+        if ending := stop(item.get("finish_reason")):
             return ending
     for holder in (attributes, *(event for _, event in span.events)):
         if ending := stop(holder.first("finish_reason", "gen_ai.response.finish_reason")):
