@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
@@ -71,7 +70,7 @@ def write(
             batch.write(connection)  # it comes again, and is compared with what is stored
         written.add(session.start.external_id)
         target = _target(connection, session, dump_id, anew=anew)
-        new = _rows(target, batch, on_problem)
+        new = TurnRows(target.id, target.tally, batch, on_problem)
         before, appended = new.count, _appended(target, session.turns, new)
         while _fill(batch, appended) and batch.is_full:
             batch.write(connection)
@@ -100,27 +99,27 @@ def write_long(
     with database.writing_long(engine) as connection:
         lock(connection, session.start.external_id)
         target = _target(connection, session, dump_id, anew=anew)
-        new = _rows(target, TurnBatch(), on_problem)
+        new = TurnRows(target.id, target.tally, TurnBatch(), on_problem)
         first, appended = new.count, _appended(target, session.turns, new)
         _fill(new.batch, appended)
         new.batch.write(connection)
         on_piece(connection, target.outcome(new.count - first))
     if target.what == "found":
         return target.outcome(0)
-    pieces = _Pieces(engine, session.start.external_id, target, new, on_piece, new.count)
+    stored = new.count
     try:
         derive.grown(engine, [target.id])
         while _fill(new.batch, appended):
-            pieces.write()
+            if not _write_piece(engine, session.start.external_id, target, new, stored, on_piece):
+                how: dict[str, Any] = {"dump_id": dump_id, "on_problem": on_problem, "on_piece": on_piece, "anew": anew}
+                again = write_long(engine, session, between=between, **how)
+                return SessionOutcome(target.what, again.id, again.key, again.new_turns + stored - first)
+            stored = new.count
             derive.grown(engine, [target.id])
             between()
-    except _Grown:
-        how: dict[str, Any] = {"dump_id": dump_id, "on_problem": on_problem, "on_piece": on_piece, "anew": anew}
-        again = write_long(engine, session, between=between, **how)
-        return SessionOutcome(target.what, again.id, again.key, again.new_turns + pieces.stored - first)
     finally:
         derive.settle(engine, target.id)
-    return target.outcome(pieces.stored - first)
+    return target.outcome(stored - first)
 
 
 def _fill(batch: TurnBatch, appended: Iterator[None]) -> bool:
@@ -131,34 +130,18 @@ def _fill(batch: TurnBatch, appended: Iterator[None]) -> bool:
     return bool(batch.turns)
 
 
-class _Grown(Exception):
-    """Somebody else wrote turns of the session meanwhile."""
-
-
-@dataclass(slots=True)
-class _Pieces:
-    """Writes the turns of one session, which has `stored` turns by now, a transaction for each piece."""
-
-    engine: sa.Engine
-    external_id: str
-    target: _Target
-    rows: TurnRows
-    on_piece: OnPiece
-    stored: int
-
-    def write(self) -> None:
-        with database.writing_long(self.engine) as connection:
-            lock(connection, self.external_id)
-            if stored_turns.count(connection, self.target.id) != self.stored:
-                raise _Grown
-            self.rows.batch.write(connection)
-            derive.mark_stale(connection, [self.target.id])
-            self.on_piece(connection, self.target.outcome(self.rows.count - self.stored))
-        self.stored = self.rows.count
-
-
-def _rows(target: _Target, batch: TurnBatch, on_problem: OnProblem) -> TurnRows:
-    return TurnRows(target.id, target.tally, batch, on_problem)
+def _write_piece(
+    engine: sa.Engine, external_id: str, target: _Target, new: TurnRows, stored: int, on_piece: OnPiece
+) -> bool:
+    """Write what waits for a session with `stored` turns; False where somebody else wrote turns of it meanwhile."""
+    with database.writing_long(engine) as connection:
+        lock(connection, external_id)
+        if stored_turns.count(connection, target.id) != stored:
+            return False
+        new.batch.write(connection)
+        derive.mark_stale(connection, [target.id])
+        on_piece(connection, target.outcome(new.count - stored))
+    return True
 
 
 def _target(connection: sa.Connection, session: SessionInput, dump_id: DumpId, *, anew: bool) -> _Target:

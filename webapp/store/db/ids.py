@@ -1,4 +1,5 @@
-"""Numbers of turns and of times, the short key of sessions that URLs use, and texts cut to what a column takes."""
+"""Numbers of turns, of times and of searched texts; the short key of sessions that URLs use; and texts cut to what a
+column takes."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 TURNS_A_SESSION = 2**24
 """Turn ids are `session.id * TURNS_A_SESSION + ordinal`: known before the insert; a session's turns lie together."""
@@ -67,3 +68,36 @@ def microseconds(when: datetime) -> int:
 def moment(number: int) -> datetime:
     """The time that is so many microseconds after the year 1. Raises `OverflowError` where there is none."""
     return _FIRST + timedelta(microseconds=number)
+
+
+Kind = Literal["id", "title", "failure", "error", "note", "raw"]
+
+KINDS: tuple[Kind, ...] = ("id", "title", "failure", "error", "note", "raw")
+SLOTS = 8
+"""A note's key is its turn's id times this, plus the number of its kind; an id and a title stand at ordinal 0."""
+
+Text = tuple[int, bytes]
+"""a turn's id and its raw text in UTF-8"""
+
+
+class Note(NamedTuple):
+    """A text beside the raw ones. `target` is a turn's id; for an id or a title a session's first turn's."""
+
+    kind: Kind
+    target: int
+    text: str
+
+    @property
+    def key(self) -> int:
+        return note_key(self.target, self.kind)
+
+
+def note_key(turn_id: int, kind: Kind) -> int:
+    """Where a text stands among all texts: by session, turn, kind."""
+    return turn_id * SLOTS + KINDS.index(kind)
+
+
+def session_notes(session_id: int, external_id: str, title: str | None) -> list[Note]:
+    """What is written for every session: one that lacks its id in the index is not indexed."""
+    first = session_id * TURNS_A_SESSION
+    return [Note("id", first, external_id), *([Note("title", first, title)] if title else [])]

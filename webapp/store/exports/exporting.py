@@ -37,7 +37,7 @@ _IMPORTED = (
     *("note", "seconds", "made_at", "history", "settled"),
 )
 MOST_IN_QUERY = 5000
-"""numbers that one query names; of more sessions every label is looked at"""
+"""numbers that one query names"""
 MOST_COUNTED = 2000
 """labelled responses that are looked at before an export, to say how many of them have no known value"""
 
@@ -176,10 +176,10 @@ def _labelled(
     if turn_ids is not None:
         responses = _rows_of_turns(db, turn_ids, with_history=with_history)
         return (response for response in responses if response.labels)
-    if sessions is None or len(sessions) <= MOST_IN_QUERY:
-        return settling.every(db, with_history=with_history, sessions=sessions)
-    every = settling.every(db, with_history=with_history)
-    return (response for response in every if response.session.id in sessions)
+    if sessions is None:
+        return settling.every(db, with_history=with_history)
+    together = batched(sorted(sessions), MOST_IN_QUERY)
+    return (one for batch in together for one in settling.every(db, with_history=with_history, sessions=batch))
 
 
 def _rows_of_turns(db: orm.Session, turn_ids: Sequence[int], *, with_history: bool) -> Iterator[settling.Labelled]:

@@ -42,8 +42,6 @@ _UNNAMED = (Session.home_source == UNKNOWN, listed)
 _UNKNOWN = (*_UNNAMED, _trial_turns.c.session_id == Session.id)
 Ends = Callable[[], bool]
 _COUNTED = ("failed", "none")
-_FORM = "3"
-"""of what is stored in `tried`: a session that was tried in another form is tried again"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +190,11 @@ def _verdict(raw: str, profile: Profile) -> str:
 
 
 def _lacking() -> sa.Select[int]:
-    current = sa.literal(f"{_FORM}:{profiles_key()}:").concat(sa.cast(Session.response_count, sa.String))
+    current = sa.literal(f"{profiles_key()}:").concat(sa.cast(Session.response_count, sa.String))
     stale = sa.or_(Session.tried_key.is_(None), Session.tried_key != current)
     query = sa.select(Session.id).where(*_UNKNOWN, stale)
     return query.order_by(Session.id.desc())
 
 
 def _key(profiles: str, responses: int) -> str:
-    return f"{_FORM}:{profiles}:{responses}"
+    return f"{profiles}:{responses}"

@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401 - what others import from here
 
-from webapp.store.db.search_texts import SLOTS, Kind, Note, Text, errors, session_notes
+from webapp.store.db.ids import SLOTS, Kind, Note, Text, session_notes
 from webapp.store.search.finding import Found, FoundSessions, Match, find, matches, sessions
 from webapp.store.search.index import (
     forget_errors,

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from webapp.store.db import types
 from webapp.store.db.dialect import TookTooLong, within
-from webapp.store.db.search_texts import KINDS, SLOTS, Kind
+from webapp.store.db.ids import KINDS, SLOTS, Kind
 from webapp.store.models import TURNS_A_SESSION, Session, Turn
 from webapp.store.search.query import Cutter, Excerpt, Query, Term, kept, parse
 
@@ -22,7 +22,7 @@ Condition = sa.ColumnElement[bool]
 rowid: dict[Table, sa.ColumnClause[int]] = {
     name: sa.table(name, sa.column("rowid", sa.BigInteger())).c.rowid for name in ("search_raw", "search_note")
 }
-"""the key of a text: of a raw one its turn's id, of a note as `search_texts.key` has it"""
+"""the key of a text: of a raw one its turn's id, of a note as `ids.note_key` has it"""
 
 
 def expression(connection: sa.Connection, query: Query) -> str | None:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import sqlalchemy as sa
 
 from webapp.store.db import types
-from webapp.store.db.ids import batched
-from webapp.store.db.search_texts import KINDS, SLOTS, Note, Text, key, session_notes
+from webapp.store.db.ids import KINDS, SLOTS, Note, Text, batched, note_key, session_notes
 from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn
 from webapp.store.search.query import folded
 
@@ -63,7 +62,7 @@ def noted(connection: sa.Connection, turn_ids: Iterable[int]) -> None:
             notes_by_turn[row.turn_id].append(row.note)
         for turn_id, notes in notes_by_turn.items():
             if not notes:
-                _delete_notes(connection, key(turn_id, "note"), key(turn_id, "note") + 1)
+                _delete_notes(connection, note_key(turn_id, "note"), note_key(turn_id, "note") + 1)
         index_notes(
             connection, (Note("note", turn_id, "\n".join(notes)) for turn_id, notes in notes_by_turn.items() if notes)
         )
@@ -102,7 +101,7 @@ def forget_errors(connection: sa.Connection, first: int, last: int) -> None:
 
 def _holds(connection: sa.Connection, session_id: int) -> bool:
     """Whether the session is in the index: its id is, till the whole session is taken out."""
-    where = {"id": key(session_id * TURNS_A_SESSION, "id")}
+    where = {"id": note_key(session_id * TURNS_A_SESSION, "id")}
     return connection.execute(sa.text("SELECT 1 FROM search_note WHERE rowid = :id"), where).first() is not None
 
 

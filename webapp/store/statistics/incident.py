@@ -15,7 +15,7 @@ from sqlalchemy import orm
 from webapp.store.db.ids import moment
 from webapp.store.failures.group_line import Rate, rate
 from webapp.store.models import FacetValue, FailedResponse, Session, SessionFacet
-from webapp.store.sessions import sessions
+from webapp.store.sessions import facets, sessions
 from webapp.store.sessions.filters import Filters
 from webapp.store.statistics import timesteps
 from webapp.store.write.parser import OURS
@@ -269,7 +269,7 @@ def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list
 def _of_models(db: orm.Session, here: Ids) -> dict[int, Counter[str]]:
     """How many responses of each model each session has."""
     responses: dict[int, Counter[str]] = defaultdict(Counter)
-    for session_id, model, count in _facets(db, [f"model {OURS} {verdict}" for verdict in VERDICTS], here):
+    for session_id, model, count in facets.of_sessions(db, here, *(f"model {OURS} {verdict}" for verdict in VERDICTS)):
         responses[session_id][model] += count
     return responses
 
@@ -277,16 +277,9 @@ def _of_models(db: orm.Session, here: Ids) -> dict[int, Counter[str]]:
 def _names(db: orm.Session, by: str, here: Ids) -> dict[int, str]:
     """The service, host or version of each session, the one that it has most of."""
     most: dict[int, tuple[int, str]] = {}
-    for session_id, name, count in _facets(db, [by], here):
+    for session_id, name, count in facets.of_sessions(db, here, by):
         most[session_id] = max(most.get(session_id, (0, "")), (count, name))
     return {session_id: name for session_id, (_, name) in most.items()}
-
-
-def _facets(db: orm.Session, names: list[str], here: Ids) -> Iterable[tuple[int, str, int]]:
-    query = sa.select(SessionFacet.session_id, FacetValue.value, SessionFacet.count.label("times"))
-    query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id)
-    rows = db.execute(query.where(FacetValue.name.in_(names), SessionFacet.session_id.in_(here)))
-    return ((row.session_id, row.value, row.times) for row in rows)
 
 
 def _failed(db: orm.Session, filters: Filters, here: Ids, by: str) -> dict[tuple[int, str], tuple[int, int | None]]:

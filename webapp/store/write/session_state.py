@@ -15,8 +15,7 @@ from webapp.dumps.records import SessionStart, Turn
 from webapp.dumps.tools_file import of_service
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
 from webapp.parsing import Trace, engine
-from webapp.store.db.ids import TURNS_A_SESSION
-from webapp.store.db.search_texts import Kind, Note, errors
+from webapp.store.db.ids import TURNS_A_SESSION, Kind, Note
 from webapp.store.write.facets import Facets, digest
 from webapp.store.write.failed_responses import FailedResponses
 from webapp.store.write.parser import OURS, UNKNOWN, Home
@@ -147,7 +146,7 @@ class SessionState:
                 self.facets.text(ours.verdict)
             self.facets.response(turn.model, [digest(trace) for trace in placed.traces])
             if home is not None and home.verdict == "failed":
-                self._note("error", placed.ordinal, errors(home))
+                self._note("error", placed.ordinal, _errors(home))
         for trace in placed.other_traces:
             self.facets.count(digest(trace))
 
@@ -209,6 +208,16 @@ class SessionParser:
     def traces(self, raw: str) -> tuple[Trace, ...]:
         """The trace of the home profile if it is known, then `fencepost`'s where that is another."""
         return tuple(self.trace(raw, name) for name in self.names)
+
+
+def _errors(trace: Trace) -> str:
+    """What an `error` note says of a failed trace: each message and reason of its attempts once, a line each."""
+    messages = [
+        attempt.reason if attempt.error is None else f"{attempt.error.type}: {attempt.error.message}"
+        for attempt in trace.attempts
+        if not attempt.ok
+    ]
+    return "\n".join(dict.fromkeys(text for text in messages if text))
 
 
 @lru_cache(maxsize=128)
