@@ -243,14 +243,9 @@ def of_parameters_or_keys(parameters: dict[str, str], keys: Sequence[str]) -> Ho
 
 def session_ids(db: orm.Session, scope: HomeScope) -> list[int]:
     """The numbers of the sessions that the scope names. Raises `BadScope` where there is none."""
-    query = sa.select(Session.id).where(Session.deleted_at.is_(None))
-    if scope.unknown_only:
-        query = query.where(Session.home_source == UNKNOWN)
-    if scope.keys:
-        query = query.where(Session.key.in_(scope.keys))
-    ids = set(db.scalars(query))
-    if not scope.keys:
-        ids.intersection_update(db.scalars(session_store.view(db, scope.filters).ids()))
-    if not ids:
+    of_keys = sa.select(Session.id).where(Session.key.in_(scope.keys), Session.deleted_at.is_(None))
+    query = of_keys if scope.keys else session_store.view(db, scope.filters).ids()
+    ids = db.scalars(query.where(Session.home_source == UNKNOWN) if scope.unknown_only else query)
+    if not (in_order := sorted(ids)):
         raise BadScope("there is no such session")
-    return sorted(ids)
+    return in_order
