@@ -137,16 +137,13 @@ def _runs(session_ids: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> list[SessionState]:
     """The state of each session, from all of its stored turns."""
-    about = ((row.id, row.home_profile, row.ingested_at, row.service) for row in sessions)
-    states = {number: SessionState(number, *more) for number, *more in about}
+    states = dict[int, SessionState]()
     for row in sessions:
-        about_session = facets.of_session(row.home_profile, row.source_format, row.service, row.extra)
-        states[row.id].facets.counts.update(about_session)
-    parsers, orders, declared = (
-        cache(_parser),
-        {number: TurnOrder() for number in states},
-        stored_turns.declarations(connection),
-    )
+        states[row.id] = SessionState(row.id, row.home_profile, row.ingested_at, row.service)
+        about = facets.of_session(row.home_profile, row.source_format, row.service, row.extra)
+        states[row.id].facets.counts.update(about)
+    parsers, declared = cache(_parser), stored_turns.declarations(connection)
+    orders = {number: TurnOrder() for number in states}
     for page in pages(connection, min(states), max(states)) if states else ():
         beside, new = other_traces(connection, page), list[rows.Row]()
         for row in page:
