@@ -218,14 +218,9 @@ def _of_groups(db: orm.Session, author: str) -> list[int]:
 
 
 def _labelled_of_groups(db: orm.Session) -> list[int]:
-    """Of each failure group under home the newest response that each person has labelled, as their queues have it."""
-    here = scope(db, Filters())
-    newest = (FailedResponse.at.desc(), FailedResponse.turn_id.desc())
-    place = sa.func.row_number().over(partition_by=(here.key, Label.author), order_by=newest).label("place")
-    ranked = sa.select(FailedResponse.turn_id, place).join(Label, Label.turn_id == FailedResponse.turn_id)
-    ranked_labels = ranked.where(*here.where).subquery()
-    first = sa.select(ranked_labels.c.turn_id).where(ranked_labels.c.place == 1)
-    return sorted(set(db.scalars(first)))
+    """What each person has labelled of their own queue of failure groups."""
+    authors = db.scalars(sa.select(Label.author).distinct()).all()
+    return sorted({number for author in authors for number in _labelled_by(db, author) & {*_of_groups(db, author)}})
 
 
 def _of_sample(db: orm.Session, spec: Spec) -> list[int]:
