@@ -11,7 +11,7 @@ from sqlalchemy import orm
 
 from webapp.commands import _filters, _input, _store
 from webapp.parsing.words import counted
-from webapp.store.failures import as_json, groups
+from webapp.store.failures import groups
 from webapp.store.failures.group_line import GroupLine, Groups
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.visible import visible
@@ -38,7 +38,7 @@ def command(only_new: bool, limit: int, as_json_: bool, **filters: Any) -> None:
     with _store.engine(settings) as engine, orm.Session(engine) as db:
         page = groups.page(db, narrowed, limit=limit, only_new=only_new, now=now)
     if as_json_:
-        _store.print_json(as_json.page_dict(page))
+        _store.print_json(page.as_dict())
     else:
         _print(page, narrowed, only_new)
     sys.exit(1 if only_new and page.total else 0)

@@ -34,28 +34,6 @@ def added(values: Iterable[Sequence[Any]]) -> Spent:
     return spent
 
 
-def summed(under: str, turn: Any, is_failed: sa.ColumnElement[bool]) -> list[sa.ColumnElement[Any]]:
-    """The same as columns of a query that groups responses, of which some failed."""
-    here = (FailedResponse.under == under, FailedResponse.session_id == turn.session_id)
-    columns: list[sa.ColumnElement[Any]] = []
-    for column in COLUMNS:
-        of_turn = sa.select(column).where(*here, FailedResponse.turn_id == turn.id).scalar_subquery()
-        value = getattr(turn, column.key) if hasattr(turn, column.key) else of_turn
-        failed = sa.case((is_failed, value))
-        columns += [sa.func.sum(failed).label(column.key), sa.func.count(failed).label(f"{column.key}_said")]
-    return columns
-
-
-def of_row(row: Any) -> Spent:
-    """What `summed` made of a group."""
-    spent: Spent = {f"{name}_said": getattr(row, f"{name}_said") for name in NAMES}
-    for name in NAMES:
-        value = getattr(row, name)
-        plain = int if name.startswith("tokens") else float
-        spent[name] = None if value is None else plain(value)
-    return spent
-
-
 @dataclass(frozen=True, slots=True)
 class Example:
     """One response of a group."""
@@ -64,6 +42,24 @@ class Example:
     session: str
     external_id: str
     position: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"session": self.external_id, "session_key": self.session, "position": self.position}
+
+
+_LINE = (
+    *("key", "title", "count", "share", "sessions", "first_seen", "last_seen", "known_since", "series"),
+    *("more_models", "more_tools", "more_paths", "labelled", "findings", "state", "why", "assignee"),
+)
+
+
+def fields_of(holder: object, names: Iterable[str]) -> dict[str, Any]:
+    """These attributes as JSON has them: times as text, and tuples as lists."""
+
+    def plain(value: Any) -> Any:
+        return value.isoformat() if isinstance(value, datetime) else list(value) if isinstance(value, tuple) else value
+
+    return {name: plain(getattr(holder, name)) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +103,20 @@ class GroupLine:
     example: Example | None
     spent: Spent
 
+    def as_dict(self) -> dict[str, Any]:
+        """As the API writes it."""
+        counts = (("model", self.models), ("tool", self.tools), ("path", self.paths))
+        return {
+            **fields_of(self, _LINE),
+            **{f"{name}s": [{name: value, "count": count} for value, count in values] for name, values in counts},
+            "new": self.is_new,
+            "new_models": self.new_models,
+            "growth": round(self.growth, 3),
+            "merged": self.merged,
+            "spent": self.spent,
+            "example": None if self.example is None else self.example.as_dict(),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Groups:
@@ -124,6 +134,16 @@ class Groups:
     coverage: Coverage
     range: tuple[datetime, datetime] | None
     window: tuple[datetime, datetime]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As the API and `fencepost failures --json` write it; `count` is of responses, `total` of groups."""
+        return {
+            "failures": [line.as_dict() for line in self.groups],
+            **fields_of(self, ("next", "total", "count", "new")),
+            "responses": self.coverage.as_dict(),
+            "range": None if self.range is None else [moment.isoformat() for moment in self.range],
+            "window": [moment.isoformat() for moment in self.window],
+        }
 
 
 Z = 1.959963984540054
@@ -151,6 +171,9 @@ class Rate:
     @property
     def share(self) -> float | None:
         return self.count / self.of if self.of else None
+
+    def as_dict(self) -> dict[str, Any]:
+        return fields_of(self, ("name", "count", "of", "share", "low", "high"))
 
 
 def rate(name: str, count: int, of: int | None) -> Rate:

@@ -12,8 +12,8 @@ from sqlalchemy import orm
 from webapp.contracts import STATES
 from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.store.db.dialect import TookTooLong, within
-from webapp.store.failures.group_line import Rate, Spent, of_row, rate, summed
-from webapp.store.models import FacetValue, Finding, Session, SessionFacet, Turn, TurnContract
+from webapp.store.failures.group_line import COLUMNS, NAMES, Rate, Spent, rate
+from webapp.store.models import FacetValue, FailedResponse, Finding, Session, SessionFacet, Turn, TurnContract
 from webapp.store.sessions import response_query, responses
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import View
@@ -36,6 +36,28 @@ BY: dict[str, tuple[str, Any]] = {
 """title and column of what responses can be grouped by"""
 _FILTERED = {name: (name,) for name in BY} | {"day": ("since", "until")}
 """the filters that lead to what has a value"""
+
+
+def _summed(under: str, turn: Any, is_failed: sa.ColumnElement[bool]) -> list[sa.ColumnElement[Any]]:
+    """What responses cost as columns of a query that groups them, of which some failed."""
+    here = (FailedResponse.under == under, FailedResponse.session_id == turn.session_id)
+    columns: list[sa.ColumnElement[Any]] = []
+    for column in COLUMNS:
+        of_turn = sa.select(column).where(*here, FailedResponse.turn_id == turn.id).scalar_subquery()
+        value = getattr(turn, column.key) if hasattr(turn, column.key) else of_turn
+        failed = sa.case((is_failed, value))
+        columns += [sa.func.sum(failed).label(column.key), sa.func.count(failed).label(f"{column.key}_said")]
+    return columns
+
+
+def _spent_of(row: Any) -> Spent:
+    """What `_summed` made of a group."""
+    spent: Spent = {f"{name}_said": getattr(row, f"{name}_said") for name in NAMES}
+    for name in NAMES:
+        value = getattr(row, name)
+        plain = int if name.startswith("tokens") else float
+        spent[name] = None if value is None else plain(value)
+    return spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +86,7 @@ def groups(db: orm.Session, filters: Filters, by: str) -> list[ResponseGroup]:
     failed = sa.func.sum(sa.case((response_query.failed(), 1), else_=0)).label("failed")
     view = responses.view_of(db, filters)
     took = sa.func.avg(response_query.under.microseconds).label("took")
-    spent = summed(HOME, Turn, response_query.failed())
+    spent = _summed(HOME, Turn, response_query.failed())
     query = query.with_only_columns(column, sa.func.count().label("of"), failed, took, *spent)
     query = query.where(*view.where()).group_by(sa.literal_column("1"))
     order: Any = sa.desc("value" if by == "day" else "of")
@@ -81,7 +103,7 @@ def _group(filters: Filters, by: str, row: Any) -> ResponseGroup:
     changes: dict[str, Any] = dict.fromkeys(_FILTERED.get(by, ()), name)
     narrowed = replace(filters, **changes) if name is not None and changes else None
     took = None if row.took is None else float(row.took)
-    return ResponseGroup(name, rate(name or "", row.failed, row.of), narrowed, took, of_row(row))
+    return ResponseGroup(name, rate(name or "", row.failed, row.of), narrowed, took, _spent_of(row))
 
 
 HELD = "held"

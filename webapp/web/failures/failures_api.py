@@ -10,7 +10,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from webapp.extensions import db
 from webapp.parsing.words import counted
-from webapp.store.failures import as_json, group_detail, groups, neighbours
+from webapp.store.failures import group_detail, groups, neighbours
 from webapp.store.failures.group_line import GroupLine, Groups
 from webapp.store.sessions import turns
 from webapp.visible import visible
@@ -40,7 +40,7 @@ def list_api() -> Response:
     only_new = request.args.get("new") == "1"
     limit = limit_of_request()
     page = groups.page(db.session, filters, after=request.args.get("after"), limit=limit, only_new=only_new)
-    return jsonify(as_json.page_dict(page))
+    return jsonify(page.as_dict())
 
 
 @blueprint.get("/failures/<path:key>")
@@ -51,7 +51,7 @@ def list_api() -> Response:
     query=FILTERS,
 )
 def detail_api(key: str) -> Response:
-    return jsonify(as_json.detail_dict(group_detail.find(db.session, key, list_filters.of_request())))
+    return jsonify(group_detail.find(db.session, key, list_filters.of_request()).as_dict())
 
 
 @blueprint.get("/session/<session_id:ident>/turns/<int:position>/failure")
@@ -67,7 +67,7 @@ def detail_api(key: str) -> Response:
 def same_api(ident: str, position: int) -> Response:
     detail = turns.find_by_id(db.session, ident, position)
     same = neighbours.of_turn(db.session, detail.turn.id, list_filters.of_request())
-    return jsonify(failure=None if same is None else as_json.same_dict(same))
+    return jsonify(failure=None if same is None else same.as_dict())
 
 
 MOST_ENTRIES = 50
