@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from webapp import jsontext
 from webapp.parsing import Trace, parse
@@ -29,16 +26,6 @@ def test_the_failure_names_the_depth_and_the_innermost_bracket() -> None:
     error = parse("[" * 1_200 + "]" * 1_200).attempts[-1].error
     assert error and error.type == "RecursionError" and error.message.startswith("Nested 1,200 deep")
     assert error.at == 1_199
-
-
-@given(st.text(alphabet='{}[]"\\\n ,a', max_size=40))
-def test_runs_of_brackets_count_as_brackets_one_by_one(text: str) -> None:
-    depth, deepest, at = 0, 0, 0
-    for match in re.finditer(r'"(?:[^"\\]|\\.)*+"?+|[{}\[\]]', text, re.DOTALL):
-        depth += (match[0] in "{[") - (match[0] in "}]")
-        if depth > deepest:
-            deepest, at = depth, match.start()
-    assert nesting(text) == (deepest, at)
 
 
 @pytest.mark.parametrize("depth", [DEEPEST + 1, DEEPEST + 50])

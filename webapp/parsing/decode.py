@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, NoReturn, TypeVar
 
 from webapp.parsing.span import place
@@ -29,11 +28,8 @@ _FRAMES = 90
 """Decoding begins below so many frames: more than a command or a request has used, and the encoder needs some too."""
 _STRETCH = 16_384
 _DECODER_TAKES_FRAMES = sys.version_info < (3, 12)
-_BETWEEN = r'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"?+)'
-_between = re.compile(f"{_BETWEEN}++", re.DOTALL)
-_any_bracket = re.compile(rf"{_BETWEEN}*+[{{}}\[\]]", re.DOTALL)
-_runs = re.compile(r"([{\[]*+)[}\]]*+")
-"""A run of opening brackets, then one of closing ones; either may be empty."""
+_brackets = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+|[{}\[\]]', re.DOTALL)
+"""Each bracket; and each string as a whole, so that what it holds is none."""
 
 
 def at_one_depth(call: Callable[[], Result], size: int) -> Result:
@@ -49,14 +45,8 @@ def at_one_depth(call: Callable[[], Result], size: int) -> Result:
         depth, frame = depth + 1, frame.f_back
     if depth < _FRAMES:
         return _below(_FRAMES - depth, call)
-    results: list[Result] = []
-    errors: list[BaseException] = []
-    thread = threading.Thread(target=lambda: _kept(call, results, errors))
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: at_one_depth(call, size)).result()
 
 
 def if_not_too_deep(call: Callable[[], Result]) -> Result:
@@ -80,14 +70,6 @@ def _below(frames: int, call: Callable[[], Result]) -> Result:
     return call() if frames <= 0 else _below(frames - 1, call)
 
 
-def _kept(call: Callable[[], Result], results: list[Result], errors: list[BaseException]) -> None:
-    """Run `call` in a thread: its result or its error is handed back to the caller."""
-    try:
-        results.append(at_one_depth(call, SHORT + 1))
-    except (ValueError, RecursionError, StopIteration) as error:
-        errors.append(error)
-
-
 def too_deep(text: str, start: int, end: int) -> bool:
     """Whether a value that a caller high up in the stack could decode is nested deeper than others can read.
 
@@ -106,20 +88,14 @@ def too_deep(text: str, start: int, end: int) -> bool:
 def nesting(text: str) -> tuple[int, int]:
     """How deep brackets stand in each other, as far as is counted, and where the innermost one of them stands."""
     depth = deepest = innermost = 0
-    for match in _runs.finditer(_between.sub("", text)):
-        start, end = match.span(1)
-        depth += end - start
+    for match in _brackets.finditer(text):
+        char = match[0]
+        depth += (char in "{[") - (char in "}]")
         if depth > deepest:
-            deepest, innermost = depth, end - 1
-            if deepest >= COUNTED:
-                return COUNTED, _place(text, innermost - deepest + COUNTED)
-        depth -= match.end() - end
-    return deepest, _place(text, innermost) if deepest else 0
-
-
-def _place(text: str, number: int) -> int:
-    """Where the bracket with that number, from 0, stands in the text."""
-    return next(islice(_any_bracket.finditer(text), number, None)).end() - 1
+            deepest, innermost = depth, match.start()
+            if deepest == COUNTED:
+                break
+    return deepest, innermost
 
 
 @dataclass(slots=True)

@@ -32,18 +32,11 @@ class Fault:
     said: str
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "type": self.type,
-            "message": self.message,
-            "at": self.at,
-            "line": self.line,
-            "column": self.column,
-            "said": self.said,
-        }
+        return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fault:
-        return cls(**{name: data[name] for name in ("type", "message", "at", "line", "column", "said")})
+        return cls(*(data[name] for name in cls.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +56,7 @@ class Site:
         return f"{self.file.replace(chr(92), '/').rpartition('/')[2]}:{self.line}"
 
     def as_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("file", "line", "function", "source", "through")}
+        return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Site:

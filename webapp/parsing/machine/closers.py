@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from webapp.parsing.edit import NotJson
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import (
     ARROW,
@@ -44,8 +43,6 @@ _AHEAD = 2_000
 
 def close(machine: Machine, char: str) -> None:
     """A closing bracket stands at `machine.at`."""
-    if not machine.frames:
-        raise NotJson(machine.at, f"{char!r} closes nothing")
     if CLOSERS[char] in (machine.frames[-1].kind, machine.frames[-1].as_kind):
         _close_top(machine)
     else:

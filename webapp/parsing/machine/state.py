@@ -25,8 +25,9 @@ class Frame:
 
 @dataclass(slots=True)
 class Machine:
-    """Reads `raw[start:end]`. `state` is one letter: `k` key, `c` colon, `v` value, `a` after a value, `` finished.
+    """Reads `raw[start:end]`, which begins with a bracket, so that everything else is in a container.
 
+    `state` is one letter: `k` key, `c` colon, `v` value, `a` after a value, `` finished.
     `last` is the end of the last value, `comma` the offset of the comma read since (or -1), `key_end` the end of
     the last key, `string_end` that of the last value read as a string. `lenient` is set where the place says that
     JSON is meant (a fence, a tag, the whole text), `final` where `end` is the end of the whole text, so that what is

@@ -187,9 +187,7 @@ def _score_item(machine: Machine, reading: Reading, match: re.Match[str]) -> int
     if kind == "next":
         return _score_next(machine, reading, match)
     if kind == "colon":
-        return (
-            CERTAIN if machine.frames and not reading.inner and _value_ahead.match(raw, match.end(), machine.end) else 1
-        )
+        return CERTAIN if not reading.inner and _value_ahead.match(raw, match.end(), machine.end) else 1
     if kind == "word":
         return CERTAIN if not reading.inner and _one_word.match(raw, reading.open_end, match.start() - 1) else 0
     return 1 if kind == "weak" else CERTAIN

@@ -46,7 +46,7 @@ def closed_by_another(raw: str, reading: Reading, at: int) -> bool:
 def swallowed_key(machine: Machine, reading: Reading, at: int) -> int:
     """Where the string should have ended if a key in single quotes stands in it before `at`, and no brace; else -1."""
     raw = machine.raw
-    match = single_key.search(raw, reading.open_end, at) if reading.where != "k" and machine.frames else None
+    match = single_key.search(raw, reading.open_end, at) if reading.where != "k" else None
     machine.look -= at - reading.open_end
     if not match or raw.find("{", reading.open_end, match.start()) >= 0:
         return -1
@@ -109,20 +109,16 @@ def line_ends_it(machine: Machine, reading: Reading, at: int) -> int:
         return -1
     if reading.opened(raw, "{}", at) > 0:
         return -1
-    stop = _trimmed(raw, reading.open_end, at, ", \t\r")
-    if reading.where == "i" and "," not in raw[stop:at] and not machine.frames:
-        return -1
-    return stop
+    return _trimmed(raw, reading.open_end, at, ", \t\r")
 
 
 def end_of_unclosed(machine: Machine, reading: Reading) -> int:
     """Where a string ends that nothing closes: before the closers that fit at the text's end, else at that end."""
     raw, end = machine.raw, machine.end
     tail = _last_fence.search(raw, max(reading.open_end, end - 300), end)
-    first = machine.frames[0].start if machine.frames else reading.start
     at = stop = end
     for mark in reversed([*_closing_mark.finditer(raw, tail.start(), end)] if tail else []):
-        if mark["name"] and raw.rfind(f"<{mark['name']}", 0, first) < 0:
+        if mark["name"] and raw.rfind(f"<{mark['name']}", 0, machine.frames[0].start) < 0:
             break  # no tag of that name was opened before the value, so this one is of the string
         at = stop = mark.start()
     while at > reading.open_end and (raw[at - 1] in "}]" or raw[at - 1].isspace()) and stop - at < 300:

@@ -215,7 +215,7 @@ def finish(machine: Machine, reading: Reading, end: int) -> None:
     """The string is read up to `end`: it was a key, a value, or an item that proves to be a key."""
     if reading.where == "k":
         machine.key_done(reading.start, end)
-    elif reading.where == "i" and machine.frames and string_end.colon_follows(machine, end):
+    elif reading.where == "i" and string_end.colon_follows(machine, end):
         missing_tokens.item_is_key(machine, reading.start, end)
     else:
         machine.string_end = end
@@ -262,7 +262,7 @@ def _drop(machine: Machine, start: int) -> None:
     machine.truncated = True
     machine.comma = -1
     machine.state = "a"
-    machine.last = max(machine.last, machine.frames[-1].start + 1) if machine.frames else begin
+    machine.last = max(machine.last, machine.frames[-1].start + 1)
     machine.at = machine.end
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from functools import lru_cache
+from typing import Any, Literal
 
 from webapp.parsing.decode import first_keys
+from webapp.parsing.doubts import makes_equal_keys
 from webapp.parsing.edit import apply
 from webapp.parsing.engine import Tracer
+from webapp.parsing.finder import Finder
 from webapp.parsing.leftovers import name_leftovers
-from webapp.parsing.patterns import later, preparing
+from webapp.parsing.patterns import later
 from webapp.parsing.profile_groups import FENCEPOST
+from webapp.parsing.scan import scan_region
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt, Flag
-
-if TYPE_CHECKING:
-    from webapp.parsing.finder import Finder
 
 _SPACE = " \t\r\n"
 _thought = re.compile(
@@ -85,8 +85,7 @@ class Fencepost:
         if whole.ok:
             self._take_whole(tracer, whole)
             return
-        finder_of, scan_region, _ = _search()
-        finder = finder_of(tracer, self.policies.missing)
+        finder = Finder(tracer, self.policies.missing)
         outside, inside = _regions(tracer.raw)
         looked_at: list[list[tuple[int, int]]] = []
         for regions in (outside, inside):
@@ -130,18 +129,6 @@ class Fencepost:
         tracer.truncated = bool(finder.cut.intersection(tracer.chosen)) or (not tracer.chosen and bool(finder.cut))
 
 
-@cache
-@preparing()
-def _search() -> tuple[type[Finder], Callable[[Finder, int, int], None], Callable[[str, Attempt], bool]]:
-    """What looks for candidates: loaded when it is needed, since its patterns take longer to compile than clean JSON
-    to read."""
-    from webapp.parsing.doubts import makes_equal_keys
-    from webapp.parsing.finder import Finder
-    from webapp.parsing.scan import scan_region
-
-    return Finder, scan_region, makes_equal_keys
-
-
 def _amend(tracer: Tracer, index: int, **changes: Any) -> None:
     tracer.attempts[index] = replace(tracer.attempts[index], **changes)
 
@@ -149,7 +136,7 @@ def _amend(tracer: Tracer, index: int, **changes: Any) -> None:
 def _duplicates(tracer: Tracer, index: int, policy: str) -> bool:
     """Whether an accepted attempt stays so: a repair that makes equal keys is refused, the policy says of others."""
     attempt = tracer.attempts[index]
-    if attempt.edits and _search()[2](tracer.raw, attempt):
+    if attempt.edits and makes_equal_keys(tracer.raw, attempt):
         _amend(tracer, index, outcome="failed", reason="its repair would put two equal keys into one object")
         tracer.offered = True
         return False

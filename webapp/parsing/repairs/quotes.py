@@ -60,9 +60,6 @@ def escaped_quotes(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-_mend_string_prefix = replacing("string_prefix")
-
-
 @mends(
     "concatenation",
     rf"""\+\s*+(?:\\\n\s*+)?(?=["'`])|(?:\\\n\s{{0,99}}+)?(?<=\s)(?={JOINED})""",
@@ -73,8 +70,8 @@ _mend_string_prefix = replacing("string_prefix")
 def concatenation(machine: Machine, match: re.Match[str]) -> bool:
     """Strings joined with a plus, or by standing side by side as in Python, become one."""
     raw, end, begin = machine.raw, machine.last, match.end()
-    is_one_value = machine.frames and (machine.inside == "{" or machine.frames[-1].kind == "(")
-    if not machine.frames or machine.string_end != end or not ("+" in match[0] or is_one_value):
+    is_one_value = machine.inside == "{" or machine.frames[-1].kind == "("
+    if machine.string_end != end or not ("+" in match[0] or is_one_value):
         return False
     if raw[end:begin].strip(" \t\r\n+\\"):
         return False
@@ -100,7 +97,7 @@ string_prefix = Repair(
     "kv",
     "uUbBrRfF",
     order=10,
-    mend=_mend_string_prefix,
+    mend=replacing("string_prefix"),
     opens=r"[uUbB]'[^'\n]{1,80}+'\s*+[:,\]]",
     help="The letter before a Python string (u'…', b'…', r'…') is removed.",
 )

@@ -100,7 +100,7 @@ def cut_literal(machine: Machine, match: re.Match[str]) -> bool:
     """A literal that the end of the text cuts in the middle is completed."""
     text = match[0]
     whole = next((word for word in _WORDS if word.startswith(text)), None)
-    if not machine.frames or whole is None or whole == text:
+    if whole is None or whole == text:
         return False
     machine.patch("cut_literal", match.end(), match.end(), whole[len(text) :])
     machine.truncated = True

@@ -27,8 +27,6 @@ def missing_colon(machine: Machine, match: re.Match[str]) -> bool:
 )
 def semicolon(machine: Machine, match: re.Match[str]) -> bool:
     """A semicolon, a bar or a dot between members or before a closing bracket becomes a comma or goes."""
-    if not machine.frames:
-        return False
     closes = match["closes"] is not None
     machine.patch("semicolon", machine.at, machine.at + 1, "" if closes else ",")
     if not closes:

@@ -11,9 +11,6 @@ from webapp.parsing.patterns import later
 
 _SPACES = "\x0b\x0c\x1c-\x1f\x85\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
 _STARTS = "\x0b\x0c\x1c\x1d\x1e\x1f\x80"
-_mend_invisible_character = replacing("invisible_character")
-
-
 LONGEST = 20_000
 """So far the end of a line, or of a comment in HTML, is looked for."""
 
@@ -26,7 +23,7 @@ def comment(machine: Machine, match: re.Match[str]) -> bool:
     end = _end(machine.raw, match, machine.end)
     if end < 0:
         return False
-    is_cut = match[0] in ("//", "#") and machine.frames and end == machine.end
+    is_cut = match[0] in ("//", "#") and end == machine.end
     if is_cut and (closer := _closer_comment.search(machine.raw, match.start(), end)):
         end = closer.start()  # a line comment that no line's end ends: the value goes on with the bracket
     machine.at = end
@@ -86,9 +83,7 @@ _comma = later(r"\s{0,100}+,")
 )
 def fence_inside(machine: Machine, match: re.Match[str]) -> bool:
     """A Markdown fence between two tokens is removed."""
-    if not machine.frames or (
-        machine.state == "a" and not _closer_fence_inside.match(machine.raw, match.end(), machine.end)
-    ):
+    if machine.state == "a" and not _closer_fence_inside.match(machine.raw, match.end(), machine.end):
         return False
     return machine.replace("fence_inside", match)
 
@@ -133,7 +128,7 @@ def stray_mark(machine: Machine, match: re.Match[str]) -> bool:
     )
     if is_alone and _empty.match(machine.raw, match.end(), machine.end):
         return machine.replace("stray_mark", match)
-    if not machine.frames or not (scalar or _behind[machine.state].match(machine.raw, match.end(), machine.end)):
+    if not (scalar or _behind[machine.state].match(machine.raw, match.end(), machine.end)):
         return False
     start = match.start() + len(scalar or "")
     if scalar in LITERALS:
@@ -147,11 +142,7 @@ def stray_mark(machine: Machine, match: re.Match[str]) -> bool:
 
 
 _empty = later(rf"{SPACE}\]")
-
-
 _QUOTES = r"\"{2,4}(?=\s{1,20}+\"[^\"\n]{1,80}+\"\s{0,20}+:)"
-
-
 _KEY = r"""(["'])[^"'\n]{1,80}+\1\s{0,20}+:"""
 
 
@@ -175,7 +166,7 @@ invisible_character = Repair(
     "kcva",
     _STARTS,
     order=1,
-    mend=_mend_invisible_character,
+    mend=replacing("invisible_character"),
     help="A byte order mark, zero-width or exotic space between two tokens is removed.",
 )
 

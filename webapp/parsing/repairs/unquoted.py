@@ -50,8 +50,6 @@ _behind_comma = later(rf"{_KEY}|\s{{0,100}}+(?:[}}\]\n]|\Z)")
 @mends("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″]", "v", _STARTS, order=90)
 def unquoted_value(machine: Machine, match: re.Match[str]) -> bool:
     """A value without quotes that is no literal and no number becomes a string."""
-    if not machine.frames:
-        return False
     raw, start = machine.raw, match.start()
     end = _end(machine, start)
     text = raw[start:end]
