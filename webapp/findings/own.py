@@ -14,13 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webapp import plugins, re2_patterns
 from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext
 from webapp.findings.sentences import code, number
-from webapp.findings.turn_view import TraceView, TurnView
+from webapp.findings.turn_view import TurnView
 from webapp.re2_patterns import LONGEST_PATTERN, BadRegex
+
+if TYPE_CHECKING:
+    from webapp.parsing.trace import Trace
 
 RULES = "webapp.findings.rules"
 VARIABLE = "FENCEPOST_FINDINGS"
@@ -60,7 +63,7 @@ class OwnFinding:
     kinds: tuple[str, ...]
     compiled: Any
 
-    def match(self, raw: str, trace: TraceView | None, failure: str | None = None) -> PatternMatch | None:
+    def match(self, raw: str, trace: Trace | None, failure: str | None = None) -> PatternMatch | None:
         """The first place where it stands in a response, None where it does not."""
         for where, text in self._texts(raw, trace, failure):
             match = self.compiled.search(_encodable(text[:LONGEST_TEXT]))
@@ -68,7 +71,7 @@ class OwnFinding:
                 return PatternMatch(where, match.start(), match.group()[:_EXCERPT])
         return None
 
-    def _texts(self, raw: str, trace: TraceView | None, failure: str | None) -> Iterator[tuple[str, str]]:
+    def _texts(self, raw: str, trace: Trace | None, failure: str | None) -> Iterator[tuple[str, str]]:
         if self.where == "raw":
             yield "raw", raw
         elif self.where == "error":

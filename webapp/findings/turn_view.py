@@ -1,79 +1,14 @@
-"""A turn as the rules see it, with its traces as `webapp.parsing` makes them, which is not imported here."""
+"""A turn as the rules see it, with its traces and its contract; what made those is imported for their types alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-
-class EditView(Protocol):
-    @property
-    def repair(self) -> str: ...
-
-
-class SpanView(Protocol):
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-
-
-class ErrorView(Protocol):
-    @property
-    def message(self) -> str: ...
-
-
-class AttemptView(Protocol):
-    """An attempt of a trace, as `webapp.parsing` makes it."""
-
-    @property
-    def span(self) -> SpanView: ...
-    @property
-    def outcome(self) -> str: ...
-    @property
-    def reason(self) -> str | None: ...
-    @property
-    def edits(self) -> Sequence[EditView]: ...
-    @property
-    def error(self) -> ErrorView | None: ...
-
-
-class TraceView(Protocol):
-    """A trace, as `webapp.parsing` makes it."""
-
-    @property
-    def verdict(self) -> str: ...
-    @property
-    def attempts(self) -> Sequence[AttemptView]: ...
-    @property
-    def chosen(self) -> Sequence[int]: ...
-    @property
-    def values(self) -> Sequence[Any]: ...
-    @property
-    def truncated(self) -> bool: ...
-
-
-class MismatchView(Protocol):
-    @property
-    def path(self) -> str: ...
-    @property
-    def keyword(self) -> str: ...
-    @property
-    def message(self) -> str: ...
-
-
-class ContractView(Protocol):
-    """How a response keeps what its request declares, as `webapp.contracts` says it."""
-
-    @property
-    def state(self) -> str: ...
-    @property
-    def tool(self) -> str | None: ...
-    @property
-    def mismatches(self) -> Sequence[MismatchView]: ...
-    @property
-    def is_broken(self) -> bool: ...
+if TYPE_CHECKING:
+    from webapp.contracts.contract import Contract
+    from webapp.parsing.trace import Trace
 
 
 class TurnView(NamedTuple):
@@ -101,8 +36,8 @@ class TurnView(NamedTuple):
     failure: str | None = None
     answers: int | None = None
     sent_at: datetime | None = None
-    home: TraceView | None = None
-    ours: TraceView | None = None
+    home: Trace | None = None
+    ours: Trace | None = None
     stop: str | None = None
     most_rounds: int | None = None
     tokens_in: int | None = None
@@ -110,7 +45,7 @@ class TurnView(NamedTuple):
     cost: float | None = None
     reasoning: int | None = None
     is_error: bool | None = None
-    contract: ContractView | None = None
+    contract: Contract | None = None
 
     @property
     def failed(self) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webapp.findings.rule import Detail, Observer, Rule, RuleContext
 from webapp.findings.sentences import code, number
-from webapp.findings.turn_view import TraceView, TurnView
+from webapp.findings.turn_view import TurnView
+
+if TYPE_CHECKING:
+    from webapp.parsing.trace import Trace
 
 
 class MergedValues(Observer):
@@ -36,7 +39,7 @@ class MergedValues(Observer):
         return {"responses": self.marked.count, "calls": self.calls, "values": self.values, "home": self.home}
 
 
-def _merges(home: TraceView, ours: TraceView, containers: list[Any]) -> bool:
+def _merges(home: Trace, ours: Trace, containers: list[Any]) -> bool:
     """Whether the one value of the home profile was read from a stretch of several, or holds what several hold."""
     if home.values[0] == containers:
         return False  # a list of all of them: nothing is lost

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from webapp.findings.rule import Detail, Observer, Rule, RuleContext
 from webapp.findings.sentences import code, number
-from webapp.findings.turn_view import AttemptView, TraceView, TurnView
+from webapp.findings.turn_view import TurnView
+
+if TYPE_CHECKING:
+    from webapp.parsing.trace import Attempt, Trace
 
 
 class FragmentValues(Observer):
@@ -27,7 +32,7 @@ class FragmentValues(Observer):
         return {"responses": self.marked.count, "broken": self.broken, "home": self.home}
 
 
-def _outer(raw: str, home: TraceView, ours: TraceView) -> AttemptView | None:
+def _outer(raw: str, home: Trace, ours: Trace) -> Attempt | None:
     """The value, read or broken, that the home profile's first choice is only a part of."""
     inner = home.attempts[home.chosen[0]].span
     chosen = [ours.attempts[index] for index in ours.chosen]
