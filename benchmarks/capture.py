@@ -24,7 +24,7 @@ from typing import Any
 
 from benchmarks import adapters
 from webapp.capture import hooks
-from webapp.capture.call_recorder import RECORDER
+from webapp.capture.hooks import RECORDER
 from webapp.capture.locate import locate
 from webapp.capture.process import Call
 

@@ -16,7 +16,7 @@ import pytest
 
 from webapp.capture.process import CHILD, NotStarted, ParserOutcome, ParserProcess
 
-CHILD_MODULES = ("child", "hooks", "call_recorder", "plain_values", "result_value", "loaded_code")
+CHILD_MODULES = ("child", "hooks", "plain_values", "loaded_code")
 VERSIONS = range(9, 15)
 THEIRS = """
 import json, theirs_alone

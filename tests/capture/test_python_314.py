@@ -37,7 +37,7 @@ sys.dont_write_bytecode = True
 spec = importlib.util.spec_from_file_location("child", "/capture/child.py")
 child = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(child)
-child.call_recorder.OWN_FILES.add(child.answer.__code__.co_filename)
+child.hooks.OWN_FILES.add(child.answer.__code__.co_filename)
 child.hooks.install()
 parser = child.load("/parsers/parsers.py:fence_then_trim")
 answers = [child.plain_values.encoded(child.answer(parser, text)) for text in json.loads(texts)]

@@ -5,7 +5,7 @@
 
 It reads one request a line, `{"text": "…"}`, and answers with one line, `{"ok": true, "value": …, "calls": […]}`; where
 the request has `"code"`, with `"code"` beside it, the digests of the code that is loaded by then. The
-parser runs in the environment of the interpreter that started this file: of Fencepost only five
+parser runs in the environment of the interpreter that started this file: of Fencepost only three
 modules beside this file are imported, under a name of their own, since a parser's package may be called `webapp` too.
 Hooks are in place before the parser's module is imported, so that names bound at import time go through them as well.
 """
@@ -27,14 +27,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Callable  # noqa: UP035 — collections.abc.Callable takes no list in Python 3.9.1
 
 if TYPE_CHECKING:
-    from . import call_recorder, hooks, loaded_code, plain_values, result_value
+    from . import hooks, loaded_code, plain_values
 else:
     _beside = ModuleType("_fencepost_capture")
     _beside.__path__ = [str(Path(__file__).parent)]
     sys.modules[_beside.__name__] = _beside
-    call_recorder, hooks, loaded_code, plain_values, result_value = (
-        importlib.import_module(f"{_beside.__name__}.{name}")
-        for name in ("call_recorder", "hooks", "loaded_code", "plain_values", "result_value")
+    hooks, loaded_code, plain_values = (
+        importlib.import_module(f"{_beside.__name__}.{name}") for name in ("hooks", "loaded_code", "plain_values")
     )
 
 
@@ -72,11 +71,11 @@ def end_with_parent() -> None:
 
 
 def answer(parser: Callable[[str], Any], text: str, part: str = "") -> dict[str, Any]:
-    recorder = call_recorder.RECORDER
+    recorder = hooks.RECORDER
     recorder.start(text)
     started = time.perf_counter_ns()
     try:
-        outcome = result_value.as_outcome(parser(text), part)
+        outcome = plain_values.as_outcome(parser(text), part)
     except (Exception, SystemExit) as error:  # noqa: BLE001 — whatever the parser raises is the outcome
         outcome = {"ok": False, "error": plain_values.failure_of(error)}
     microseconds = (time.perf_counter_ns() - started) // 1000
@@ -113,7 +112,7 @@ def main() -> None:
     sys.path[:] = [*chosen.path, *(folder for folder in sys.path if folder != here)]
     if chosen.memory:
         limit_memory(chosen.memory)
-    call_recorder.OWN_FILES.add(answer.__code__.co_filename)
+    hooks.OWN_FILES.add(answer.__code__.co_filename)
     hooks.install()
     end_with_parent()
 

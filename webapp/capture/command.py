@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from webapp.capture import loaded_code, result_value
+from webapp.capture import loaded_code, plain_values
 from webapp.capture.process import Call, NotStarted, ParserFailure, ParserOutcome, ParserProcess, failed
 
 _AT_POSITION = re.compile(r"at position (\d+)")
@@ -81,13 +81,13 @@ class CommandProcess(ParserProcess):
             return failed("BadAnswer", f'it answered neither {{"value": …}} nor {{"error": …}}, but {excerpt!r}')
         try:
             return self._part_of(_outcome(answer))
-        except result_value.NoSuchPart as missing:
+        except plain_values.NoSuchPart as missing:
             return failed("NoSuchPart", str(missing))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             return failed("BadAnswer", f"its calls or its trace cannot be read: {type(error).__name__}: {error}")
 
     def _part_of(self, outcome: ParserOutcome) -> ParserOutcome:
-        return replace(outcome, value=result_value.part(outcome.value, self.part)) if outcome.ok else outcome
+        return replace(outcome, value=plain_values.part(outcome.value, self.part)) if outcome.ok else outcome
 
 
 def _outcome(answer: dict[str, Any]) -> ParserOutcome:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import sysconfig
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 
-from .call_recorder import STANDARD_FOLDERS
-
+STANDARD_FOLDERS = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 FILE_MODULE = "fencepost_parser"  # what a parser's file is called among the modules
 _OURS = str(Path(__file__).parent) + os.sep
 
@@ -31,16 +31,20 @@ def loaded() -> dict[str, str]:
         if not path or path.startswith(_OURS) or (path.startswith(STANDARD_FOLDERS) and "site-packages" not in path):
             continue
         release = _release(name.partition(".")[0]) if "-packages" in path else None
-        code.update([release or (name, digest_of(path))])
+        code.update([release or (name, _of_module(path))])
     return code
 
 
-@cache
-def digest_of(path: str) -> str:
+def _of_file(path: Path) -> str:
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
         return ""
+
+
+@cache
+def _of_module(path: str) -> str:
+    return _of_file(Path(path))
 
 
 @cache
@@ -102,10 +106,3 @@ def depends(folder: Path, paths: Iterable[str]) -> dict[str, str]:
             if not any(part.startswith((".", "__pycache__")) for part in name.parts):
                 files[f"{text} {name.as_posix()}"] = _of_file(file)
     return files
-
-
-def _of_file(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return ""

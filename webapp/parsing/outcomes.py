@@ -15,11 +15,10 @@ from typing import Any
 
 from webapp.capture import hooks
 from webapp.capture.alignment import Replacement
-from webapp.capture.call_recorder import RECORDER
+from webapp.capture.hooks import RECORDER
 from webapp.capture.locate import Located, locate
-from webapp.capture.plain_values import failure_of, plain
+from webapp.capture.plain_values import awaited, failure_of, no_json, plain
 from webapp.capture.process import Call, ParserFailure, ParserOutcome
-from webapp.capture.result_value import awaited, no_json
 from webapp.parsing import decode, verdicts
 from webapp.parsing.decode import Failure
 from webapp.parsing.edit import Edit, apply

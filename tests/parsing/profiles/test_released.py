@@ -20,8 +20,7 @@ import pytest
 from tests.parsing.profiles import _servers
 from tests.parsing.profiles._released import functions, imported, in_pieces, members, module, packages, packed, wheel
 from tests.parsing.profiles._servers import READERS
-from webapp.capture.plain_values import plain
-from webapp.capture.result_value import no_json
+from webapp.capture.plain_values import no_json, plain
 from webapp.parsing import parse
 from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply

@@ -11,8 +11,7 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
-from webapp.capture.plain_values import failure_of, plain
-from webapp.capture.result_value import no_json
+from webapp.capture.plain_values import failure_of, no_json, plain
 from webapp.parsing.edit import Edit, apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described, described
