@@ -1,12 +1,13 @@
-"""What the commands that use the database share: settings, an open and migrated engine, errors in words."""
+"""What commands on the database share: settings, a migrated engine, errors in words, the list's filters as options."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import sqlalchemy as sa
@@ -28,7 +29,7 @@ from webapp.store.homes.changes import BadScope
 from webapp.store.homes.rules import BadRule, NoSuchRule
 from webapp.store.labels.label_content import BadLabel
 from webapp.store.sessions.dumps import NoSuchDump
-from webapp.store.sessions.filters import BadFilter
+from webapp.store.sessions.filters import DESCRIBED, SWITCHES, BadFilter, Filters, of_parameters
 from webapp.store.sessions.sessions import NoSuchSession
 from webapp.store.sessions.turns import NoSuchTurn
 from webapp.store.tasks import NoSuchTask
@@ -102,6 +103,12 @@ def unusable_database(error: sa.exc.DatabaseError) -> str:
     return f"the database cannot be used: {error.orig} (FENCEPOST_DATABASE; unset, it is a file in FENCEPOST_DATA)"
 
 
+def print_pieces(pieces: Iterator[bytes]) -> None:
+    """Print `pieces` as bytes, each as soon as it is made; a reader that stops early ends the command quietly."""
+    sys.stdout.buffer.writelines(pieces)
+    sys.stdout.buffer.flush()
+
+
 def print_json(document: Any) -> None:
     """One JSON document; dataclasses as objects, times as ISO 8601."""
     click.echo(jsontext.portable(_plain(document)))
@@ -115,3 +122,33 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     return value.isoformat() if isinstance(value, datetime) else value
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def filter_options(command: _Command) -> _Command:
+    """Add an option for each filter; the command gets them together, to be given to `filters`."""
+    for name, described in reversed(DESCRIBED.items()):
+        if name == "sort":
+            continue
+        extra: dict[str, Any] = {"is_flag": True} if name in SWITCHES else {"metavar": "TEXT"}
+        if name == "contract":  # alone, it means any broken one
+            extra |= {"is_flag": False, "flag_value": "broken"}
+        values = f": {', '.join(described.takes)}" if described.takes else ""
+        text = f"{described.about[0].upper()}{described.about[1:]}{values}."
+        command = click.option(f"--{name}", f"filter_{name}", help=text, **extra)(command)
+    return command
+
+
+def filters(options_given: dict[str, Any]) -> Filters | None:
+    """The filters that were given, None without any; a usage error (exit 2) where a value cannot be meant."""
+    parameters = {
+        name.removeprefix("filter_"): "1" if value is True else value for name, value in options_given.items() if value
+    }
+    if not parameters:
+        return None
+    try:
+        return of_parameters(parameters)
+    except BadFilter as bad:
+        raise click.UsageError(str(bad)) from None

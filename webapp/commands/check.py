@@ -12,8 +12,8 @@ from typing import Any
 import click
 from sqlalchemy import orm
 
-from webapp.commands import _filters, _store
-from webapp.commands._profiles import PROFILE, runnable
+from webapp.commands import _store
+from webapp.commands._options import PROFILE, runnable
 from webapp.config import Settings
 from webapp.exports import base
 from webapp.exports.labelled import SPLITS
@@ -43,7 +43,7 @@ MOST_LINES = 20
 @click.option("--allow", type=click.Path(path_type=Path), metavar="FILE", help='Regressions allowed: {"id", "reason"}.')
 @click.option("-o", "outputs", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help=".json, .xml, .md")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@_filters.options
+@_store.filter_options
 def command(
     name: str | None,
     baseline: Path,
@@ -73,7 +73,7 @@ def command(
         raise click.UsageError("name a parser with --profile, or hold calls against their requests with --contract")
     if wrong := [path for path in outputs if path.suffix not in reports.SUFFIXES]:
         raise click.UsageError(f"-o takes {', '.join(reports.SUFFIXES)}, not {wrong[0].name!r}")
-    if labels is not None and (database is not None or _filters.chosen(filters) is not None):
+    if labels is not None and (database is not None or _store.filters(filters) is not None):
         raise click.UsageError("--labels is a file: --database and filters are not for it")
     try:
         with _store.in_words():
@@ -98,7 +98,7 @@ def _of_file(path: Path) -> list[Sample]:
 
 def _of_database(url: str | None, filters: dict[str, Any]) -> list[Sample]:
     """The labelled responses, or all under the filters."""
-    chosen = _filters.chosen(filters)
+    chosen = _store.filters(filters)
     with _store.engine(_settings(url)) as engine, orm.Session(engine) as db:
         if chosen is None:
             return samples.read(exporting.labels(db, "gate", scope="all labels"), "the database")
@@ -114,7 +114,7 @@ def _settings(url: str | None) -> Settings:
 
 def _check_contracts(url: str | None, filters: dict[str, Any], as_json: bool) -> int:
     """Tell the responses in view that break their contract, the first in full; 1 where there are some, else 0."""
-    chosen = _filters.chosen(filters) or Filters()
+    chosen = _store.filters(filters) or Filters()
     with _store.engine(_settings(url)) as engine, orm.Session(engine) as db:
         blocks = responses.turn_ids(db, responses.view_of(db, chosen))
         broken = [_broken(db, turn_id) for ids in blocks for turn_id in ids]

@@ -14,8 +14,8 @@ import click
 from sqlalchemy import orm
 
 from webapp.capture import specs
-from webapp.commands import _filters, _store, _terminal
-from webapp.commands._profiles import PROFILE, runnable
+from webapp.commands import _store, _terminal
+from webapp.commands._options import PROFILE, runnable
 from webapp.findings.sentences import number
 from webapp.store.compare import comparing
 from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
@@ -31,7 +31,7 @@ from webapp.visible import visible
 @click.option("--before", metavar="GITREV", help="Compare your own parser as it was at this revision with what it is.")
 @click.option("--no-run", is_flag=True, help="Compare what is stored, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON document.")
-@_filters.options
+@_store.filter_options
 def command(a: str, b: str | None, before: str | None, no_run: bool, as_json: bool, **filters: Any) -> None:
     """Count how the profiles A and B read the same responses: same value, different values, only one, neither.
 
@@ -43,7 +43,7 @@ def command(a: str, b: str | None, before: str | None, no_run: bool, as_json: bo
     """
     if (before is None) == (b is None):
         raise click.UsageError("name two profiles, or --before GITREV and one parser of your own")
-    narrowed = _filters.chosen(filters)
+    narrowed = _store.filters(filters)
     if before is None:
         comparison = _compared(a, b or "", narrowed, run=not no_run)
     else:

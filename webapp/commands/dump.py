@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 from sqlalchemy import orm
 
-from webapp.commands import _export, _store
+from webapp.commands import _options, _store
 from webapp.exports.redaction import Redactor
 from webapp.parsing.words import counted
 from webapp.store.exports import exporting, session_dump
@@ -19,7 +19,7 @@ from webapp.store.sessions import sessions
 @click.option(
     "--format", "name", metavar="F", help="Print it as report (Markdown) or html (one file, opens offline) instead."
 )
-@_export.redaction_options
+@_options.redaction_options
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the document and write no file.")
 @click.option("--zip", "as_zip", is_flag=True, help="Print a zip of the documents of one session or several.")
 @click.option("--json", "as_json", is_flag=True, help="Print the file's path and its entry count as JSON.")
@@ -46,14 +46,14 @@ def command(
         raise click.UsageError("several sessions go into one zip: fencepost dump --zip ID ID > sessions.zip")
     if as_zip and name is not None:
         raise click.UsageError("--zip contains session dumps and cannot be combined with --format")
-    redactor = _export.asked(keys, patterns, secrets)
+    redactor = _options.asked(keys, patterns, secrets)
     if redactor and name is None:
         raise click.UsageError("a session dump is unchanged input; redaction needs --format report or html")
     settings = _store.settings()
     with _store.engine(settings) as engine, orm.Session(engine) as db:
         chosen = [sessions.find(db, ident) for ident in dict.fromkeys(idents)]
         if as_zip or name is not None or to_stdout:
-            _export.write(_pieces(db, chosen, name, redactor, as_zip=as_zip))
+            _store.print_pieces(_pieces(db, chosen, name, redactor, as_zip=as_zip))
             return
         try:
             written = session_dump.write(db, settings, chosen[0])

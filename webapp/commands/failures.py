@@ -9,7 +9,7 @@ from typing import Any
 import click
 from sqlalchemy import orm
 
-from webapp.commands import _filters, _input, _store
+from webapp.commands import _input, _store
 from webapp.parsing.words import counted
 from webapp.store.failures import groups
 from webapp.store.failures.group_line import GroupLine, Groups
@@ -21,7 +21,7 @@ from webapp.visible import visible
 @click.option("--new", "only_new", is_flag=True, help="Only groups first seen since --since.")
 @click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="Number of groups to print.")
 @click.option("--json", "as_json_", is_flag=True, help="Print the groups as JSON, as /api/failures does.")
-@_filters.options
+@_store.filter_options
 def command(only_new: bool, limit: int, as_json_: bool, **filters: Any) -> None:
     """List failure groups under the list's filters: how many responses, since when, with which models.
 
@@ -34,7 +34,7 @@ def command(only_new: bool, limit: int, as_json_: bool, **filters: Any) -> None:
     settings = _store.settings()
     now = datetime.now(UTC)
     absolute_filters = {name: _absolute(name, value, now) for name, value in filters.items()}
-    narrowed = _filters.chosen(absolute_filters) or Filters()
+    narrowed = _store.filters(absolute_filters) or Filters()
     with _store.engine(settings) as engine, orm.Session(engine) as db:
         page = groups.page(db, narrowed, limit=limit, only_new=only_new, now=now)
     if as_json_:

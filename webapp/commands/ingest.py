@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from webapp.commands import _ingest_report, _input, _store
 from webapp.commands._file_reader import FileReader, FileResult, read_again
 from webapp.commands._folder_watch import FolderWatch
-from webapp.commands._profiles import PROFILE
+from webapp.commands._options import PROFILE
 from webapp.commands._server import stopped_by_signals
 from webapp.commands.home import after_ingest
 from webapp.config import Settings

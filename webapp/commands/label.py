@@ -13,7 +13,7 @@ import click
 from sqlalchemy import orm
 
 from webapp import jsontext
-from webapp.commands import _export, _store
+from webapp.commands import _options, _store
 from webapp.exports import base
 from webapp.exports.labelled import left_out_sentence
 from webapp.store.exports import exporting
@@ -52,7 +52,7 @@ def command() -> None:
     "--filter", "filter_", metavar="QUERY", help="Only of sessions under the list's filters: 'model=m&verdict=failed'."
 )
 @click.option("--list", "list_formats", is_flag=True, help="List the formats and what each is for.")
-@_export.redaction_options
+@_options.redaction_options
 def export(
     name: str,
     idents: tuple[str, ...],
@@ -75,13 +75,13 @@ def export(
         return
     if sum(map(bool, (idents, queue, filter_))) > 1:
         raise click.UsageError("give only one of --session, --queue and --filter")
-    redactor = _export.asked(keys, patterns, secrets)
+    redactor = _options.asked(keys, patterns, secrets)
     with _store.session() as db:
         spec = spec_of(dict(parse_qsl(f"queue={queue}"))) if queue else None
         filters = filtering.of_parameters(dict(parse_qsl(filter_))) if filter_ else None
         scope, only = exporting.chosen(db, spec, idents, filters)
         left_out: Counter[str] = Counter()
-        _export.write(exporting.labels(db, name, scope=scope, redactor=redactor, left_out=left_out, **only))
+        _store.print_pieces(exporting.labels(db, name, scope=scope, redactor=redactor, left_out=left_out, **only))
     if left_out:
         click.echo(left_out_sentence(left_out), err=True)
 

@@ -9,7 +9,7 @@ import click
 
 from webapp import jsontext
 from webapp.commands._input import open_bytes, to_text
-from webapp.commands._profiles import PROFILE, runnable
+from webapp.commands._options import PROFILE, runnable
 from webapp.parsing import minimal
 
 

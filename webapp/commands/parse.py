@@ -13,7 +13,7 @@ import click
 from webapp import fitting, jsontext
 from webapp.commands import _terminal
 from webapp.commands._input import open_bytes, size_of, to_text
-from webapp.commands._profiles import PROFILE, own_options, runnable
+from webapp.commands._options import PROFILE, own_options, runnable
 from webapp.parsing import Profile, Trace, installing, parse, profiles
 from webapp.visible import visible
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from webapp.commands import _filters, _store, _terminal
-from webapp.commands._profiles import PROFILE, own_options
+from webapp.commands import _store, _terminal
+from webapp.commands._options import PROFILE, own_options
 from webapp.parsing.words import MARKS, counted
 from webapp.store.jobs import replays
 
@@ -20,7 +20,7 @@ from webapp.store.jobs import replays
 @click.option("--again", is_flag=True, help="Parse also what this version of the profile has parsed before.")
 @click.option("--session", "ident", metavar="ID", help="Only this session.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run and its counts as JSON.")
-@_filters.options
+@_store.filter_options
 def command(
     profile: str | None,
     name: str | None,
@@ -42,7 +42,7 @@ def command(
         raise click.UsageError("name one profile: fencepost replay PROFILE")
     chosen = profile or name or ""
     settings = _store.settings()
-    narrowed = _filters.chosen(filters)
+    narrowed = _store.filters(filters)
     if ident is not None and narrowed is not None:
         raise click.UsageError("--session names one session, so filters do not apply")
     with _store.engine(settings) as engine, _terminal.bar(chosen) as on_progress:

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from webapp import jsontext
-from webapp.commands import _export, _input, _terminal
+from webapp.commands import _input, _options, _terminal
 from webapp.parsing.words import counted
 from webapp.scan import files, reports
 from webapp.scan.reports import SEVERITIES, Scan
@@ -37,7 +37,7 @@ SMALL = 4 << 20
 @click.option("--sarif", metavar="FILE", help="Also write SARIF 2.1.0.")
 @click.option("--junit", metavar="FILE", help="Also write JUnit's XML.")
 @click.option("--html", "page", metavar="FILE", help="Also write one offline page.")
-@_export.redaction_options
+@_options.redaction_options
 @click.option("--open", "opened", is_flag=True, help="Ingest what was scanned, and open the worst turn in a browser.")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
 def command(
@@ -63,7 +63,7 @@ def command(
 
     Exits with 0 when nothing is broken at or above --fail-on, with 1 when something is, with 2 when used wrongly.
     """
-    redactor = _export.asked(keys, patterns, secrets)
+    redactor = _options.asked(keys, patterns, secrets)
     logs = _found(paths, since)
     scan = _scanned(logs, _moment(since if since or paths else DEFAULT_DAYS), home, quiet=as_json)
     report, excerpts = reports.document(scan), reports.excerpts(scan, redactor.text if redactor else str)

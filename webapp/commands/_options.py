@@ -1,4 +1,4 @@
-"""Options that take a profile's name, or a parser of one's own as `module:function` or `cmd:…`."""
+"""Options that several commands take: a profile's name or a parser of one's own, and what an export is to hide."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import click
 
 from webapp.capture import specs
 from webapp.capture.specs import BadSpec
+from webapp.exports.base import MissingLibrary
+from webapp.exports.redaction import Redactor, redactor
+from webapp.exports.text_patterns import BadPattern
 from webapp.parsing import Profile, UnknownProfile, installing, profile
 
 
@@ -63,3 +66,25 @@ def runnable(name: str, or_else: str = "") -> Profile:
         raise click.ClickException(str(missing)) from None
     except UnknownProfile as unknown:
         raise click.UsageError(f"{unknown}{or_else}") from None
+
+
+def redaction_options(command: _Command) -> _Command:
+    """Adds --redact-key, --redact (both can be given several times) and --redact-secrets to a command."""
+    options = (
+        click.option("--redact-key", "keys", multiple=True, metavar="KEY", help="Mask values under this key."),
+        click.option("--redact", "patterns", multiple=True, metavar="REGEX", help="Mask text that matches this."),
+        click.option("--redact-secrets", "secrets", is_flag=True, help="Mask secrets that detect-secrets finds."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def asked(keys: tuple[str, ...], patterns: tuple[str, ...], secrets: bool) -> Redactor | None:
+    """The redactor that the options ask for; exits in words on what it does not take."""
+    try:
+        return redactor(keys, patterns, secrets=secrets)
+    except MissingLibrary as missing:
+        raise click.ClickException(str(missing)) from None
+    except BadPattern as bad:
+        raise click.UsageError(str(bad)) from None
