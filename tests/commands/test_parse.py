@@ -253,10 +253,11 @@ def test_a_value_as_deep_as_the_decoder_reads_can_be_written():
         assert json.loads(result.stdout)["verdict"] in ("clean", "failed")
 
 
-def test_neither_flask_nor_sqlalchemy_is_imported_for_json():
+@pytest.mark.parametrize("words", [("parse", "--json", "--profile", "direct"), ("scan", "--json", "examples")])
+def test_neither_flask_nor_sqlalchemy_is_imported_for_json(words: tuple[str, ...]):
     code = (
         "import sys; from webapp.cli import main\n"
-        "try: main(['parse', '--json', '--profile', 'direct'])\n"
+        f"try: main({[*words]})\n"
         "except SystemExit: pass\n"
         "print(sorted({'flask', 'sqlalchemy', 'json_repair', 'werkzeug'} & set(sys.modules)), file=sys.stderr)"
     )

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from tests.exports import made
 from tests.exports.test_labels import ALONE
-from webapp.exports import group_tests
-from webapp.exports.group_tests import GroupTests
+from webapp.exports.formats.pytest import GroupTests, of_group
 from webapp.exports.labelled import meant
 
 KNOWN = [response for response, _, _ in meant(made.responses(), Counter())][:1]
@@ -21,7 +20,7 @@ PROSE = replace(COMMA, raw='Well: {"a": 1} """ \\ ', key="prose", session='"""\n
 
 
 def written(tests: GroupTests) -> str:
-    return b"".join(group_tests.pieces(tests, made.ABOUT)).decode("ascii")
+    return b"".join(of_group(tests, made.ABOUT)).decode("ascii")
 
 
 def run(path: Path, profile: str | None = None) -> str:

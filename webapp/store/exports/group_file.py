@@ -1,4 +1,4 @@
-"""A failure group out of the store, as the pytest file of `webapp.exports.group_tests` wants it."""
+"""A failure group out of the store, as the pytest file of `webapp.exports.formats.pytest` wants it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.exports import group_tests
-from webapp.exports.group_tests import MOST_UNLABELLED, GroupTests
+from webapp.exports.formats.pytest import MOST_UNLABELLED, GroupTests, of_group
 from webapp.exports.labelled import LabelledResponse, expected_values
 from webapp.store.db.ids import batched
 from webapp.store.exports import exporting
@@ -40,7 +39,7 @@ def pieces(
     parser = _parser([*labelled, *unlabelled], filters.under)
     unreadable = len(undecidable) + len(without) - len(to_read)
     tests = GroupTests(labelled, unlabelled, len(members), unreadable, parser, *urls)
-    return group_tests.pieces(tests, exporting.about(f"failure group {title}", None))
+    return of_group(tests, exporting.about(f"failure group {title}", None))
 
 
 def _said(db: orm.Session, members: Sequence[int]) -> tuple[set[int], set[int]]:

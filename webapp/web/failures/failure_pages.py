@@ -12,7 +12,7 @@ from flask import Blueprint, Response, current_app, flash, redirect, render_temp
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.exports import base
-from webapp.exports.group_tests import MOST_UNLABELLED
+from webapp.exports.formats.pytest import MOST_UNLABELLED
 from webapp.extensions import db
 from webapp.parsing import UnknownProfile, installing, minimal, profile, profiles
 from webapp.store.exports import group_file
