@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from webapp.parsing import parse, profiles
 from webapp.parsing.edit import apply
 
-LONG = 2_500
-SECONDS = 0.5  # of processor time; unloaded, the slowest takes 0.05, and what is quadratic takes one
+LONG = 2_000
+SECONDS = 0.4  # of processor time; unloaded, the slowest takes 0.05, and what is quadratic takes 0.6
 NAMES = [name for name in profiles() if name != "fencepost"]  # which its own tests hold to more than this
 BRICKS = {
     "openers": "{",
@@ -84,7 +84,7 @@ def test_a_fence_and_many_spaces(name: str, gap: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("depth", [100, 900, 990, 1000, 100_000])
+@pytest.mark.parametrize("depth", [100, 990, 100_000])
 def test_deep_nesting_is_a_failure_at_most(name: str, depth: int) -> None:
     pairs = min(depth, 20_000)
     arrays, objects = "[" * depth + "]" * depth, '{"a":' * pairs + "1" + "}" * pairs

