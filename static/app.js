@@ -65,7 +65,12 @@ document.addEventListener("click", (event) => {
 
 // --- ? and Ctrl-K: commands.js comes when it is asked for
 const commands = () => import(document.getElementById("palette").dataset.script);
-const goTo = () => commands().then((all) => all.open());
+function goTo() {  // opened here, so that what is typed while commands.js comes is not lost
+  document.querySelector("dialog[open]")?.close();
+  document.getElementById("palette").showModal();
+  document.querySelector("#palette input").select();
+  commands().then((all) => all.look());
+}
 document.addEventListener("keydown", (event) => {
   if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); goTo(); }
 });

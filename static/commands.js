@@ -79,13 +79,8 @@ async function find() {
   }
   palette.querySelector("[role=status]").textContent = answer ? `${links().length} found` : "The server did not answer.";
 }
-export function open() {
-  document.querySelector("dialog[open]")?.close();
-  palette.showModal();
-  palette.querySelector("input").select();
-  finding = find();
-}
-palette.addEventListener("input", () => { finding = find(); });
+export const look = () => { finding = find(); };
+palette.addEventListener("input", look);
 palette.addEventListener("keydown", (event) => {
   const all = links(), at = all.indexOf(document.activeElement), by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (event.key === "Enter" && at < 0) { event.preventDefault(); finding.then(() => links()[0]?.click()); }

@@ -71,6 +71,15 @@ def test_ctrl_k_goes_to_pages_and_presses_keys_by_their_words(page: Page) -> Non
     page.wait_for_url("**/labels/disagreements")
 
 
+def test_what_is_typed_while_ctrl_k_loads_is_kept(page: Page) -> None:
+    page.route("**/commands.js*", lambda route: (page.wait_for_timeout(300), route.continue_()))
+    page.goto("/sessions")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("disagreem")
+    expect(page.locator("#palette li a").first).to_contain_text("disagreements")
+    expect(page.locator("#palette input")).to_have_value("disagreem")
+
+
 def test_without_javascript_no_key_is_named(browser: Browser, server: str) -> None:
     context = browser.new_context(java_script_enabled=False, base_url=server)
     page = context.new_page()

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.exceptions import MethodNotAllowed
 
 from tests.web import pages
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
-from webapp.web import identity, rights
+from webapp.web import identity, links, rights
 
 TOKEN = "a token that is long enough"
 PASSWORD = "correct horse battery"
@@ -149,6 +152,20 @@ def test_what_a_reader_may_send_is_kept_nowhere(stored: Flask) -> None:
                 assert client.post(address, data=fields, buffered=True).status_code < 500, endpoint
     assert {endpoint for endpoint, *_ in asks(stored)} >= READING_POSTS
     assert every_row(stored) == before
+
+
+def test_a_reader_is_shown_no_form_that_would_be_refused(stored: Flask) -> None:
+    client, routes = signed_in(stored, "reader"), stored.url_map.bind("localhost")
+    held = accounts.ROLES["reader"] | {identity.OWN, rights.OPEN}
+    for address in (*pages.addresses(stored), "/?failed=1", "/sessions?failed=1", "/labels?queue=sample&size=2&seed=9"):
+        text = client.get(address, buffered=True).data.decode("latin-1")
+        forms = re.findall(r"<form.*?</form>", text, re.DOTALL)
+        forms = [form for form in forms if 'type="submit"' in form and "<fieldset disabled" not in form]
+        posts = re.findall(r'<form[^>]*method="post"[^>]*\baction="([^"?#]*)|\bformaction="([^"?#]*)', "".join(forms))
+        for path in {html.unescape(path or other) for path, other in posts}:
+            with suppress(MethodNotAllowed):
+                endpoint, _ = routes.match(links.hide_id(path) or path, method="POST")
+                assert rights.lacking(endpoint, held) is None, (address, endpoint)
 
 
 def test_an_ingest_token_sends_and_sees_nothing(stored: Flask) -> None:

@@ -146,6 +146,10 @@ def test_two_windows_never_overwrite_each_other(ann: FlaskClient) -> None:
     assert [label["judgement"] for label in labels(ann)] == ["right"]
 
 
+def test_undo_says_where_there_is_nothing_to_undo(ann: FlaskClient) -> None:
+    assert "There is nothing to undo." in ann.post("/labels/undo", follow_redirects=True).text
+
+
 def test_undo_goes_back_to_the_response(ann: FlaskClient) -> None:
     at = place(ann.get("/labels").text)
     save(ann, at, like="1")

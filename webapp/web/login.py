@@ -84,6 +84,13 @@ def may(right: str) -> bool:
 
 
 @blueprint.app_template_global()
+def allows(endpoint: str) -> bool:
+    """Whether who asks has the rights that a route asks for: a form that would be refused is not shown."""
+    who: identity.Identity | None = g.get("identity")
+    return who is None or rights.lacking(endpoint, who.rights) is None
+
+
+@blueprint.app_template_global()
 def reads_alone() -> str:
     """What a page says in place of a form to who may not label."""
     return "Your account reads, and does not label: an admin can give it the role labeler."

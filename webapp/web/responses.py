@@ -28,7 +28,7 @@ OVER = ("under", "sort", *list_filters.OF_PARSE)
 
 @blueprint.get("/responses")
 def index() -> Response:
-    filters = list_filters.of_request()
+    filters = list_filters.of_list()
     if (by := request.args.get("by")) in group_by.BY:
         return grouped(filters, by)
     result = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())

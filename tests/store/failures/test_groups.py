@@ -164,6 +164,15 @@ def test_merges_that_cannot_be_meant(db: orm.Session) -> None:
         events.unmerge(db, COMMA_KEY, **about)
 
 
+def test_a_group_lists_what_came_to_it_by_way_of_another(db: orm.Session) -> None:
+    about = {"author": "ada", "reason": "so"}
+    events.merge(db, ["v1|extra closer|fenced|alone"], FENCED_KEY, **about)
+    events.merge(db, [FENCED_KEY], COMMA_KEY, **about)
+    assert sorted(group_detail.find(db, COMMA_KEY, Filters(), now=NOW).merged) == sorted(
+        ["v1|extra closer|fenced|alone", FENCED_KEY]
+    )
+
+
 def test_groups_that_two_people_merged_into_each_other_are_one() -> None:
     shown = events.shown_as({"b": "a", "a": "b", "c": "b", "d": "e"})
     assert [shown(key) for key in "abcde"] == ["a", "a", "a", "e", "e"]

@@ -63,7 +63,7 @@ class Reader:
 @dataclass(frozen=True, slots=True)
 class GroupDetail:
     """A group in view. `line` is None where the filters leave none of it; `asked` is the key that was asked for, and
-    `key` the group that it was merged into; `merged` are those that were merged into `key` itself.
+    `key` the group that it was merged into; `merged` are those that are shown as `key`, also by way of others.
 
     `models` and `versions` are rates over all responses that the filters leave; `versions` is empty where a filter is
     set by which parses are not counted. `before` and `after` are both halves of the range, or with a `since` the same
@@ -128,7 +128,7 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
     merges = events.merges(db)
     group_key = events.shown_as(merges)(key)
     lines = groups.of_filters(db, filters, now, group_key)
-    merged = [group for group, target in merges.items() if target == group_key]
+    merged = [group for group in events.aliases(merges, group_key) if group != group_key]
     history = events.history(db, group_key)
     if group_key not in lines.everywhere and not history:
         raise NoSuchGroup(f"no failure group has the key {key[:200]!r}")

@@ -58,7 +58,7 @@ def old_index() -> AnyResponse:
 
 @blueprint.get("/")
 def index() -> Response:
-    filters = list_filters.of_request()
+    filters = list_filters.of_list()
     only_new = request.args.get("new") == "1"
     by = request.args.get("by") or incident.DIVIDED[0]
     if by not in incident.DIVIDED:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
 from flask import session as cookie
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as AnyResponse
@@ -141,6 +141,8 @@ def refuse_contradiction(detail: turn_store.TurnDetail, label: label_content.Lab
 def undo() -> AnyResponse:
     """Undo the last that this person did, and go back to the first response of it."""
     turns = store.undo(db.session, author())
+    if not turns:
+        flash("There is nothing to undo.")
     at = here()
     return redirect(at.url(at=place(turns[0]), undone=len(turns)) if turns else at.url(), 303)
 

@@ -8,12 +8,14 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import request
+from flask import g, request
 
+from webapp.extensions import db
 from webapp.parsing import words
 from webapp.repair_names import defect
+from webapp.store.sessions import views
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
-from webapp.store.sessions.filters import DESCRIBED, HOME, MORE_THAN, SORTS, SWITCHES, Filters, of_parameters
+from webapp.store.sessions.filters import DESCRIBED, HOME, MORE_THAN, SORTS, SWITCHES, BadFilter, Filters, of_parameters
 from webapp.store.sessions.sessions import Page
 from webapp.visible import visible
 from webapp.web.sessions import strips
@@ -70,6 +72,25 @@ class FacetGroup:
 def of_request() -> Filters:
     """The filters of the address. Raises `BadFilter`."""
     return of_parameters(request.args.to_dict())
+
+
+def of_list() -> Filters:
+    """As `of_request`; a saved view opens without what of it cannot be read any more, which its page says."""
+    g.unread_filters = []
+    try:
+        return of_request()
+    except BadFilter:
+        query = request.query_string.decode()
+        if not any(view.content["query"] == query for view in views.views(db.session)):
+            raise
+    parameters = request.args.to_dict()
+    for name, text in request.args.items():
+        try:
+            of_parameters({name: text})
+        except BadFilter as error:
+            g.unread_filters.append(f"Left out: {error}.")
+            del parameters[name]
+    return of_parameters(parameters)
 
 
 def address(active: dict[str, Any], **changes: Any) -> str:
@@ -205,6 +226,7 @@ def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
         "over": {name: value for name, value in active.items() if name not in ("under", "sort", *OF_PARSE)},
         "here": urlencode(active, errors="surrogatepass"),
         "chips": chips(filters),
+        "unread_filters": g.get("unread_filters", ()),
         "first_run": not (result_page.sessions or result_page.hidden or active),
         "production": production(result_page.counts, filters),
         "groups": offered,
