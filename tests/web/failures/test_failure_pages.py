@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from flask.testing import FlaskClient
 
-from webapp.web.failures import failures_api, rate_chart
+from webapp.web.failures import failure_pages, rate_chart
 
 COMMA = '```json\n{"tool": "run", "arguments": {"n": %d,}}\n```'
 CLOSER = '```json\n{"tool": "run", "arguments": {"n": %d}}}\n```'
@@ -150,7 +150,7 @@ def test_the_feed_has_an_entry_a_group(failing: FlaskClient) -> None:
 
 
 def test_a_feed_that_is_cut_says_so(failing: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(failures_api, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(failure_pages, "MOST_ENTRIES", 1)
     answer = ET.fromstring(failing.get("/failures.atom").data)
     atom = "{http://www.w3.org/2005/Atom}"
     assert len(list(answer.iter(f"{atom}entry"))) == 1

@@ -31,7 +31,7 @@ from webapp.store.statistics import incident
 from webapp.store.write.parser import READ_AS, UNKNOWN
 from webapp.web import questions
 from webapp.web.answers import download, page, text_answer
-from webapp.web.failures import failures_api, group_report, rate_chart
+from webapp.web.failures import group_report, rate_chart
 from webapp.web.identity import author
 from webapp.web.sessions import list_filters
 
@@ -43,6 +43,8 @@ MOST_FLAGGED = 4
 REPRODUCED = 1_500_000
 """code points that the parser is given for the smallest reproduction on a page"""
 MOST_OTHERS = 200
+MOST_ENTRIES = 50
+"""of the feed"""
 
 
 def group_url(key: str, **query: Any) -> str:
@@ -180,12 +182,12 @@ def reduced(text: ExampleText, parser: str) -> dict[str, Any]:
 
 @blueprint.get("/failures.atom")
 def atom() -> Response:
-    """The groups under the list's filters as a feed: an entry a group, newest first seen first."""
+    """The groups under the list's filters as a feed (RFC 4287): an entry a group, newest first seen first."""
     filters = list_filters.of_request()
-    result = groups.page(db.session, filters, limit=failures_api.MOST_ENTRIES)
-    own_url = url_for("failures.atom", _external=True, **request.args.to_dict())
-    home = url_for("failures.index", _external=True, **filters.active())
-    text = failures_api.atom(result, own_url, home, lambda key: url_for("failures.show", group=key, _external=True))
+    result = groups.page(db.session, filters, limit=MOST_ENTRIES)
+    lines = sorted(result.groups, key=lambda line: (line.known_since, line.key), reverse=True)
+    newest = max((line.last_seen for line in lines), default=datetime.fromtimestamp(0, UTC))
+    text = render_template("failures/feed.xml", result=result, lines=lines, newest=newest, filters=filters)
     return Response(text, mimetype="application/atom+xml")
 
 
