@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from webapp import jsontext
 from webapp.extensions import db
 from webapp.parsing import Trace, installing, profiles
 from webapp.parsing.edit import apply
@@ -98,11 +97,11 @@ def of_turn(detail: TurnDetail, current: str, *, light: bool = True) -> dict[str
 def column(raw: str, traces: Mapping[str, Trace | str], names: Iterable[str], current: str) -> VerdictColumn:
     """The lines in the order of `names`; those that `traces` does not hold were not run."""
     values = {
-        name: fingerprint(raw, trace)
+        name: _what_was_read(raw, trace)
         for name, trace in traces.items()
         if isinstance(trace, Trace) and trace.version not in NO_TRACE
     }
-    letters: dict[bytes | None, str | None] = {None: None}
+    letters: dict[str | None, str | None] = {None: None}
     lines = []
     for name in names:
         value, trace = values.get(name), traces.get(name)
@@ -113,23 +112,17 @@ def column(raw: str, traces: Mapping[str, Trace | str], names: Iterable[str], cu
     return VerdictColumn(lines, len(letters) - 1, current)
 
 
-def fingerprint(raw: str, trace: Trace) -> bytes | None:
-    """A digest of what was read, the same for equal values whatever their keys' order; None where nothing was, or
-    prose was only put in quotes.
+def _what_was_read(raw: str, trace: Trace) -> str | None:
+    """A text that is the same for equal values; None where nothing was read, or prose was only put in quotes.
 
     Of a long response, whose values are not at hand, the decoded texts stand for the values.
     """
     if not trace.chosen or trace.is_quoted_prose:
         return None
-    chosen = [trace.attempts[index] for index in trace.chosen]
-    if len(raw) > EVERY_LENGTH:
-        texts = (apply(raw, attempt.span, attempt.edits).strip() for attempt in chosen)
-        return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
-    try:
-        text = json.dumps(trace.values, sort_keys=True, separators=(",", ":"))
-    except (RecursionError, ValueError):
-        return None
-    return hashlib.sha256(text.encode("ascii")).digest()
+    if len(raw) <= EVERY_LENGTH:
+        return jsontext.canonical(trace.values)
+    chosen = (trace.attempts[index] for index in trace.chosen)
+    return "\0".join(apply(raw, attempt.span, attempt.edits).strip() for attempt in chosen)
 
 
 def _verdict(trace: Trace | str | None) -> str | None:

@@ -62,7 +62,7 @@ def show(ident: str, position: int) -> Response:
         misfits=shown_misfits(detail, contract),
         plain=plain(detail.turn),
         texts=texts(detail),
-        stream=stream_rows.rows(detail),
+        stream=stream_rows.shown(detail),
         before=bench_store.before(db.session, session, position),
         after=bench_store.after(db.session, session, position),
         rail=store.timeline(db.session, session, first=first, count=2 * RAIL),
