@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._steps import choose_derived, choose_if_ok, whole
+from webapp.parsing.profiles._steps import choose_derived, choose_if_ok, refuse, whole
 from webapp.parsing.span import Span, stripped
 
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -176,13 +176,11 @@ def _nameless(tracer: Tracer, span: Span) -> bool:
         return attempt.error is None or attempt.error.type == "JSONDecodeError"
     name = value.get("name", "") if isinstance(value, dict) else ""
     if not name:
-        tracer.offered = True
-        tracer.amend(attempt, outcome="failed", reason="the call has no name: it is dropped")
+        refuse(tracer, attempt, "the call has no name: it is dropped")
         return True
     if not isinstance(name, str):
         tracer.chosen.clear()
-        tracer.offered = True
-        tracer.amend(attempt, outcome="failed", reason="ValidationError: the name is no text")
+        refuse(tracer, attempt, "ValidationError: the name is no text")
         return False
     tracer.choose(tracer.amend(attempt, note=f"calls {name}"))
     return True

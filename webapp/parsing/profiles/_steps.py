@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -59,6 +59,25 @@ def choose_if_ok(tracer: Tracer, attempt: Attempt) -> bool:
     if attempt.ok:
         tracer.choose(attempt)
     return attempt.ok
+
+
+def refuse(tracer: Tracer, attempt: Attempt, reason: str) -> Attempt:
+    """Make what decoded a failure of the original's own; which attempt that is."""
+    tracer.offered = True
+    return tracer.amend(attempt, outcome="failed", reason=reason)
+
+
+def give_all(tracer: Tracer, attempts: Iterable[Attempt], given_up: str) -> None:
+    """Make the attempts the result, each of which is made when the one before has not failed: all of them or none."""
+    made: list[Attempt] = []
+    for attempt in attempts:
+        if attempt.outcome == "failed":
+            for earlier in made:
+                tracer.amend(earlier, outcome="rejected", reason=given_up)
+            return
+        made += [attempt] if attempt.ok else []
+    for attempt in made:
+        tracer.choose(attempt)
 
 
 def decode_other(tracer: Tracer, decoder: str, span: Span, note: str, edits: Sequence[Edit] = ()) -> Attempt:
@@ -123,8 +142,7 @@ def checked(tracer: Tracer, attempt: Attempt, checks: Sequence[Check]) -> bool:
     """Make what decoded the result, or refuse it in the words of the first check that fails; true."""
     reason = next(filter(None, (check(attempt.value) for check in checks)), "")
     if reason:
-        tracer.offered = True
-        tracer.amend(attempt, outcome="failed", reason=reason)
+        refuse(tracer, attempt, reason)
     else:
         tracer.choose(attempt)
     return True

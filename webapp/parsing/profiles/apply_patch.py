@@ -9,7 +9,7 @@ from typing import Any
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import AGENTS
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._steps import rewritten, whole
+from webapp.parsing.profiles._steps import choose_derived, whole
 from webapp.parsing.span import Span
 
 BEGIN, END, MOVE, ENVIRONMENT = "*** Begin Patch", "*** End Patch", "*** Move to: ", "*** Environment ID:"
@@ -145,7 +145,7 @@ def plugin(tracer: Tracer) -> None:
         return
     for hunk, first, after in zip(reader.hunks, reader.places, reader.places[1:], strict=False):
         span = Span(begins[first - 1], begins[after - 1])
-        tracer.choose(rewritten(tracer, "derived", span, hunk, f"not JSON as written; {hunk['type']}s a file"))
+        choose_derived(tracer, span, hunk, f"{hunk['type']}s a file")
     if not reader.hunks:
         tracer.reject("blocks", whole(raw), "a patch without files: nothing is changed")
 

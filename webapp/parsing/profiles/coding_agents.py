@@ -12,10 +12,9 @@ from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import AGENTS
 from webapp.parsing.profiles._about import described, restated
 from webapp.parsing.profiles._grammar import Pairs
-from webapp.parsing.profiles._steps import edits_of, rewritten, whole
+from webapp.parsing.profiles._steps import choose_derived, edits_of, whole
 from webapp.parsing.span import Span, stripped
 
-_NOTE = "not JSON as written"
 _COMMAND = re.compile(r"```mswea_bash_command(\s*+)")
 
 
@@ -36,8 +35,7 @@ def mini_swe_agent(tracer: Tracer) -> None:
         for span in commands or [whole(raw)]:
             tracer.fail("fenced", span, f"FormatError: Expected exactly 1 action, found {len(commands)}.")
     else:
-        value = {"command": commands[0].of(raw)}
-        tracer.choose(rewritten(tracer, "derived", commands[0], value, _NOTE))
+        choose_derived(tracer, commands[0], {"command": commands[0].of(raw)})
 
 
 def _commands(raw: str) -> Iterator[Span]:
@@ -94,7 +92,7 @@ def openhands(tracer: Tracer) -> None:
     start = raw.find("<function=")
     end = raw.find("</function>", start)
     span = Span(start, end + len("</function>") if end >= 0 else len(raw))
-    tracer.choose(rewritten(tracer, "derived", span, value, f"{_NOTE}; calls {call[0]}"))
+    choose_derived(tracer, span, value, f"calls {call[0]}")
 
 
 _HEAD, _DIVIDER = re.compile(r"<{5,9} SEARCH>?\s*$"), re.compile(r"={5,9}\s*$")
@@ -119,15 +117,13 @@ def aider(tracer: Tracer) -> None:
     """
     lines = tracer.raw.splitlines(keepends=True)
     begins = [0, *accumulate(map(len, lines))]
-    blocks: list[tuple[Span, Any]] = []
     try:
-        for first, last, value in _blocks(lines):
-            blocks.append((Span(begins[first], begins[last]), value))
+        blocks = [(Span(begins[first], begins[last]), value) for first, last, value in _blocks(lines)]
     except _Unfinished as error:
         tracer.fail("blocks", Span(begins[error.args[1]], len(tracer.raw)), f"ValueError: {error.args[0]}")
         return
     for span, value in blocks:
-        tracer.choose(rewritten(tracer, "derived", span, value, _NOTE))
+        choose_derived(tracer, span, value)
     if not blocks:
         tracer.reject("blocks", whole(tracer.raw), "no edit block: plain text")
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._steps import choose_if_ok
+from webapp.parsing.profiles._steps import choose_if_ok, refuse
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 
@@ -48,8 +48,7 @@ def read(tracer: Tracer) -> Attempt:
     note = "; ".join(piece.notes) or None
     attempt = tracer.attempt(piece.strategy, piece.span, piece.edits, note=note, strict=False)
     if attempt.ok and (reason := _missing(attempt.value)):
-        tracer.offered = True
-        attempt = tracer.amend(attempt, outcome="failed", reason=reason)
+        attempt = refuse(tracer, attempt, reason)
     choose_if_ok(tracer, attempt)
     return attempt
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 from webapp.parsing.decode import nesting
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described, restated
 from webapp.parsing.profiles._jiter import refusal
-from webapp.parsing.profiles._steps import checked, choose_if_ok, decode_other, rewritten, whole
+from webapp.parsing.profiles._steps import checked, choose_if_ok, decode_other, give_all, rewritten, whole
 from webapp.parsing.profiles.json_repair import repaired_text
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
@@ -74,20 +75,18 @@ def autogen(tracer: Tracer) -> None:
 
     Source: autogen-core 0.7.5, autogen_core/utils/_load_json.py, extract_json_from_str.
     """
-    raw, at, attempts = tracer.raw, 0, list[Attempt]()
-    while opening := _BLOCK.search(raw, at):
-        end = raw.find("```", opening.end())
-        if end < 0:
-            break
+    give_all(tracer, _blocks(tracer), "a later block fails: nothing is given")
+    if not tracer.attempts:
+        choose_if_ok(tracer, tracer.attempt("whole", whole(tracer.raw)))
+
+
+def _blocks(tracer: Tracer) -> Iterator[Attempt]:
+    raw, at = tracer.raw, 0
+    while (opening := _BLOCK.search(raw, at)) and (end := raw.find("```", opening.end())) >= 0:
         if opening[1] and opening[1].lower() != "json":
-            tracer.fail("fenced", Span(*opening.span()), f"ValueError: found language: {opening[1][:40]}")
-            return
-        attempts.append(tracer.attempt("fenced", Span(opening.end(), end)))
-        if not attempts[-1].ok:
-            return
+            yield tracer.fail("fenced", Span(*opening.span()), f"ValueError: found language: {opening[1][:40]}")
+        yield tracer.attempt("fenced", Span(opening.end(), end))
         at = end + 3
-    for attempt in attempts or [tracer.attempt("whole", whole(raw))]:
-        choose_if_ok(tracer, attempt)
 
 
 _BRACE = re.compile("[{}]")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._steps import choose_if_ok, rewritten, whole
+from webapp.parsing.profiles._steps import choose_derived, choose_if_ok, give_all, refuse, whole
 from webapp.parsing.profiles.vllm import BEGIN, CALLS, END, SEP
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
@@ -38,22 +38,21 @@ def qwen25(tracer: Tracer) -> None:
     for span in _between(tracer.raw, "<tool_call>\n", "\n</tool_call>"):
         attempt = tracer.attempt("tagged", stripped(tracer.raw, *span))
         if attempt.error and attempt.error.type != "JSONDecodeError":
-            _refuse(tracer, span, attempt.error.said)
+            _refuse_request(tracer, span, attempt.error.said)
             return
         calls = attempt.value if isinstance(attempt.value, list) else [attempt.value]
         if attempt.ok and not all(isinstance(call, dict) for call in calls):
-            _refuse(tracer, span, "AttributeError: a call that is no object: the request fails")
+            _refuse_request(tracer, span, "AttributeError: a call that is no object: the request fails")
             return
         if attempt.ok and any(call.get("name") for call in calls):
             tracer.choose(attempt)
         elif attempt.ok:
-            tracer.amend(attempt, outcome="failed", reason="the call has no name: it is dropped")
-            tracer.offered = True
+            refuse(tracer, attempt, "the call has no name: it is dropped")
     if not tracer.attempts:
         tracer.reject("tagged", whole(tracer.raw), "no <tool_call> on lines of its own: plain text")
 
 
-def _refuse(tracer: Tracer, span: Span, reason: str) -> None:
+def _refuse_request(tracer: Tracer, span: Span, reason: str) -> None:
     tracer.chosen.clear()
     tracer.fail("tagged", span, reason)
 
@@ -72,18 +71,7 @@ def deepseek_v3(tracer: Tracer) -> None:
     if CALLS not in raw:
         tracer.reject("tagged", whole(raw), f"no {CALLS}: plain text")
         return
-    attempts: list[Attempt] = []
-    for span in _between(raw, BEGIN, END):
-        attempts.append(_detail(tracer, span))
-        if not attempts[-1].ok:
-            for earlier in attempts[:-1]:
-                tracer.amend(earlier, outcome="rejected", reason=_GIVEN_UP)
-            return
-    for attempt in attempts:
-        if attempt.note:
-            tracer.choose(attempt)
-        else:
-            tracer.amend(attempt, outcome="rejected", reason="the call has no name: it is dropped")
+    give_all(tracer, (_detail(tracer, span) for span in _between(raw, BEGIN, END)), _GIVEN_UP)
 
 
 def _detail(tracer: Tracer, span: Span) -> Attempt:
@@ -94,7 +82,10 @@ def _detail(tracer: Tracer, span: Span) -> Attempt:
     if sep < 0 or not raw.endswith("\n```", *span):
         return tracer.fail("tagged", span, f"no name behind {SEP} with a ```json block: no call is given")
     name = raw[sep + len(SEP) : fence]
-    return tracer.attempt("tagged", Span(fence + 9, span.end - 4), note=f"calls {name}" if name else None)
+    attempt = tracer.attempt("tagged", Span(fence + 9, span.end - 4), note=f"calls {name}" if name else None)
+    if name or not attempt.ok:
+        return attempt
+    return tracer.amend(attempt, outcome="rejected", reason="the call has no name: it is dropped")
 
 
 _HEAD = re.compile(r"<\|tool_call_begin\|>\s*([^\s<|]+)\s*<\|tool_call_argument_begin\|>\s*(?=\{)")
@@ -165,11 +156,11 @@ def gpt_oss(tracer: Tracer) -> None:
             continue
         span, note = Span(*call.span(2)), f"calls {call[1].rpartition('.')[2]}"
         if not call[2].strip():
-            tracer.choose(rewritten(tracer, "derived", span, {}, note))
+            choose_derived(tracer, span, {}, note)
             continue
         attempt = tracer.attempt("tagged", span, note=note)
         if not choose_if_ok(tracer, attempt) and attempt.error and attempt.error.type == "RecursionError":
-            _refuse(tracer, span, attempt.error.said)
+            _refuse_request(tracer, span, attempt.error.said)
             return
     if not tracer.attempts:
         tracer.fail("tagged", whole(raw), "no complete call: none is given, this text is lost")

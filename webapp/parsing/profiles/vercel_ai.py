@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from string import digits, hexdigits
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
@@ -12,15 +12,7 @@ from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._steps import checked, no_prototype, whole
 from webapp.parsing.span import Span
 
-_WORDS = ("false", "true", "null")
-_BEGINS = {'"': "string", "{": "object_start", "[": "list_start", "-": "number"} | dict.fromkeys(digits, "number")
-_BEGINS |= dict.fromkeys("ftn", "literal")
-_AFTER_VALUE = {
-    "root": "finished",
-    "object_value": "object_after",
-    "list_start": "list_after",
-    "list_comma": "list_after",
-}
+_AFTER = {"root": "end", "object_value": "object_after", "list_start": "list_after", "list_comma": "list_after"}
 """The states in which a value may begin, each with the one behind it."""
 _NEXT = {
     ("object_start", '"'): "key",
@@ -30,9 +22,15 @@ _NEXT = {
     ("object_after", ","): "object_comma",
     ("list_after", ","): "list_comma",
     **dict.fromkeys((("object_start", "}"), ("object_after", "}"), ("list_start", "]"), ("list_after", "]")), ""),
-    ("string", '"'): "",
 }
 """The state that a character makes of another one; none where it ends there."""
+_CONTAINERS = {"{": "object_start", "[": "list_start"}
+_CLOSERS = {"object": "}", "key": "}", "list": "]"}
+_WORDS = {"f": "false", "t": "true", "n": "null"}
+_SCALAR = re.compile(
+    r'"(?:[^"\\]|\\(?:[^u]|u(?:[^0-9a-fA-F]*+[0-9a-fA-F]){4}))*+(?P<closed>")?'
+    r"|[-0-9][-0-9.eE]*|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
+)
 
 
 @described("vercel-ai", LIBRARIES, version="restated-7.0.173", original="TypeScript")
@@ -57,11 +55,10 @@ def plugin(tracer: Tracer) -> None:
 def completed(raw: str) -> list[Edit]:
     """The edits that complete a cut tail: what is behind the last sound character goes, closers come."""
     walk = _Walk(raw)
-    for at, char in enumerate(raw):
-        if walk.stack[-1] == "finished":
-            break
-        walk.step(char, at)
-    end, closers = walk.sound + 1, "".join(map(walk.closer, reversed(walk.stack)))
+    while walk.at < len(raw) and walk.stack[-1] != "end":
+        walk.step()
+    end = walk.sound
+    closers = walk.tail + "".join(_CLOSERS.get(state.partition("_")[0], "") for state in reversed(walk.stack))
     if end < len(raw):
         return [Edit("truncation", Span(end, len(raw)), raw[end:], closers)]
     return [Edit("missing_closer", Span(end, end), "", closers)] if closers else []
@@ -69,77 +66,47 @@ def completed(raw: str) -> list[Edit]:
 
 @dataclass
 class _Walk:
-    """The state of the walk: `stack` names what is open, `sound` is the last character after which a cut is sound."""
+    """`stack` names the states of what is open, `sound` is where a cut is sound, `tail` completes a value there.
+
+    What has no place in a state is passed over: what comes behind it decides whether it is kept.
+    """
 
     raw: str
     stack: list[str] = field(default_factory=lambda: ["root"])
-    sound: int = -1
-    literal: int = 0
+    at: int = 0
+    sound: int = 0
+    tail: str = ""
 
-    def step(self, char: str, at: int) -> None:
-        state = self.stack[-1]
-        if state == "string" and char not in '"\\':
-            self.sound = at
-        elif state in ("number", "literal"):
-            self._scalar(state, char, at)
-        elif state in ("escape", "hex"):
-            self._escape(state, char, at)
-        else:
-            self._structure(state, char, at)
-
-    def _structure(self, state: str, char: str, at: int) -> None:
-        after = _NEXT.get((state, char))
-        if after == "":
-            self.sound = at
-            self.stack.pop()
-        elif after:
+    def step(self) -> None:
+        state, char = self.stack[-1], self.raw[self.at]
+        self.at += 1
+        if after := _NEXT.get((state, char)):
             self.stack[-1] = after
-        elif state == "string":
-            self.stack.append("escape")
+        elif after == "":
+            self.stack.pop()
+            self.sound = self.at
         elif state == "list_after":
-            self.sound = at
-        elif state in _AFTER_VALUE:
-            self._value(state, char, at)
+            self.sound = self.at
+        elif state in _AFTER and char in _CONTAINERS:
+            self.stack[-1:] = _AFTER[state], _CONTAINERS[char]
+            self.sound = self.at
+        elif state in _AFTER and (match := _SCALAR.match(self.raw, self.at - 1)):
+            self.stack[-1] = _AFTER[state]
+            self.scalar(char, match)
 
-    def _value(self, state: str, char: str, at: int) -> None:
-        """A value begins at this character, or nothing does."""
-        begins = _BEGINS.get(char)
-        if begins:
-            self.stack[-1:] = _AFTER_VALUE[state], begins
-        if begins == "literal":
-            self.literal = at
-        if begins and char != "-":
-            self.sound = at
-
-    def _escape(self, state: str, char: str, at: int) -> None:
-        """A backslash and a letter; behind a u, four digits."""
-        if state == "hex" and char not in hexdigits:
+    def scalar(self, char: str, match: re.Match[str]) -> None:
+        """A string, a number or a word; what ends one of the latter may end what holds it too, or is passed over."""
+        self.at = match.end()
+        is_last = self.at == len(self.raw)
+        if char == '"':
+            self.sound = self.at
+            if not match["closed"]:
+                self.tail, self.at = '"', len(self.raw)  # what is left is an escape that is cut off
             return
-        self.stack.pop()
-        if char == "u":
-            self.stack += ["hex"] * 4
-        elif self.stack[-1] == "string":
-            self.sound = at
-
-    def _scalar(self, state: str, char: str, at: int) -> None:
-        """What ends a number or a word may end what holds it too."""
-        if state == "number" and char in "eE-.":
-            return
-        if char in digits if state == "number" else self._words(at + 1):
-            self.sound = at
-            return
-        self.stack.pop()
-        if (self.stack[-1], char) in _NEXT:
-            self._structure(self.stack[-1], char, at)
-
-    def _words(self, end: int) -> list[str]:
-        """The words that begin as the text does from the literal on."""
-        return [word for word in _WORDS if word.startswith(self.raw[self.literal : end])]
-
-    def closer(self, state: str) -> str:
-        if state == "literal":
-            begun = len(self.raw) - self.literal
-            return next((word[begun:] for word in self._words(len(self.raw))), "")
-        if state == "string":
-            return '"'
-        return {"object": "}", "key": "}", "list": "]"}.get(state.partition("_")[0], "")
+        if char in _WORDS:
+            self.sound = self.at
+            self.tail = _WORDS[char][len(match[0]) :] if is_last else ""
+        elif number := match[0].rstrip("-.eE"):
+            self.sound = match.start() + len(number)
+        if not is_last and (self.stack[-1], self.raw[self.at]) not in _NEXT:
+            self.at += 1

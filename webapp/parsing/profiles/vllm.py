@@ -4,39 +4,38 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from webapp.parsing.edit import Edit, apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
-from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._grammar import NO_UTF8, SURROGATE
-from webapp.parsing.profiles._steps import choose_if_ok, whole
+from webapp.parsing.profiles._steps import Step, choose_if_ok, give_all, refuse, stepwise, whole
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 
 _GIVEN_UP = "a later call of the response does not decode: none is given"
 
 
-def read_calls(tracer: Tracer, strategy: str, spans: Iterable[Span], needed: tuple[str, ...]) -> None:
-    """Decode each span; the calls are the result where all decode to objects with one of each `needed` pair of keys.
+def _calls_at(strategy: str, find: Callable[[str], Iterable[Span]], plain: str, *needed: str) -> Step:
+    """Decode what stands at each span; all are the result, or none where one is no call.
 
-    `needed` holds alternatives with "|" between them. The first that is no call makes the server answer with plain
-    text: no call at all, and no error that a caller would see.
+    Then, and where there is none, the server answers with plain text: no call at all, and no error for the caller.
+    `needed` are keys of a call, with "|" between alternatives.
     """
-    calls: list[Attempt] = []
-    for span in spans:
+
+    def call(tracer: Tracer, span: Span) -> Attempt:
         attempt = tracer.attempt(strategy, span)
-        if attempt.ok and (reason := no_call(attempt.value, needed)):
-            tracer.offered = True
-            attempt = tracer.amend(attempt, outcome="failed", reason=reason)
-        if not attempt.ok:
-            for earlier in calls:
-                tracer.amend(earlier, outcome="rejected", reason=_GIVEN_UP)
-            return
-        calls.append(attempt)
-    for attempt in calls:
-        tracer.choose(attempt)
+        reason = no_call(attempt.value, needed) if attempt.ok else ""
+        return refuse(tracer, attempt, reason) if reason else attempt
+
+    def step(tracer: Tracer) -> bool:
+        give_all(tracer, (call(tracer, span) for span in find(tracer.raw)), _GIVEN_UP)
+        if not tracer.attempts:
+            tracer.reject(strategy, whole(tracer.raw), plain)
+        return True
+
+    return step
 
 
 def no_call(value: object, needed: tuple[str, ...]) -> str:
@@ -51,47 +50,18 @@ def no_call(value: object, needed: tuple[str, ...]) -> str:
     return ""
 
 
-_CALL_VLLM_HERMES = re.compile(r"<tool_call>(.*?)</tool_call>|<tool_call>(.*)", re.DOTALL)
+_HERMES = re.compile(r"<tool_call>(.*?)</tool_call>|<tool_call>(.*)", re.DOTALL)
 
 
-@described("vllm-hermes", SERVERS, version="restated-0.33", roots="all")
-def vllm_hermes(tracer: Tracer) -> None:
-    """vLLM's `hermes` tool-call reader: JSON between <tool_call> and </tool_call>, all calls or none.
-
-    1. Without <tool_call> the response is plain text. 2. Each text between <tool_call> and </tool_call>, or from an
-    unclosed <tool_call> to the end, goes to json.loads and must have a name, which is a text, and arguments. 3. If one
-    of them fails, all are given up and the response is returned as plain text: the caller sees no error.
-
-    Source: vLLM 0.33, tool_parsers/hermes_tool_parser.py, extract_tool_calls (--tool-call-parser hermes).
-    """
-    spans = [Span(*match.span(match.lastindex or 1)) for match in _CALL_VLLM_HERMES.finditer(tracer.raw)]
-    if not spans:
-        tracer.reject("tagged", whole(tracer.raw), "no <tool_call>: plain text")
-    else:
-        read_calls(tracer, "tagged", spans, ("name", "arguments"))
+def _tagged(raw: str) -> Iterator[Span]:
+    """What stands in each <tool_call>, in one that is not closed up to the end."""
+    return (Span(*match.span(match.lastindex or 1)) for match in _HERMES.finditer(raw))
 
 
 _decoder = json.JSONDecoder()
 
 
-@described("vllm-llama3", SERVERS, version="restated-0.33", roots="all")
-def vllm_llama3(tracer: Tracer) -> None:
-    """vLLM's `llama3_json` tool-call reader: every object that begins at a brace, all calls or none.
-
-    1. Without { the response is plain text. 2. From each { that does not stand in an object read before, or right
-    behind one, an object is read as far as it goes; it must have a name that is a text, and arguments or parameters.
-    Text between objects is skipped. 3. If one fails, all are given up and the response is returned as plain text: the
-    caller sees no error.
-
-    Source: vLLM 0.33, tool_parsers/llama_tool_parser.py, extract_tool_calls (--tool-call-parser llama3_json).
-    """
-    if "{" not in tracer.raw:
-        tracer.reject("balanced", whole(tracer.raw), "no {: plain text")
-    else:
-        read_calls(tracer, "balanced", objects(tracer.raw), ("name", "arguments|parameters"))
-
-
-def objects(raw: str) -> Iterator[Span]:
+def _objects(raw: str) -> Iterator[Span]:
     """Where each object stands; of what cannot be read, from its brace to the end, after which nothing comes."""
     start = raw.find("{")
     while start >= 0:
@@ -107,18 +77,7 @@ def objects(raw: str) -> Iterator[Span]:
 CALLS, BEGIN, SEP, END = "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
 
 
-@described("vllm-deepseek-v31", SERVERS, version="restated-0.33", roots="all")
-def vllm_deepseek_v31(tracer: Tracer) -> None:
-    """vLLM's `deepseek_v31` tool-call reader: a name, <｜tool▁sep｜>, and arguments that go to the caller as they are.
-
-    1. Without <｜tool▁calls▁begin｜> the response is plain text. 2. Of each <｜tool▁call▁begin｜> that
-    <｜tool▁call▁end｜> closes, what stands in front of <｜tool▁sep｜> is the name and what stands
-    behind it the arguments. 3. These are not
-    decoded: the caller gets them as a text; no JSON is shown here as a failure. 4. A call that is cut off is dropped
-    without an error.
-
-    Source: vLLM 0.33, tool_parsers/deepseekv31_tool_parser.py, extract_tool_calls (--tool-call-parser deepseek_v31).
-    """
+def _deepseek(tracer: Tracer) -> bool:
     raw = tracer.raw
     calls = list(_calls(raw))
     if CALLS not in raw:
@@ -130,6 +89,7 @@ def vllm_deepseek_v31(tracer: Tracer) -> None:
     else:
         for name, span in calls:
             choose_if_ok(tracer, tracer.attempt("tagged", span, note=f"calls {name}"))
+    return True
 
 
 def _calls(raw: str) -> Iterator[tuple[str, Span]]:
@@ -151,23 +111,11 @@ TOKEN = "[TOOL_CALLS]"  # noqa: S105 — a word of the model's, no secret
 _LIST = re.compile(r"\[{.*}\]", re.DOTALL)
 
 
-@described("vllm-mistral", SERVERS, version="restated-0.11", roots="list")
-def vllm_mistral(tracer: Tracer) -> None:
-    """vLLM's `mistral` tool-call reader: the list of calls after [TOOL_CALLS].
-
-    1. Without [TOOL_CALLS] the response is plain text. 2. Every [TOOL_CALLS] is taken out, white space cut off, and all
-    that is left, prose before it included, goes to json.loads. 3. If that fails, from the first [{ to the last }]. 4.
-    Each call must have name and arguments; if anything fails, the response is returned as plain text: the caller sees
-    no error. For tokenizers up to version 10; from version 11 on calls are written name{…}, which this profile does not
-    read; releases after 0.11 have other readers.
-
-    Source: vLLM 0.11, entrypoints/openai/tool_parsers/mistral_tool_parser.py, extract_tool_calls (--tool-call-parser
-    mistral).
-    """
+def _mistral(tracer: Tracer) -> bool:
     raw = tracer.raw
     if TOKEN not in raw:
         tracer.reject("tagged", whole(raw), "no [TOOL_CALLS]: plain text")
-        return
+        return True
     span, edits = _without_token(raw)
     attempt = tracer.attempt("tagged", span, edits)
     if not attempt.ok and (calls := _LIST.search(apply(raw, span, edits))):
@@ -175,9 +123,9 @@ def vllm_mistral(tracer: Tracer) -> None:
     items = attempt.value if isinstance(attempt.value, list) else [None]
     reason = next(filter(None, (no_call(item, ("name", "arguments")) for item in items)), None)
     if attempt.ok and reason:
-        tracer.offered = True
-        attempt = tracer.amend(attempt, outcome="failed", reason=reason)
-    choose_if_ok(tracer, attempt)
+        refuse(tracer, attempt, reason)
+        return True
+    return choose_if_ok(tracer, attempt)
 
 
 def _without_token(raw: str) -> tuple[Span, list[Edit]]:
@@ -205,4 +153,51 @@ def _part(calls: re.Match[str], span: Span, edits: list[Edit]) -> tuple[Span, li
     return Span(start, end), [edit for edit in edits if start < edit.span.start < end]
 
 
-plugins = (vllm_hermes, vllm_llama3, vllm_deepseek_v31, vllm_mistral)
+_HERMES_CALLS = _calls_at("tagged", _tagged, "no <tool_call>: plain text", "name", "arguments")
+_LLAMA_CALLS = _calls_at("balanced", _objects, "no {: plain text", "name", "arguments|parameters")
+plugins = (
+    stepwise("vllm-hermes", SERVERS, "restated-0.33", _HERMES_CALLS, roots="all")("""
+        vLLM's `hermes` tool-call reader: JSON between <tool_call> and </tool_call>, all calls or none.
+
+        1. Without <tool_call> the response is plain text. 2. Each text between <tool_call> and </tool_call>, or from
+        an unclosed <tool_call> to the end, goes to json.loads and must have a name, which is a text, and arguments.
+        3. If one of them fails, all are given up and the response is returned as plain text: the caller sees no
+        error.
+
+        Source: vLLM 0.33, tool_parsers/hermes_tool_parser.py, extract_tool_calls (--tool-call-parser hermes).
+    """),
+    stepwise("vllm-llama3", SERVERS, "restated-0.33", _LLAMA_CALLS, roots="all")("""
+        vLLM's `llama3_json` tool-call reader: every object that begins at a brace, all calls or none.
+
+        1. Without { the response is plain text. 2. From each { that does not stand in an object read before, or right
+        behind one, an object is read as far as it goes; it must have a name that is a text, and arguments or
+        parameters. Text between objects is skipped. 3. If one fails, all are given up and the response is returned as
+        plain text: the caller sees no error.
+
+        Source: vLLM 0.33, tool_parsers/llama_tool_parser.py, extract_tool_calls (--tool-call-parser llama3_json).
+    """),
+    stepwise("vllm-deepseek-v31", SERVERS, "restated-0.33", _deepseek, roots="all")("""
+        vLLM's `deepseek_v31` tool-call reader: a name, <｜tool▁sep｜>, and arguments that go to the caller
+        as they are.
+
+        1. Without <｜tool▁calls▁begin｜> the response is plain text. 2. Of each <｜tool▁call▁begin｜> that
+        <｜tool▁call▁end｜> closes, what stands in front of <｜tool▁sep｜> is the name and what stands behind
+        it the arguments. 3. These are not decoded: the caller gets them as a text; no JSON is shown here
+        as a failure. 4. A call that is cut off is dropped without an error.
+
+        Source: vLLM 0.33, tool_parsers/deepseekv31_tool_parser.py, extract_tool_calls (--tool-call-parser
+        deepseek_v31).
+    """),
+    stepwise("vllm-mistral", SERVERS, "restated-0.11", _mistral, roots="list")("""
+        vLLM's `mistral` tool-call reader: the list of calls after [TOOL_CALLS].
+
+        1. Without [TOOL_CALLS] the response is plain text. 2. Every [TOOL_CALLS] is taken out, white space cut off,
+        and all that is left, prose before it included, goes to json.loads. 3. If that fails, from the first [{ to the
+        last }]. 4. Each call must have name and arguments; if anything fails, the response is returned as plain text:
+        the caller sees no error. For tokenizers up to version 10; from version 11 on calls are written name{…}, which
+        this profile does not read; releases after 0.11 have other readers.
+
+        Source: vLLM 0.11, entrypoints/openai/tool_parsers/mistral_tool_parser.py, extract_tool_calls
+        (--tool-call-parser mistral).
+    """),
+)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import described
+from webapp.parsing.profiles._steps import refuse
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt
 
@@ -77,8 +78,7 @@ def _is_error(tracer: Tracer, attempt: Attempt) -> bool:
     arguments = value.get("arguments", {})
     if not isinstance(arguments, dict):
         message = f"Tool call 'arguments' must be an object/dict, got {type(arguments).__name__}"
-        tracer.amend(attempt, outcome="failed", reason=message)
-        tracer.offered = True
+        refuse(tracer, attempt, message)
         return True
     note = f"tool call prompt_tool_{len(tracer.chosen)}: {_named(value['tool'])}"
     tracer.choose(tracer.amend(attempt, note=f"{attempt.note}; {note}" if attempt.note else note))
