@@ -22,7 +22,7 @@ from typing import Any
 
 from tests.parsing.profiles import _released, _servers, test_released, test_streams
 from tests.parsing.profiles._servers import READERS
-from tests.parsing.profiles.test_released import AGENTS, IN_NODE
+from tests.parsing.profiles.test_released import AGENTS, IN_NODE, release_of
 from webapp.parsing import parse
 from webapp.parsing.engine import profile
 
@@ -72,9 +72,9 @@ def outcomes(name: str) -> Outcomes:
 
 def _patches() -> Iterator[tuple[list[str] | None, list[str] | None]]:
     """The files that Codex' own program, of 172 MB, changes by each patch; that it was read where no line was found."""
-    version = f"@openai/codex@{test_released._version('codex-apply-patch')}-linux-x64"
+    program_of = f"@openai/codex@{version('codex-apply-patch')}-linux-x64"
     member = "package/vendor/x86_64-unknown-linux-musl/bin/codex"
-    program = _released.packed(version, member) / member
+    program = _released.packed(program_of, member) / member
     pieces = (test_released.PATCH + "|~|  ~|*** End of File~|  *** Add File: o~|*** End Patch~").replace("~", "\n")
     dice = random.Random(test_released.SEED)
     for _ in range(PATCHES):
@@ -100,12 +100,12 @@ def names() -> list[str]:
 def package(name: str) -> tuple[str, str]:
     """The registry, npm or pip, and the package that a profile restates."""
     if name in IN_NODE or name == "codex-apply-patch":
-        return "npm", IN_NODE.get(name, "@openai/codex")
-    return "pip", READERS[name].server if name in READERS else test_released.DISTRIBUTIONS.get(name, name)
+        return "npm", release_of(name)[0]
+    return "pip", READERS[name].server if name in READERS else release_of(name)[0]
 
 
 def version(name: str) -> str:
-    return READERS[name].version if name in READERS else test_released._version(name)
+    return READERS[name].version if name in READERS else release_of(name)[1]
 
 
 def newest(name: str) -> str:

@@ -59,25 +59,39 @@ class Refused(ValueError):
         super().__init__(*args)
 
 
+PINNED: dict[str, str] = {}
+"""releases to be run in place of those that the profiles restate"""
+
+
+def release_of(name: str) -> tuple[str, str]:
+    """The package that a profile's page names as its source, and the release."""
+    source = re.search(r"Source: (\S+) ([^ ,]+)", profile(name).about)
+    assert source
+    return source[1], PINNED.get(name, source[2])
+
+
+def file_of(name: str, member: str, *options: str) -> Path:
+    """A file of the release that a profile restates."""
+    return wheel(*release_of(name), *options) / member
+
+
 def langchain() -> Parser:
-    path = wheel("langchain-core", _version("langchain")) / "langchain_core" / "utils" / "json.py"
+    path = file_of("langchain", "langchain_core/utils/json.py")
     return module(path, langchain_core__exceptions={"OutputParserException": Refused}).parse_json_markdown
 
 
 def llamaindex() -> Parser:
-    path = wheel("llama-index-core", _version("llamaindex")) / "llama_index" / "core" / "output_parsers" / "utils.py"
+    path = file_of("llamaindex", "llama_index/core/output_parsers/utils.py")
     return module(path, llama_index__core__output_parsers__base={"OutputParserException": Refused}).parse_json_markdown
 
 
 def instructor() -> Parser:
-    path = wheel("instructor", _version("instructor")) / "instructor" / "v2" / "core" / "json.py"
-    cut_out = module(path).extract_json_from_codeblock
+    cut_out = module(file_of("instructor", "instructor/v2/core/json.py")).extract_json_from_codeblock
     return lambda text: json.loads(cut_out(text))
 
 
 def smolagents() -> Parser:
-    path = wheel("smolagents", _version("smolagents")) / "smolagents" / "utils.py"
-    (blob,) = functions(path, "parse_json_blob")
+    (blob,) = functions(file_of("smolagents", "smolagents/utils.py"), "parse_json_blob")
     return lambda text: blob(text)[0]
 
 
@@ -89,7 +103,7 @@ def crewai(*, pinned: bool = False) -> Parser:
     if pinned:
         loads = imported(wheel("json5", "0.10.0"), "json5").loads
         repair_json = imported(wheel("json-repair", "0.60.1"), "json_repair").repair_json
-    path = wheel("crewai", _version("crewai")) / "crewai" / "tools" / "tool_usage.py"
+    path = file_of("crewai", "crewai/tools/tool_usage.py")
     names = {"json5": SimpleNamespace(loads=loads), "repair_json": repair_json, "JSONDecodeError": json.JSONDecodeError}
     (validate,) = functions(path, "_validate_tool_input", inside="ToolUsage", **names)
     usage = SimpleNamespace(agent=None, _emit_validate_input_error=lambda error: None)
@@ -120,7 +134,7 @@ def dspy() -> Parser:
     import json_repair
     import regex
 
-    path = wheel("dspy", _version("dspy")) / "dspy" / "adapters" / "json_adapter.py"
+    path = file_of("dspy", "dspy/adapters/json_adapter.py")
     names = {"json_repair": json_repair, "regex": regex, "AdapterParseError": Refused, "SignatureMeta": object}
     names |= {"parse_value": lambda value, annotation: value, "apply_output_field_defaults": lambda _, fields: fields}
     (parse_fields,) = functions(path, "parse", inside="JSONAdapter", **names)
@@ -131,7 +145,7 @@ def dspy() -> Parser:
 def pydantic_ai() -> Parser:
     from pydantic import TypeAdapter
 
-    path = wheel("pydantic-ai-slim", _version("pydantic-ai")) / "pydantic_ai" / "_utils.py"
+    path = file_of("pydantic-ai", "pydantic_ai/_utils.py")
     line = next(line for line in path.read_text("utf-8").splitlines() if line.startswith("_MARKDOWN_FENCES_PATTERN"))
     space: dict[str, Any] = {"re": re}
     exec(line, space)
@@ -141,15 +155,14 @@ def pydantic_ai() -> Parser:
 
 
 def langchain_tool_call() -> Parser:
-    folder = wheel("langchain-core", _version("langchain-tool-call"))
     names = {"JSONDecodeError": json.JSONDecodeError, "OutputParserException": Refused}
-    path = folder / "langchain_core" / "output_parsers" / "openai_tools.py"
+    path = file_of("langchain-tool-call", "langchain_core/output_parsers/openai_tools.py")
     (parse_tool_call,) = functions(path, "parse_tool_call", **names)
     return lambda text: parse_tool_call({"function": {"name": "f", "arguments": text}}, return_id=False)["args"]
 
 
 def openai_agents() -> Parser:
-    path = wheel("openai-agents", _version("openai-agents")) / "agents" / "tool.py"
+    path = file_of("openai-agents", "agents/tool.py")
     names = {"_debug": SimpleNamespace(DONT_LOG_TOOL_DATA=True), "logger": logging.getLogger(__name__)}
     (read,) = functions(path, "_parse_function_tool_json_input", ModelBehaviorError=Refused, **names)
     return lambda text: read(tool_name="f", input_json=text)
@@ -158,7 +171,7 @@ def openai_agents() -> Parser:
 def openai_agents_partial() -> Parser:
     from pydantic import TypeAdapter, ValidationError
 
-    path = wheel("openai-agents", _version("openai-agents-partial")) / "agents" / "util" / "_json.py"
+    path = file_of("openai-agents-partial", "agents/util/_json.py")
     names = {"_debug": SimpleNamespace(DONT_LOG_MODEL_DATA=True, DONT_LOG_TOOL_DATA=True), "Literal": dict}
     errors = {"ValidationError": ValidationError, "ModelBehaviorError": Refused, "_error_tracing": SimpleNamespace()}
     (validate,) = functions(path, "validate_json", **names, **errors, Any=Any)
@@ -166,13 +179,12 @@ def openai_agents_partial() -> Parser:
 
 
 def autogen() -> Parser:
-    path = wheel("autogen-core", _version("autogen")) / "autogen_core" / "utils" / "_load_json.py"
-    return module(path).extract_json_from_str
+    return module(file_of("autogen", "autogen_core/utils/_load_json.py")).extract_json_from_str
 
 
 def google_adk() -> Parser:
     member = "google/adk/models/lite_llm.py"
-    path = members("google-adk", _version("google-adk"), member) / member
+    path = members(*release_of("google-adk"), member) / member
     key = re.search(r'^_UNQUOTED_KEY_RE = re.compile\(r"(.+)"\)$', path.read_text("utf-8"), re.MULTILINE)
     assert key
     names = {"_UNQUOTED_KEY_RE": re.compile(key[1]), "_log_repaired_arguments": lambda *_, **__: None}
@@ -181,7 +193,7 @@ def google_adk() -> Parser:
 
 
 def openai_python() -> Parser:
-    path = wheel("openai", _version("openai-python")) / "openai" / "lib" / "_parsing" / "_completions.py"
+    path = file_of("openai-python", "openai/lib/_parsing/_completions.py")
     names = {"PydanticFunctionTool": (), "cast": lambda _, value: value, "FunctionDefinition": dict}
     wanted = ("get_input_tool_by_name", "parse_function_tool_arguments")
     read = functions(path, *wanted, **names)[1]
@@ -190,12 +202,8 @@ def openai_python() -> Parser:
 
 
 def openai_python_stream() -> Parser:
-    path = wheel("openai", _version("openai-python-stream")) / "openai" / "lib" / "streaming" / "chat"
-    (call,) = re.findall(
-        r"parsed_arguments = (from_json\(.+?,\s+partial_mode=True,\s+\))",
-        (path / "_completions.py").read_text("utf-8"),
-        re.DOTALL,
-    )
+    text = file_of("openai-python-stream", "openai/lib/streaming/chat/_completions.py").read_text("utf-8")
+    (call,) = re.findall(r"parsed_arguments = (from_json\(.+?,\s+partial_mode=True,\s+\))", text, re.DOTALL)
     expression = compile(f"({call})", "_completions.py", "eval")
     from_json = importlib.import_module("jiter").from_json
 
@@ -211,7 +219,7 @@ class Block(SimpleNamespace):
 
 
 def anthropic_python() -> Parser:
-    path = wheel("anthropic", _version("anthropic-python")) / "anthropic" / "lib" / "streaming" / "_messages.py"
+    path = file_of("anthropic-python", "anthropic/lib/streaming/_messages.py")
     names = {"cast": lambda _, value: value, "Any": Any, "BaseModel": SimpleNamespace, "TRACKS_TOOL_INPUT": Block}
     (accumulate,) = functions(path, "accumulate_event", not_given=None, **names)
 
@@ -226,8 +234,7 @@ def anthropic_python() -> Parser:
 
 
 def mcp_python() -> Parser:
-    member = ("mcp", "server", "mcpserver", "utilities", "func_metadata.py")
-    path = wheel("mcp", _version("mcp-python")).joinpath(*member)
+    path = file_of("mcp-python", "mcp/server/mcpserver/utilities/func_metadata.py")
     (pre_parse,) = functions(path, "pre_parse_json", inside="FuncMetadata")
 
     def read(text: str) -> Any:
@@ -242,7 +249,7 @@ def mcp_python() -> Parser:
 
 def litellm_tool_call() -> Parser:
     member = "litellm/litellm_core_utils/prompt_templates/tool_call_json_repair.py"
-    path = members("litellm", _version("litellm-tool-call"), member) / member
+    path = members(*release_of("litellm-tool-call"), member) / member
     names = {"_DECODED_JSON": SimpleNamespace(validate_python=lambda value: value)}
     names["verbose_logger"] = SimpleNamespace(warning=lambda *_: None)
     return functions(path, "_attempt_json_repair", "parse_tool_call_arguments", **names)[1]
@@ -253,7 +260,7 @@ LATER = ("--python-version", "3.14")
 
 
 def kimi_cli() -> Parser:
-    path = wheel("kosong", _version("kimi-cli"), *LATER) / "kosong" / "tooling" / "simple.py"
+    path = file_of("kimi-cli", "kosong/tooling/simple.py", *LATER)
     (call,) = re.findall(r"arguments: JsonType = (json\.loads\(.+\))$", path.read_text("utf-8"), re.MULTILINE)
 
     def read(text: str) -> Any:
@@ -264,16 +271,14 @@ def kimi_cli() -> Parser:
 
 
 def semantic_kernel() -> Parser:
-    folder = wheel("semantic-kernel", _version("semantic-kernel"))
-    path = folder / "semantic_kernel" / "contents" / "function_call_content.py"
+    path = file_of("semantic-kernel", "semantic_kernel/contents/function_call_content.py")
     names: dict[str, Any] = {"logger": logging.getLogger(__name__), "FunctionCallInvalidArgumentsException": Refused}
     (read,) = functions(path, "parse_arguments", inside="FunctionCallContent", **names, Mapping=dict)
     return lambda text: read(SimpleNamespace(arguments=text))
 
 
 def browser_use() -> Parser:
-    path = wheel("browser-use", _version("browser-use")) / "browser_use" / "beta" / "service.py"
-    (read,) = functions(path, "_tool_arguments")
+    (read,) = functions(file_of("browser-use", "browser_use/beta/service.py"), "_tool_arguments")
 
     def decoded(text: str) -> Any:
         """Nothing where the text itself is given, which no decoder took."""
@@ -284,12 +289,11 @@ def browser_use() -> Parser:
 
 
 def partial_json_parser() -> Parser:
-    folder = wheel("partial-json-parser", _version("partial-json-parser"))
-    return imported(folder, "partial_json_parser").loads
+    return imported(file_of("partial-json-parser", ""), "partial_json_parser").loads
 
 
 def aider() -> Parser:
-    path = wheel("aider-chat", _version("aider")) / "aider" / "coders" / "editblock_coder.py"
+    path = file_of("aider", "aider/coders/editblock_coder.py")
     words: dict[str, Any] = {}
     lines = path.read_text("utf-8").splitlines()
     wanted = r"(HEAD|DIVIDER|UPDATED)(_ERR)? = |DEFAULT_FENCE = |triple_backticks = "
@@ -310,7 +314,7 @@ def _block(path: str | None, search: str, replace: str = "") -> dict[str, str]:
 
 
 def mini_swe_agent() -> Parser:
-    models = wheel("mini-swe-agent", _version("mini-swe-agent")) / "minisweagent" / "models"
+    models = file_of("mini-swe-agent", "minisweagent/models")
     config = (models / "litellm_textbased_model.py").read_text("utf-8")
     (pattern,) = re.findall(r'action_regex: str = r"(.+)"$', config, re.MULTILINE)
     names = {"FormatError": Refused, "StrictUndefined": None, "Template": lambda *_, **__: SimpleNamespace(render=str)}
@@ -319,13 +323,13 @@ def mini_swe_agent() -> Parser:
 
 
 def openhands() -> Parser:
-    folder = wheel("openhands-sdk", _version("openhands"), *LATER) / "openhands" / "sdk" / "llm" / "mixins"
+    path = file_of("openhands", "openhands/sdk/llm/mixins/fn_call_converter.py", *LATER)
     wanted = ["_extract_and_validate_params", "_preprocess_model_output", "_fix_stopword", "_normalize_parameter_tags"]
     wanted += ["_find_function_match", "_strip_function_call_from_content", "_convert_assistant_to_fncall"]
-    text = (folder / "fn_call_converter.py").read_text("utf-8")
+    text = path.read_text("utf-8")
     names: dict[str, Any] = dict(re.findall(r'^(FN_\w+_PATTERN) = r"(.+)"$', text, re.MULTILINE))
     names["_resolve_tool_name"] = lambda _, name: (name, {})
-    convert = functions(folder / "fn_call_converter.py", *wanted, **names)[-1]
+    convert = functions(path, *wanted, **names)[-1]
 
     def read(text: str) -> Any:
         message, calls = convert({}, text, [], 0)
@@ -343,43 +347,72 @@ def written(name: str, most: int) -> Iterator[str]:
 as_in_production = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 """an escape that Python does not know is an error only under this suite's own filters"""
 
-RELEASED = {
-    "langchain": langchain,
-    "llamaindex": llamaindex,
-    "instructor": instructor,
-    "smolagents": smolagents,
-    "crewai": crewai,
-    "dspy": dspy,
-    "pydantic-ai": pydantic_ai,
-    "langchain-tool-call": langchain_tool_call,
-    "openai-agents": openai_agents,
-    "openai-agents-partial": openai_agents_partial,
-    "google-adk": google_adk,
-    "openai-python": openai_python,
-    "openai-python-stream": openai_python_stream,
-    "anthropic-python": anthropic_python,
-    "mcp-python": mcp_python,
-    "litellm-tool-call": litellm_tool_call,
-    "autogen": autogen,
-    "kimi-cli": kimi_cli,
-    "semantic-kernel": semantic_kernel,
-    "browser-use": browser_use,
-    "partial-json-parser": partial_json_parser,
-}
-TEXTUAL = {"aider": aider, "mini-swe-agent": mini_swe_agent, "openhands": openhands}
+
+def _by_name(*makers: Callable[[], Parser]) -> dict[str, Callable[[], Parser]]:
+    return {maker.__name__.replace("_", "-"): maker for maker in makers}
+
+
+RELEASED = _by_name(langchain, llamaindex, instructor, smolagents, crewai, dspy, pydantic_ai, autogen)
+RELEASED |= _by_name(langchain_tool_call, openai_agents, openai_agents_partial, google_adk, openai_python)
+RELEASED |= _by_name(openai_python_stream, anthropic_python, mcp_python, litellm_tool_call, kimi_cli)
+RELEASED |= _by_name(semantic_kernel, browser_use, partial_json_parser)
+TEXTUAL = _by_name(aider, mini_swe_agent, openhands)
 """of which nothing decodes, so that a recording of them has no place to show"""
-IN_NODE = {
-    "vercel-ai": "ai",
-    "vercel-ai-tool-call": "ai",
-    "partial-json": "partial-json",
-    "openai-node-stream": "openai",
-    "mastra": "@mastra/core",
-    "jsonrepair": "jsonrepair",
-    "cline": "cline",
-}
-"""and the package of each"""
 PACKED: dict[str, tuple[str, ...]] = {"mastra": (), "cline": ("package/dist/lib.mjs",)}
 """those of which one function is run alone, with the files that it is looked for in; none means all"""
+_IMPORTS = {
+    "jsonrepair": "import { jsonrepair } from 'jsonrepair'",
+    "cline": r"""import { readFileSync as file } from 'node:fs'
+        const text = file('package/dist/lib.mjs', 'utf8')
+        const of = String.raw`.{0,90}?for\(let p of (\w+)(?:\(\))?\)`
+        const wanted = new RegExp(String.raw`function (\w+)\(t\)\{let e=\[\],r=0${of}${of}.*?,e\}`)
+        const [cut, parser, tools, parameters] = text.match(wanted)
+        const list = text.match(new RegExp(String.raw`[,;]${parameters}=(\["command",.*?\])`))[1]
+        const enumeration = text.match(/\w+=\(\w+=>\(\w+\.ASK="ask_followup_question",.*?\{\}\)/)[0]
+        const parse = new Function(`var ${enumeration}; const ${parameters} = ${list}
+            const ${tools} = () => Object.values(${enumeration.split('=')[0]})
+            const ${cut.match(/call_id:(\w+)\(/)[1]} = () => '1'
+            ${cut}; return ${parser}`)()""",
+    "@mastra/core": """import { readdirSync, readFileSync as file } from 'node:fs'
+        const folder = 'package/dist'
+        const files = readdirSync(folder).filter(name => name.endsWith('.js'))
+        const texts = files.map(name => file(`${folder}/${name}`, 'utf8'))
+        const text = texts.find(text => text.includes('function tryRepairJson'))
+        const cut = name => text.match(new RegExp(`function ${name}\\\\([^]*?\\n}\\n`))[0]
+        const names = ['sanitizeToolCallInput', 'tryRepairJson', 'convertFullStreamChunkToMastra']
+        console.error = () => {}
+        const convert = new Function(`${names.map(cut).join('')} return ${names[2]}`)()""",
+    "ai": """import { generateText, jsonSchema, parsePartialJson, tool } from 'ai'
+        import { MockLanguageModelV4 } from 'ai/test'""",
+    "partial-json": "import { parse } from 'partial-json'",
+    "openai": "import { partialParse } from 'openai/_vendor/partial-json-parser/parser.mjs'",
+}
+IN_NODE = {
+    "jsonrepair": "text => { try { return [true, JSON.parse(jsonrepair(text))] } catch { return [false, null] } }",
+    "cline": """text => {
+        const call = parse(text).find(block => block.type === 'tool_use')
+        return [call !== undefined, call ? { name: call.name, arguments: call.params } : null]
+    }""",
+    "mastra": """input => {
+        const { payload } = convert({ type: 'tool-call', input }, { runId: '1' })
+        return [payload.args !== undefined, payload.args ?? null]
+    }""",
+    "vercel-ai": """async text => {
+        const { state, value } = await parsePartialJson(text)
+        return [state !== 'failed-parse', value]
+    }""",
+    "vercel-ai-tool-call": """async input => {
+        const content = [{ type: 'tool-call', toolCallId: '1', toolName: 't', input }]
+        const rest = { finishReason: { unified: 'tool-calls' }, usage: { inputTokens: {}, outputTokens: {} } }
+        const model = new MockLanguageModelV4({ doGenerate: async () => ({ content, warnings: [], ...rest }) })
+        const tools = { t: tool({ inputSchema: jsonSchema({}) }) }
+        const [call] = (await generateText({ model, tools, prompt: 'x' })).toolCalls
+        return [!call.invalid, call.invalid ? null : call.input]
+    }""",
+    "partial-json": "text => { try { return [true, parse(text)] } catch { return [false, null] } }",
+    "openai-node-stream": "text => { try { return [true, partialParse(text)] } catch { return [false, null] } }",
+}
+"""how node reads a text as each profile's package does"""
 ARGUMENTS = ["", "  ", "\ufeff", "null", "[]", "0", "false", '""', "{}", "{a: 1}", "{'a': None}"]
 ARGUMENTS += [
     "{a: True, b : 'x,y: z'}",
@@ -428,34 +461,6 @@ DECODED_AGAIN += [f'{{"a": {"1" * 5000}}}', "```json\n[NaN]\n```", "[" * 128 + "
 """of which a recording shows the last decoding alone, or no place: they are held to the value only"""
 
 
-DISTRIBUTIONS = {
-    "langchain": "langchain-core",
-    "langchain-tool-call": "langchain-core",
-    "llamaindex": "llama-index-core",
-    "pydantic-ai": "pydantic-ai-slim",
-    "openai-agents-partial": "openai-agents",
-    "openai-python": "openai",
-    "openai-python-stream": "openai",
-    "anthropic-python": "anthropic",
-    "mcp-python": "mcp",
-    "litellm-tool-call": "litellm",
-    "autogen": "autogen-core",
-    "kimi-cli": "kosong",
-    "aider": "aider-chat",
-    "openhands": "openhands-sdk",
-}
-"""of those that are not called as their profile is"""
-PINNED: dict[str, str] = {}
-"""releases to be run in place of those that the profiles restate"""
-
-
-def _version(name: str) -> str:
-    """The release that a profile restates, out of `restated-3.4.1-2+json-repair-0.64.5`."""
-    if name in PINNED:
-        return PINNED[name]
-    return profile(name).version.removeprefix("restated-").partition("+")[0].partition("-")[0]
-
-
 HELD = sorted({*RELEASED, *TEXTUAL, *IN_NODE, *READERS})
 """all that are held against a release by one test; codex-apply-patch has its own"""
 
@@ -464,8 +469,10 @@ def test_every_library_parser_is_held_against_its_release() -> None:
     groups = (*RESTATED, CODING, SERVERS)
     libraries = {name for name, found in profiles().items() if getattr(found, "group", "") in groups}
     assert libraries == {*HELD, "json-repair", "codex-apply-patch"}
-    for name, reader in READERS.items():
-        assert reader.version in (_version(name), f"{_version(name)}.0")
+    for name in libraries - {"json-repair"}:
+        version = release_of(name)[1]
+        assert re.match(rf"restated-{re.escape(version)}(?:-[0-9]+)?(?:\+|\Z)", profile(name).version)
+        assert name not in READERS or READERS[name].version in (version, f"{version}.0")
 
 
 def test_a_version_carries_the_libraries_that_the_profile_calls() -> None:
@@ -575,9 +582,10 @@ def _hunk(value: dict[str, Any]) -> str:
 
 def in_node(name: str, cases: list[str]) -> list[tuple[bool, Any]]:
     """Whether the package's own function reads each text, and its value."""
-    script = f"{_IMPORTS[IN_NODE[name]]}\nconst read = {_READS[name]}\n{_PRINT}"
+    script = f"{_IMPORTS[release_of(name)[0]]}\nconst read = {IN_NODE[name]}\n{_PRINT}"
     command = ["node", "--input-type=module", "--eval", script]
-    what = f"{IN_NODE[name]}@{_version(name)}"
+    package, version = release_of(name)
+    what = f"{package}@{version}"
     folder = packed(what, *PACKED[name]) if name in PACKED else packages(what)
     done = subprocess.run(command, cwd=folder, input=json.dumps(cases), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -585,58 +593,6 @@ def in_node(name: str, cases: list[str]) -> list[tuple[bool, Any]]:
     return found
 
 
-_IMPORTS = {
-    "jsonrepair": "import { jsonrepair } from 'jsonrepair'",
-    "cline": r"""import { readFileSync as file } from 'node:fs'
-        const text = file('package/dist/lib.mjs', 'utf8')
-        const of = String.raw`.{0,90}?for\(let p of (\w+)(?:\(\))?\)`
-        const wanted = new RegExp(String.raw`function (\w+)\(t\)\{let e=\[\],r=0${of}${of}.*?,e\}`)
-        const [cut, parser, tools, parameters] = text.match(wanted)
-        const list = text.match(new RegExp(String.raw`[,;]${parameters}=(\["command",.*?\])`))[1]
-        const enumeration = text.match(/\w+=\(\w+=>\(\w+\.ASK="ask_followup_question",.*?\{\}\)/)[0]
-        const parse = new Function(`var ${enumeration}; const ${parameters} = ${list}
-            const ${tools} = () => Object.values(${enumeration.split('=')[0]})
-            const ${cut.match(/call_id:(\w+)\(/)[1]} = () => '1'
-            ${cut}; return ${parser}`)()""",
-    "@mastra/core": """import { readdirSync, readFileSync as file } from 'node:fs'
-        const folder = 'package/dist'
-        const files = readdirSync(folder).filter(name => name.endsWith('.js'))
-        const texts = files.map(name => file(`${folder}/${name}`, 'utf8'))
-        const text = texts.find(text => text.includes('function tryRepairJson'))
-        const cut = name => text.match(new RegExp(`function ${name}\\\\([^]*?\\n}\\n`))[0]
-        const names = ['sanitizeToolCallInput', 'tryRepairJson', 'convertFullStreamChunkToMastra']
-        console.error = () => {}
-        const convert = new Function(`${names.map(cut).join('')} return ${names[2]}`)()""",
-    "ai": """import { generateText, jsonSchema, parsePartialJson, tool } from 'ai'
-        import { MockLanguageModelV4 } from 'ai/test'""",
-    "partial-json": "import { parse } from 'partial-json'",
-    "openai": "import { partialParse } from 'openai/_vendor/partial-json-parser/parser.mjs'",
-}
-_READS = {
-    "jsonrepair": "text => { try { return [true, JSON.parse(jsonrepair(text))] } catch { return [false, null] } }",
-    "cline": """text => {
-        const call = parse(text).find(block => block.type === 'tool_use')
-        return [call !== undefined, call ? { name: call.name, arguments: call.params } : null]
-    }""",
-    "mastra": """input => {
-        const { payload } = convert({ type: 'tool-call', input }, { runId: '1' })
-        return [payload.args !== undefined, payload.args ?? null]
-    }""",
-    "vercel-ai": """async text => {
-        const { state, value } = await parsePartialJson(text)
-        return [state !== 'failed-parse', value]
-    }""",
-    "vercel-ai-tool-call": """async input => {
-        const content = [{ type: 'tool-call', toolCallId: '1', toolName: 't', input }]
-        const rest = { finishReason: { unified: 'tool-calls' }, usage: { inputTokens: {}, outputTokens: {} } }
-        const model = new MockLanguageModelV4({ doGenerate: async () => ({ content, warnings: [], ...rest }) })
-        const tools = { t: tool({ inputSchema: jsonSchema({}) }) }
-        const [call] = (await generateText({ model, tools, prompt: 'x' })).toolCalls
-        return [!call.invalid, call.invalid ? null : call.input]
-    }""",
-    "partial-json": "text => { try { return [true, parse(text)] } catch { return [false, null] } }",
-    "openai-node-stream": "text => { try { return [true, partialParse(text)] } catch { return [false, null] } }",
-}
 _PRINT = """
 import { readFileSync } from 'node:fs'
 const finite = (_, value) => typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
