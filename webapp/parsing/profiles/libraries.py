@@ -65,7 +65,7 @@ def _object(tracer: Tracer, attempt: Attempt) -> bool:
 _BLOCK = re.compile(r"```(?:\s*+([\w+\-]+))?\n|```\n")
 
 
-@described("autogen", LIBRARIES, version=restated("0.7.5"), roots="all")
+@described("autogen", LIBRARIES, version=restated("0.7.5-2"), roots="all")
 def autogen(tracer: Tracer) -> None:
     """AutoGen's `extract_json_from_str`: every fenced block, or the whole response where there is none; all or nothing.
 
