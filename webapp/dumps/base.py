@@ -34,11 +34,11 @@ from webapp.dumps.linked_turns import Side, SidedTurns, linked
 from webapp.dumps.messages.beside import hosts_of, says_error, stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.turns import Conversation as Conversation
-from webapp.dumps.messages.turns import event_turns, numbered
+from webapp.dumps.messages.turns import event_turns
 from webapp.dumps.programs import KEY, LOOKED_AT, Program
 from webapp.dumps.records import Entries as Entries
 from webapp.dumps.records import Entry as Entry
-from webapp.dumps.records import Problem, Record, SessionStart, Stop, Turn, changed
+from webapp.dumps.records import Problem, Record, SessionStart, Stop, Turn, changed, numbered
 from webapp.dumps.session_keys import SessionKeys as SessionKeys
 from webapp.dumps.sessions import SessionEntries as SessionEntries
 from webapp.dumps.sessions import Sessions as Sessions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import attrgetter
@@ -72,6 +72,10 @@ class SessionStart:
     service: str | None = None
 
 
+Steps = tuple[str | int, ...]
+"""Keys and indexes that lead to a text within an entry."""
+
+
 @dataclass(slots=True)
 class Turn:
     """One turn as a format understood it; not frozen, since that would take thrice as long to make, yet never changed.
@@ -112,7 +116,7 @@ class Turn:
     tokens_reasoning: int | None = None
     cost: float | None = None
     source: Any = None
-    raw_at: tuple[str | int, ...] | None = None
+    raw_at: Steps | None = None
     declared: dict[str, Any] | None = None
     stop: Stop | None = None
     arguments: Literal["written", "decoded", "free", "provider"] | None = None
@@ -136,6 +140,44 @@ def changed(turn: Turn, **values: Any) -> Turn:
     for name, value in values.items():
         fields_of_turn[_PLACES[name]] = value
     return Turn(*fields_of_turn)
+
+
+def numbered(count: int, source: Any, turns: Iterable[Turn], about: dict[str, Any] | None = None) -> Iterator[Turn]:
+    """Number the entry's turns; the first carries the entry, with None where its own text stands.
+
+    What is `about` the entry goes on turns that do not say it. `source` itself is not changed: whoever gave it may
+    have to read it again.
+    """
+    for index, turn in enumerate(turns):
+        missing = {key: value for key, value in about.items() if getattr(turn, key) is None} if about else {}
+        path = None if index or turn.raw is None else _place_of(turn.raw, source)
+        if index:
+            yield changed(turn, entry=count, **missing)
+        elif path is None:
+            yield changed(turn, entry=count, source=source, **missing)
+        else:
+            yield changed(turn, entry=count, source=_without(source, path), raw_at=path, **missing)
+
+
+def _place_of(raw: str, value: Any) -> Steps | None:
+    """Where in a value this very text stands; None for what was put together."""
+    if not isinstance(value, dict | list):
+        return None
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if inner is raw:
+            return (step,)
+        if isinstance(inner, dict | list) and (path := _place_of(raw, inner)) is not None:
+            return (step, *path)
+    return None
+
+
+def _without(value: Any, path: Steps) -> Any:
+    """`value` with None at `path`; only what leads there is copied."""
+    if not path:
+        return None
+    copied = value.copy()
+    copied[path[0]] = _without(value[path[0]], path[1:])
+    return copied
 
 
 Record = SessionStart | Turn | Problem

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.dumps.conftest import gather
-from webapp.dumps.formats.langchain import BadMsgpack, decoded
+from webapp.dumps.formats.langgraph import BadMsgpack, decoded
 
 TABLE = "CREATE TABLE checkpoints (thread_id TEXT, checkpoint_ns TEXT, checkpoint_id TEXT, type TEXT, checkpoint BLOB)"
 

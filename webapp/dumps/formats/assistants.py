@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps.base import Context, DumpHead, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.messages.item_streams import sse_events, whole_messages
+from webapp.dumps.decoding import Damage, Decoder
+from webapp.dumps.messages.item_streams import add, settled
 from webapp.dumps.messages.turns import with_usage
-from webapp.dumps.records import Entries, Problem, Turn
+from webapp.dumps.records import Entries, Entry, Problem, Turn
 from webapp.dumps.sessions import entries_of, microseconds, spilled
-from webapp.dumps.source import entry_or_problem
+from webapp.dumps.source import Cut, entry_or_problem, too_long
 from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.values import as_list, as_object, id_text, text
 
@@ -89,7 +91,7 @@ def _held(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _entries(source: Source, head: DumpHead) -> Entries:
     if head.shape == "text":
-        return whole_messages(sse_events(source))
+        return _whole_messages(_sse_events(source))
     alone = head.members.get("object") in _OBJECTS
     return _document(source) if head.shape == "object" and not alone else entries_of(source, head)
 
@@ -141,3 +143,64 @@ def _order(value: dict[str, Any], index: int, back: bool) -> int:
     rank = {"thread": 0, "thread.run": 2, "thread.run.step": 3}.get(str(kind), 1 if role == "user" else 4)
     shift = min(index, _SECOND // 12)
     return _seconds(value) + rank * _SECOND // 5 + (_SECOND // 12 - shift if back else shift)
+
+
+_DONE = ("", "[DONE]")
+
+
+def _sse_events(source: Source) -> Iterator[Entry | Problem]:
+    """Each event as `{"event": name, "data": object}` with its line; damaged ones as problems."""
+    name, decoder = "", Decoder()
+    for number, (at, line) in enumerate(source.lines(), start=1):
+        if isinstance(line, Cut):
+            yield Problem(f"line {number}", too_long(at))
+            continue
+        field, _, value = source.decode(line, at).strip().partition(":")
+        if field == "event":
+            name = value.strip()
+        if field != "data" or value.strip() in _DONE:
+            continue
+        try:
+            data = decoder.loads(value.strip())
+        except Damage as damage:
+            yield Problem(f"line {number}", f"{damage.reason} (character {damage.at} of the event); skipped")
+            continue
+        if isinstance(data, dict):
+            yield f"line {number}", {"event": name, "data": data}
+
+
+_MESSAGE = "thread.message."
+_WHOLE = (f"{_MESSAGE}completed", f"{_MESSAGE}incomplete")
+
+
+def _whole_messages(events: Iterable[Entry | Problem]) -> Iterator[Entry | Problem]:
+    """The events; behind the last the messages that began and did not end, as far as they came, each a problem."""
+    begun: dict[str, tuple[str, dict[str, Any]]] = {}
+    for event in events:
+        yield event
+        if isinstance(event, Problem):
+            continue
+        at, value = event
+        name, data = str(value.get("event")), as_object(value.get("data"))
+        ident = id_text(data.get("id")) or ""
+        if name in _WHOLE:
+            begun.pop(ident, None)
+        elif name.startswith(_MESSAGE):
+            place, message = begun.setdefault(ident, (at, {"role": "assistant", "content": {}}))
+            begun[ident] = (place, _grown(message, data))
+    for place, message in begun.values():
+        message["content"] = list(message["content"].values())
+        yield place, {"event": _WHOLE[1], "data": settled({**message, "object": "thread.message"})}
+        yield Problem(place, "the stream ends within this message; what came of it was read")
+
+
+def _grown(message: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    delta = data.get("delta")
+    if not isinstance(delta, dict):
+        return {**data, "content": message["content"]}
+    for number, part in enumerate(as_list(delta.get("content"))):
+        inner = as_object(part)
+        thread_text = as_object(inner.get("text")).get("value")
+        block = message["content"].setdefault(inner.get("index", number), {"type": "text", "text": {}})
+        add(block["text"], "value", thread_text)
+    return message

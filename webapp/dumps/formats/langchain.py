@@ -1,31 +1,22 @@
-"""LangChain's messages: lists, lines and databases of them, and LangGraph's states and checkpoints, run by nobody."""
+"""LangChain's messages, in lists, lines and databases, its events, and the updates of LangGraph."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-from functools import partial
-from itertools import groupby
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import msgpack
-
-from webapp import jsontext
-from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, SessionEntries, Sessions, Source
-from webapp.dumps.budget import DEEPEST, Allowance
+from webapp.dumps.base import Conversation, DumpHead, Format, Sessions, Source
 from webapp.dumps.declared import Declared
-from webapp.dumps.decoding import depth, json_or_none
 from webapp.dumps.documents import joined_runs
+from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.item_streams import add, settled
-from webapp.dumps.messages.langchain import is_chunk, is_message, unwrapped
-from webapp.dumps.messages.pieces import content, joined
-from webapp.dumps.messages.turns import message_turns, spent
-from webapp.dumps.records import Problem, TooLarge, Turn
-from webapp.dumps.sessions import entries_of, spilled
-from webapp.dumps.sqlite_tables import opened_tables
-from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text
+from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
+from webapp.dumps.messages.pieces import content, joined, text_or_json
+from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, result_turns, spent, text_turns
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
-_IDS = ("session_id", "thread_id", "id")
+IDS = ("session_id", "thread_id", "id")
 _DUMPED = {"data", "lc", "additional_kwargs", "response_metadata"}
 """what only messages of LangChain's have, `model_dump`'s too"""
 _TABLE = "message_store"
@@ -36,9 +27,11 @@ class LangChain(Declared):
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "sqlite":
             return 90 if _TABLE in head.names else 0
-        if head.objects and all(_is_conversation(item) for item in head.objects) and head.shape != "object":
+        if head.objects and all(is_conversation(item) for item in head.objects) and head.shape != "object":
             return 75
-        messages = head.items.get("messages", []) if _has_messages(head) else head.objects
+        messages = (
+            head.items.get("messages", []) if head.shape == "object" and "messages" in head.keys else head.objects
+        )
         if not messages or not all(map(is_message, messages)):
             return 0
         if head.shape != "object" and all(_DUMPED & message.keys() for message in messages):
@@ -56,17 +49,17 @@ class LangChain(Declared):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if isinstance(entry.get("chunks"), list):
             entry = _of_chunks(entry["chunks"])
-        message = unwrapped(entry)
-        model = first_text(as_object(message.get("response_metadata")), "model_name", "model")
-        usage = message.get("usage_metadata") or as_object(message.get("response_metadata")).get("token_usage")
-        return message_turns(message, conversation, once=spent(usage), model=model)
+        return _message(entry, conversation)
 
 
-def _has_messages(head: DumpHead) -> bool:
-    return head.shape == "object" and "messages" in head.keys
+def _message(value: Any, conversation: Conversation) -> list[Turn]:
+    message = unwrapped(as_object(value))
+    about = as_object(message.get("response_metadata"))
+    once = spent(message.get("usage_metadata") or about.get("token_usage"))
+    return message_turns(message, conversation, once=once, model=first_text(about, "model_name", "model"))
 
 
-def _is_conversation(value: dict[str, Any]) -> bool:
+def is_conversation(value: dict[str, Any]) -> bool:
     messages = as_list(value.get("messages"))
     return bool(messages) and all(is_message(item) and ("data" in item or "lc" in item) for item in messages)
 
@@ -91,154 +84,88 @@ def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
     return {**whole, "type": "ai", "content": chunk_text, "tool_calls": listed or whole.get("tool_calls") or []}
 
 
-class LangGraph(LangChain):
+_MODELS = ("on_chat_model", "on_llm")
+
+
+@dataclass(slots=True)
+class _Events(Conversation):
+    parts: dict[str, list[str]] = field(default_factory=dict)
+    """what came of each run's answer, until it ends"""
+
+    def unfinished(self) -> str | None:
+        raw = "".join(part for parts in self.parts.values() for part in parts)
+        return f"the events end within an answer; of it no more came than {raw[:200]!r}" if raw else None
+
+
+class LangChainEvents(Format):
+    called = "langchain_events"
+    shapes = 'LangChain (astream_events) {"event": "on_chat_model_end", "data", "run_id"}, or LangGraph\'s updates'
+    session_field = None
+    conversation_type = _Events
+
     def sniff(self, head: DumpHead) -> int:
-        if head.shape == "sqlite":
-            return 95 if "checkpoints" in head.names else 0
-        return 94 if head.objects and (all(map(_is_state, head.objects)) or _is_stream(head.objects)) else 0
+        if head.shape not in ("lines", "array"):
+            return 0
+        if head.all_have("event", "run_id") and all(str(item["event"]).startswith("on_") for item in head.objects):
+            return 92
+        return 70 if head.objects and all(map(_is_update, head.objects)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.shape != "sqlite":
-            yield from _states(source, head)
-            return
-        with opened_tables(source) as tables:
-            rows = tables.rows("checkpoints", "thread_id", "checkpoint_id")
-            for thread, checkpoints in groupby(rows, lambda row: id_text(row.get("thread_id")) or source.stem):
-                yield SessionEntries(thread, _messages(checkpoints))
-
-
-def _messages(checkpoints: Iterable[dict[str, Any]]) -> Entries:
-    """The messages of a thread in the order in which they came, each as its last checkpoint has it."""
-    messages: dict[str, dict[str, Any]] = {}
-    for row in checkpoints:
-        at = f"checkpoint {row.get('checkpoint_id')}"
-        value = _value(row)
-        if isinstance(value, str):
-            yield Problem(at, value)
-            continue
-        _take(as_object(value).get("channel_values"), messages)
-    yield from _numbered(messages)
+    def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[Turn]:
+        if "event" not in entry:
+            messages = (value for update in entry.values() for value in as_list(as_object(update).get("messages")))
+            return [turn for value in messages for turn in _message(value, conversation)]
+        kind, run = str(entry.get("event")), str(id_text(entry.get("run_id")))
+        data = as_object(entry.get("data"))
+        conversation.model = first_text(as_object(entry.get("metadata")), "ls_model_name") or conversation.model
+        turns: list[Turn] = []
+        if kind.startswith(_MODELS):
+            turns = _of_model(kind.rpartition("_")[2], run, data, conversation)
+        elif kind == "on_tool_end":
+            turns = _result(data.get("output"), text(entry.get("name")), conversation)
+        if kind.endswith("_error"):
+            turns += error_turns(text_or_json(data.get("error")), kind)
+        return turns or event_turns(kind)
 
 
-def _numbered(messages: dict[str, dict[str, Any]]) -> list[Entry]:
-    return [(f"message {number}", message) for number, message in enumerate(messages.values())]
+def _is_update(value: dict[str, Any]) -> bool:
+    """What a node of a graph gave: {"agent": {"messages": […]}}."""
+    message_lists = [as_list(as_object(inner).get("messages")) for inner in value.values()]
+    return len(value) == 1 and bool(message_lists[0]) and all(map(is_message, message_lists[0]))
 
 
-def _take(channels: Any, messages: dict[str, dict[str, Any]]) -> None:
-    """Note the messages of a checkpoint's channels, each under its name."""
-    for channel in as_object(channels).values():
-        for index, message in enumerate(as_list(channel)):
-            if is_message(message):
-                messages[_name(message, index)] = message
+def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) -> list[Turn]:
+    """A model's run: what it is asked, the pieces of its answer, and the answer as it ends."""
+    if part == "start":
+        return exchange(_asked(as_object(data.get("input"))), None, conversation)
+    if part == "stream":
+        chunk = data.get("chunk")
+        piece = chunk if isinstance(chunk, str) else unwrapped(as_object(chunk)).get("content")
+        conversation.parts.setdefault(run, []).append(joined(content(piece)) or "")
+        return event_turns("stream")
+    parts = conversation.parts.pop(run, [])
+    output = data.get("output")
+    if part == "end" and isinstance(output, dict) and isinstance(output.get("generations"), list):
+        return exchange(None, generations_body(output), conversation)
+    if part == "end" and isinstance(output, dict):
+        return _message(output, conversation)
+    raw = output if isinstance(output, str) else "".join(parts)
+    if not raw and part == "end":
+        conversation.notes.append("an answer of which nothing is known")
+    return text_turns(raw, "assistant", conversation) if raw else []
 
 
-def _is_state(value: dict[str, Any]) -> bool:
-    messages = as_list(as_object(value.get("values")).get("messages"))
-    return "next" in value and all(map(is_message, messages)) and isinstance(value.get("values"), dict)
+def _asked(value: dict[str, Any]) -> dict[str, Any]:
+    """The messages of a run's input, which lists them once for each prompt."""
+    batches = as_list(value.get("messages"))
+    listed = [item for batch in batches for item in (batch if isinstance(batch, list) else [batch])]
+    messages = [unwrapped(item) for item in listed if isinstance(item, dict)]
+    return {"messages": messages, "prompt": value.get("prompts")}
 
 
-def _is_stream(values: list[dict[str, Any]]) -> bool:
-    """Whether these are the values of one state while it grew: all begin with the same message."""
-    if len(values) < 2 or any(first_id(value, *_IDS) or not _is_conversation(value) for value in values):
-        return False
-    first = {id_text(unwrapped(as_object(value["messages"][0])).get("id")) for value in values}
-    return len(first) == 1 and None not in first
+def _result(output: Any, name: str | None, conversation: Conversation) -> list[Turn]:
+    if isinstance(output, dict) and is_message(output):
+        return _message(output, conversation)
+    return [] if output is None else result_turns(output, conversation, name)
 
 
-def _states(source: Source, head: DumpHead) -> Sessions:
-    """The states of threads, as its API and `get_state_history` give them, the last first."""
-    with spilled() as aside:
-        for number, entry in enumerate(entries_of(source, head)):
-            if isinstance(entry, Problem):
-                yield entry
-            else:
-                aside.put(_thread(entry[1]) or source.stem, -number, *entry)
-        for name, states in aside.sessions():
-            messages: dict[str, dict[str, Any]] = {}
-            for _, state in states:
-                _take(state.get("values", state), messages)
-            yield SessionEntries(name, _numbered(messages))
-
-
-def _thread(state: dict[str, Any]) -> str | None:
-    holders = (as_object(state.get("config")).get("configurable"), state.get("checkpoint"), state.get("metadata"))
-    return next((name for holder in holders if (name := first_id(as_object(holder), "thread_id"))), None)
-
-
-def _name(message: dict[str, Any], index: int) -> str:
-    """A message's own id, else its place and what it says."""
-    inner = unwrapped(message)
-    return id_text(inner.get("id")) or f"{index} {hash(jsontext.dumps(inner))}"
-
-
-def _value(row: dict[str, Any]) -> Any:
-    """What a checkpoint holds; a text that says why it cannot be read."""
-    data, kind = row.get("checkpoint"), row.get("type")
-    if kind in ("json", None) and isinstance(data, str | bytes):
-        value = json_or_none(data if isinstance(data, str) else data.decode("utf-8", "replace"))
-        return "not JSON; skipped" if value is None else value
-    if kind != "msgpack" or not isinstance(data, bytes):
-        return f"written as {str(kind)[:40]!r}, which is not read (a pickle never is); skipped"
-    try:
-        return decoded(data)
-    except BadMsgpack as bad:
-        return f"damaged msgpack ({bad}); skipped"
-
-
-_COPIED = 200
-"""bytes that count as a value, for each level on which msgpack copies what an extension holds"""
-_BY_FIELDS = (2, 4, 5)
-"""the extensions of LangGraph that hold a class and its fields by name"""
-
-
-class BadMsgpack(ValueError):
-    """The bytes are no msgpack, or nested too deeply."""
-
-
-def decoded(data: bytes, level: int = 0, allowance: Allowance | None = None) -> Any:
-    """The value that the bytes hold. An object is `{"type": "constructor", "id": [module …, class], "kwargs"}`.
-
-    Raises `BadMsgpack`, also for more values than an item may hold.
-    """
-    if level > DEEPEST:
-        raise BadMsgpack("nested too deeply")
-    allowance = allowance or Allowance()
-    allowance.take(4 + level * len(data) // _COPIED, "an extension")
-    options = {"object_pairs_hook": partial(_object, allowance), "list_hook": partial(_list, allowance)}
-    hooks = {"ext_hook": partial(_extension, level, allowance), **options}
-    try:
-        value = _text(msgpack.unpackb(data, strict_map_key=False, unicode_errors="surrogatepass", **hooks))
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
-        raise BadMsgpack(str(error) or type(error).__name__) from error
-    if not level and (allowance.left < 0 or depth(value) > DEEPEST):
-        raise BadMsgpack("nested too deeply, or too much for one item")
-    return value
-
-
-def _text(value: Any) -> Any:
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
-
-
-def _list(allowance: Allowance, values: list[Any]) -> list[Any]:
-    allowance.take(4 + len(values), "a list")
-    return [_text(value) for value in values]
-
-
-def _object(allowance: Allowance, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
-    allowance.take(4 + len(pairs), "an object")
-    return {str(_text(key)): _text(value) for key, value in pairs}
-
-
-def _extension(level: int, allowance: Allowance, code: int, data: bytes) -> Any:
-    try:
-        inner = decoded(data, level + 1, allowance)
-    except (BadMsgpack, TooLarge):
-        return None
-    if not isinstance(inner, list) or len(inner) < 3:
-        return inner
-    if code in _BY_FIELDS and isinstance(inner[2], dict):
-        return {"type": "constructor", "id": [*str(inner[0]).split("."), inner[1]], "kwargs": inner[2]}
-    return inner[2]
-
-
-plugins = (LangChain("langchain"), LangGraph("langgraph"))
+plugins = (LangChain("langchain"), LangChainEvents())

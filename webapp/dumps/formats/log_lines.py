@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.formats.named_answers import named_turns
+from webapp.dumps.formats.by_names import named_turns
 from webapp.dumps.known_tools import BEGIN, LEVELS, LINES, TIME
 from webapp.dumps.log_records import first_records, log_records, speaks
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns

@@ -11,9 +11,8 @@ from webapp.dumps import otlp_protobuf
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import objects
 from webapp.dumps.linked_turns import RepeatedIds, Side
-from webapp.dumps.messages.turns import numbered
 from webapp.dumps.programs import Program, by_scope
-from webapp.dumps.records import Entries, Entry, Problem, Turn
+from webapp.dumps.records import Entries, Entry, Problem, Turn, numbered
 from webapp.dumps.sessions import SpilledEntries, entries_of, spilled
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.spans import logs

@@ -12,8 +12,15 @@ from webapp.dumps.decoding import kind_of
 from webapp.dumps.messages.bodies import said_turns
 from webapp.dumps.messages.named_texts import KEYED
 from webapp.dumps.messages.pieces import Piece
-from webapp.dumps.messages.turn_values import each_filled, each_with, with_usage
-from webapp.dumps.messages.turns import message_turns, result_turns, text_turns, turns_of
+from webapp.dumps.messages.turns import (
+    each_filled,
+    each_with,
+    message_turns,
+    result_turns,
+    text_turns,
+    turns_of,
+    with_usage,
+)
 from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.stream import DocumentMember, walk
 from webapp.dumps.values import are_messages, as_list, as_object, first_text

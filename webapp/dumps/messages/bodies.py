@@ -43,26 +43,30 @@ def exchange(request: Any, response: Any, conversation: Conversation) -> list[Tu
             response = response[key]
     if isinstance(request, dict) and isinstance(request.get("body"), dict) and not request.keys() & _ASKING:
         request = request["body"]  # gateways log the address and headers beside it
-    conversation.model = first_text(response, *_MODELS) or first_text(request, *_MODELS) or conversation.model
+    first = response[0] if isinstance(response, list) and response else response
+    conversation.model = first_text(first, *_MODELS) or first_text(request, *_MODELS) or conversation.model
     if isinstance(request, dict) and request:
         conversation.declares(conversation.declared_beside or declared_in(request))
-    conversation.hosts = [*hosts_of(response), *hosts_of(request)]
+    elif request is None and as_object(first).get("object") == "response":  # it tells what it was asked for
+        conversation.declares(declared_in(first))
+    conversation.hosts = [*hosts_of(first), *hosts_of(request)]
     prompts = new_prompts(request, conversation)
     answers = noted_answers(answer(response, conversation), conversation)
     is_asked = bool(prompts) or (isinstance(request, dict) and bool(request.keys() & _TALKING))
-    if is_asked and not answers and isinstance(response, dict) and response is not request:
+    if is_asked and not answers and response is not request:
         conversation.notes.extend(_nothing_said(response))
-    elif is_asked and not answers and isinstance(response, list) and (paths := long_texts([response])):
-        conversation.notes.append(f"no answer is known in the response, which is a list (texts at {', '.join(paths)})")
     return [*prompts, *answers]
 
 
-def _nothing_said(response: dict[str, Any]) -> Iterator[str]:
+def _nothing_said(response: Any) -> Iterator[str]:
     """What to say of a response of which nothing is known as an answer, unless it is an error, a refusal, a count."""
-    paths = long_texts([response])
-    if not response or response.keys() & {"error", "promptFeedback"} or (not paths and _is_count(response)):
+    paths = long_texts([response]) if isinstance(response, dict | list) else []
+    if isinstance(response, list) and paths:
+        yield f"no answer is known in the response, which is a list (texts at {', '.join(paths)})"
+    if not isinstance(response, dict) or not response or response.keys() & {"error", "promptFeedback"}:
         return
-    yield f"no answer is known in the response ({_shape(response, paths)})"
+    if paths or not _is_count(response):
+        yield f"no answer is known in the response ({_shape(response, paths)})"
 
 
 def _shape(holder: dict[str, Any], paths: list[str]) -> str:

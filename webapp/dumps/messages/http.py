@@ -170,9 +170,9 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[Turn]:
     if isinstance(http.status, int) and http.status >= 400:
         conversation.notes.clear()
     errors, damaged = stream_faults(http.response) if response is not http.response else ([], 0)
-    if damaged and http.response is not None and response is not None:
+    if damaged and (response is not None or not _asks(request)):
         conversation.notes.append(f"{damaged} lines of the stream are cut or damaged; the others were read")
-    if response is not http.response and ends_early(http.response):
+    if response not in (None, http.response) and ends_early(http.response):
         conversation.notes.append("the stream ends before its answer does; what came of it was read")
     if not isinstance(http.status, int) or http.status < 400:
         turns += [Turn(0, "error", raw=error, role="provider") for error in errors]

@@ -11,7 +11,7 @@ from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.histories import Aligned
 from webapp.dumps.messages.pieces import Piece, block, content, pieces
-from webapp.dumps.messages.turns import Conversation, each_filled, message_turns, text_turns, turns_of
+from webapp.dumps.messages.turns import Conversation, each_filled, message_turns, note_once, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.values import as_list
 from webapp.jsontext import text_hash
@@ -122,10 +122,10 @@ def new_prompts(request: Any, conversation: Conversation) -> list[Turn]:
     aligned = conversation.histories.align(digests[:systems], digests[systems:], repeats.repeats_last)
     turns = [placed for index in aligned.new for placed in repeats.unseen(index, aligned)]
     conversation.request_branch, conversation.last_answers = aligned.branch, []
-    if aligned.left_out > 0 and not conversation.shortened:
-        conversation.shortened = True
+    if aligned.left_out > 0:
         count = f"{aligned.left_out} message{'s' * (aligned.left_out != 1)}"
-        conversation.notes.append(f"the request leaves out {count} of the one before: later ones are not named again")
+        words = f"the request leaves out {count} of the one before: later ones are not named again"
+        note_once(words, conversation, "what requests leave out")
     return each_filled(turns, sounding=aligned.branch)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,14 +11,8 @@ from webapp.dumps.messages.calls import arguments_of
 from webapp.dumps.messages.histories import Histories
 from webapp.dumps.messages.pieces import Piece, call, joined, pieces, text_or_json
 from webapp.dumps.messages.printed import from_repr
-from webapp.dumps.messages.turn_values import each_filled as each_filled
-from webapp.dumps.messages.turn_values import each_with as each_with
-from webapp.dumps.messages.turn_values import filled as filled
-from webapp.dumps.messages.turn_values import spent as spent
-from webapp.dumps.messages.turn_values import with_once as with_once
-from webapp.dumps.messages.turn_values import with_usage as with_usage
 from webapp.dumps.records import Kind, Turn, changed
-from webapp.dumps.values import first_text, text
+from webapp.dumps.values import first_text, number, text, whole
 
 _ROLES = {
     **dict.fromkeys(("model", "ai", "bot", "chatbot", "gpt", "llm", "agent"), "assistant"),
@@ -31,9 +25,6 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("system", "developer", "user"), "prompt"),
     **dict.fromkeys(("tool", "function", "environment"), "tool_result"),
 }
-
-
-Path = tuple[str | int, ...]
 
 
 @dataclass(slots=True)
@@ -64,12 +55,8 @@ class Conversation:
     """who may have served the answers of the entry that is being read, as its bodies say"""
     hosts_always: list[Host] = field(default_factory=list)
     """… and those of all of the session"""
-    orphaned: bool = False
-    """whether it was noted that a result answers a call that was not read"""
-    shortened: bool = False
-    """whether it was noted that a request left out what stood in the one before"""
-    strangers: set[str] = field(default_factory=set)
-    """what was noted of roles and kinds that are not known"""
+    noted: set[str] = field(default_factory=set)
+    """what was noted and is not noted again: roles and kinds that are not known, the first orphan, …"""
     notes: list[str] = field(default_factory=list)
     """what of the entry could not be read, though the rest was"""
 
@@ -98,9 +85,10 @@ def role_of(message: dict[str, Any]) -> str | None:
     return _ROLES.get(role) or (role.lower() if role.lower() in _KINDS else _ROLES.get(role.lower(), role))
 
 
-def note_once(note: str, conversation: Conversation) -> None:
-    if note not in conversation.strangers:
-        conversation.strangers.add(note)
+def note_once(note: str, conversation: Conversation, about: str | None = None) -> None:
+    """Note it the first time that it comes, or anything `about` the same."""
+    if (about or note) not in conversation.noted:
+        conversation.noted.add(about or note)
         conversation.notes.append(note)
 
 
@@ -207,47 +195,85 @@ def _turn(
             conversation.tools[first.id] = first.name or ""
         about = {**about, "agent": first.name, "model": model, "tool_calls": [first.call], "failure": first.failure}
         return Turn(0, "tool_call", raw=first.text, role=role, arguments=arguments_of(first), **about)
-    if first.id and first.id not in conversation.tools and not conversation.orphaned:
-        conversation.orphaned = True
-        conversation.notes.append(f"the call {first.id[:80]!r}, which this result answers, is nowhere before it")
+    if first.id and first.id not in conversation.tools:
+        words = f"the call {first.id[:80]!r}, which this result answers, is nowhere before it"
+        note_once(words, conversation, "orphans")
     name = first.name or conversation.tools.get(first.id or "") or None
     about = {**about, "agent": name, "parent": first.id or about.get("parent")}
     return Turn(0, "tool_result", raw=first.text, role="tool", failure=first.failure, **about)
 
 
-def numbered(count: int, source: Any, turns: Iterable[Turn], about: dict[str, Any] | None = None) -> Iterator[Turn]:
-    """Number the entry's turns; the first carries the entry, with None where its own text stands.
+_IN = (
+    *("input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "promptTokenCount", "prompt_token_count"),
+    *("request_tokens", "input"),
+)
+_OUT = (
+    *("output_tokens", "completion_tokens", "outputTokens", "completionTokens"),
+    *("candidatesTokenCount", "candidates_token_count", "response_tokens", "output"),
+)
 
-    What is `about` the entry goes on turns that do not say it. `source` itself is not changed: whoever gave it may
-    have to read it again.
-    """
-    for index, turn in enumerate(turns):
-        missing = {key: value for key, value in about.items() if getattr(turn, key) is None} if about else {}
-        path = None if index or turn.raw is None else _place_of(turn.raw, source)
-        if index:
-            yield changed(turn, entry=count, **missing)
-        elif path is None:
-            yield changed(turn, entry=count, source=source, **missing)
-        else:
-            yield changed(turn, entry=count, source=_without(source, path), raw_at=path, **missing)
-
-
-def _place_of(raw: str, value: Any) -> Path | None:
-    """Where in a value this very text stands; None for what was put together."""
-    if not isinstance(value, dict | list):
-        return None
-    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        if inner is raw:
-            return (step,)
-        if isinstance(inner, dict | list) and (path := _place_of(raw, inner)) is not None:
-            return (step, *path)
-    return None
+_THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count", "thoughts")
+_REASONING = (
+    *("reasoning_tokens", "reasoningTokens", "thinking_tokens", "reasoning_output_tokens", "reasoning"),
+    "completion_reasoning_tokens",
+)
+_DETAILS = (
+    *("completion_tokens_details", "output_tokens_details", "outputTokenDetails", "output_token_details"),
+    *("completionTokensDetails", "outputTokensDetails", "details"),
+)
 
 
-def _without(value: Any, path: Path) -> Any:
-    """`value` with None at `path`; only what leads there is copied."""
-    if not path:
-        return None
-    copied = value.copy()
-    copied[path[0]] = _without(value[path[0]], path[1:])
-    return copied
+def spent(usage: Any, cost: Any = None) -> dict[str, Any]:
+    """`tokens_in`, `tokens_out`, `tokens_reasoning` and `cost` of a provider's usage object, those that it names."""
+    usage = usage if isinstance(usage, dict) else {}
+    amounts = {
+        "tokens_in": next((whole(usage[key]) for key in _IN if usage.get(key) is not None), None),
+        "tokens_out": _tokens_out(usage),
+        "tokens_reasoning": _reasoning(usage),
+        "cost": number(cost),
+    }
+    return {key: amount for key, amount in amounts.items() if amount is not None}
+
+
+def _tokens_out(usage: dict[str, Any]) -> int | None:
+    """All tokens of the answer; Google counts those that were thought beside it."""
+    out = next((whole(usage[key]) for key in _OUT if usage.get(key) is not None), None)
+    beside = next((whole(usage[key]) for key in _THOUGHTS if usage.get(key) is not None), None)
+    return out if beside is None else (out or 0) + beside
+
+
+def _reasoning(usage: dict[str, Any]) -> int | None:
+    holders = [usage, *(usage[key] for key in _DETAILS if isinstance(usage.get(key), dict))]
+    counts = [whole(holder[key]) for holder in holders for key in (*_REASONING, *_THOUGHTS) if key in holder]
+    return next((count for count in counts if count is not None), None)
+
+
+def with_once(turns: list[Turn], once: dict[str, Any] | None) -> list[Turn]:
+    """`turns` with what was spent on the first that the model wrote, else on the first."""
+    if not once or not turns:
+        return turns
+    wrote = next((index for index, turn in enumerate(turns) if turn.kind in ("response", "tool_call")), 0)
+    turns[wrote] = changed(turns[wrote], **once)
+    return turns
+
+
+def with_usage(turns: list[Turn], usage: Any, cost: Any = None) -> list[Turn]:
+    """As `with_once`, of a provider's usage object and the cost in dollars."""
+    return with_once(turns, spent(usage, cost))
+
+
+def each_with(turns: list[Turn], **values: Any) -> list[Turn]:
+    """`turns` with these values where they are not None."""
+    values = {key: value for key, value in values.items() if value is not None}
+    return [changed(turn, **values) for turn in turns] if values else turns
+
+
+def each_filled(turns: list[Turn], **values: Any) -> list[Turn]:
+    """`turns` with these values where they have none of their own."""
+    return [filled(turn, **values) for turn in turns]
+
+
+def filled(turn: Turn, **values: Any) -> Turn:
+    """`turn` with these values where it has none of its own."""
+    missing = {key: value for key, value in values.items() if value is not None and getattr(turn, key) is None}
+    return changed(turn, **missing) if missing else turn

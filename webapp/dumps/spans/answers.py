@@ -9,8 +9,7 @@ from typing import Any
 from webapp.dumps.messages.bodies import answer, exchange, is_answer
 from webapp.dumps.messages.pieces import Piece, content, joined, pieces, speaks, text_or_json
 from webapp.dumps.messages.requests import noted_answers
-from webapp.dumps.messages.turn_values import each_filled, each_with, filled, spent
-from webapp.dumps.messages.turns import Conversation, text_turns, turns_of
+from webapp.dumps.messages.turns import Conversation, each_filled, each_with, filled, spent, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.spans.attributes import Attributes, id_hex, parsed
 from webapp.dumps.spans.requests import EntrySpan, blocks, flat_message, requested, span_declares, span_host, span_stop

@@ -1,22 +1,112 @@
-"""Single responses: JSONL of {"id", "text"}, a plain text that is one, or several in one below headings."""
+"""What is made for Fencepost: recordings of its client, its own dumps of sessions, and single responses."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, get_args
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
+from webapp import jsontext
+from webapp.dumps import reading
+from webapp.dumps.base import (
+    BadEntry,
+    Context,
+    Conversation,
+    DumpHead,
+    Entries,
+    Entry,
+    Format,
+    SessionEntries,
+    Sessions,
+    Source,
+)
 from webapp.dumps.budget import current
+from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
+from webapp.dumps.decoding import kind_of
+from webapp.dumps.documents import id_problem, with_list
 from webapp.dumps.formats.transcript import templated
 from webapp.dumps.messages.bodies import body_in, said_turns
 from webapp.dumps.messages.named_texts import is_chat
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.turns import each_filled, event_turns, text_turns, turns_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.records import BadDump, Kind, Problem, Record, SessionStart, Turn, changed
 from webapp.dumps.source import Cut, lines, too_long
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
+
+_KINDS = get_args(Kind)
+_MARK = "recorded_at"
+
+
+@dataclass(slots=True)
+class _Recording(Declaring):
+    written: int | None = None
+    """the entry of the last thing that the model wrote, which an error that says `answers` answers"""
+
+
+class Recorded(Declared):
+    conversation_type = _Recording
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "lines" and head.objects and all(map(_is_entry, head.objects)):
+            return 95
+        return 60 if _is_entry(head.document) else 0
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Recording) -> list[Turn]:  # type: ignore[override]
+        (turn,) = super().read_entry(entry, conversation)
+        if conversation.declared_beside is not None:  # with the prompt, or with the response itself
+            conversation.declares(conversation.declared_beside)
+        if turn.kind == "error" and entry.get("answers") is True:
+            turn = changed(turn, answers=conversation.written)
+        if turn.written_by_model:
+            conversation.written = conversation.entry
+            turn = changed(turn, declared=conversation.declared)
+        return [turn]
+
+
+def _is_entry(value: dict[str, Any]) -> bool:
+    return value.get("kind") in _KINDS and {"session_id", _MARK} <= value.keys()
+
+
+class Fencepost(Format):
+    called = "fencepost"
+    shapes = 'a dump by this program {"session_id", "entries": […], "fencepost": {…}}'
+
+    def sniff(self, head: DumpHead) -> int:
+        return 100 if isinstance(head.document.get("fencepost"), dict) else 0
+
+    def read(self, source: Source, head: DumpHead) -> Iterator[Record]:
+        beside, entries = with_list(source, head, "entries", needed="fencepost")
+        about = beside.get("fencepost")
+        if not isinstance(about, dict):
+            raise BadDump(f"fencepost: expected an object, found {kind_of(about)}", "fencepost")
+        name = id_text(beside.get("session_id"))
+        name = source.stem if name is None else name
+        if about.get("floats") == "marked":
+            about = jsontext.unmarked(about)  # NaN and the infinities stand where they were: see `jsontext.marked`
+            entries = (item if isinstance(item, Problem) else (item[0], jsontext.unmarked(item[1])) for item in entries)
+        extra = as_object(about.get("extra"))
+        original, problem = _original(about.get("format"))
+        home, title, service = (text(about.get(key)) for key in ("home", "title", "service"))
+        yield SessionStart(name, original.name, home, title, extra, service)
+        yield from id_problem("session_id", beside.get("session_id"), name)
+        yield from problem
+        yield from original.turns(entries, extra)
+
+    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
+        return _original("windlass")[0].turns(entries, context)
+
+
+def _original(name: Any) -> tuple[Format, list[Problem]]:
+    """The format that the entries are in; one that is not known here is read as Windlass's, with a problem."""
+    formats = reading.known_formats()
+    if isinstance(name, str) and name in formats and name != Fencepost.called:
+        return formats[name], []
+    reason = f"the entries' format {name!r} is not known here; they were read as Windlass entries"
+    return formats["windlass"], [Problem("fencepost.format", reason)]
+
 
 _PROMPT_HISTORY = {"session_id", "ts", "text"}
 """the keys of Codex' history.jsonl, in which no model speaks"""
@@ -27,12 +117,13 @@ _ASKED_FOR = "stdin"
 
 
 class Responses(Format):
+    called = "responses"
     shapes = '{"id", "text"} one a line; named, or on standard input, also a plain text that is one response'
     id_key = "id"
     by_key = True
 
     def sniff(self, head: DumpHead) -> int:
-        if head.shape in ("lines", "object") and head.objects and all(map(_is_pair, head.objects)):
+        if head.shape in ("lines", "object") and head.objects and all(map(_is_response, head.objects)):
             return 0 if is_chat(head.objects) else 50
         if _EPISODE.search(head.filename):
             return 96
@@ -52,7 +143,7 @@ class Responses(Format):
             raise BadEntry("expected a text under the key 'text'")
         ident, when, model = id_text(entry.get("id")), moment(entry.get("timestamp")), text(entry.get("model"))
         answer = Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when)
-        calls = list(_calls(entry))
+        calls = list(_calls_beside(entry))
         if parts := templated(raw):
             return [turn for role, part in parts for turn in text_turns(part, role, conversation, model=model)]
         said: list[Turn] = [answer]
@@ -61,13 +152,13 @@ class Responses(Format):
         return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), *said]
 
 
-def _is_pair(value: Any) -> bool:
+def _is_response(value: Any) -> bool:
     if not isinstance(value, dict) or value.keys() == _PROMPT_HISTORY:
         return False
     return isinstance(value.get("text"), str) and not value.keys() & {"role", "record", "embedding", "vector"}
 
 
-def _calls(entry: dict[str, Any]) -> Iterator[Piece]:
+def _calls_beside(entry: dict[str, Any]) -> Iterator[Piece]:
     """The calls beside a text, and of the steps before it, as Vercel's SDK gives them."""
     keys_before = set()
     for holder in (*as_list(entry.get("steps")), entry):
@@ -121,15 +212,15 @@ def _texts(source: Source, mark: re.Pattern[str]) -> Entries:
             continue
         line = source.decode(data, at)
         if mark.fullmatch(line):
-            yield from _entry(heading, first, section, mark is _HEADING)
+            yield from _below(heading, first, section, mark is _HEADING)
             heading, first, section, size = line.strip(), number, [], 0
         else:
             section.append(line)
             size += len(data)
-    yield from _entry(heading, first, section, mark is _HEADING)
+    yield from _below(heading, first, section, mark is _HEADING)
 
 
-def _entry(heading: str, number: int, lines: list[str], is_headed: bool) -> Entries:
+def _below(heading: str, number: int, lines: list[str], is_headed: bool) -> Entries:
     written = "".join(lines).strip("\r\n").rstrip()
     if written.strip():
         entry: dict[str, Any] = {"heading": heading, "text": written}
@@ -138,4 +229,4 @@ def _entry(heading: str, number: int, lines: list[str], is_headed: bool) -> Entr
         yield Problem(f"line {number}", f"nothing stands below {heading[:80]!r}")
 
 
-plugins = (Responses(), Separated())
+plugins = (Recorded("recorder"), Fencepost(), Responses(), Separated())

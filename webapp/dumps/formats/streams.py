@@ -1,22 +1,21 @@
-"""Streamed answers saved as they came: server-sent events (`curl -N`), chunks one a line, Ollama's lines."""
+"""Streamed answers saved as they came: server-sent events (`curl -N`), chunks one a line, Ollama's and Google's."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Entry, Format, Source
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import as_lines
-from webapp.dumps.messages.beside import hosts_of
 from webapp.dumps.messages.block_streams import are_parts, is_data_stream
-from webapp.dumps.messages.bodies import answer, exchange
-from webapp.dumps.messages.declarations import declared_in
-from webapp.dumps.messages.requests import noted_answers
-from webapp.dumps.messages.streams import MOST_STREAM, assembled, ends_early, is_event, stream_faults, wrapped_event
-from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import SessionEntries, Sessions, entries_of
+from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.http import HttpExchange, http_turns, parsed_body
+from webapp.dumps.messages.streams import MOST_STREAM, is_event, wrapped_event
+from webapp.dumps.messages.turns import error_turns, filled
+from webapp.dumps.records import MODEL_KINDS, Problem, Turn
+from webapp.dumps.sessions import entries_of
 from webapp.dumps.source import LINE, Cut, Place, too_long
-from webapp.dumps.values import as_object, first_text
+from webapp.dumps.values import as_list, as_object, first_text, id_text
 
 _FIELD = re.compile(r"(?:data|event|id|retry)?:")
 _VERBOSE = re.compile(r"[*<>{}](?: |$)|[ \d]{1,3} [ \d.]+[kMG]? |  % Total")
@@ -32,6 +31,7 @@ _FINISHED = re.compile(rb'"finish_reason"\s*:\s*"')
 
 
 class SseText(Format):
+    called = "sse_text"
     shapes = "a stream saved as text (data: {…} lines, chunks one a line)"
 
     def sniff(self, head: DumpHead) -> int:
@@ -70,27 +70,12 @@ class SseText(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if "stream" not in entry:
             return exchange(None, entry, conversation)
-        stream = str(entry.get("stream") or "")
-        body = assembled(stream)
-        first = body[0] if isinstance(body, list) and body else body
-        conversation.model = first_text(first, "model", "modelVersion", "model_version") or conversation.model
-        conversation.hosts = hosts_of(first)
-        repeats_request = as_object(first).get("object") == "response"  # Responses tell what they were asked for
-        conversation.declares(declared_in(first) if repeats_request else None)
-        answers = [] if body is None else answer(body, conversation)
-        turns = noted_answers(answers, conversation)
-        errors, damaged = stream_faults(stream)
-        if damaged:
-            conversation.notes.append(f"{damaged} lines of the stream are cut or damaged; the others were read")
-        if ends_early(stream) and turns:
-            conversation.notes.append("the stream ends before its answer does; what came of it was read")
-        turns += [Turn(0, "error", raw=error, role="provider") for error in errors]
+        before = conversation.model
+        turns = http_turns(HttpExchange("", None, str(entry.get("stream") or "")), conversation)
         if not turns:
             raise BadEntry("no provider's stream is known that looks like this")
-        return turns
-
-
-plugin = SseText()
+        conversation.model = conversation.model or before  # some name it in the first stream alone
+        return [filled(turn, model=before) if turn.kind in MODEL_KINDS else turn for turn in turns]
 
 
 def _is_chunk(value: dict[str, Any]) -> bool:
@@ -131,3 +116,52 @@ def _streams(source: Source, place: Place | None) -> Entries:
 
 def _stream(source: Source, lines: list[bytes], place: str, at: int) -> Entry:
     return place, {"stream": source.decode(b"".join(lines), at)}
+
+
+class GeminiResponses(Format):
+    called = "gemini_responses"
+    shapes = 'Google\'s answers {"candidates": […]} or {"method", "response"}, alone, one a line or a list'
+
+    def sniff(self, head: DumpHead) -> int:
+        return 80 if 2 * sum(map(_is_answer, head.objects)) > len(head.objects) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        yield SessionEntries(source.stem, _answers(entries_of(source, head)))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
+        response = entry.get("response", entry)
+        turns = http_turns(HttpExchange("", entry.get("request"), response), conversation)
+        feedback = as_object(as_object(parsed_body(response)).get("promptFeedback"))
+        if reason := first_text(feedback, "blockReasonMessage", "blockReason"):
+            turns = [*(placed for placed in turns if placed.raw), *error_turns(reason, "provider")]
+        return turns
+
+
+def _is_answer(value: dict[str, Any]) -> bool:
+    if isinstance(value.get("candidates"), list) or isinstance(value.get("promptFeedback"), dict):
+        return "request" not in value
+    response = value.get("response")
+    responses = response if isinstance(response, list) else [response]
+    return "method" in value and any("candidates" in as_object(part) for part in responses)
+
+
+def _answers(entries: Entries) -> Entries:
+    """The entries, with the chunks of each stream as one: all of its id up to the one that says why it ended."""
+    chunks: dict[str | None, list[Entry]] = {}
+    for entry in entries:
+        if isinstance(entry, Problem) or "candidates" not in entry[1]:
+            yield entry
+            continue
+        ident = id_text(entry[1].get("responseId"))
+        chunks.setdefault(ident, []).append(entry)
+        if any(as_object(candidate).get("finishReason") for candidate in as_list(entry[1]["candidates"])):
+            yield _as_one(chunks.pop(ident))
+    yield from map(_as_one, chunks.values())
+
+
+def _as_one(chunks: list[Entry]) -> Entry:
+    at, value = chunks[0]
+    return (at, value) if len(chunks) == 1 else (at, {"response": [chunk for _, chunk in chunks]})
+
+
+plugins = (SseText(), GeminiResponses())

@@ -1,0 +1,228 @@
+"""JSON of no known shape that is read by the names of its keys: requests with their responses, or what was said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.formats.openai import failure_turns
+from webapp.dumps.known_tools import answerless
+from webapp.dumps.messages.bodies import answer, is_answer, said_turns, unanswered
+from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed_body
+from webapp.dumps.messages.langchain import is_message
+from webapp.dumps.messages.named_texts import KEYED, NamedText, is_served, named_texts
+from webapp.dumps.messages.turns import each_filled, filled, message_turns, spent, with_once, with_usage
+from webapp.dumps.records import Turn
+from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text
+
+_REQUESTS = (
+    *("request", "req", "request_body", "requestBody", "request_json", "llm_request", "llm_input", "sent", "call"),
+    *("messages", "payload", "params", "kwargs", "body", "input", "inputs", "in", "query", "question", "prompt"),
+    "modelInput",
+)
+_RESPONSES = (
+    *("response", "resp", "res", "response_body", "responseBody", "response_json", "llm_response", "llm_output"),
+    *("received", "reply", "result", "return", "completion", "output", "outputs", "out", "answer"),
+    *("original_response", "generated_text", "predict", "prediction", "model_output", "modelOutput"),
+    *("responses", "completions", "generations", "samples", "content"),
+)
+_USUAL = ("response", "output", "completion", "result", "body", "answer")
+_BODY_KEYS = {
+    *("choices", "candidates", "message", "output", "done", "content", "generations"),
+    *("results", "outputs", "generation", "completion"),
+}
+_TIMES = ("timestamp", "ts", "time", "created_at", "created", "date", "started_at", "start_time")
+
+
+class Sides(NamedTuple):
+    """Where an entry has its request and its response: the object that holds both, and their keys."""
+
+    holder: dict[str, Any]
+    request: str
+    response: str
+
+
+class ExchangePairs(Format):
+    called = "exchange_pairs"
+    shapes = 'a request and its response under any names {"req", "resp"} (or "in", "out"; "call", "result"), one a line'
+    surest = 73
+    by_key = True
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape not in ("lines", "array", "object", "parquet"):
+            return 0
+        best = max(map(_score, head.objects), default=0)
+        fitting = sum(_sides(value) is not None for value in head.objects)  # a call that failed has no response
+        return best if 2 * fitting >= len(head.objects) else 0
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
+        sides = _sides(entry)
+        if sides is None:
+            raise BadEntry("no request with its response is here")
+        holder, response = sides.holder, sides.holder.get(sides.response)
+        request = holder[sides.request]
+        http = HttpExchange("", _as_body(request), response, plain=isinstance(response, str))
+        turns = http_turns(http, conversation)
+        if not any(turn.written_by_model for turn in turns):
+            turns = [placed for placed in turns if placed.raw is not None or placed.kind == "prompt"]
+            if failures := failure_turns(holder, sides.response, conversation):
+                conversation.notes.clear()
+            turns += failures
+            unanswered(holder, turns, conversation)
+        turns = with_once(turns, {} if isinstance(response, dict) else spent(holder.get("usage") or holder))
+        when = first_moment(holder, *_TIMES) or first_moment(entry, *_TIMES)
+        turns = each_filled(turns, sent_at=when)
+        model = first_text(holder, "model", "model_name") or first_text(entry, "model", "model_name")
+        return [filled(turn, model=model) if turn.written_by_model else turn for turn in turns]
+
+
+def _sides(value: dict[str, Any]) -> Sides | None:
+    """The request and the response of an entry, or of the object that it wraps them in."""
+    for holder in (value, *(inner for inner in value.values() if isinstance(inner, dict))):
+        request = next((key for key in _REQUESTS if holder.get(key)), None)
+        response = next((key for key in _RESPONSES if key in holder and key != request), None)
+        response = response or ("message" if isinstance(holder.get("message"), dict) else None)
+        if request is not None and (response is not None or holder.get("error")):
+            return Sides(holder, request, response or _RESPONSES[0])
+    return None
+
+
+def _score(value: dict[str, Any]) -> int:
+    """What openai.py reads as it stands is left to it: it knows fewer names, and more of them."""
+    sides = _sides(value)
+    if sides is None or "role" in value or (value.keys() & KEYED and sides.response in ("answer", "result", "output")):
+        return 0
+    request, response = sides.holder[sides.request], sides.holder.get(sides.response)
+    if _is_strong(response):
+        return 45 if sides.holder is value and _is_usual(sides, request) else 73
+    has_prompt = isinstance(request, str) or are_messages(request) or are_messages(as_object(request).get("messages"))
+    if is_served(request, response) or not has_prompt or sides.holder is not value:
+        return 0
+    if isinstance(response, str) and response:
+        return 61 if are_messages(request) and sides.response != "response" else 38
+    return 61 if _are_texts(response) else 0
+
+
+def _is_usual(sides: Sides, request: Any) -> bool:
+    if sides.response not in _USUAL:
+        return False
+    is_object = isinstance(json_or_none(request) if isinstance(request, str) else request, dict)
+    return sides.request == "request" or (sides.request in ("messages", "input", "prompt") and not is_object)
+
+
+def _is_strong(response: Any) -> bool:
+    """Whether this is what a provider answered, as it came, as text, or in a stream's pieces."""
+    messages = [as_object(item).get("message") for item in as_list(response)]
+    if is_body(response) or is_message(response) or are_messages(messages):
+        return True
+    body = parsed_body(response) if isinstance(response, dict | list) else None
+    return isinstance(body, dict) and bool(body.keys() & _BODY_KEYS) and is_answer(body)
+
+
+def _are_texts(value: Any) -> bool:
+    """Several answers to one request, as samplers keep them."""
+    return bool(as_list(value)) and all(isinstance(item, str) and item for item in value)
+
+
+def _as_body(request: Any) -> Any:
+    """A request as a body: a text that is no JSON is the prompt, a list are the messages."""
+    if isinstance(request, list):
+        return {"messages": request}
+    return {"prompt": request} if isinstance(request, str) and parsed_body(request) is None else request
+
+
+_SURE = 5
+"""less than of any format that knows what it reads"""
+_SENTENCE = 20
+_SHOWN = 50
+"""items of a list that show whether answers are in it"""
+
+
+@dataclass(slots=True)
+class _Guessed(Conversation):
+    keys: Counter[str] = field(default_factory=Counter)
+    """those under which answers were found, each named once, and how many"""
+
+    def unfinished(self) -> str | None:
+        listed = ", ".join(f"`{key}` ({count:,})" for key, count in self.keys.most_common(5))
+        name = "name" if len(self.keys) == 1 else "names"
+        return f"no known shape: answers are read by the {name} {listed}; else use --map raw=…" if listed else None
+
+
+class NamedAnswers(Format):
+    called = "named_answers"
+    shapes = 'any JSON whose keys name what a model answered ("llm_output", "bot_reply", "generated_text")'
+    surest = _SURE
+    conversation_type = _Guessed
+    times = _TIMES
+    by_key = True
+
+    def sniff(self, head: DumpHead) -> int:
+        """Most of the samples hold an answer, and one of them a sentence."""
+        keys = {str(key) for value in head.objects for key in value}
+        if head.shape not in ("object", "array", "lines", "parquet") or answerless(keys) is not None:
+            return 0
+        every = [
+            [item for item in named_texts(value, most=_SHOWN) if item.side == "assistant"] for value in head.objects
+        ]
+        speaking = any(_is_sentence(named.value) for answers in every for named in answers)
+        return _SURE if speaking and 2 * sum(map(bool, every)) >= len(every) else 0
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[Turn]:
+        every = list(named_texts(entry))
+        entry_texts = list(_once(_spoken(named_text for named_text in every if named_text.side != "too deep")))
+        if deep := [named_text.path for named_text in every if named_text.side == "too deep"]:
+            steps = (f"[{step}]" if isinstance(step, int) else f".{str(step)[:40]}" for step in deep[0])
+            more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
+            conversation.notes.append(f"nested too deeply, not read: ${''.join(steps)}{more}")
+        turns = [placed for named_text in entry_texts for placed in named_turns(named_text, conversation)]
+        conversation.keys.update(_place(named_text) for named_text in entry_texts if named_text.side == "assistant")
+        model = first_text(entry, "model", "model_name", "model_id")
+        turns = with_usage(turns, entry.get("usage") or entry)
+        return [filled(turn, model=model) if turn.written_by_model else turn for turn in turns]
+
+
+def _spoken(entry_texts: Iterable[NamedText]) -> list[NamedText]:
+    """Without what a log says of a call in a line, where it says what was asked beside that."""
+    every = list(entry_texts)
+    lines = [named_text for named_text in every if named_text.path and named_text.path[-1] in ("message", "msg")]
+    asked = [named_text for named_text in every if named_text.side == "user" and named_text not in lines]
+    return [named_text for named_text in every if not asked or named_text.side != "user" or named_text not in lines]
+
+
+def _once(entry_texts: Iterable[NamedText]) -> Iterator[NamedText]:
+    """Without what stands under another name, too: what was asked, or an answer both as a text and as a message."""
+    seen: dict[tuple[str, str], tuple[str, bool]] = {}
+    for named_text in entry_texts:
+        is_text = isinstance(named_text.value, str)
+        said = named_text.value if is_text else as_object(named_text.value).get("content")
+        if isinstance(said, str):
+            place, was_text = seen.setdefault((named_text.side, said), (_place(named_text), is_text))
+            if place != _place(named_text) and (named_text.side != "assistant" or was_text is not is_text):
+                continue
+        yield named_text
+
+
+def _is_sentence(value: Any) -> bool:
+    return not isinstance(value, str) or (len(value) >= _SENTENCE and " " in value.strip()) or "\n" in value.strip(" ")
+
+
+def _place(named_text: NamedText) -> str:
+    """The path of an answer, whatever its number in a list."""
+    return ".".join(str(step) for step in named_text.path if isinstance(step, str))[:80]
+
+
+def named_turns(named_text: NamedText, conversation: Conversation) -> list[Turn]:
+    """What stands under a name: a text, a message, or a provider's body."""
+    if isinstance(named_text.value, str):
+        return said_turns(named_text.value, conversation, named_text.side)
+    if isinstance(named_text.value, dict) and "role" in named_text.value:
+        return message_turns(named_text.value, conversation)
+    return answer(named_text.value, conversation)
+
+
+plugins = (ExchangePairs(), NamedAnswers())

@@ -1,0 +1,242 @@
+"""What command lines of coding agents keep: Codex' rollouts, Kimi CLI's wire, sessions of Gemini CLI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from webapp.dumps.base import (
+    DumpHead,
+    Entries,
+    Entry,
+    RepeatedIds,
+    SessionEntries,
+    Sessions,
+    Source,
+)
+from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
+from webapp.dumps.documents import with_list
+from webapp.dumps.linked_turns import Side
+from webapp.dumps.messages.pieces import Piece, call
+from webapp.dumps.messages.turns import each_filled, each_with, event_turns, turns_of
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import SessionOf, document_session, entries_of, grouped
+from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
+
+_TYPES = ("session_meta", "turn_context", "event_msg", "response_item", "compacted")
+_ITEMS = ("message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call")
+_SIDES = ("user", "assistant", "thinking")
+
+
+@dataclass(slots=True)
+class _Rollout(Declaring):
+    logged: int | None = None
+    """whether the line is an event (1) or an item (0) of those that come twice"""
+
+
+class Codex(Declared):
+    conversation_type = _Rollout
+
+    def sniff(self, head: DumpHead) -> int:
+        lines = head.objects if head.shape in ("lines", "object") else []
+        if any(line.get("type") in _TYPES and isinstance(line.get("payload"), dict) for line in lines):
+            return 95
+        if _is_older_file(head):
+            return 90
+        first = lines[0] if lines else {}
+        old = {"id", "timestamp", "instructions"} <= first.keys() and "role" not in first
+        return 90 if old and all(line.get("type") in _ITEMS or "record_type" in line for line in lines[1:]) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        if _is_older_file(head):
+            extra, items = with_list(source, head, "items", needed="session")
+            name = id_text(as_object(extra.get("session")).get("id"))
+            return iter([SessionEntries(name or source.stem, items, extra=extra)])
+        return grouped(source, head, _session_namer())
+
+    def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
+        """Ids of items and of calls; a call and its output share one, so each kind of item has its own."""
+        payload = entry.get("payload")
+        item = payload if isinstance(payload, dict) else entry
+        kind = item.get("type")
+        is_item = entry.get("type") == "response_item" or (payload is None and kind in _ITEMS)
+        if is_item and isinstance(kind, str):
+            yield from ids.again(at, "item id", item.get("id"))
+            yield from ids.again(at, f"call id of a {kind[:50]}", item.get("call_id"))
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Rollout) -> list[Turn]:  # type: ignore[override]
+        kind = entry.get("type")
+        is_item = kind == "response_item" or (entry.get("payload") is None and kind in _ITEMS)
+        conversation.logged = 1 if kind == "event_msg" else 0 if is_item else None
+        if kind == "turn_context":
+            conversation.model = text(as_object(entry.get("payload")).get("model")) or conversation.model
+        return super().read_entry(entry, conversation)
+
+    def side(self, turn: Turn, conversation: _Rollout) -> Side | None:
+        """User, assistant and thinking texts come as an event and as an item."""
+        logged = conversation.logged
+        return (f"{turn.role}", logged) if logged is not None and turn.raw and turn.role in _SIDES else None
+
+
+def _is_older_file(head: DumpHead) -> bool:
+    """{"session", "items"}, one file of the first Codex, which was written in TypeScript."""
+    items = [item for item in head.items.get("items", []) if isinstance(item, dict)]
+    return head.shape == "object" and "session" in head.keys and any(item.get("type") in _ITEMS for item in items)
+
+
+def _session_namer() -> SessionOf:
+    """What names a session: its first line. A fork's holds its parent's again, which begins none of its own."""
+    parents: set[str] = set()
+
+    def session(line: dict[str, Any]) -> str | None:
+        if (name := _session(line)) is None or name in parents:
+            return None
+        if parent := id_text(as_object(line.get("payload")).get("forked_from_id")):
+            parents.add(parent)
+        return name
+
+    return session
+
+
+def _session(line: dict[str, Any]) -> str | None:
+    payload = line.get("payload")
+    if line.get("type") == "session_meta" and isinstance(payload, dict):
+        return id_text(payload.get("id"))
+    return id_text(line.get("id")) if "instructions" in line and "type" not in line else None
+
+
+_RUN = "lines"
+"""the key of lines that are one: parts of a text, or a call and the rest of its arguments, as a stream has them"""
+_AGENTS = ("subagent_type", "agent_id", "parent_tool_call_id", "task_tool_call_id")
+
+
+class KimiWire(Declared):
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        for session in super().sessions(source, head):
+            yield session if isinstance(session, Problem) else replace(session, entries=_with_runs(session.entries))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
+        lines = [as_object(line) for line in as_list(entry.get(_RUN))]
+        if not lines:
+            return super().read_entry(entry, conversation)
+        turns = turns_of([_piece_of([_innermost(line)[0] for line in lines])], "assistant", conversation)
+        return each_filled(turns, sent_at=moment(lines[0].get("timestamp")), phase=_innermost(lines[0])[1])
+
+
+def _innermost(line: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """A line's message, or the one that a subagent's holds, with the subagent."""
+    message, agent = next((line[key] for key in ("message", "params") if isinstance(line.get(key), dict)), line), None
+    while message.get("type") == "SubagentEvent" and isinstance(as_object(message.get("payload")).get("event"), dict):
+        agent, message = first_text(message["payload"], *_AGENTS), message["payload"]["event"]
+    return message, agent
+
+
+def _joins(line: dict[str, Any]) -> tuple[str, str | None] | None:
+    """What the line may be a part of."""
+    message, agent = _innermost(line)
+    if message.get("type") == "ContentPart" and (part := as_object(message.get("payload"))).keys() & {"text", "think"}:
+        return str(part.get("type")), agent
+    return ("call", agent) if message.get("type") in ("ToolCall", "ToolCallPart") else None
+
+
+def _with_runs(entries: Iterable[Entry | Problem]) -> Entries:
+    """The entries, with lines that are parts of one text or call as one, where the first stood."""
+    run: list[Entry | Problem] = []
+    last = None
+    for entry in entries:
+        value = {} if isinstance(entry, Problem) else entry[1]
+        joins = _joins(value)
+        if run and (joins is None or joins != last or _innermost(value)[0].get("type") == "ToolCall"):
+            yield _as_one(run)
+            run = []
+        last = joins
+        run.append(entry)
+    if run:
+        yield _as_one(run)
+
+
+def _as_one(run: list[Entry | Problem]) -> Entry | Problem:
+    lines = [entry for entry in run if not isinstance(entry, Problem)]
+    return run[0] if len(run) == 1 else (lines[0][0], {_RUN: [line for _, line in lines]})
+
+
+def _piece_of(messages: list[dict[str, Any]]) -> Piece:
+    parts = [as_object(message.get("payload")) for message in messages]
+    if messages[0].get("type") == "ContentPart":
+        key = "think" if "think" in parts[0] else "text"
+        return Piece("thinking" if key == "think" else "text", "".join(text(part.get(key)) or "" for part in parts))
+    first = call(parts[0])
+    rest = "".join(text(part.get("arguments_part")) or "" for part in parts)
+    return Piece("call", f"{first.text or ''}{rest}", first.name, first.id, first.call)
+
+
+_GEMINI = {"sessionId", "projectHash"}
+_SPOKEN = ("user", "gemini", "model")
+
+
+@dataclass(slots=True)
+class _GeminiSession(Declaring):
+    rewinds: int = 0
+
+
+class GeminiCli(Declared):
+    conversation_type = _GeminiSession
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "object":
+            return 95 if head.keys >= _GEMINI else 0
+        marked = (line.keys() >= _GEMINI or _is_gemini(line) for line in head.objects)
+        return 95 if head.shape == "lines" and any(marked) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        if head.shape == "object" and "messages" in head.keys:
+            yield document_session(source, head, "messages", needed="sessionId", ids=("sessionId",))
+            return
+        name = next((ident for line in head.objects if (ident := id_text(line.get("sessionId")))), source.stem)
+        yield SessionEntries(name, _current(source, head))
+
+    def read_entry(self, entry: dict[str, Any], conversation: _GeminiSession) -> list[Turn]:  # type: ignore[override]
+        conversation.rewinds += "$rewindTo" in entry
+        if changed := next((key for key in entry if key.startswith("$") and "type" not in entry), None):
+            return event_turns(changed)
+        turns = super().read_entry(entry, conversation)
+        return each_with(turns, sounding=conversation.rewinds or None) if entry.get("type") in _SPOKEN else turns
+
+
+def _is_gemini(value: dict[str, Any]) -> bool:
+    return value.get("type") == "gemini" and "content" in value and "timestamp" in value
+
+
+def _current(source: Source, head: DumpHead) -> Entries:
+    """The lines, messages of a `$set` each by itself; of those written again the last is the message.
+
+    The earlier ones stay as `{"superseded": …}`.
+    """
+    last: dict[str, int] = {}
+    for number, entry in enumerate(_gemini_messages(source, head)):
+        if not isinstance(entry, Problem) and (ident := id_text(entry[1].get("id"))):
+            last[ident] = number
+    for number, entry in enumerate(_gemini_messages(source, head)):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        ident = id_text(entry[1].get("id"))
+        yield entry if not ident or last[ident] == number else (entry[0], {"superseded": entry[1]})
+
+
+def _gemini_messages(source: Source, head: DumpHead) -> Entries:
+    for entry in entries_of(source, head):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        at, value = entry
+        replaced = as_object(value.get("$set")).get("messages")
+        if isinstance(replaced, list):
+            yield from ((f"{at}, messages[{n}]", item) for n, item in enumerate(replaced) if isinstance(item, dict))
+            value = {**value, "$set": {key: inner for key, inner in value["$set"].items() if key != "messages"}}
+        yield at, value
+
+
+plugins = (Codex("codex"), KimiWire("kimi_wire"), GeminiCli("gemini_cli"))
