@@ -14,7 +14,7 @@ from webapp.dumps.records import SessionStart, Turn
 from webapp.store.exports import session_dump
 from webapp.store.models import Session
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.sessions import sessions, turns
+from webapp.store.sessions import sessions
 from webapp.store.write import stored_turns
 
 FIRST = [entry("do it", "turn_input"), entry(CALL, model="m1", timestamp=100.0)]
@@ -42,22 +42,6 @@ def test_more_entries_grow_the_session_in_place(bring: Bring, db: orm.Session) -
     assert session.revision == 1
     bring(windlass("whole", FIRST + MORE))
     assert facts(session) == facts(sessions.find(db, "whole"))
-
-
-def test_entry_by_entry_is_as_good_as_at_once(bring: Bring, db: orm.Session) -> None:
-    """Errors and twins that come later reach back to what was stored before."""
-    entries = [
-        *FIRST,
-        *MORE,
-        entry("told", "validation_error"),
-        entry("no", "validation_error", role="json_parse_error"),
-    ]
-    for length in range(1, len(entries) + 1):
-        bring(windlass("bit by bit", entries[:length]))
-    bring(windlass("at once", entries))
-    grown, whole = sessions.find(db, "bit by bit"), sessions.find(db, "at once")
-    assert (grown.turn_count, grown.failed_count) == (whole.turn_count, whole.failed_count) == (4, 1)
-    assert turns.timeline(db, grown) == turns.timeline(db, whole)
 
 
 def test_fewer_entries_of_the_same_past_change_nothing(bring: Bring, db: orm.Session) -> None:
