@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from webapp import jsontext
 from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.store.db.dialect import change
 from webapp.store.db.ids import batched, shortened
@@ -75,10 +76,13 @@ def _new(
 
 
 def _is_same(connection: sa.Connection, session_id: int, ordinal: int, span: Arrived) -> bool:
-    """Whether a stored span is what came again, but for the log records that were put to either."""
-    stored_entry = reading.entries(connection, session_id, [ordinal]).get(ordinal, {})
-    one, other = ({**entry, "logs": None} for entry in (stored_entry, span.entry))
-    return reading.digest(one) == reading.digest(other)
+    """Whether a stored span is what came again."""
+    return _written(reading.entries(connection, session_id, [ordinal]).get(ordinal, {})) == _written(span.entry)
+
+
+def _written(entry: dict[str, Any]) -> str:
+    """An entry without the log records that were put to it, as text."""
+    return jsontext.dumps({**entry, "logs": None})
 
 
 def _each_once(spans: list[Arrived]) -> list[Arrived]:
@@ -87,7 +91,7 @@ def _each_once(spans: list[Arrived]) -> list[Arrived]:
     for span in spans:
         first_span = first.setdefault((span.trace, span.id), span)
         if first_span is not span:
-            _compare(span, reading.digest(span.entry) == reading.digest(first_span.entry))
+            _compare(span, _written(span.entry) == _written(first_span.entry))
     return list(first.values())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp import jsontext
 from webapp.dumps.formats import otlp
 from webapp.dumps.linked_turns import linked
 from webapp.dumps.records import Entry, Problem, Turn
@@ -116,11 +114,6 @@ class Read:
     turns: list[Turn]
     twins: dict[int, int]
     failures: list[tuple[int, str]]
-
-
-def digest(entry: dict[str, Any]) -> bytes:
-    """The hash of an entry, as `rows.entry_digest` makes it of its first turn."""
-    return hashlib.sha256(jsontext.dumps(entry).encode("ascii")).digest()
 
 
 def resource_value(entry: dict[str, Any], key: str) -> Any:
