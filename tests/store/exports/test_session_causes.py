@@ -7,7 +7,7 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.exports.redaction import redactor
 from webapp.parsing import minimal
-from webapp.store.exports import exporting, session_causes
+from webapp.store.exports import exporting, session_dump
 from webapp.store.sessions import sessions
 
 COMMA = '```json\n{"tool": "run_code", "arguments": {"code": "1",}}\n```'
@@ -17,7 +17,7 @@ def test_every_cause_is_counted_and_the_counts_add_up(bring: Bring, db: orm.Sess
     texts = [BROKEN, COMMA, CALL, BROKEN, COMMA, BROKEN]
     bring(windlass("s", [entry(text, timestamp=float(at)) for at, text in enumerate(texts)]))
     session = sessions.find(db, "s")
-    causes = session_causes.causes(db, session)
+    causes = session_dump.causes_of(db, session)
     assert sum(cause.count for cause in causes) == session.failed_count == 5
     assert [(cause.title, cause.count, cause.positions) for cause in causes] == [
         ("extra closing bracket — fenced, alone", 3, (0, 3, 5)),
@@ -45,6 +45,6 @@ def test_the_report_has_address_causes_and_reproductions_and_no_cut_where_someth
 
 def test_what_the_dump_records_is_a_cause_of_its_own(bring: Bring, db: orm.Session) -> None:
     bring(windlass("s", [entry(CALL), entry("Value is not 3", "validation_error"), entry(BROKEN)]))
-    causes = session_causes.causes(db, sessions.find(db, "s"))
+    causes = session_dump.causes_of(db, sessions.find(db, "s"))
     recorded = next(cause for cause in causes if "recorded" in cause.title)
     assert recorded.count == 1 and recorded.reproduction is None and "the log's" in recorded.how

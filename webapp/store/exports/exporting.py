@@ -21,7 +21,7 @@ from webapp.exports.session import ExportedTurn, FindingView, SessionView, redac
 from webapp.parsing import words
 from webapp.parsing.trace import fitting
 from webapp.store.db.ids import batched
-from webapp.store.exports import session_causes
+from webapp.store.exports import session_dump
 from webapp.store.labels import label_content, queue, settling
 from webapp.store.labels.queue_spec import Spec
 from webapp.store.models import Finding, Label, Parse, Session, Turn, TurnContract
@@ -127,7 +127,7 @@ def session(
     format_ = base.find(name, "sessions")
     view = replace(view_of(db, stored_session), url=url)
     if name == "report":
-        view = replace(view, causes=session_causes.causes(db, stored_session))
+        view = replace(view, causes=session_dump.causes_of(db, stored_session))
     facts = about(f"session {stored_session.external_id}", redactor)
     return format_.pieces(redacted(view, redactor) if redactor else view, facts)
 
