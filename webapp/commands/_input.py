@@ -16,6 +16,7 @@ from typing import BinaryIO, cast
 import click
 
 from webapp.dumps.sqlite_tables import merged
+from webapp.scan.files import walked
 
 STDIN = "-"
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -99,12 +100,9 @@ def find(arguments: Iterable[str], name: str = "stdin") -> Iterator[InputFile]:
 def below(folder: str) -> Iterator[InputFile]:
     """The files in a folder and its folders, sorted; a folder that cannot be read comes as a file that cannot be."""
     refused: list[OSError] = []
-    for top, folders, files in os.walk(folder, onerror=refused.append):
-        folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
-        for file in sorted(files):
-            path = Path(top, file)
-            if not file.startswith(".") and path.is_file():
-                yield InputFile(str(path), click.format_filename(path.relative_to(folder).as_posix()), is_named=False)
+    for path in walked(Path(folder), refused.append):
+        if path.is_file():
+            yield InputFile(str(path), click.format_filename(path.relative_to(folder).as_posix()), is_named=False)
     yield from (InputFile(str(error.filename), _last(str(error.filename))) for error in refused)
 
 

@@ -6,8 +6,9 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -138,16 +139,17 @@ def below(paths: Iterable[str], since: float | None) -> FoundLogs:
     for name in paths:
         path = Path(name)
         if path.is_dir():
-            _add(logs, sorted(_walked(path, logs)), path, None)
+            _add(logs, walked(path, partial(_refused, logs)), path, None)
         else:
             _add_one(logs, path, path.name, None, asked=True)
     return logs.newest_first(since)
 
 
-def _walked(folder: Path, logs: FoundLogs) -> Iterator[Path]:
-    for top, folders_, names in os.walk(folder, onerror=lambda error: _refused(logs, error)):
+def walked(folder: Path, refused: Callable[[OSError], object]) -> Iterator[Path]:
+    """The files in a folder and its folders, sorted, but hidden ones; `refused` gets what cannot be looked into."""
+    for top, folders_, names in os.walk(folder, onerror=refused):
         folders_[:] = sorted(child for child in folders_ if not child.startswith(".") and child != "__MACOSX")
-        yield from (Path(top, name) for name in names if not name.startswith("."))
+        yield from (Path(top, name) for name in sorted(names) if not name.startswith("."))
 
 
 def _refused(logs: FoundLogs, error: OSError) -> None:
