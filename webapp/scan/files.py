@@ -12,57 +12,38 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-
-class LogPlace(NamedTuple):
-    """A program and the patterns of its logs: a folder, and a glob below it."""
-
-    program: str
-    patterns: tuple[tuple[str, str], ...]
-
-
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
-_TASKS = "User/globalStorage/{}/tasks/*/api_conversation_history.json"
-_EXTENSIONS = {
-    "Cline": "saoudrizwan.claude-dev",
-    "Roo Code": "rooveterinaryinc.roo-cline",
-    "Kilo Code": "kilocode.kilo-code",
-}
+_TASKS = "{{code}}//User/globalStorage/{}/tasks/*/api_conversation_history.json"
 
-PLACES = (
-    LogPlace("Claude Code", (("{claude}/projects", "**/*.jsonl"),)),
-    LogPlace("Codex", (("{codex}/sessions", "**/*.jsonl"), ("{codex}/archived_sessions", "*.jsonl"))),
-    LogPlace("Gemini CLI", (("{home}/.gemini/tmp", "*/chats/*.json*"),)),
-    LogPlace("Copilot CLI", (("{home}/.copilot/session-state", "**/*.jsonl"),)),
-    LogPlace(
-        "Cursor",
-        (
-            ("{home}/.cursor/projects", "*/agent-transcripts/**/*.jsonl"),
-            ("{support}/Cursor/User/globalStorage", "state.vscdb"),
-        ),
+PLACES = {
+    "Claude Code": ("{claude}/projects//**/*.jsonl",),
+    "Codex": ("{codex}/sessions//**/*.jsonl", "{codex}/archived_sessions//*.jsonl"),
+    "Gemini CLI": ("{home}/.gemini/tmp//*/chats/*.json*",),
+    "Copilot CLI": ("{home}/.copilot/session-state//**/*.jsonl",),
+    "Cursor": (
+        "{home}/.cursor/projects//*/agent-transcripts/**/*.jsonl",
+        "{support}/Cursor/User/globalStorage//state.vscdb",
     ),
-    *(
-        LogPlace(name, (("{code}", _TASKS.format(extension)), ("{home}/.vscode-server/data", _TASKS.format(extension))))
-        for name, extension in _EXTENSIONS.items()
-    ),
-    LogPlace("OpenCode", (("{data}/opencode", "opencode*.db"), ("{data}/opencode/storage", "message/**/*.json"))),
-    LogPlace("Goose", (("{data}/goose/sessions", "*.jsonl"), ("{data}/goose/sessions", "sessions.db"))),
-    LogPlace("Amp", (("{data}/amp/threads", "*.json"),)),
-    LogPlace("Crush", (("{data}/crush", "**/crush.db"), ("{here}/.crush", "crush.db"))),
-    LogPlace("Kiro", (("{home}/.kiro/sessions", "**/*.json*"), ("{data}/kiro-cli", "data.sqlite3"))),
-    LogPlace("Zed", (("{data}/zed/threads", "threads.db"), ("{support}/Zed/threads", "threads.db"))),
-    LogPlace("Continue", (("{home}/.continue/sessions", "*.json"),)),
-    LogPlace("Aider", (("{here}", ".aider.chat.history.md"), ("{home}", ".aider.chat.history.md"))),
-    LogPlace("Droid", (("{home}/.factory/sessions", "**/*.jsonl"),)),
-    LogPlace("Pi", (("{home}/.pi/agent/sessions", "**/*.jsonl"),)),
-    LogPlace("Kimi CLI", (("{home}/.kimi/sessions", "**/*.jsonl"),)),
-    LogPlace("Qwen Code", (("{home}/.qwen/projects", "*/chats/*.jsonl"), ("{home}/.qwen/tmp", "*/chats/*.json*"))),
-    LogPlace(
-        "LM Studio",
-        (("{home}/.lmstudio/conversations", "**/*.json"), ("{home}/.cache/lm-studio/conversations", "**/*.json")),
-    ),
-    LogPlace("Open WebUI", (("{home}/.open-webui", "webui.db"), ("{data}/open-webui", "webui.db"))),
-    LogPlace("llm", (("{llm}", "logs.db"),)),
-)
+    "Cline": (_TASKS.format("saoudrizwan.claude-dev"),),
+    "Roo Code": (_TASKS.format("rooveterinaryinc.roo-cline"),),
+    "Kilo Code": (_TASKS.format("kilocode.kilo-code"),),
+    "OpenCode": ("{data}/opencode//opencode*.db", "{data}/opencode/storage//message/**/*.json"),
+    "Goose": ("{data}/goose/sessions//*.jsonl", "{data}/goose/sessions//sessions.db"),
+    "Amp": ("{data}/amp/threads//*.json",),
+    "Crush": ("{data}/crush//**/crush.db", "{here}/.crush//crush.db"),
+    "Kiro": ("{home}/.kiro/sessions//**/*.json*", "{data}/kiro-cli//data.sqlite3"),
+    "Zed": ("{data}/zed/threads//threads.db", "{support}/Zed/threads//threads.db"),
+    "Continue": ("{home}/.continue/sessions//*.json",),
+    "Aider": ("{here}//.aider.chat.history.md", "{home}//.aider.chat.history.md"),
+    "Droid": ("{home}/.factory/sessions//**/*.jsonl",),
+    "Pi": ("{home}/.pi/agent/sessions//**/*.jsonl",),
+    "Kimi CLI": ("{home}/.kimi/sessions//**/*.jsonl",),
+    "Qwen Code": ("{home}/.qwen/projects//*/chats/*.jsonl", "{home}/.qwen/tmp//*/chats/*.json*"),
+    "LM Studio": ("{home}/.lmstudio/conversations//**/*.json", "{home}/.cache/lm-studio/conversations//**/*.json"),
+    "Open WebUI": ("{home}/.open-webui//webui.db", "{data}/open-webui//webui.db"),
+    "llm": ("{llm}//logs.db",),
+}
+"""the logs of each program: a folder, out of which no link is followed, and behind // the glob of their names"""
 
 
 def folders(environ: Mapping[str, str], here: Path) -> dict[str, list[Path]]:
@@ -76,19 +57,20 @@ def folders(environ: Mapping[str, str], here: Path) -> dict[str, list[Path]]:
         "here": [here],
         "data": list(dict.fromkeys([data, home / ".local" / "share"])),
         "support": [support],
-        "code": [support / editor for editor in _EDITORS],
+        "code": [*(support / editor for editor in _EDITORS), home / ".vscode-server" / "data"],
         "claude": [Path(folder) for folder in (environ.get("CLAUDE_CONFIG_DIR") or str(home / ".claude")).split(",")],
         "codex": [Path(environ.get("CODEX_HOME") or home / ".codex")],
         "llm": [Path(environ.get("LLM_USER_PATH") or support / "io.datasette.llm")],
     }
 
 
-def logs_of(place: LogPlace, names: Mapping[str, list[Path]]) -> Iterator[tuple[Path, str]]:
+def logs_of(program: str, names: Mapping[str, list[Path]]) -> Iterator[tuple[Path, str]]:
     """The folders in which a program's logs may be, each with the glob of their names."""
-    for folder, pattern in place.patterns:
-        name = folder[1 : folder.index("}")]
+    for pattern in PLACES[program]:
+        folder, _, names_there = pattern.partition("//")
+        name, _, below_it = folder[1:].partition("}")
         for root in names[name]:
-            yield Path(str(root) + folder[len(name) + 2 :]), pattern
+            yield root / below_it.removeprefix("/"), names_there
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +106,12 @@ class FoundLogs:
 def on_this_machine(environ: Mapping[str, str], here: Path, since: float | None) -> FoundLogs:
     """The logs of the programs that Fencepost knows, where these keep them."""
     logs, names = FoundLogs(), folders(environ, here)
-    for place in PLACES:
+    for program in PLACES:
         before = len(logs.files)
-        for root, pattern in logs_of(place, names):
+        for root, pattern in logs_of(program, names):
             if root.is_dir():
-                _add(logs, sorted(set(_matching(root, pattern, logs))), root, place.program)
-        logs.programs[place.program] = len(logs.files) - before
+                _add(logs, sorted(set(_matching(root, pattern, logs))), root, program)
+        logs.programs[program] = len(logs.files) - before
     return logs.newest_first(since)
 
 
