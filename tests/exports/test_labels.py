@@ -52,7 +52,7 @@ def test_csv_shows_what_nobody_can_see() -> None:
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
 def test_a_cell_that_begins_as_a_formula_is_made_text(text: str) -> None:
-    from webapp.exports.formats.csv import safe
+    from webapp.exports.formats.tables import safe
 
     assert safe(text) == f"'{text}" and safe("plain = text") == "plain = text"
 

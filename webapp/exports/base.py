@@ -81,7 +81,7 @@ class Sink(io.RawIOBase):
 
 def formats(takes: str) -> dict[str, ExportFormat]:
     """The formats that take `labels` or `sessions`, by name."""
-    return {name: plugin for name, plugin in plugins.collect(PACKAGE).items() if plugin.takes == takes}
+    return {name: plugin for name, plugin in sorted(plugins.collect(PACKAGE).items()) if plugin.takes == takes}
 
 
 def described(takes: str) -> list[tuple[str, str]]:
