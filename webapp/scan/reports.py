@@ -235,43 +235,15 @@ def junit(document: dict[str, Any]) -> str:
     return ET.tostring(suites, encoding="unicode", xml_declaration=True)
 
 
-_STYLE = """body{font:16px/1.5 system-ui;margin:2rem auto;max-width:70rem;padding:0 1rem;color-scheme:light dark}
-table{border-collapse:collapse}td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #8884}
-td.n{text-align:right;font-variant-numeric:tabular-nums}
-pre{white-space:pre-wrap;border-left:3px solid #c33;padding-left:1rem}"""
+_STYLE = "body{font:16px/1.5 system-ui;margin:2rem;color-scheme:light dark}pre{white-space:pre-wrap}"
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(document: dict[str, Any], excerpts: Excerpts) -> str:
-    """One page to keep or send: nothing in it is loaded from anywhere."""
-    rows = "".join(
-        f"<tr><th>{_text(check['words'])}</th>"
-        + "".join(f'<td class="n">{check[state]}</td>' for state in ("kept", "broken", "unknown"))
-        + "</tr>"
-        for check in document["checks"]
-    )
-    sessions = "".join(_section(*pair) for pair in zip(document["sessions"], excerpts, strict=True))
-    looked = document["looked"]
-    head = f"{looked['responses']:,} responses in {looked['sessions']:,} sessions of {looked['files']:,} files"
-    table = f"<table><tr><th>Check</th><th>kept</th><th>broken</th><th>not knowable</th></tr>{rows}</table>"
-    nothing = "<p>No check is broken in what was looked at.</p>"
-    policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+    """One page to keep or send, with the whole text: nothing in it is loaded from anywhere."""
+    lines = "".join(f"{html.escape(visible(line))}\n" for line in text(document, excerpts, every=True))
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8">{policy}<title>fencepost scan</title>'
-        f"<style>{_STYLE}</style><h1>fencepost scan</h1><p>{head}.</p>{table}{sessions or nothing}</html>"
+        f'<!doctype html><html lang="en"><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><title>fencepost scan</title>'
+        f"<style>{_STYLE}</style><h1>fencepost scan</h1><pre>{lines}</pre></html>"
     )
-
-
-def _section(session: dict[str, Any], excerpt: list[str]) -> str:
-    """What breaks a check in a session; nothing of one that breaks none."""
-    broken = ", ".join(CHECKS[name].words for name in _broken(session))
-    if not broken:
-        return ""
-    lines = "".join(f"{_text(line)}\n" for line in excerpt)
-    return (
-        f"<h2>{_text(session['title'] or session['id'])}</h2><p>{_text(session['sentence'])}</p>"
-        f"<p>Broken: {_text(broken)}. {_text(session['file'])}</p>" + (f"<pre>{lines}</pre>" if lines else "")
-    )
-
-
-def _text(text: str) -> str:
-    return html.escape(visible(text))
