@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -24,6 +25,7 @@ MOST_EARLY = 1000
 """How many problems are held back until the first session."""
 
 
+@cache
 def known_formats() -> dict[str, Format]:
     """The known formats by name. (Not `formats`: the package `webapp.dumps.formats` takes that name.)"""
     return dict(sorted(collect("webapp.dumps.formats").items()))
@@ -111,10 +113,15 @@ def choose(head: DumpHead) -> Format:
     raise refused(head)
 
 
+@cache
+def _surest_first() -> list[tuple[str, Format]]:
+    return sorted(known_formats().items(), key=lambda pair: -pair[1].surest)
+
+
 def _best(head: DumpHead) -> tuple[int, str]:
     """How well a head is recognised, and the format that does it best; of several the first by name."""
     score, best = 0, ""
-    for name, kind in sorted(known_formats().items(), key=lambda pair: -pair[1].surest):
+    for name, kind in _surest_first():
         if kind.surest < score:
             break
         if (sure := kind.sniff(head)) > score or (sure == score > 0 and name < best):
