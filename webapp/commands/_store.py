@@ -15,7 +15,7 @@ from sqlalchemy import orm
 
 from webapp import jsontext
 from webapp.config import BadSetting, Settings
-from webapp.dumps.formats.mapped import BadMapping
+from webapp.dumps.mappings import BadMapping
 from webapp.exports.base import MissingLibrary, UnknownExport
 from webapp.exports.text_patterns import BadPattern
 from webapp.extras import install_extra

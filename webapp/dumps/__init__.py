@@ -10,7 +10,7 @@ Each module is on the way of a file, and knows only those before it:
 - `sessions`: entries by session, by what `session_keys` finds that they name.
 - `base`: a `Format`, which makes turns of an entry, with `messages` and `spans`; `declared` are those of formats.toml.
 - `linked_turns` and `unread`: turns with what later ones say of them, and texts that are in none.
-- `answer_alarm`: sessions without answers; `advice` with `outline` and `known_tools`: what else to do about a file.
+- `answer_alarm`: sessions without answers; `advice` with `mappings` and `known_tools`: what else to do about a file.
 """
 
 from webapp.dumps.reading import known_formats, read, session_keys, sniff

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from webapp import jsontext
 from webapp.dumps.head import DumpHead, look
 from webapp.dumps.known_tools import BEGIN, CLOUDWATCH, LEVELS, LINES, answerless, is_of_chats, looks_like
+from webapp.dumps.mappings import guessed, guessed_tables
 from webapp.dumps.messages.printed import printed_objects
-from webapp.dumps.outline import guessed, guessed_tables
 from webapp.dumps.records import BadDump, Turn, UnknownFormat
 from webapp.dumps.source import Source
 from webapp.dumps.values import as_object

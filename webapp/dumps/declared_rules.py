@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 from webapp.dumps.declared_pieces import items_at, result_piece, said_pieces
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.formats.openai import entry_turns
 from webapp.dumps.json_path import at, holds
 from webapp.dumps.messages.beside import stop
 from webapp.dumps.messages.bodies import exchange, said_turns, unanswered
@@ -31,6 +30,7 @@ from webapp.dumps.messages.turns import (
 )
 from webapp.dumps.records import Kind, Turn
 from webapp.dumps.values import as_list, as_object, id_text, moment, number, text, whole
+from webapp.plugins import collect
 
 Rule = dict[str, Any]
 Spec = dict[str, Any]
@@ -186,7 +186,10 @@ def _turns(rule: Rule, entry: dict[str, Any], spec: Spec, role: str | None, conv
     if "printed" in rule:
         return _printed(at(entry, rule["printed"])[0], conversation)
     if "known" in rule:
-        return entry_turns(as_object(at(entry, rule["known"])[0]), conversation)
+        turns: list[Turn] = collect("webapp.dumps.formats")["openai"].read_entry(
+            as_object(at(entry, rule["known"])[0]), conversation
+        )
+        return turns
     if "request" in rule or "response" in rule:
         return _exchanged(rule, entry, conversation)
     if "asked" in rule or "answered" in rule:

@@ -90,7 +90,7 @@ def opened(
             return
         with tempfile.TemporaryFile() as recoded:
             problem = _recode(file, recoded, encoding)
-            source = Source(recoded, filename, problem=problem, budget=budget, aside=True)
+            source = Source(recoded, filename, problem=problem, budget=budget)
             yield from (source,) if is_text else _as_it_is_read(source)
 
 
@@ -107,7 +107,7 @@ def _as_it_is_read(source: Source) -> Iterator[Source]:
         return
     with tempfile.TemporaryFile() as lines:
         lines.writelines(record if isinstance(record, bytes) else _line(record) for record in records)
-        yield Source(lines, source.filename, problem=source.problem, budget=source.budget, aside=True)
+        yield Source(lines, source.filename, problem=source.problem, budget=source.budget)
 
 
 def _encoding(head: bytes) -> tuple[int, str]:

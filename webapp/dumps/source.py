@@ -52,8 +52,6 @@ class Source:
     start: int = 0
     problem: Problem | None = None
     budget: Budget = field(default_factory=current)
-    aside: bool = False
-    """whether `file` is no more than a copy, in which nothing is where it was"""
     _problem_taken: bool = field(default=False, repr=False)
 
     @property

@@ -17,8 +17,8 @@ from webapp.dumps.records import MODEL_KINDS, Problem, Turn
 from webapp.dumps.values import is_speech
 from webapp.jsontext import text_hash
 
-_MOST_TEXTS, _MOST_PATHS, _MOST_AT_PATH, _LOOKED_AT = 5000, 100, 20, 100_000
-"""texts of an entry, paths of a session, texts at each, and characters of a text that are looked at"""
+_MOST_TEXTS, _MOST_PATHS, _MOST_AT_PATH = 5000, 100, 20
+"""texts of an entry, paths of a session, texts at each"""
 _KNOWN = re.compile(
     r"(?:name|description|title|tools|functions|parameters|.*schema|.*headers|set-cookie|cited_text|citations"
     r"|grounding.*|.*signature|encrypted.*|stack_?trace|traceback|errors?|user_?agent|cwd|(?:file_?)?path|url|uri"

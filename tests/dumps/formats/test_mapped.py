@@ -7,10 +7,9 @@ import json
 import pytest
 
 from webapp.dumps import BadDump, SessionStart, Turn, read
-from webapp.dumps.formats.mapped import BadMapping
 from webapp.dumps.json_path import BadPath, member, parse_path, value_at
+from webapp.dumps.mappings import BadMapping, guessed
 from webapp.dumps.opening import head_of
-from webapp.dumps.outline import guessed
 
 MAPPING = {
     "raw": "$.output.text",

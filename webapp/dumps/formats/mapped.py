@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,8 @@ from webapp.dumps.base import BadEntry, Context, DumpHead, Format, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import objects, with_list
-from webapp.dumps.json_path import BadPath, Paths, Steps, at, each_at, parse_each, parse_path
+from webapp.dumps.json_path import Paths, Steps, at, each_at
+from webapp.dumps.mappings import MAPPED, NUMBERS, TEXTS, BadMapping, condition, paths_of
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.requests import noted_answers
@@ -21,16 +21,7 @@ from webapp.dumps.sessions import SessionEntries, Sessions, entries_of, grouped,
 from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.stream import walk
 
-_TEXTS = ("role", "agent", "model", "phase", "parent", "failure")
-_NUMBERS = ("sounding", "round", "attempt", "tokens_in", "tokens_out")
-FIELDS = ("raw", "prompt", "where", "each", "table", "session", "title", "kind", "time", "cost", *_TEXTS, *_NUMBERS)
-"""What a mapping may name; `raw` it must. The others are looked for in what `each` leads to, then around it."""
-_FILLED = {**{name: name for name in (*_TEXTS[1:], *_NUMBERS, "cost")}, "time": "sent_at"}
-_WHERE = re.compile(r"(?P<path>.*?)\s*(?P<sign>!?=)=?\s*(?P<value>.*)", re.DOTALL)
-
-
-class BadMapping(ValueError):
-    """The mapping names a field that there is not, no `raw`, or a path that cannot be read; the message says which."""
+_FILLED = {**{name: name for name in (*TEXTS[1:], *NUMBERS, "cost")}, "time": "sent_at"}
 
 
 class Mapped(Declared):
@@ -41,21 +32,21 @@ class Mapped(Declared):
     def __init__(self, mapping: Mapping[str, str] | None = None) -> None:
         """Raises `BadMapping`."""
         self.mapping = dict(mapping or {})
-        self._each, paths = _paths(self.mapping) if mapping else ((), {})
+        self._each, paths = paths_of(self.mapping) if mapping else ((), {})
         self._raw = paths.get("raw", ())
         self._places = places = {key: _alternatives(path, len(self._each)) for key, path in paths.items()}
         fill = {_FILLED[name]: path for name, path in places.items() if name in _FILLED}
         rule = {"turn": places.get("raw"), "kind": places.get("kind"), "fill": fill}
         about = {"first": {"title": places.get("title")}, "session": {"*": places.get("session")}}
         spec = {"shapes": "any JSON or JSONL, by a mapping", "score": 0, "role": places.get("role"), "rules": [rule]}
-        super().__init__("mapped", spec | about)
+        super().__init__(MAPPED, spec | about)
 
     def sniff(self, head: DumpHead) -> int:
         return 0
 
     def by(self, mapping: Mapping[str, str]) -> Mapped:
         """This format with a mapping. Raises `BadMapping`."""
-        _paths(mapping)
+        paths_of(mapping)
         return Mapped(mapping)
 
     def _sessions(self, source: Source, head: DumpHead) -> Sessions:
@@ -142,7 +133,7 @@ class Mapped(Declared):
         return turns
 
     def _is_met(self, entry: dict[str, Any]) -> bool:
-        path, must, wanted = _condition(self.mapping["where"])
+        path, must, wanted = condition(self.mapping["where"])
         value, place = at(entry, _alternatives(path, len(self._each)))
         if wanted is None:
             return value is not None
@@ -157,30 +148,6 @@ def _alternatives(path: Steps, depth: int) -> Paths:
     if not depth:
         return (path,)
     return (("each", *path), *(("around", -1 - number, *path) for number in range(depth)))
-
-
-def _paths(mapping: Mapping[str, Any]) -> tuple[tuple[Steps, ...], dict[str, Steps]]:
-    """The path of `each` in its parts, and those of the fields. Raises `BadMapping`."""
-    if unknown := sorted(set(mapping) - set(FIELDS)):
-        raise BadMapping(f"there is no field {unknown[0]!r} to map; there are: {', '.join(FIELDS)}")
-    if "raw" not in mapping:
-        raise BadMapping("the mapping names no path for raw, the text of a response")
-    try:
-        each = parse_each(mapping["each"]) if "each" in mapping else ()
-        if "where" in mapping:
-            _condition(mapping["where"])
-        return each, {key: parse_path(path) for key, path in mapping.items() if key not in ("each", "table", "where")}
-    except BadPath as bad:
-        raise BadMapping(str(bad)) from bad
-
-
-def _condition(where: Any) -> tuple[Steps, bool, str | None]:
-    """Path, whether it must be so, and the text that must stand there, None where anything may: `$.kind=llm`,
-    `$.level!=debug`, `$.reply`. Raises `BadPath`."""
-    match = _WHERE.fullmatch(where) if isinstance(where, str) else None
-    if match is None:
-        return parse_path(where), True, None
-    return parse_path(match["path"]), match["sign"] == "=", match["value"].strip().strip("\"'")
 
 
 def _events(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:

@@ -15,7 +15,7 @@ from webapp import paths
 from webapp.config import Settings
 from webapp.dumps import budget
 from webapp.dumps.budget import Budget
-from webapp.dumps.formats.mapped import plugin as _mapped
+from webapp.dumps.mappings import MAPPED, paths_of
 from webapp.dumps.records import BadDump, LeftToWorker, UnknownFormat
 from webapp.dumps.session_keys import told_key
 from webapp.dumps.spool import Spooled, spool
@@ -150,8 +150,8 @@ def _with_home(engine: sa.Engine, result: IngestResult, home: str | None) -> Ing
 
 def mapped(mapping: Mapping[str, str]) -> str:
     """The name of the format that reads by a mapping; raises `BadMapping` where this is none."""
-    _mapped.by(mapping)
-    return _mapped.name
+    paths_of(mapping)
+    return MAPPED
 
 
 def format_by(mapping: Mapping[str, str] | None, name: str | None) -> str | None:
@@ -160,8 +160,8 @@ def format_by(mapping: Mapping[str, str] | None, name: str | None) -> str | None
 
 
 def _todays_format(spooled: Spooled, dump: DumpLine) -> str:
-    if dump.format == _mapped.name:
-        return _mapped.name
+    if dump.format == MAPPED:
+        return MAPPED
     try:
         return readers.sniff(spooled.path, dump.filename)
     except UnknownFormat:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from webapp import dumps as readers
 from webapp.config import Settings
-from webapp.dumps.formats.mapped import BadMapping
+from webapp.dumps.mappings import BadMapping
 from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
 from webapp.store import saved
 from webapp.store.db import database

@@ -9,10 +9,8 @@ from flask import Blueprint, Response, current_app, flash, jsonify, redirect, re
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps import SessionStart
-from webapp.dumps.formats.mapped import FIELDS, BadMapping
-from webapp.dumps.formats.mapped import plugin as mapped
+from webapp.dumps.mappings import FIELDS, BadMapping, guessed, outline, paths_of, records
 from webapp.dumps.opening import head_of
-from webapp.dumps.outline import guessed, outline, records
 from webapp.dumps.records import Problem, Turn
 from webapp.extensions import db
 from webapp.store.ingest.result import problem_dict
@@ -154,7 +152,7 @@ def read(dump_id: str) -> Answer:
     if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
         return refused("bad_mapping", 'send {"mapping": {"raw": "$.PATH", …}}, with texts as values', "mapping")
     try:
-        mapped.by(fields)
+        paths_of(fields)
     except BadMapping as bad:
         return refused("bad_mapping", str(bad), "mapping")
     if body.get("dry_run") is True:

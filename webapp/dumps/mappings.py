@@ -1,23 +1,58 @@
-"""What is in somebody's own JSON: the paths of its first records with sample values, and a first guess at a mapping."""
+"""Mappings of a turn's fields to paths: what they may name, what there is in somebody's own JSON, and a first guess."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
 from webapp.dumps.head import DumpHead
-from webapp.dumps.json_path import MOST_PATHS, OutlinePath, member, places_of
+from webapp.dumps.json_path import MOST_PATHS, BadPath, OutlinePath, Steps, member, parse_each, parse_path, places_of
 from webapp.dumps.messages.turns import role_of
 from webapp.dumps.values import moment
 
+MAPPED = "mapped"
+"""the format that reads by a mapping"""
+TEXTS = ("role", "agent", "model", "phase", "parent", "failure")
+NUMBERS = ("sounding", "round", "attempt", "tokens_in", "tokens_out")
+FIELDS = ("raw", "prompt", "where", "each", "table", "session", "title", "kind", "time", "cost", *TEXTS, *NUMBERS)
+"""What a mapping may name; `raw` it must. The others are looked for in what `each` leads to, then around it."""
+_WHERE = re.compile(r"(?P<path>.*?)\s*(?P<sign>!?=)=?\s*(?P<value>.*)", re.DOTALL)
 _LEAST = 4
 """records: fewer show no shape"""
 _MODEL, _ASKER = {"assistant"}, {"user", "system", "tool"}
 _DATED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _RUN = re.compile(r"run|sess|conv|thread|chat|trace|dialog|job|ticket|case|task|episode|_id$|^id$", re.I)
 _LONGEST_ID = 80
+
+
+class BadMapping(ValueError):
+    """The mapping names a field that there is not, no `raw`, or a path that cannot be read; the message says which."""
+
+
+def paths_of(mapping: Mapping[str, Any]) -> tuple[tuple[Steps, ...], dict[str, Steps]]:
+    """The path of `each` in its parts, and those of the fields. Raises `BadMapping`."""
+    if unknown := sorted(set(mapping) - set(FIELDS)):
+        raise BadMapping(f"there is no field {unknown[0]!r} to map; there are: {', '.join(FIELDS)}")
+    if "raw" not in mapping:
+        raise BadMapping("the mapping names no path for raw, the text of a response")
+    try:
+        each = parse_each(mapping["each"]) if "each" in mapping else ()
+        if "where" in mapping:
+            condition(mapping["where"])
+        return each, {key: parse_path(path) for key, path in mapping.items() if key not in ("each", "table", "where")}
+    except BadPath as bad:
+        raise BadMapping(str(bad)) from bad
+
+
+def condition(where: Any) -> tuple[Steps, bool, str | None]:
+    """Path, whether it must be so, and the text that must stand there, None where anything may: `$.kind=llm`,
+    `$.level!=debug`, `$.reply`. Raises `BadPath`."""
+    match = _WHERE.fullmatch(where) if isinstance(where, str) else None
+    if match is None:
+        return parse_path(where), True, None
+    return parse_path(match["path"]), match["sign"] == "=", match["value"].strip().strip("\"'")
 
 
 def columns(values: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
