@@ -172,7 +172,7 @@ def _has_records(written: str) -> bool:
 
 def _of_text(head: DumpHead) -> _Tried | None:
     """Responses between lines of --- or ===, of which there must be several."""
-    if looks_like(head) or _BINARY.search(head.text) or _DRAWN.search(head.text) or head.text.startswith("# CHAT:"):
+    if looks_like(head) or _BINARY.search(head.text) or _DRAWN.search(head.text):
         return None
     if len(re.findall(f"^{_ASKING}", head.text, re.M)) > 1:
         return None

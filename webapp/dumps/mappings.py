@@ -115,21 +115,8 @@ _ASKED = ("request", "input", "prompt", "question", "query", "user", "system", "
 _REFERENCES = re.compile(r"expected|gold|reference|canonical|truth|ideal|(?<![a-z])tests?(?![a-z])", re.I)
 """words of paths that lead to what an answer is held against"""
 _NO_ANSWERS = {name for field in ("session", "model", "role", "time", "agent") for name in _GUESSES[field]} | {
-    *(
-        "id",
-        "uuid",
-        "type",
-        "status",
-        "version",
-        "url",
-        "path",
-        "ts",
-        "name",
-        "kind",
-        "description",
-        "license",
-        "title",
-    ),
+    *("id", "uuid", "type", "status", "version", "url", "path", "ts", "name", "kind"),
+    *("description", "license", "title"),
 }
 
 

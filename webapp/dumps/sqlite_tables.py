@@ -106,9 +106,7 @@ class Tables:
         return self._source.budget.timed(self._executed(query, values), f"table {table}")
 
     def _executed(self, query: str, values: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
-        cursor = self._connection.execute(query, values)
-        while (row := cursor.fetchone()) is not None:
-            yield row
+        yield from self._connection.execute(query, values)
 
     def _measure(self, table: str, column_list: str) -> None:
         """Pass over a table once, before it is sorted. Raises `TooLarge` where it holds more than its file can."""

@@ -35,20 +35,8 @@ _STREAM = re.compile(
 """what holds the pieces of an answer, or is no text"""
 _CALLED = ("name", "toolName", "tool_name", "function_name")
 _NO_TEXTS = (
-    "id",
-    "Id",
-    "ID",
-    "name",
-    "ime",
-    "role",
-    "status",
-    "stamp",
-    "_at",
-    "At",
-    "kind",
-    "phase",
-    "reason",
-    "source",
+    *("id", "Id", "ID", "name", "ime", "role", "status", "stamp", "_at", "At"),
+    *("kind", "phase", "reason", "source"),
 )
 """how keys end whose texts are nothing that was said"""
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*+)"')
