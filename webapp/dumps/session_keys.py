@@ -232,7 +232,8 @@ class _Column:
     """A key over all lines: the session of each by it; of those that stand alone without it the first, and a count."""
 
     lines: LineRuns
-    names: set[str] = field(default_factory=set)
+    names_rest: bool = False
+    """whether one of them names the session that those without it are in"""
     entries: int = 0
     without: int = 0
     first_without: int = 0
@@ -240,11 +241,16 @@ class _Column:
     def put(self, at: int, number: int, name: str | None, *, alone: bool) -> None:
         self.lines.put(at, number, name, alone=alone)
         if name is not None:
-            self.names.add(name)
+            self.names_rest |= name == self.lines.rest
             self.entries += 1
         elif alone:
             self.first_without = self.first_without or number
             self.without += 1
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions it names."""
+        return len(self.lines.runs) - (self.without > 0 and not self.names_rest)
 
 
 @dataclass(slots=True)
@@ -255,11 +261,11 @@ class LineKeys:
     entries: int = 0
 
     def report(self, given_key: str | None) -> SessionKeys:
-        choices = [KeyChoice(key, column.entries, len(column.names)) for key, column in self.columns.items()]
+        choices = [KeyChoice(key, column.entries, column.sessions) for key, column in self.columns.items()]
         key = (given_key if given_key in self.columns else None) if given_key else chosen(choices)
         column = None if key is None else self.columns[key]
         without = column.without if column else 0
-        sessions = len(column.names) + bool(without) if column else 1
+        sessions = column.sessions + bool(without) if column else 1
         return SessionKeys(key, given_key is not None, self.entries, sessions, without, choices)
 
 
@@ -284,6 +290,7 @@ def line_keys(
         for key in names:
             if key not in keys.columns and len(keys.columns) < MOST_KEYS:
                 keys.columns[key] = deepcopy(nameless)
-        for key, column in (*keys.columns.items(), ("", nameless)):
+        for key, column in keys.columns.items():
             column.put(at, number, names.get(key), alone=alone)
+        nameless.put(at, number, None, alone=alone)
     return keys
