@@ -107,7 +107,7 @@ SAID_OF = [
         '{"jsonrpc": "2.0", "method": "session/update", "params": {"text": "The tide tu"}}\n' * 2,
         "Agent Client Protocol",
     ),
-    ("# CHAT:[2026-11-26] (m)\nWhich berth?\n--------\nSeven.\n--------\n\n" * 2, "aichat's log"),
+    ("[Exporter] Export trace_id=trace_1, name=Berths\n" * 2, "Agents SDK"),
     ("[UserMessage('Which berth?'), AssistantMessage('Berth seven is free.')]", "What Python prints"),
 ]
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from webapp import jsontext
 from webapp.dumps.head import DumpHead, look
+from webapp.dumps.json_path import parse_path, value_at
 from webapp.dumps.known_tools import BEGIN, CLOUDWATCH, LEVELS, LINES, answerless, is_of_chats, looks_like
 from webapp.dumps.mappings import guessed, guessed_tables
 from webapp.dumps.messages.printed import printed_objects
@@ -52,7 +53,9 @@ _OF_SETTINGS = {"model", "system", "prompt", "agent"}
 _SIDE = re.compile(_NAMED, re.I)
 _LABEL = re.compile(r"^(?:<([\w .-]{1,30})>|([^\W\d_][\w .-]{0,30}):) (?=\S)", re.M)
 """who speaks before each line of a chat, whoever they are: one of them by a name that is known"""
-_SPEAKERS = ("from", "author", "sender", "speaker", "direction", "who", "userId", "sender_name")
+_SPEAKERS = re.compile(
+    r"from|by|author|sender(?:_?name)?|speaker|direction|who|user_?id|handle|source|is_?(?:human|user|bot|sender)", re.I
+)
 """keys that say who wrote what stands beside them"""
 _ASKING = r"#{1,3} (?=[^\n]{1,200}\?[ \t]*$)"
 """a heading that asks"""
@@ -199,15 +202,12 @@ def _mixes(mapping: dict[str, str], head: DumpHead) -> bool:
     """Whether several speak under the same key, and nothing that the mapping names tells them apart."""
     if "role" in mapping or "prompt" in mapping or "each" in mapping:
         return False
-    rows = [item for listed in head.items.values() for item in listed] or head.objects
+    rows = head.items.get(mapping.get("table", ""), []) or head.objects
     if head.shape == "object":
         rows = max(head.items.values(), key=len, default=[])
-    speakers = (
-        {str(as_object(row).get(key)) for row in rows}
-        for key in _SPEAKERS
-        if all(key in as_object(row) for row in rows)
-    )
-    return any(len(names) > 1 for names in speakers)
+    holders = [as_object(value_at(row, parse_path(mapping["raw"])[:-1])[0]) for row in rows]
+    keys = {key for row in holders for key in row if _SPEAKERS.fullmatch(key)}
+    return any(len({str(row.get(key)) for row in holders}) > 1 for key in keys)
 
 
 def _holds_none(path: str, head: DumpHead) -> bool:

@@ -25,7 +25,6 @@ _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("Flowise's database", {"chat_message", "chat_flow"}, ()),
     ("Langflow's database", {"flow", "vertex_build"}, ()),
     ("LangChain's cache", {"full_llm_cache"}, ()),
-    ("n8n's execution", set(), ("mode", "workflowData")),
     ("Cherry Studio's backup: export its topics as Markdown, which is read", set(), ("indexedDB",)),
     ("Rasa's tracker", set(), ("sender_id", "slots", "events")),
     ("Phoenix' database", {"span_annotations", "spans"}, ()),
@@ -35,6 +34,7 @@ _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("requests-cache's database, whose bodies are packed", {"responses", "redirects"}, ()),
     ("KoboldAI Lite's story: log what its API answers", set(), ("gamestarted", "actions")),
     ("Warp's database, whose answers are packed", {"ai_queries", "agent_tasks"}, ()),
+    ("a text thread of Zed's: copy it as Markdown with who speaks", set(), ("zed", "text", "messages")),
     ("a context of LlamaIndex' workflows", set(), ("workers", "state", "is_running")),
 )
 """tools whose files are known by their tables, or by their keys, and that none of the formats reads"""
@@ -49,6 +49,7 @@ _ANSWERLESS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("JSON Patch, as LangChain's astream_log gives: log astream_events instead", set(), ("ops",)),
     ("a notebook, in whose beginning nothing is of a model", set(), ("nbformat", "cells")),
     ("a JSON schema", set(), ("$schema", "properties")),
+    ("Claude Code's history of what was typed", set(), ("display", "pastedContents", "project")),
     ("the description of an interface", set(), ("openapi", "paths")),
     ("a collection of Postman's", set(), ("info", "item")),
     ("Django's fixtures", set(), ("model", "pk", "fields")),
@@ -57,7 +58,6 @@ _ANSWERLESS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
 )
 _RECORD = "record them with `fencepost`'s recorder (docs/recorder.md), or a proxy's HAR"
 _TEXT_TOOLS = (
-    ("aichat's log", re.compile(r"# CHAT:")),
     (
         f"an SDK's debug log, which holds no answers: {_RECORD}",
         re.compile(r"[\s\S]{0,500}(?:openai|anthropic)\._base_cl"),

@@ -45,6 +45,8 @@ _YAML = re.compile(
 )
 _HTTP = re.compile(r"^HTTP/[\d.]{1,3} (\d{3})[^\n]*\n(?:[\w-]{1,80}:[^\n]*\n){0,200}\r?\n", re.M)
 """the head of a response, as curl -i and editors' clients write it"""
+_AICHAT, _EIGHT = re.compile(r"^# CHAT:[^\n]*\n", re.M), re.compile(r"\r?\n-{8}\r?\n")
+"""what aichat writes above what was asked and, below eight dashes, answered"""
 _PAPERS = (".md", ".rst", ".py", ".ipynb")
 """in which what Python prints is an example"""
 _OF_CLASS = re.compile(r"[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+=|^\w{1,40}+=(?:None|['\"\[])", re.M)
@@ -178,6 +180,12 @@ def _responses(source: Source) -> Iterator[Any]:
         yield {"response": {"status": int(mark[1]), "body": written[mark.end() : end].strip()}}
 
 
+def _asked_and_answered(source: Source) -> Iterator[Any]:
+    for record in _AICHAT.split(_whole(source) or "")[1:]:
+        asked, *answered = _EIGHT.split(record.rstrip(), maxsplit=1)
+        yield {"prompt": asked, "response": "".join(answered).removesuffix("--------").rstrip()}
+
+
 def _joined(source: Source) -> Iterator[bytes]:
     """Indented JSON objects, each of which ends with a line that is its brace: their lines as one."""
     source.file.seek(source.start)
@@ -282,6 +290,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]]
     (_YAML, _yaml),
     (FRAME, frame_rows),
     (CONSOLE, _console),
+    (_AICHAT, _asked_and_answered),
     (_HTTP, _responses),
     (FLOWS, flows),
     (_TEXT_PAIRS, _text_pairs),

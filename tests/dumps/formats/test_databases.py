@@ -1,4 +1,4 @@
-"""Databases of programs whose exports have cases: OpenCode's and Open WebUI's."""
+"""Databases of programs whose exports have cases: OpenCode's, Open WebUI's, AutoGen Studio's."""
 
 from __future__ import annotations
 
@@ -49,3 +49,26 @@ def test_open_webui_keeps_chats_as_json(tmp_path):
     found = gather(tmp_path / "webui.db", "webui.db")
     assert [(start.external_id, start.title) for start in found.starts] == [("c", "Plans")]
     assert [(turn.kind, turn.raw) for turn in found.only] == [("prompt", "plan?"), ("response", "A plan.")]
+
+
+def test_autogen_studio_keeps_messages_as_json(tmp_path):
+    spent = {"prompt_tokens": 3, "completion_tokens": 2}
+    messages = [
+        {"source": "user", "models_usage": None, "content": "plan?", "type": "TextMessage"},
+        {"source": "a", "content": [{"id": "c", "name": "t", "arguments": "{}"}], "type": "ToolCallRequestEvent"},
+        {"source": "a", "content": [{"call_id": "c", "name": "t", "content": "ok"}], "type": "ToolCallExecutionEvent"},
+        {"source": "a", "models_usage": spent, "content": "A plan.", "type": "TextMessage"},
+    ]
+    with sqlite3.connect(tmp_path / "studio.db") as database:
+        for table in ("run", "session", "team"):
+            database.execute(f"CREATE TABLE {table} (id)")
+        database.execute("CREATE TABLE message (id, session_id, config)")
+        rows = [(number, json.dumps(message)) for number, message in enumerate(messages)]
+        database.executemany("INSERT INTO message VALUES (?, 1, ?)", rows)
+    found = gather(tmp_path / "studio.db", "studio.db")
+    assert [(turn.kind, turn.raw, turn.agent) for turn in found.only] == [
+        ("prompt", "plan?", "user"),
+        ("tool_call", "{}", "t"),
+        ("tool_result", "ok", "t"),
+        ("response", "A plan.", "a"),
+    ]

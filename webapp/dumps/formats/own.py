@@ -155,7 +155,13 @@ class Responses(Format):
 def _is_response(value: Any) -> bool:
     if not isinstance(value, dict) or value.keys() == _PROMPT_HISTORY:
         return False
-    return isinstance(value.get("text"), str) and not value.keys() & {"role", "record", "embedding", "vector"}
+    return isinstance(value.get("text"), str) and not value.keys() & {
+        "role",
+        "record",
+        "messages",
+        "embedding",
+        "vector",
+    }
 
 
 def _calls_beside(entry: dict[str, Any]) -> Iterator[Piece]:

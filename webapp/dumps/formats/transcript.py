@@ -18,12 +18,12 @@ _ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
 """what SpecStory prints of thoughts and calls among what is said"""
 _USER = (
     r"User|USER|Human|You|You said|Me|Prompt|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur|Usuario"
-    r"|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻|🙋"
+    r"|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻|🙋"
 )
 _MODEL = (
     r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
     r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Mistral|Qwen|Kimi|Cody|Llama"
-    r"|ASSISTANT|GPT-[\w.\-]{1,20}|助手|AI助手|模型|アシスタント|어시스턴트|Assistent|Asistente|🤖"
+    r"|ASSISTANT|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent|Asistente|🤖"
 )
 _NAME = rf"(?P<who>{_USER}|{_MODEL}|System|SYSTEM)"
 _SIGN = r"(?:[^\w\s#*_=|>\[(<:`\"'-]{1,5} ?)?"
@@ -38,7 +38,7 @@ _HEADINGS = tuple(
         r"-{3}(?P<who>USER|ASSISTANT|SYSTEM|TOOL)",  # fast-agent's
         rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{_USER}|{_MODEL}|System|Tool|Function)\]?:? ?[=*-]{{2,80}})",
         rf"_?\*\*_?{_SIGN}{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
-        rf"\[?{_NAME}(?: message)?\]?{_NOTE}[:：]",
+        rf"\[?{_NAME}(?: message| prompt \d{{1,4}} of \d{{1,4}} - [^\n]{{1,40}}?)?\]?{_NOTE}[:：]{_NOTE}",
     )
 )
 _ANYBODY = r"(?P<name>[^\W\d_][\w .@-]{0,40})"

@@ -155,18 +155,18 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
 
 
 _MESSAGE_OF = re.compile(r"(user|human|assistant|ai|api|agent|bot|system)[_.-]?message", re.I)
-_BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "isHuman")
+_BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "isHuman", "is_human")
 _BY_BOT = ("isBot", "is_bot", "bot")
 """of who wrote a message, as Discord and Telegram have it"""
 _WHO = (
-    *("role", "role_at_backend", "sender", "from", "author", "speaker", "who", "sender_type", "senderType", "variant"),
-    *("direction", "type"),
+    *("role", "_role", "role_type", "sender", "from", "author", "speaker", "who", "sender_type"),
+    *("senderType", "variant", "direction", "type"),
 )
 _NAMES = ("role", "type", "name")
 """who spoke, where that is an object"""
 SAID = (
     *("content", "text", "message", "mes", "say", "said", "value", "body", "parts", "contentParts", "markdown"),
-    *("blocks", "utterance"),
+    *("blocks", "utterance", "_content", "msg", "data"),
 )
 _INNER = ("message", "response", "data", "node", "payload")
 _MODEL_NAMES = (
@@ -186,7 +186,7 @@ _ROLES = (
     (
         "assistant",
         re.compile(
-            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|outgoing|outbound|{_SAID_BY}|{_MODEL_NAMES}"
+            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|char(?:acter)?|llm|reply|completion|outgoing|outbound|{_SAID_BY}|{_MODEL_NAMES}"
         ),
     ),
     ("system", re.compile(r"system|developer|context")),

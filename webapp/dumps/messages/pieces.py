@@ -277,7 +277,8 @@ def _result(value: dict[str, Any]) -> Piece:
     if answer is None:  # a shape of its own, as Amp's `run`; what images there are needs no text
         rest = {name: inner for name, inner in value.items() if name not in _ABOUT_RESULTS and inner is not None}
         answer = as_json(rest) if _says_anything(rest) else None
-    return Piece("result", answer, first_text(value, "name", "toolName"), call_id(value, "tool_use_id"))
+    ident = call_id(value, "tool_use_id" if "tool_use_id" in value else "call_id")
+    return Piece("result", answer, first_text(value, "name", "toolName"), ident)
 
 
 def _says_anything(value: Any) -> bool:
