@@ -9,8 +9,8 @@ import pytest
 from tests.parsing._cases import FOLDER, read
 from tests.parsing.promises import keeps_its_promises
 from webapp.parsing import parse
+from webapp.parsing.drawing import nodes
 from webapp.parsing.edit import apply, places
-from webapp.parsing.nodes import nodes
 
 FAMILIES = read(FOLDER / "calls" / "families.md")
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.parsing import parse
+from webapp.parsing.drawing import nodes
 from webapp.parsing.edit import Edit, apply, places
-from webapp.parsing.nodes import nodes
 from webapp.parsing.span import Span
 
 JSON = st.recursive(

@@ -41,8 +41,6 @@ _outermost = later(r"\n[ \t]++[^\n]*+\n[}\]]\s*+\Z")
 
 def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     """Where the text has another reading: a bracket moved or added, a quote escaped or added that could end a key."""
-    if not attempt.edits:
-        return
     if attempt.strategy == "called" and attempt.edits[0].repair == "missing_opener":
         yield Flag("closed_by_guess", attempt.edits[0].span)
     edits = swallowed.unsure(raw, attempt.edits)

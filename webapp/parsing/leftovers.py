@@ -47,7 +47,7 @@ _REASONS = {
 def name_leftovers(tracer: Tracer, thoughts: list[tuple[int, int]]) -> None:
     """Add an attempt for each run of unexplained brackets and keys; beside a value they make the trace ambiguous."""
     covered = _merged([attempt.span for attempt in tracer.attempts[1:]])
-    values = _passed_over(tracer, covered)
+    values = _passed_over(tracer)
     runs = list(_runs(tracer.raw, covered, values, thoughts))
     for kind, start, end in runs:
         tracer.reject("leftover", Span(start, end), _REASONS[kind])
@@ -98,10 +98,8 @@ def _brace_around(raw: str, value: Span) -> int:
     return brace if raw.find("}", brace, value.start) < 0 else -1
 
 
-def _passed_over(tracer: Tracer, covered: list[Span]) -> list[Span]:
+def _passed_over(tracer: Tracer) -> list[Span]:
     """What is not looked through for leftovers: the values, and attempts that are very long."""
-    if len(tracer.chosen) == len(tracer.attempts) - 1:  # each but the one at the whole text, which is never chosen here
-        return covered
     long = [attempt.span for attempt in tracer.attempts[1:] if attempt.span.end - attempt.span.start > LONG]
     return _merged([*(tracer.attempts[index].span for index in tracer.chosen), *long])
 
@@ -166,8 +164,6 @@ def _wraps(raw: str, start: int, end: int, low: int, high: int) -> bool:
 
 def _merged(spans: list[Span]) -> list[Span]:
     """The spans in order, those that overlap made one."""
-    if len(spans) < 2:
-        return spans
     merged: list[Span] = []
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:

@@ -18,9 +18,8 @@ from webapp.extensions import db
 from webapp.gate import differences
 from webapp.gate.differences import Difference, Path
 from webapp.parsing import Trace, failure_group, installing, profiles, words
-from webapp.parsing.drawing import telling
+from webapp.parsing.drawing import Node, nodes, telling
 from webapp.parsing.edit import apply, places
-from webapp.parsing.nodes import Node, nodes
 from webapp.parsing.span import Span
 from webapp.store import tasks
 from webapp.store.compare import comparing, listing

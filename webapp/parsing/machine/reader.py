@@ -100,9 +100,6 @@ def _value(machine: Machine, char: str) -> None:
     if char in "}])":
         closers.close(machine, char)
         return
-    if char in "\"'" and not item and _member_next.match(raw, at, end):
-        missing_tokens.value_left_out(machine)
-        return
     if char == '"':
         clean = (tokens.settled_item if item else tokens.settled).match(raw, at, end)
     else:
@@ -112,6 +109,8 @@ def _value(machine: Machine, char: str) -> None:
     if clean:
         machine.string_end = clean.end() if char == '"' else -1
         machine.value_done(clean.end())
+    elif char in "\"'" and not item and _member_next.match(raw, at, end):
+        missing_tokens.value_left_out(machine)
     elif not _mend(machine, char) and not strings.read_string(machine, "i" if item else "v"):
         missing_tokens.no_value(machine, char)
 

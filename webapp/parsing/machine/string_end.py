@@ -97,8 +97,6 @@ def score(machine: Machine, reading: Reading, after: int) -> int:
     if reading.where == "k":
         match = after_key.match(raw, after, machine.end)
         return _score_key(match, reading) if match else _score_repaired(machine, reading, after)
-    if raw[after - 1] in "'’" and is_apostrophe(raw, reading, after):
-        return 0
     if reading.where == "v" or (reading.where == "i" and machine.inside == "{"):
         match = _after_value.match(raw, after, machine.end)
         return _score_value(machine, reading, match) if match else _score_repaired(machine, reading, after)
@@ -169,8 +167,6 @@ def _score_value(machine: Machine, reading: Reading, match: re.Match[str]) -> in
 
 def _is_of_call(raw: str, at: int, second: int) -> bool:
     """Whether the quotes at `at` and `second` are round white space in program code: `f(" ", x)`."""
-    if "\n" in raw[at:second]:
-        return False
     return raw[at - 1] in "([{=" or (
         raw[at - 9 : at].rstrip()[-1:] == "," and raw[second + 1 : second + 2] in (",", ")")
     )
@@ -182,8 +178,6 @@ def _score_item(machine: Machine, reading: Reading, match: re.Match[str]) -> int
         return _score_close(machine, reading, match)
     if kind in _WITH_INNER:
         return _WITH_INNER[kind] if reading.inner else CERTAIN
-    if kind == "value" and reading.inner % 2 and match["value"].rstrip(" ,]")[-1:] == raw[reading.start]:
-        return 1  # `'use 'go', maybe'`
     if kind == "next":
         return _score_next(machine, reading, match)
     if kind == "colon":

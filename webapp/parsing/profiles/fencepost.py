@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from webapp.parsing.decode import first_keys
@@ -16,8 +14,8 @@ from webapp.parsing.finder import Finder
 from webapp.parsing.leftovers import name_leftovers
 from webapp.parsing.patterns import later
 from webapp.parsing.profile_groups import FENCEPOST
-from webapp.parsing.scan import scan_region
 from webapp.parsing.span import Span
+from webapp.parsing.strategies import scan_region
 from webapp.parsing.trace import Attempt, Flag
 
 _SPACE = " \t\r\n"
@@ -58,15 +56,9 @@ class Policies:
     scalars: Literal["accept", "ignore"] = "accept"
     wanted: tuple[str, ...] = ()
 
-    def as_dict(self) -> Mapping[str, str]:
-        """Every policy by name, as `Trace.policy` keeps it; do not change it."""
-        return _named(self)
-
-
-@lru_cache(maxsize=64)
-def _named(policies: Policies) -> Mapping[str, str]:
-    by_name = {field.name: getattr(policies, field.name) for field in fields(policies)}
-    return {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in by_name.items()}
+    def as_dict(self) -> dict[str, str]:
+        """Every policy by name, as `Trace.policy` keeps it."""
+        return {name: ", ".join(value) if name == "wanted" else value for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)

@@ -69,11 +69,9 @@ def escaped_quotes(machine: Machine, match: re.Match[str]) -> bool:
 )
 def concatenation(machine: Machine, match: re.Match[str]) -> bool:
     """Strings joined with a plus, or by standing side by side as in Python, become one."""
-    raw, end, begin = machine.raw, machine.last, match.end()
+    end, begin = machine.last, match.end()
     is_one_value = machine.inside == "{" or machine.frames[-1].kind == "("
     if machine.string_end != end or not ("+" in match[0] or is_one_value):
-        return False
-    if raw[end:begin].strip(" \t\r\n+\\"):
         return False
     if machine.patches and machine.patches[-1][:2] == (end - 1, end):
         machine.patches.pop()

@@ -11,8 +11,7 @@ from webapp.parsing.finder import MARKED, PROSE, QUOTED, WEAK, Finder
 from webapp.parsing.machine.state import Frame, Machine
 from webapp.parsing.machine.tokens import place_of_opener
 from webapp.parsing.patterns import later
-from webapp.parsing.scan import Strategy
-from webapp.parsing.strategies import called
+from webapp.parsing.strategies import Strategy, called
 
 _observation = later(r"(?:\A|\n)[ \t>*]*+(?:Observation|Tool (?:output|result))\**\s*+:\**\s*+\Z")
 _empty = later(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")

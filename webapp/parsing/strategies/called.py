@@ -10,8 +10,8 @@ from webapp.parsing.calls.markup import Mark
 from webapp.parsing.calls.xml import Call
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
 from webapp.parsing.patterns import later
-from webapp.parsing.scan import Strategy
 from webapp.parsing.span import Span
+from webapp.parsing.strategies import Strategy
 
 _begin = later(r"\s*+\[?\s*+(?:print\(\s*+)?(?=[A-Za-z_][\w.]{0,80}+\()")
 _braces = later(rf"\s*+{pythonic.BRACES_OPENING}")

@@ -8,8 +8,7 @@ from itertools import islice
 from webapp.parsing import plausible
 from webapp.parsing.finder import MARKED, Finder
 from webapp.parsing.patterns import later
-from webapp.parsing.scan import Strategy
-from webapp.parsing.strategies import called
+from webapp.parsing.strategies import Strategy, called
 
 JSON_LABELS = {
     *("", "json", "json5", "jsonc", "jsonl", "ndjson", "geojson", "javascript", "js"),
