@@ -77,9 +77,7 @@ def test_cases_are_read_by_the_reader_of_our_own_cases(tmp_path: Path) -> None:
     assert [parse(cases[0].raw).verdict] == cases[0].done
 
 
-def test_pairs_hold_the_response_and_what_was_meant() -> None:
-    pairs = [json.loads(line) for line in written("few-shot").splitlines()]
-    assert pairs[0]["response"] == made.BROKEN and pairs[0]["expected"] == [made.MEANT]
+def test_chats_hold_the_response_and_what_was_meant() -> None:
     chats = [json.loads(line) for line in written("fine-tuning").splitlines()]
     assert [message["role"] for message in chats[0]["messages"]] == ["system", "user", "assistant"]
     assert json.loads(chats[0]["messages"][2]["content"]) == made.MEANT and chats[0]["metadata"]["author"] == "Ada"

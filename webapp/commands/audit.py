@@ -13,7 +13,7 @@ from webapp.store.accounts.audit import AuditLine
 from webapp.visible import visible
 
 
-@click.command("audit", short_help="List the audit log: who wrote what.")
+@click.command("audit")
 @click.option("--by", metavar="NAME", help="Only of this account.")
 @click.option(
     "--limit",

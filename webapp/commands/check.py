@@ -30,7 +30,7 @@ BASELINE = "fencepost-baseline.jsonl"
 MOST_LINES = 20
 
 
-@click.command("check", short_help="Check a parser against a baseline: the gate for CI.")
+@click.command("check")
 @click.option("--profile", "name", type=PROFILE, metavar="P", help="The profile, or module:function.")
 @click.option("--baseline", type=click.Path(path_type=Path), default=BASELINE, show_default=True, metavar="FILE")
 @click.option(

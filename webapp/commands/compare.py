@@ -25,7 +25,7 @@ from webapp.store.statistics.clusters import SignTest
 from webapp.visible import visible
 
 
-@click.command("compare", short_help="Compare two profiles over stored responses.")
+@click.command("compare")
 @click.argument("a", type=PROFILE, metavar="A")
 @click.argument("b", type=PROFILE, metavar="B", required=False)
 @click.option("--before", metavar="GITREV", help="Compare your own parser as it was at this revision with what it is.")

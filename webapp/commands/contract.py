@@ -34,7 +34,7 @@ class HeldResponse(NamedTuple):
     contract: Contract
 
 
-@click.command("contract", short_help="Hold a log's calls and answers against what they declare.")
+@click.command("contract")
 @click.option("--tools", type=click.Path(exists=True, path_type=Path), metavar="F", help="Tools, if the log has none.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.argument("file", metavar="FILE")

@@ -16,7 +16,7 @@ from webapp.store.db import database
 from webapp.store.jobs import database_copy
 
 
-@click.group("db", short_help="Create, migrate, copy and check the database.")
+@click.group("db")
 def command() -> None:
     """Create, migrate, copy and check the database that FENCEPOST_DATABASE names."""
 

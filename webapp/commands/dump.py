@@ -15,7 +15,7 @@ from webapp.store.models import Session
 from webapp.store.sessions import sessions
 
 
-@click.command("dump", short_help="Write a session as one JSON document.")
+@click.command("dump")
 @click.option(
     "--format", "name", metavar="F", help="Print it as report (Markdown) or html (one file, opens offline) instead."
 )

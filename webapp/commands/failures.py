@@ -17,7 +17,7 @@ from webapp.store.sessions.filters import HOME, Filters
 from webapp.visible import visible
 
 
-@click.command("failures", short_help="List failure groups, new ones first.")
+@click.command("failures")
 @click.option("--new", "only_new", is_flag=True, help="Only groups first seen since --since.")
 @click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="Number of groups to print.")
 @click.option("--json", "as_json_", is_flag=True, help="Print the groups as JSON, as /api/failures does.")

@@ -8,7 +8,7 @@ from webapp.commands import _store
 from webapp.dumps import known_formats
 
 
-@click.command("formats", short_help="List what can be read.")
+@click.command("formats")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.argument("words", nargs=-1, metavar="WORD…")
 def command(as_json: bool, words: tuple[str, ...]) -> None:

@@ -35,7 +35,7 @@ _MOST = 10_000
 _LATER = "later"
 
 
-@click.group("home", short_help="Set the parser that the programs behind sessions use.")
+@click.group("home")
 def command() -> None:
     """Set the parser ("home profile") of the programs behind stored sessions; it decides which responses failed."""
 

@@ -32,7 +32,7 @@ from webapp.visible import visible
 _NICER = 10
 
 
-@click.command("ingest", short_help="Read logs into the database.")
+@click.command("ingest")
 @click.option("--format", "format_name", metavar="F", help="The logs' format; detected unless given.")
 @click.option(
     "--map",

@@ -34,7 +34,7 @@ class PutOrList(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group("label", cls=PutOrList, short_help="List labels, judge a response, or import labels.")
+@click.group("label", cls=PutOrList)
 def command() -> None:
     """Label a response (fencepost label ID POSITION JUDGEMENT), or list the labels.
 

@@ -10,7 +10,7 @@ from webapp.commands import _store
 from webapp.extras import install_extra
 
 
-@click.command("mcp", short_help="Serve stored data to an agent, read-only (MCP).")
+@click.command("mcp")
 def command() -> None:
     """Serve sessions, turns, traces and failure groups to an agent, over standard input and output.
 

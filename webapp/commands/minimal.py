@@ -13,7 +13,7 @@ from webapp.commands._options import PROFILE, runnable
 from webapp.parsing import minimal
 
 
-@click.command("minimal", short_help="Shorten a failing response while it fails the same way.")
+@click.command("minimal")
 @click.option(
     "--profile", "name", type=PROFILE, default="direct", show_default=True, metavar="P", help="The parser that fails."
 )

@@ -28,7 +28,7 @@ class BadLine(ValueError):
         self.line_id = line_id
 
 
-@click.command("parse", short_help="Parse one response, or many, and show the trace.")
+@click.command("parse")
 @click.option(
     "--profile",
     "name",

@@ -10,7 +10,7 @@ from webapp import jsontext
 from webapp.parsing import helps, installing, profiles
 
 
-@click.command("profiles", short_help="List the profiles with what each does.")
+@click.command("profiles")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of {name, version, report, help, about}.")
 @click.option("--about", is_flag=True, help="Describe each profile in full.")
 def command(as_json: bool, about: bool) -> None:

@@ -21,7 +21,7 @@ def _before(_: click.Context, __: click.Parameter, text: str) -> datetime:
     return before
 
 
-@click.command("prune", short_help="Permanently remove old sessions.")
+@click.command("prune")
 @click.option(
     "--older-than",
     "before",

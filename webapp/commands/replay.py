@@ -13,7 +13,7 @@ from webapp.parsing.words import MARKS, counted
 from webapp.store.jobs import replays
 
 
-@click.command("replay", short_help="Run a profile over stored responses.")
+@click.command("replay")
 @click.argument("profile", type=PROFILE, required=False, metavar="PROFILE")
 @click.option("--profile", "name", type=PROFILE, metavar="P", help="The same as PROFILE.")
 @own_options

@@ -26,7 +26,7 @@ SMALL = 4 << 20
 """bytes of all files together up to which no further process is worth its start"""
 
 
-@click.command("scan", short_help="Check the agent logs on this machine, without a server.")
+@click.command("scan")
 @click.option("--since", metavar="TIME", help="Only what is younger, e.g. 12h, 7d, 4w. Without PATH: 7d.")
 @click.option("--all", "every", is_flag=True, help="Print every session that breaks a check, not the worst ten.")
 @click.option("--home", metavar="P", help="Your parser: the profile that the programs used, or pkg.mod:function.")

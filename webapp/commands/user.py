@@ -22,7 +22,7 @@ as_json_option = click.option("--json", "as_json", is_flag=True, help="Print as 
 role_type = click.Choice(tuple(accounts.ROLES))
 
 
-@click.group("user", short_help="Accounts and API tokens.")
+@click.group("user")
 def command() -> None:
     """Accounts: who may sign in, and what they may do.
 

@@ -21,7 +21,7 @@ _MOST_PRINTED = 20
 _NAMES = ("sessions", "answers", "tokens_in", "tokens_out")
 
 
-@click.command("verify", short_help="Check that everything in a file is stored.")
+@click.command("verify")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.argument("path", metavar="FILE")
 def command(as_json: bool, path: str) -> None:

@@ -22,7 +22,7 @@ _NICER = 10
 _log = logging.getLogger(__name__)
 
 
-@click.command("work", short_help="Run a worker: imports, replays and other jobs.")
+@click.command("work")
 @click.option("--stay", is_flag=True, help="Run until SIGTERM or Ctrl-C; PostgreSQL only, any number of workers.")
 @click.option(
     "--processes", type=click.IntRange(1), metavar="N", help="With a broker: parallel tasks [one per processor]."
