@@ -12,7 +12,7 @@ import pytest
 from webapp.cli import main
 from webapp.parsing.words import VERDICT_NAMES
 from webapp.store.labels.label_content import JUDGEMENTS
-from webapp.web.helpers import ROOMS
+from webapp.web.templating import ROOMS
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))

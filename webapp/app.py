@@ -20,7 +20,6 @@ from webapp.web import (
     exports,
     guards,
     help_pages,
-    helpers,
     home_pages,
     links,
     login,
@@ -78,8 +77,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
     for blueprint in blueprints():
         app.register_blueprint(blueprint)
-    template_parts = (templating, helpers)
-    for part in (answers, guards, audit_trail, errors, *template_parts, worker_process, metrics):
+    for part in (answers, guards, audit_trail, errors, templating, worker_process, metrics):
         part.init_app(app)
     links.init_app(app)
     return app

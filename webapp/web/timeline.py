@@ -237,7 +237,7 @@ def head(db: orm.Session, session: Session, evidence: list[Finding]) -> dict[str
     cells, bin_size = overview.cells(db, session)
     failed_at = overview.failed_positions(db, session)
     return {
-        "says": " ".join(filter(None, (says(session, evidence), inferred_from(session)))),
+        "says": " ".join(filter(None, (session_words(session, evidence), inferred_from(session)))),
         "findings": evidence,
         "revisions": session_store.revisions(db, session.external_id),
         "cells": cells,
@@ -249,7 +249,7 @@ def head(db: orm.Session, session: Session, evidence: list[Finding]) -> dict[str
     }
 
 
-def says(session: Session, evidence: Iterable[Finding]) -> str:
+def session_words(session: Any, evidence: Iterable[Finding] = ()) -> str:
     """What went wrong, in one sentence made of the findings and one that counts."""
     counts = session.response_count, session.failed_count, session.rescued_count
     sentence = findings.sentence(evidence)
