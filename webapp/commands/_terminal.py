@@ -56,10 +56,13 @@ def bar(title: str, *, hidden: bool = False) -> Iterator[Tell]:
         nonlocal due
         if (now := time.monotonic()) >= due or finished == total:
             due = now + BETWEEN
-            left = (now - began) * (total - finished) / finished if total and finished else 0.0
-            share = finished / total if total else 0.0
-            drawn = f"{'━' * int(share * WIDTH):{WIDTH}} {finished:,}/{total:,}, {left:,.0f} s left" if total else ""
-            line = next(folded([TextPiece(f"{title} {said} {drawn}", "read")], _columns() - 1))
+            words, columns = f"{title} {said}".rstrip(), _columns() - 1
+            if total:
+                left = (now - began) * (total - finished) / finished if finished else 0.0
+                words = f"{words} {finished:,}/{total:,}, {left:,.0f} s left"
+                room = max(0, min(WIDTH, columns - cells(words) - 1))
+                words += " " + "━" * (room * finished // total)
+            line = next(folded([TextPiece(words, "read")], columns))
             click.echo(f"\r{line}\x1b[K", err=True, nl=False)
 
     click.echo(title, err=True, nl=False)
