@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.dumps.base import Conversation
-from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.exchanges import exchange
 
 TEXTS = st.sampled_from(["continue", "OK", "yes", '{"a": 1}', "go on, please"])
 Message = dict[str, Any]

@@ -15,7 +15,8 @@ from webapp.dumps.base import DumpHead, Entries, SessionEntries, Sessions, Sourc
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import nested
-from webapp.dumps.messages.bodies import answer, exchange
+from webapp.dumps.messages.bodies import answer
+from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import as_json
 from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.turns import event_turns, text_turns, with_usage

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
-from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.turns import event_turns, text_turns
 from webapp.dumps.programs import Program, by_aider
 from webapp.dumps.records import Entry, Problem, Turn

@@ -12,7 +12,7 @@ from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import objects, with_list
 from webapp.dumps.json_path import Paths, Steps, at, each_at
 from webapp.dumps.mappings import MAPPED, NUMBERS, TEXTS, BadMapping, condition, paths_of
-from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.turns import each_filled, event_turns

@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from itertools import chain
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import id_problem, nested, whole_document, with_list
-from webapp.dumps.known_tools import LEVELS
-from webapp.dumps.messages.bodies import exchange, is_answer, unanswered
-from webapp.dumps.messages.http import ASKING, is_body, parsed_body
+from webapp.dumps.messages.bodies import is_answer
+from webapp.dumps.messages.exchanges import BODIES, ITEMS, entry_turns
+from webapp.dumps.messages.http import ASKING
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import is_served
 from webapp.dumps.messages.pieces import pieces
-from webapp.dumps.messages.printed import is_printed
-from webapp.dumps.messages.requests import request_message
-from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, role_of, spent
+from webapp.dumps.messages.streams import is_body
+from webapp.dumps.messages.turns import role_of
 from webapp.dumps.programs import Program, by_message
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.session_keys import mentions_keys
 from webapp.dumps.sessions import each_session, entries_of
-from webapp.dumps.values import as_list, as_object, first_moment, first_text, id_text, text, whole
+from webapp.dumps.values import as_list, as_object, id_text, text
 
 _IDS = ("session_id", "conversation_id", "thread_id", "id", "custom_id")
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function", "tool-call", "tool-response")
 """OpenAI's, and smolagents', and no others: other programs' messages have formats of their own."""
-_ITEMS = (
-    *("function_call", "function_call_output", "function_call_result", "custom_tool_call", "custom_tool_call_output"),
-    *("mcp_call", "web_search_call", "file_search_call", "computer_call", "code_interpreter_call", "reasoning"),
-)
-"""Types of the Responses API's items that have no role."""
 _FOREIGN = {"node_type", "parts", "info", "message"}
 """Keys of other programs' messages, which have formats of their own."""
-_BODIES = ("response", "output", "completion", "result", "body", "answer", "chunks", "events", "stream")
-"""Where people who log in ten lines keep the provider's body."""
-_REQUESTS = ("request", "proxy_server_request")
 _LOOKED_AT = 20
-_TIMES = ("timestamp", "created_at", "created", "processed_time")
-_TIMES_OR_DURATIONS = ("ts", "time", "datetime", "start_time", "startTime")
-_DURATIONS_END = 2000
-"""A number of seconds that is a time before this year is taken for a duration."""
 
 
 class OpenAi(Format):
@@ -69,7 +55,7 @@ class OpenAi(Format):
             yield from super().sessions(source, head)
 
     def follows(self, entry: dict[str, Any]) -> bool:
-        return "role" in entry or entry.get("type") in _ITEMS or role_of(entry) is not None
+        return "role" in entry or entry.get("type") in ITEMS or role_of(entry) is not None
 
     def program_of(self, entry: dict[str, Any]) -> Program | None:
         return by_message(entry)
@@ -93,7 +79,7 @@ def _sniff_object(head: DumpHead) -> int:
 
 def _is_message(value: dict[str, Any]) -> bool:
     """A message with a role that is known, and something that can be read where there is something at all."""
-    if value.get("type") in _ITEMS:
+    if value.get("type") in ITEMS:
         return True
     if value.get("role") not in _ROLES or value.keys() & _FOREIGN or str(value.get("type")).endswith("Message"):
         return False
@@ -110,7 +96,7 @@ def _is_conversation(value: dict[str, Any]) -> bool:
 
 def _is_exchange(value: dict[str, Any]) -> bool:
     """A whole response, alone or with its request."""
-    if any(is_body(value.get(key)) for key in _BODIES):
+    if any(is_body(value.get(key)) for key in BODIES):
         return True
     if isinstance(as_object(value.get("output")).get("message"), dict) and "stopReason" in value:  # Bedrock's Converse
         return True
@@ -141,82 +127,6 @@ def _conversation(fallback: str, at: str, value: dict[str, Any]) -> SessionEntri
     if not _is_conversation(value):
         return Problem(at, "expected an object with a list of messages; skipped")
     return _session(at, value, fallback, nested(at, "messages", value.pop("messages")))
-
-
-def entry_turns(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
-    """What an entry says: a message, an item of the Responses API, or a request with its response."""
-    if "role" in value or role_of(value) is not None:
-        return _message(value, conversation)
-    if value.get("type") in _ITEMS:
-        return request_message(value, conversation)
-    return _exchange(value, conversation)
-
-
-def failure_turns(value: dict[str, Any], key: str, conversation: Conversation) -> list[Turn]:
-    """What is said instead of an answer: batches, and people's own logs, hold the error beside it or in its place."""
-    inner = as_object(value.get(key))
-    holders = (value, inner, as_object(inner.get("body")), as_object(value.get("result")))
-    error = next((holder["error"] for holder in holders if holder.get("error")), None) or _told_failure(value)
-    error = error or first_text(as_object(inner.get("promptFeedback")), "blockReasonMessage", "blockReason")  # Google's
-    if isinstance(error, dict) and isinstance(error.get("error"), dict):
-        error = error["error"]
-    if error is None:
-        if key in value and value[key] is None:
-            conversation.notes.append(f"no answer under {key!r}")
-        return []
-    return error_turns(error, first_text(error, "type", "code"))
-
-
-def _told_failure(value: dict[str, Any]) -> str | None:
-    """An error under a name of its own: LiteLLM's logs, and Vertex' batches, whose status is a sentence."""
-    information = as_object(as_object(value.get("metadata")).get("error_information") or value.get("error_information"))
-    if (ended := as_object(value.get("result")).get("type")) in ("expired", "canceled"):  # in Anthropic's batches
-        return str(ended)
-    status = text(value.get("status"))
-    reason = first_text(value, "error_str") or first_text(information, "error_message")
-    return reason or (status if status and " " in status and "processed_time" in value else None)
-
-
-def _message(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
-    """A message, LangChain's too, whose model stands beside what its provider sent."""
-    model = text(value.get("model")) or text(as_object(value.get("response_metadata")).get("model_name"))
-    once = spent(value.get("usage") or value.get("usage_metadata"), value.get("cost"))
-    about: dict[str, Any] = {"sent_at": _sent_at(value), "phase": text(value.get("phase"))}
-    about |= {key: whole(value.get(key)) for key in ("round", "attempt")}
-    turns = message_turns(value, conversation, once=once, model=model, **about)
-    return each_filled(turns, agent=text(value.get("name")))
-
-
-def _sent_at(value: dict[str, Any]) -> datetime | None:
-    if when := first_moment(value, *_TIMES) or first_moment(value.get("extra"), "timestamp"):  # mini-swe-agent's
-        return when
-    times = (first_moment(value, key) for key in _TIMES_OR_DURATIONS)
-    return next((when for when in times if when is not None and when.year >= _DURATIONS_END), None)
-
-
-def _exchange(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
-    """A request's new messages, then what was answered; either may be the entry itself."""
-    key = next((key for key in _BODIES if is_body(value.get(key))), "response")
-    body = parsed_body(value.get(key)) if isinstance(value.get(key), str) else None
-    response = value.get(key, value)
-    request_key = next((name for name in _REQUESTS if value.get(name) is not None), None)
-    if request_key is None and key not in value and isinstance(value.get("message"), str) and value.keys() & LEVELS:
-        return []  # a line of the log that the calls stand in
-    request = value if request_key is None else value[request_key]
-    if is_printed(response):
-        listed = [first_text(item, "text") or item for item in as_list(value.get("outputs"))]
-        if outputs := [item for item in listed if isinstance(item, str)]:  # DSPy's history
-            response = outputs
-    if isinstance(request, str) and isinstance(written := parsed_body(request), dict):
-        request = written
-    if isinstance(as_object(value.get("result")).get("message"), dict) and key not in value:  # Anthropic's batches
-        response = value["result"]["message"]
-    turns = exchange(request, body or response, conversation)
-    if not any(turn.written_by_model or (turn.stop and turn.tokens_out) for turn in turns):
-        answers = [turn for turn in turns if turn.kind != "event" or turn.role == "thinking"]
-        turns = [*answers, *failure_turns(value, key, conversation)]
-        unanswered(value, turns, conversation)
-    return each_filled(turns, sent_at=_sent_at(value))
 
 
 _ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "document")

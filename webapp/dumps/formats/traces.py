@@ -12,7 +12,8 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, Se
 from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.linked_turns import Side
-from webapp.dumps.messages.bodies import exchange, is_answer
+from webapp.dumps.messages.bodies import is_answer
+from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.turns import (
     each_filled,

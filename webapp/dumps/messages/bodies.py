@@ -8,12 +8,10 @@ from typing import Any
 
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.json_path import long_texts
-from webapp.dumps.messages.beside import hosts_of, stop_of
-from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.beside import stop_of
 from webapp.dumps.messages.langchain import generations_body, is_message, unwrapped
-from webapp.dumps.messages.pieces import Piece, block, content, pieces, text_or_json
+from webapp.dumps.messages.pieces import Piece, block, content, pieces, said_item, text_or_json
 from webapp.dumps.messages.printed import is_printed, unprinted
-from webapp.dumps.messages.requests import new_prompts, noted_answers, said_item
 from webapp.dumps.messages.streams import is_event, put_together
 from webapp.dumps.messages.turns import Conversation, message_turns, role_of, spent, text_turns, turns_of, with_once
 from webapp.dumps.records import MODEL_KINDS, Stop, Turn, changed
@@ -21,77 +19,10 @@ from webapp.dumps.values import as_list, as_object, first_moment, first_text, te
 
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
 """What Google says of a call that it could not read; of its text no more is left than the message."""
-_MODELS = ("model", "modelVersion", "modelId", "model_version")
-_ASKING = {"messages", "contents", "prompt", "input"}
-_TALKING = {"messages", "contents"}
-"""keys of requests that want an answer, though all that they say was said before"""
-_ANSWERING = re.compile(r"answer|complet|respon|output|result|choice|candidate|generat|body", re.I)
-"""in the keys of what should hold an answer: other lines of a log need no word"""
-_BODY_OBJECTS = ("chat.completion", "text_completion", "response")
-_SAYING = {"content", "choices", "candidates", "message", "generations"}
-"""what a body has that is one itself, though it has a response beside it: the Vercel SDK's"""
-_TELLING = ("response", "tool_call", "error")
+BODY_OBJECTS = ("chat.completion", "text_completion", "response")
 _TIMES = ("created", "created_at", "createTime")
 _LOOKED_AT = 4096
 _ENVELOPE = re.compile(r'"(?:object|type|candidates)"\s*:')
-
-
-def exchange(request: Any, response: Any, conversation: Conversation) -> list[Turn]:
-    """A request's messages that the one before did not hold, then what was answered."""
-    for key in ("response", "body"):  # OpenAI's batches wrap theirs as a body with its status
-        if isinstance(response, dict) and isinstance(response.get(key), dict) and not response.keys() & _SAYING:
-            response = response[key]
-    if isinstance(request, dict) and isinstance(request.get("body"), dict) and not request.keys() & _ASKING:
-        request = request["body"]  # gateways log the address and headers beside it
-    first = response[0] if isinstance(response, list) and response else response
-    conversation.model = first_text(first, *_MODELS) or first_text(request, *_MODELS) or conversation.model
-    if isinstance(request, dict) and request:
-        conversation.declares(conversation.declared_beside or declared_in(request))
-    elif request is None and as_object(first).get("object") == "response":  # it tells what it was asked for
-        conversation.declares(declared_in(first))
-    conversation.hosts = [*hosts_of(first), *hosts_of(request)]
-    prompts = new_prompts(request, conversation)
-    answers = noted_answers(answer(response, conversation), conversation)
-    is_asked = bool(prompts) or (isinstance(request, dict) and bool(request.keys() & _TALKING))
-    if is_asked and not answers and response is not request:
-        conversation.notes.extend(_nothing_said(response))
-    return [*prompts, *answers]
-
-
-def _nothing_said(response: Any) -> Iterator[str]:
-    """What to say of a response of which nothing is known as an answer, unless it is an error, a refusal, a count."""
-    paths = long_texts([response]) if isinstance(response, dict | list) else []
-    if isinstance(response, list) and paths:
-        yield f"no answer is known in the response, which is a list (texts at {', '.join(paths)})"
-    if not isinstance(response, dict) or not response or response.keys() & {"error", "promptFeedback"}:
-        return
-    if paths or not _is_count(response):
-        yield f"no answer is known in the response ({_shape(response, paths)})"
-
-
-def _shape(holder: dict[str, Any], paths: list[str]) -> str:
-    """The keys of an object, and where its longest texts stand."""
-    keys = ", ".join(repr(str(key)[:40]) for key in list(holder)[:12])
-    return f"its keys: {keys}{'; texts at ' if paths else ''}{', '.join(paths)}"
-
-
-def _is_count(response: dict[str, Any]) -> bool:
-    """Whether it says how many tokens there are, or lists vectors or judgements."""
-    return bool(response.keys() & {"data", "results"}) or any("token" in str(key).lower() for key in response)
-
-
-def unanswered(entry: dict[str, Any], turns: list[Turn], conversation: Conversation) -> None:
-    """Note what an entry holds that should hold an answer and says none, no error and nothing else to be told."""
-    if conversation.notes or any(map(_tells, turns)):
-        return
-    names_answers = any(_ANSWERING.search(key) and "token" not in key.lower() for key in map(str, entry))
-    if not names_answers and entry.get("object") not in _BODY_OBJECTS:
-        return
-    conversation.notes.append(f"no answer is known in it ({_shape(entry, long_texts([entry]))})")
-
-
-def _tells(turn: Turn) -> bool:
-    return turn.role == "thinking" or (turn.kind in _TELLING and (turn.raw is not None or turn.stop is not None))
 
 
 def is_answer(body: Any) -> bool:
@@ -146,7 +77,7 @@ def body_in(raw: str) -> dict[str, Any] | None:
     body = as_object(json_or_none(raw)) if is_object else {}
     in_parts = any("parts" in as_object(as_object(one).get("content")) for one in as_list(body.get("candidates")))
     is_anthropics = body.get("type") == "message" and {"role", "model"} <= body.keys()
-    return body if (body.get("object") in _BODY_OBJECTS or is_anthropics or in_parts) and is_answer(body) else None
+    return body if (body.get("object") in BODY_OBJECTS or is_anthropics or in_parts) and is_answer(body) else None
 
 
 def said_turns(raw: str, conversation: Conversation, role: str | None = "assistant") -> list[Turn]:

@@ -13,8 +13,9 @@ from urllib.parse import unquote
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.beside import asked_at
-from webapp.dumps.messages.bodies import exchange, is_answer
-from webapp.dumps.messages.streams import assembled, ends_early, is_event, put_together, stream_faults
+from webapp.dumps.messages.bodies import is_answer
+from webapp.dumps.messages.exchanges import exchange
+from webapp.dumps.messages.streams import ends_early, parsed_body, stream_faults
 from webapp.dumps.messages.turns import Conversation, each_with
 from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.spool import NO_TEXT, packed_text
@@ -23,10 +24,6 @@ from webapp.dumps.values import BINARY, as_list, as_object, first_text, text, wh
 _MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
 """where Bedrock and Google have the model: in the address"""
 ASKING = ("messages", "contents", "prompt", "chat_history", "input", "message")
-_MARKS = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content)"')
-_WRAPPED = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content|output|completion|done)"')
-_LOOKED_AT = 4096
-_DEEPEST = 3
 _WHERE = ("uri", "url")
 _BODIES = ("body", "content", "text", "json", "data")
 _STATUS = ("status", "status_code", "statusCode")
@@ -93,37 +90,6 @@ def body_text(value: Any, encoding: str | None = None) -> str | None:
         except (binascii.Error, ValueError):
             return None
     return value if isinstance(value, str) else None
-
-
-def parsed_body(value: Any) -> Any:
-    """What a body says: its JSON, or a stream put together; None for other texts."""
-    value = _unwrapped(value)
-    if isinstance(value, list):
-        return put_together(value) or value
-    return assembled(value) if isinstance(value, str) else value
-
-
-def _unwrapped(value: Any) -> Any:
-    """The text of a provider's answer that stands in a list or an object of its own, or in pieces; else the value."""
-    inner = value
-    for _ in range(_DEEPEST):
-        if isinstance(inner, list) and inner and all(isinstance(piece, str) for piece in inner):
-            inner = "".join(inner)
-        elif isinstance(inner, list | dict) and len(inner) == 1:
-            inner = inner[0] if isinstance(inner, list) else next(iter(inner.values()))
-    return inner if isinstance(inner, str) and _WRAPPED.match(inner[:_LOOKED_AT]) else value
-
-
-def is_body(value: Any) -> bool:
-    """Whether this is a provider's whole answer: its JSON, that as a text, or a stream as a text."""
-    if isinstance(value, list):
-        return bool(value) and all(map(is_event, value))
-    if isinstance(value, str):
-        value = assembled(value) if _MARKS.match(value[:_LOOKED_AT]) else None
-    if not isinstance(value, dict):
-        return False
-    listed = any(isinstance(value.get(key), list) for key in ("choices", "candidates"))
-    return listed or (value.get("role") == "assistant" and isinstance(value.get("content"), list | str))
 
 
 def speaks_of_models(http: HttpExchange) -> bool:

@@ -102,14 +102,10 @@ def pieces(message: dict[str, Any]) -> list[Piece]:
 def _each_call_once(parts: list[Piece], beside: list[Piece]) -> list[Piece]:
     """What the content says, then the calls beside it: LangChain has a call in both, and one that is a text counts."""
     within = {piece.id for piece in parts if piece.kind == "call" and piece.id is not None}
-    written = {piece.id for piece in beside if piece.id in within and (piece.failure or _is_text(piece))}
+    texts = (piece for piece in beside if piece.text is not None and arguments_of(piece) != "decoded")
+    written = {piece.id for piece in (*texts, *(piece for piece in beside if piece.failure)) if piece.id in within}
     unwritten = [piece for piece in parts if piece.kind != "call" or piece.id is None or piece.id not in written]
     return [*unwritten, *(piece for piece in beside if piece.id not in within or piece.id in written)]
-
-
-def _is_text(call: Piece) -> bool:
-    """Whether the arguments of a call are a text, as the model wrote them."""
-    return call.text is not None and arguments_of(call) != "decoded"
 
 
 def content(value: Any) -> list[Piece]:
@@ -292,3 +288,14 @@ def joined(parts: list[Piece]) -> str | None:
     """The texts as one; None where there is none."""
     texts = [piece.text for piece in parts if piece.kind == "text"]
     return texts[0] if len(texts) == 1 else "".join(written or "" for written in texts) if texts else None
+
+
+def said_item(item: dict[str, Any]) -> list[Piece]:
+    """An output item of the Responses API: a message, a call, or a thought."""
+    if "role" in item and item.get("type") == "message" and not isinstance(item.get("content"), str | list):
+        return [*pieces(item), Piece("unread", "a message without a content")]
+    if item.get("type") == "message" and "role" not in item:
+        return [*pieces({**item, "role": None}), Piece("unread", "a message that does not say whose it is")]
+    if "role" not in item and not isinstance(item.get("type"), str) and len(item) > 1:
+        return list(block(item)) or [Piece("unread", "an item that does not say what it is; it was left out")]
+    return pieces(item) if "role" in item else list(block(item))

@@ -10,7 +10,7 @@ from typing import Any
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.histories import Aligned
-from webapp.dumps.messages.pieces import Piece, block, content, pieces
+from webapp.dumps.messages.pieces import content, said_item
 from webapp.dumps.messages.turns import Conversation, each_filled, message_turns, note_once, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.values import as_list
@@ -88,17 +88,6 @@ def request_message(message: dict[str, Any], conversation: Conversation) -> list
         role = "assistant" if kind in (*_CALLS, "reasoning") else "user"
         return turns_of(said_item(message), role, conversation)
     return message_turns({**message, "role": "user"}, conversation)
-
-
-def said_item(item: dict[str, Any]) -> list[Piece]:
-    """An output item of the Responses API: a message, a call, or a thought."""
-    if "role" in item and item.get("type") == "message" and not isinstance(item.get("content"), str | list):
-        return [*pieces(item), Piece("unread", "a message without a content")]
-    if item.get("type") == "message" and "role" not in item:
-        return [*pieces({**item, "role": None}), Piece("unread", "a message that does not say whose it is")]
-    if "role" not in item and not isinstance(item.get("type"), str) and len(item) > 1:
-        return list(block(item)) or [Piece("unread", "an item that does not say what it is; it was left out")]
-    return pieces(item) if "role" in item else list(block(item))
 
 
 _LONG = 20

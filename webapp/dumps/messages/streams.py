@@ -189,6 +189,43 @@ def _tell_apart(idents: list[Any], ends: list[bool]) -> bool:
     return len(counts) > 1 and (max(counts.values()) > 1 or sum(ends) > 1)
 
 
+_MARKS = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content)"')
+_WRAPPED = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content|output|completion|done)"')
+_LOOKED_AT = 4096
+_DEEPEST = 3
+
+
+def parsed_body(value: Any) -> Any:
+    """What a body says: its JSON, or a stream put together; None for other texts."""
+    value = _unwrapped(value)
+    if isinstance(value, list):
+        return put_together(value) or value
+    return assembled(value) if isinstance(value, str) else value
+
+
+def _unwrapped(value: Any) -> Any:
+    """The text of a provider's answer that stands in a list or an object of its own, or in pieces; else the value."""
+    inner = value
+    for _ in range(_DEEPEST):
+        if isinstance(inner, list) and inner and all(isinstance(piece, str) for piece in inner):
+            inner = "".join(inner)
+        elif isinstance(inner, list | dict) and len(inner) == 1:
+            inner = inner[0] if isinstance(inner, list) else next(iter(inner.values()))
+    return inner if isinstance(inner, str) and _WRAPPED.match(inner[:_LOOKED_AT]) else value
+
+
+def is_body(value: Any) -> bool:
+    """Whether this is a provider's whole answer: its JSON, that as a text, or a stream as a text."""
+    if isinstance(value, list):
+        return bool(value) and all(map(is_event, value))
+    if isinstance(value, str):
+        value = assembled(value) if _MARKS.match(value[:_LOOKED_AT]) else None
+    if not isinstance(value, dict):
+        return False
+    listed = any(isinstance(value.get(key), list) for key in ("choices", "candidates"))
+    return listed or (value.get("role") == "assistant" and isinstance(value.get("content"), list | str))
+
+
 _Begins = Callable[[dict[str, Any], list[dict[str, Any]], set[Any]], bool]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.bodies import exchange, is_answer
+from webapp.dumps.messages.bodies import is_answer
+from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unread_generations, unwrapped
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
 from webapp.dumps.messages.requests import noted_answers, request_messages

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.messages.bodies import answer, exchange, is_answer
+from webapp.dumps.messages.bodies import answer, is_answer
+from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import Piece, content, joined, pieces, speaks, text_or_json
 from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.turns import Conversation, each_filled, each_with, filled, spent, text_turns, turns_of
