@@ -26,11 +26,18 @@ from webapp.dumps.text_records import cell_value
 _MOST_AT = 500
 
 
-class Archive(Format):
-    called = "archive"
-    shapes = "a .zip or .tar of any of these"
+class Container(Format):
+    """What has no entries of its own: its sessions name the format that reads what it holds."""
 
     by_key = True
+
+    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
+        return (entry for entry in entries if isinstance(entry, Problem))
+
+
+class Archive(Container):
+    called = "archive"
+    shapes = "a .zip or .tar of any of these"
 
     def __init__(self, inner: Format | None = None) -> None:
         self.inner = inner
@@ -51,10 +58,6 @@ class Archive(Format):
                     yield member
                 else:
                     yield from self._placed(member, folder)
-
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        """An archive has no entries of its own."""
-        return (entry for entry in entries if isinstance(entry, Problem))
 
     def keys(self, source: Source, head: DumpHead, most: int | None = None) -> SessionKeys | None:
         """Those of its members, each of which is grouped by keys of its own."""
@@ -141,11 +144,10 @@ _LEAST = 10
 _ORDER = ("created_at", "timestamp", "ts", "time", "seq", "sequence", "position", "id", "rowid")
 
 
-class Database(Format):
+class Database(Container):
     called = "database"
     surest = _SURE
     shapes = "any SQLite database one of whose tables holds messages, prompts with answers, or providers' bodies"
-    by_key = True
 
     def sniff(self, head: DumpHead) -> int:
         is_own = head.items.keys() >= OWN_TABLES
@@ -166,10 +168,6 @@ class Database(Format):
                 if isinstance(record, SessionStart) and (said := _said(readable)):
                     yield said
                     readable = []
-
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        """A database has no entries of its own: its sessions name the format that reads the rows."""
-        return (entry for entry in entries if isinstance(entry, Problem))
 
 
 def _line(row: dict[str, Any]) -> bytes:

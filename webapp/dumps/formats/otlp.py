@@ -270,11 +270,3 @@ class Reader:
         """The turns of one span as the entry `number`; `linked` has the last word."""
         turns = numbered(number, entry, plugin.read_entry(entry, self._trace))
         return [(turn, plugin.side(turn, self._trace)) for turn in turns]
-
-    @property
-    def size(self) -> int:
-        """Characters that it remembers, about."""
-        trace = self._trace
-        return (
-            trace.histories.size + sum(map(len, trace.last_answers)) + 60 * len(trace.answered) + 200 * len(trace.tools)
-        )

@@ -24,7 +24,6 @@ _SESSIONS = ("attributes.session.id", "context.trace_id", "trace_id")
 
 
 class Phoenix(Otlp):
-    checks_texts = False
     shapes = 'Phoenix\'s spans {"span_kind", "context.trace_id", "attributes.…"} one a line, or as Parquet'
 
     def sniff(self, head: DumpHead) -> int:
@@ -105,7 +104,6 @@ _SPAN = {"operationName", "spanID"}
 
 class Jaeger(Otlp):
     called = "jaeger"
-    checks_texts = False
     shapes = 'Jaeger\'s traces {"data": [{"traceID", "spans": […]}]}, such a trace, or spans one a line'
 
     def sniff(self, head: DumpHead) -> int:

@@ -75,22 +75,17 @@ def _sniff_object(head: DumpHead) -> int:
 
 
 def _document(source: Source, head: DumpHead) -> SessionEntries:
+    """The document as a session, by its own id, else the first entry's, else as the file is called."""
     beside, entries = with_list(source, head, "entries", needed="session_id")
-    name = _session_id(source, head, beside)
+    early = [entry for entry in head.items.get("entries", []) if isinstance(entry, dict)]
     counted = _counted(entries, beside.get("entry_count"))
-    problems = id_problem("session_id", beside.pop("session_id", None), name)
-    first = (text(entry.get("cascade_id")) for entry in head.items.get("entries", []) if isinstance(entry, dict))
-    title = next((cascade for cascade in first if cascade), None)
-    return SessionEntries(name, chain(problems, counted), title, HOME, beside)
-
-
-def _session_id(source: Source, head: DumpHead, beside: dict[str, Any]) -> str:
-    """The document's own id, else the first entry's, else the file's name."""
-    ident = id_text(beside.get("session_id"))
-    if ident is not None:
-        return ident
-    entries = [entry for entry in head.items.get("entries", []) if isinstance(entry, dict)]
-    return next((name for entry in entries if (name := id_text(entry.get("session_id")))), source.stem)
+    ident = beside.pop("session_id", None)
+    name = id_text(ident)
+    name = (
+        next(filter(None, (id_text(entry.get("session_id")) for entry in early)), source.stem) if name is None else name
+    )
+    title = next(filter(None, (text(entry.get("cascade_id")) for entry in early)), None)
+    return SessionEntries(name, chain(id_problem("session_id", ident, name), counted), title, HOME, beside)
 
 
 def _counted(entries: Entries, count_said: Any) -> Entries:

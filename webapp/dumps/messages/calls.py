@@ -31,7 +31,7 @@ _JSON_ARGUMENTS = ("arguments", "input", "args", "tool_kwargs", "parameters")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One thing said. `name` is the tool's, `id` the call's, `call` a copy of the call.
+    """One thing said. `name` is the tool's, `id` the call's, `call` the call as it stands there.
 
     `failure` is what the dump itself notes of a call whose arguments could not be read. A piece that is `unread` says
     in `text` what was left out; one that is `other` is a text that is no part of what was said, as the summary of what
@@ -114,7 +114,7 @@ def call(value: dict[str, Any]) -> Piece:
     key = next((key for key in ARGUMENTS if inner.get(key) is not None), "")
     arguments = text_or_json(inner.get(key))
     failure = text(value.get("parse_error"))
-    return Piece("call", arguments, name, call_id(value, "call_id"), copied(value), failure)
+    return Piece("call", arguments, name, call_id(value, "call_id"), value, failure)
 
 
 def arguments_of(piece: Piece) -> Literal["written", "decoded", "free", "provider"]:
@@ -136,7 +136,7 @@ def item_call(item: dict[str, Any]) -> Iterator[Piece]:
     name, ident = first_text(item, "name") or str(item.get("type")).removesuffix("_call"), call_id(item, "call_id")
     arguments = text_or_json(item.get(key))
     if arguments is not None:
-        yield Piece("call", arguments, name, ident, copied(item))
+        yield Piece("call", arguments, name, ident, item)
     elif strange := [str(key) for key, value in item.items() if isinstance(value, dict) and value]:
         yield Piece("unread", f"a call without arguments that are known; {strange[0][:40]!r} was left out")
     for answer in (item.get("output"), *as_list(item.get("outputs"))):
@@ -191,8 +191,3 @@ def text_or_json(value: Any) -> str | None:
 
 def call_id(value: dict[str, Any], first: str) -> str | None:
     return next((value[key] for key in (first, *ID_KEYS) if text(value.get(key))), None)
-
-
-def copied(value: dict[str, Any]) -> dict[str, Any]:
-    """Two levels deep, so that the entry's own text can be taken out of the entry."""
-    return {key: dict(inner) if isinstance(inner, dict) else inner for key, inner in value.items()}

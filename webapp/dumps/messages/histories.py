@@ -90,11 +90,6 @@ class Histories:
         """Hashes of what the last request was answered."""
         return [] if self._last_end is None else list(self._ends[self._last_end])
 
-    @property
-    def size(self) -> int:
-        """Bytes that are remembered, about."""
-        return 250 * self._count + 60 * len(self._systems) + 40 * len(self._previous)
-
     def _root(self, systems: Sequence[int], messages: Sequence[int]) -> int:
         """Where these system messages' conversations begin; changed ones go on what was answered under others."""
         key = tuple(systems)

@@ -1,4 +1,4 @@
-"""What a chat message says, in any provider's dialect: texts, thinking, tool calls and results, with their places."""
+"""What a chat message says, in any provider's dialect: texts, thinking, tool calls and results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from webapp.dumps.messages.calls import (
     arguments_of,
     beside,
     call_id,
-    copied,
     has_arguments,
     invocation_of,
     invoked,
@@ -215,7 +214,7 @@ def _goose(block: dict[str, Any]) -> Iterator[Piece]:
         yield _result({**answer, "id": block.get("id")})
         return
     piece = call(as_object(inner))
-    yield replace(piece, id=piece.id or text(block.get("id")), call=copied(block), failure=error)
+    yield replace(piece, id=piece.id or text(block.get("id")), call=block, failure=error)
 
 
 def _unread(block: dict[str, Any], kind: Any) -> Iterator[Piece]:
