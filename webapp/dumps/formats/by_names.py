@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.known_tools import answerless
-from webapp.dumps.messages.bodies import answer, is_answer, said_turns
-from webapp.dumps.messages.exchanges import failure_turns, unanswered
+from webapp.dumps.messages.bodies import answer, is_answer, said_turns, unanswered
+from webapp.dumps.messages.exchanges import failure_turns
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import KEYED, NamedText, is_served, named_texts

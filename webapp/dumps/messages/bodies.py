@@ -19,7 +19,10 @@ from webapp.dumps.values import as_list, as_object, first_moment, first_text, te
 
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
 """What Google says of a call that it could not read; of its text no more is left than the message."""
-BODY_OBJECTS = ("chat.completion", "text_completion", "response")
+_BODY_OBJECTS = ("chat.completion", "text_completion", "response")
+_ANSWERING = re.compile(r"answer|complet|respon|output|result|choice|candidate|generat|body", re.I)
+"""in the keys of what should hold an answer: other lines of a log need no word"""
+_TELLING = ("response", "tool_call", "error")
 _TIMES = ("created", "created_at", "createTime")
 _LOOKED_AT = 4096
 _ENVELOPE = re.compile(r'"(?:object|type|candidates)"\s*:')
@@ -77,7 +80,7 @@ def body_in(raw: str) -> dict[str, Any] | None:
     body = as_object(json_or_none(raw)) if is_object else {}
     in_parts = any("parts" in as_object(as_object(one).get("content")) for one in as_list(body.get("candidates")))
     is_anthropics = body.get("type") == "message" and {"role", "model"} <= body.keys()
-    return body if (body.get("object") in BODY_OBJECTS or is_anthropics or in_parts) and is_answer(body) else None
+    return body if (body.get("object") in _BODY_OBJECTS or is_anthropics or in_parts) and is_answer(body) else None
 
 
 def said_turns(raw: str, conversation: Conversation, role: str | None = "assistant") -> list[Turn]:
@@ -191,3 +194,39 @@ def _usage(body: dict[str, Any]) -> Any:
     if isinstance(usage, dict) and isinstance(usage.get("tokens"), dict):
         return usage["tokens"]
     return usage
+
+
+def nothing_said(response: Any) -> Iterator[str]:
+    """What to say of a response of which nothing is known as an answer, unless it is an error, a refusal, a count."""
+    paths = long_texts([response]) if isinstance(response, dict | list) else []
+    if isinstance(response, list) and paths:
+        yield f"no answer is known in the response, which is a list (texts at {', '.join(paths)})"
+    if not isinstance(response, dict) or not response or response.keys() & {"error", "promptFeedback"}:
+        return
+    if paths or not _is_count(response):
+        yield f"no answer is known in the response ({_shape(response, paths)})"
+
+
+def _shape(holder: dict[str, Any], paths: list[str]) -> str:
+    """The keys of an object, and where its longest texts stand."""
+    keys = ", ".join(repr(str(key)[:40]) for key in list(holder)[:12])
+    return f"its keys: {keys}{'; texts at ' if paths else ''}{', '.join(paths)}"
+
+
+def _is_count(response: dict[str, Any]) -> bool:
+    """Whether it says how many tokens there are, or lists vectors or judgements."""
+    return bool(response.keys() & {"data", "results"}) or any("token" in str(key).lower() for key in response)
+
+
+def unanswered(entry: dict[str, Any], turns: list[Turn], conversation: Conversation) -> None:
+    """Note what an entry holds that should hold an answer and says none, no error and nothing else to be told."""
+    if conversation.notes or any(map(_tells, turns)):
+        return
+    names_answers = any(_ANSWERING.search(key) and "token" not in key.lower() for key in map(str, entry))
+    if not names_answers and entry.get("object") not in _BODY_OBJECTS:
+        return
+    conversation.notes.append(f"no answer is known in it ({_shape(entry, long_texts([entry]))})")
+
+
+def _tells(turn: Turn) -> bool:
+    return turn.role == "thinking" or (turn.kind in _TELLING and (turn.raw is not None or turn.stop is not None))

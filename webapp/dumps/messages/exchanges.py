@@ -1,19 +1,19 @@
-"""What was asked and answered: a request with its response, wherever an entry has them, or a message alone."""
+"""What was asked and answered: a request with its response, wherever an entry has them, a message, or a traced call."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from webapp.dumps.json_path import long_texts
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.known_tools import LEVELS
 from webapp.dumps.messages.beside import hosts_of
-from webapp.dumps.messages.bodies import BODY_OBJECTS, answer
+from webapp.dumps.messages.bodies import answer, is_answer, nothing_said, unanswered
 from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unread_generations, unwrapped
+from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
 from webapp.dumps.messages.printed import is_printed
-from webapp.dumps.messages.requests import new_prompts, noted_answers, request_message
+from webapp.dumps.messages.requests import new_prompts, noted_answers, request_message, request_messages
 from webapp.dumps.messages.streams import is_body, parsed_body
 from webapp.dumps.messages.turns import (
     Conversation,
@@ -22,19 +22,18 @@ from webapp.dumps.messages.turns import (
     message_turns,
     role_of,
     spent,
+    text_turns,
+    turns_of,
 )
 from webapp.dumps.records import Turn
-from webapp.dumps.values import as_list, as_object, first_moment, first_text, text, whole
+from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, text, whole
 
 _MODELS = ("model", "modelVersion", "modelId", "model_version")
 _ASKING = {"messages", "contents", "prompt", "input"}
 _TALKING = {"messages", "contents"}
 """keys of requests that want an answer, though all that they say was said before"""
-_ANSWERING = re.compile(r"answer|complet|respon|output|result|choice|candidate|generat|body", re.I)
-"""in the keys of what should hold an answer: other lines of a log need no word"""
 _SAYING = {"content", "choices", "candidates", "message", "generations"}
 """what a body has that is one itself, though it has a response beside it: the Vercel SDK's"""
-_TELLING = ("response", "tool_call", "error")
 _REQUESTS = ("request", "proxy_server_request")
 _TIMES = ("timestamp", "created_at", "created", "processed_time")
 _TIMES_OR_DURATIONS = ("ts", "time", "datetime", "start_time", "startTime")
@@ -67,44 +66,8 @@ def exchange(request: Any, response: Any, conversation: Conversation) -> list[Tu
     answers = noted_answers(answer(response, conversation), conversation)
     is_asked = bool(prompts) or (isinstance(request, dict) and bool(request.keys() & _TALKING))
     if is_asked and not answers and response is not request:
-        conversation.notes.extend(_nothing_said(response))
+        conversation.notes.extend(nothing_said(response))
     return [*prompts, *answers]
-
-
-def _nothing_said(response: Any) -> Iterator[str]:
-    """What to say of a response of which nothing is known as an answer, unless it is an error, a refusal, a count."""
-    paths = long_texts([response]) if isinstance(response, dict | list) else []
-    if isinstance(response, list) and paths:
-        yield f"no answer is known in the response, which is a list (texts at {', '.join(paths)})"
-    if not isinstance(response, dict) or not response or response.keys() & {"error", "promptFeedback"}:
-        return
-    if paths or not _is_count(response):
-        yield f"no answer is known in the response ({_shape(response, paths)})"
-
-
-def _shape(holder: dict[str, Any], paths: list[str]) -> str:
-    """The keys of an object, and where its longest texts stand."""
-    keys = ", ".join(repr(str(key)[:40]) for key in list(holder)[:12])
-    return f"its keys: {keys}{'; texts at ' if paths else ''}{', '.join(paths)}"
-
-
-def _is_count(response: dict[str, Any]) -> bool:
-    """Whether it says how many tokens there are, or lists vectors or judgements."""
-    return bool(response.keys() & {"data", "results"}) or any("token" in str(key).lower() for key in response)
-
-
-def unanswered(entry: dict[str, Any], turns: list[Turn], conversation: Conversation) -> None:
-    """Note what an entry holds that should hold an answer and says none, no error and nothing else to be told."""
-    if conversation.notes or any(map(_tells, turns)):
-        return
-    names_answers = any(_ANSWERING.search(key) and "token" not in key.lower() for key in map(str, entry))
-    if not names_answers and entry.get("object") not in BODY_OBJECTS:
-        return
-    conversation.notes.append(f"no answer is known in it ({_shape(entry, long_texts([entry]))})")
-
-
-def _tells(turn: Turn) -> bool:
-    return turn.role == "thinking" or (turn.kind in _TELLING and (turn.raw is not None or turn.stop is not None))
 
 
 def entry_turns(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
@@ -181,3 +144,115 @@ def _logged(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
         turns = [*answers, *failure_turns(value, key, conversation)]
         unanswered(value, turns, conversation)
     return each_filled(turns, sent_at=_sent_at(value))
+
+
+_BESIDE_ANSWERS = {"finish_reason", "finishReason", "usage_metadata", "usageMetadata", "stop_reason", "usage"}
+"""what a provider's body says beside its answer"""
+
+
+def traced(
+    question: Any, output: Any, conversation: Conversation, *, bodies: bool = False
+) -> tuple[list[Turn], list[Turn]]:
+    """What was asked anew, and what the model answered: a body, messages, LangChain's generations, calls or a text.
+
+    Where outputs are `bodies`, one of which no answer is known is worth a word; else it may be what the model wrote.
+    """
+    model, question = conversation.model, _opened(question)
+    request = _request(question)
+    turns = exchange(request, None, conversation)
+    is_said = any(question.values()) if isinstance(question, dict) else isinstance(question, list) and bool(question)
+    if is_said and not any(request_messages(request, conversation)):
+        turns = text_turns(as_json(question), "user", conversation)
+    conversation.model = model or conversation.model  # else the one that the request names
+    return turns, noted_answers(_answers(output, conversation, bodies), conversation)
+
+
+def _request(question: Any) -> dict[str, Any]:
+    """What was asked as a request: such an object, a list of messages, or a text."""
+    if not isinstance(question, dict):
+        is_list = isinstance(question, list)
+        return _with_tools({"messages" if is_list else "input": plain_messages(question)})
+    request = {**question, "messages": plain_messages(question.get("messages"))}
+    if isinstance(prompts := question.get("prompts"), list):
+        request["messages"] = [{"role": "user", "content": prompt} for prompt in prompts]
+    return _with_tools(request)
+
+
+def _with_tools(request: dict[str, Any]) -> dict[str, Any]:
+    """A request of Langfuse's handler for LangChain, which writes each tool behind the messages, of the role `tool`."""
+    messages = as_list(request.get("messages"))
+    tools = (message for message in messages if as_object(message).get("role") == "tool")
+    behind = [message for message in tools if _declares(as_object(message.get("content")))]
+    rest = [message for message in messages if message not in behind]
+    return {**request, "messages": rest, "tools": [tool["content"] for tool in behind]} if behind else request
+
+
+def _declares(content: dict[str, Any]) -> bool:
+    return content.get("type") == "function" or {"name", "input_schema"} <= content.keys()
+
+
+def _answers(output: Any, conversation: Conversation, bodies: bool) -> list[Turn]:
+    answered = _opened(output)
+    calls = _calls(output)
+    turns = turns_of(calls, "assistant", conversation) if calls else []
+    if not calls and isinstance(answered, dict | list):
+        turns = exchange(None, _body(answered), conversation)
+        conversation.notes.extend(unread_generations(as_object(answered)))
+    if any(turn.raw for turn in turns):
+        return turns
+    if output is None:
+        return turns_of([], "assistant", conversation)
+    beside = isinstance(answered, dict) and bool(answered.keys() & _BESIDE_ANSWERS)
+    if not isinstance(answered, str) and (bodies or _is_body(answered) or beside):
+        keys = ", ".join(repr(str(key)[:40]) for key in list(as_object(answered))[:12]) or "none"
+        conversation.notes.append(f"no answer is known in the output (its keys: {keys}); it is kept whole, as JSON")
+    return turns_of([Piece("text", text_or_json(output))], "assistant", conversation)
+
+
+def _body(answered: Any) -> Any:
+    """The answer as a provider's body."""
+    if isinstance(answered, dict):
+        if is_message(answered) and "role" not in answered:
+            return {"choices": [{"message": unwrapped(answered)}]}
+        return answered if is_answer(answered) else generations_body(answered)
+    items = [as_object(item) for item in answered]
+    if any("message" in item for item in items):
+        return {"choices": answered}
+    if answered and all(isinstance(item, list) for item in answered):
+        return {"generations": answered}
+    if any(item.get("type") in ITEMS for item in items) or not any(
+        "role" in item or "content" in item for item in items
+    ):
+        return {"output": answered}
+    return {"choices": [{"message": unwrapped(item) if is_message(item) else item} for item in items]}
+
+
+def _calls(raw: Any) -> list[Piece]:
+    """The calls of Vercel's SDK, which writes a list of them, as JSON text, where the model said nothing else."""
+    listed = json_or_none(raw) if isinstance(raw, str) and raw[:1] == "[" else raw
+    calls = [
+        item for item in as_list(listed) if text(as_object(item).get("toolName")) and item.keys() & {"input", "args"}
+    ]
+    if not calls or len(calls) < len(as_list(listed)):
+        return []
+    return [
+        Piece.of_call(call.get("input", call.get("args")), call["toolName"], text(call.get("toolCallId")), call)
+        for call in calls
+    ]
+
+
+def _opened(value: Any) -> Any:
+    """What a JSON text of a request or an answer says; other texts stay as they are."""
+    body = json_or_none(value) if isinstance(value, str) and value[:1] in ("{", "[") else None
+    return body if _is_body(body) else value
+
+
+def _is_body(value: Any) -> bool:
+    """Whether this is a provider's body, and not what a model wrote as JSON."""
+    if isinstance(value, list):
+        return are_messages(value)
+    if not isinstance(value, dict):
+        return False
+    if value.get("object") == "response" or "role" in as_object(value.get("message")):
+        return True
+    return bool(value.keys() & {"role", "choices", "candidates", "messages", "contents"})
