@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any, NamedTuple
 
 from webapp.parsing import suspects
@@ -19,27 +18,14 @@ LONGEST = 100_000
 """So much text behind a candidate's beginning is looked at."""
 MOST = 6
 """So many characters are taken out, one after the other."""
-_MISSING = {
-    ",": "missing_comma",
-    '"': "missing_quote",
-    **dict.fromkeys("{[", "missing_opener"),
-    **dict.fromkeys("}]", "missing_closer"),
+_NAMES = {
+    '"': ("doubled_quote", "missing_quote", "single_quotes"),
+    ",": ("doubled_comma", "missing_comma", "missing_comma"),
+    ":": ("doubled_colon", "missing_colon", "missing_colon"),
+    **dict.fromkeys("{[", ("doubled_brace", "missing_opener", "mismatched_opener")),
+    **dict.fromkeys("}]", ("extra_closer", "missing_closer", "mismatched_closer")),
 }
-_REPAIRS = {
-    '"': "doubled_quote",
-    ",": "doubled_comma",
-    ":": "doubled_colon",
-    "{": "doubled_brace",
-    "[": "doubled_brace",
-}
-_MISTAKEN = {
-    "": "stray_text",
-    '"': "single_quotes",
-    ",": "missing_comma",
-    ":": "missing_colon",
-    **dict.fromkeys("{[", "mismatched_opener"),
-    **dict.fromkeys("}]", "mismatched_closer"),
-}
+"""What is wrong where each of them stands twice, is lost, or another one stands in its place."""
 _closes_more = later(r"\s*+[}\]]")
 _inches = later(r"\d['′]\s?\d++\"\Z")
 
@@ -121,7 +107,7 @@ def _originals(removed: list[int]) -> Iterator[int]:
 
 
 def _edit(raw: str, at: int) -> Edit:
-    return Edit(_REPAIRS.get(raw[at], "extra_closer"), Span(at, at + 1), raw[at], "")
+    return Edit(_NAMES[raw[at]][0], Span(at, at + 1), raw[at], "")
 
 
 def _row(raw: str, start: int, text: str, failed: int) -> Mended | None:
@@ -204,10 +190,7 @@ def _places(text: str, pair: str, low: int, failed: int) -> Iterator[int]:
 
 def _changed(raw: str, start: int, text: str, failed: int) -> Mended | None:
     """Replace one character, or put one in, where that explains the failure; only a text sound to its end counts."""
-    replaced = ((at, 1, char) for at, char in suspects.mistaken(text, failed))
-    inserted = ((at, 0, char) for at, char in suspects.lost(text, failed))
-    removed = ((at, 1, "") for at in suspects.stray(text, failed))
-    for at, width, char in dict.fromkeys(chain(replaced, inserted, removed)):
+    for at, width, char in dict.fromkeys(suspects.changes(text, failed)):
         if char == '"' and not width and (text[at - 1] in "”’'`»" or text[at - 1 : at + 1] == "::"):
             continue
         changed = text[:at] + char + text[at + width :]
@@ -226,6 +209,6 @@ _goes_on = later(r"""\s*+[}\],:"']""")
 def _name(old: str, new: str) -> str:
     if old == ";" and new == ",":
         return "semicolon"
-    if old and not new and old != '"':
-        return "doubled_comma" if old == "," else "stray_mark"
-    return (_MISTAKEN if old else _MISSING)[new]
+    if not new:
+        return {'"': "stray_text", ",": "doubled_comma"}.get(old, "stray_mark")
+    return _NAMES[new][2 if old else 1]

@@ -8,7 +8,15 @@ from webapp.parsing.machine.tokens import SCALAR, STRING, bracket, place_of_open
 from webapp.parsing.patterns import later
 
 
-def mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
+def changes(text: str, failed: int) -> Iterator[tuple[int, int, str]]:
+    """Where the text may be changed, how many of its characters go there, and which one comes; the likeliest first."""
+    yield from ((at, 1, char) for at, char in _mistaken(text, failed))
+    yield from ((at, 0, char) for at, char in _lost(text, failed))
+    if _mark.match(text, failed):
+        yield failed, 1, ""
+
+
+def _mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
     """Where a character may stand in the place of another, and of which, or of none; the likeliest first."""
     char = text[failed : failed + 1]
     if char and char in ";:.,=|" and not _set.match(text, max(_open_bracket(text, failed), 0)):
@@ -28,12 +36,6 @@ def mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield from ((match.start(), '"') for match in inner[:4])
         before = text.rfind('"', low, opening - 1) + 1
         yield from ((match.start(), '"') for match in list(_other_quote.finditer(text, before or low, opening))[-4:])
-
-
-def stray(text: str, failed: int) -> Iterator[int]:
-    """Where a mark may stand that belongs to no token."""
-    if _mark.match(text, failed):
-        yield failed
 
 
 _mark = later(r"[*`_~^.;|:,-](?!\w)")
@@ -63,7 +65,7 @@ _lone_comma = later(r"\n[ \t]*+(?=,|\n)")
 _bare_colon = later(r":[ \t]*+(?=\n)")
 
 
-def lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
+def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
     """Where a character may be lost, and which, the likeliest first."""
     low = max(0, failed - 400)
     char = text[failed : failed + 1]
