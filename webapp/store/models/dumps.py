@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.contracts import BROKEN
+from webapp.contracts.contract import BROKEN
 from webapp.store.db.types import BigId, ExactJson, ExactText, PackedJson, ProfileName, UtcDateTime
 from webapp.store.models.sessions import Base, Numbered
 

@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.dumps.session_keys import OPTION
-from webapp.store.db.ids import batched, short
+from webapp.store.db.ids import batched
 from webapp.store.models import Dump, DumpSession, Session
+from webapp.store.sessions.where import id_of
 from webapp.store.write import rows
 
 MOST_PROBLEMS = 50
@@ -133,12 +134,6 @@ def find_id(db: orm.Session, ident: str | int) -> int:
     if dump_id is None:
         raise NoSuchDump(f"no log has the number or hash {text[:200]!r}")
     return dump_id
-
-
-def id_of(text: str) -> sa.Select[int]:
-    """The number of the dump with that sha256 or number."""
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
-    return sa.select(Dump.id).where(sa.or_(Dump.sha256 == short(text, 65), Dump.id == number)).limit(1)
 
 
 def line(connection: sa.Connection, dump_id: int) -> DumpLine:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.contracts import STATES
+from webapp.contracts.contract import STATES
 from webapp.dumps.messages.beside import STOPS
 from webapp.store.db import ids
 from webapp.store.db.ids import microseconds

@@ -15,6 +15,7 @@ from sqlalchemy import orm
 
 from webapp import paths
 from webapp.store.db.dialect import unindexed
+from webapp.store.db.ids import short
 from webapp.store.models import (
     TURNS_A_SESSION,
     Dump,
@@ -25,7 +26,6 @@ from webapp.store.models import (
     Session,
     SessionFacet,
 )
-from webapp.store.sessions.dumps import id_of
 from webapp.store.sessions.filters import LABELS, MORE_THAN, NARROWING, Filters, Number
 from webapp.store.write.parser import UNKNOWN
 
@@ -116,6 +116,12 @@ def _label(filters: Filters) -> Condition:
         return Session.label_count > 0 if filters.label == LABELS[0] else Session.label_count == 0
     judged = sa.select(Label.turn_id // TURNS_A_SESSION).where(Label.judgement == filters.label)
     return unindexed(Session.id).in_(judged)
+
+
+def id_of(text: str) -> sa.Select[int]:
+    """The number of the dump with that sha256 or number."""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
+    return sa.select(Dump.id).where(sa.or_(Dump.sha256 == short(text, 65), Dump.id == number)).limit(1)
 
 
 def _dump(filters: Filters) -> Condition:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webapp.dumps.records import Turn
-from webapp.parsing import Trace
+from webapp.parsing.trace import Trace
 from webapp.store.db.ids import short
 from webapp.store.write.parser import ALL_THE_SAME, OURS, UNKNOWN, read_as_json
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from webapp.contracts import MISFITS
+from webapp.contracts.contract import MISFITS
 from webapp.dumps.records import MODEL_KINDS as MODEL_KINDS
 from webapp.dumps.records import Turn
-from webapp.parsing import Trace
+from webapp.parsing.trace import Trace
 
 LETTERS = {"clean": "c", "extracted": "e", "repaired": "r", "failed": "f", "none": "n"}
 UNREAD = "u"
