@@ -12,7 +12,7 @@ from webapp.dumps.base import Context, DumpHead, SessionEntries, Sessions, Sourc
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.messages.item_streams import add, settled
+from webapp.dumps.messages.chat_streams import add, settled
 from webapp.dumps.messages.turns import with_usage
 from webapp.dumps.records import Entries, Entry, Problem, Turn
 from webapp.dumps.sessions import entries_of, microseconds, spilled

@@ -8,8 +8,8 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.documents import joined_runs
+from webapp.dumps.messages.chat_streams import add, settled
 from webapp.dumps.messages.exchanges import exchange
-from webapp.dumps.messages.item_streams import add, settled
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined, text_or_json
 from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, result_turns, spent, text_turns

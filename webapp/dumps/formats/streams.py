@@ -7,10 +7,10 @@ from typing import Any
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import as_lines
-from webapp.dumps.messages.block_streams import are_parts, is_data_stream
+from webapp.dumps.messages.block_streams import are_parts
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.http import HttpExchange, http_turns
-from webapp.dumps.messages.streams import MOST_STREAM, is_event, parsed_body, wrapped_event
+from webapp.dumps.messages.streams import MOST_STREAM, is_data_stream, is_event, parsed_body, wrapped_event
 from webapp.dumps.messages.turns import error_turns, filled
 from webapp.dumps.records import MODEL_KINDS, Problem, Turn
 from webapp.dumps.sessions import entries_of

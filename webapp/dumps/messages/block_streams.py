@@ -1,13 +1,12 @@
-"""Puts streams of blocks and parts together: Anthropic's, Amazon's, Google's, Ollama's, Vercel's for UIs, AG-UI's."""
+"""Streams of blocks and parts: Anthropic's, Amazon's, Google's, Ollama's, Vercel's, AG-UI's, and ChatGPT's site."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.item_streams import Pieces, add, grow, is_end, joined, number, or_empty
-from webapp.dumps.values import as_list, as_object, first_id, first_text
+from webapp.dumps.messages.chat_streams import Pieces, add, grow, is_end, joined, number, or_empty, settled
+from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text
 
 BEDROCK = (
     *("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata"),
@@ -143,9 +142,6 @@ def google_begins(event: dict[str, Any], before: list[dict[str, Any]], ended: se
     return len(before) > 1 and not is_end(before[0]) and is_end(before[-1])
 
 
-_LINE = re.compile(r"^([0-9a-k]):([\"{\[].*)$", re.M)
-"""a line of the older data stream: what it holds is said by a letter"""
-_KINDS = {"0": "text-delta", "g": "reasoning-delta"}
 _GROWING = {"text-delta": "text", "reasoning-delta": "reasoning"}
 _CALLS = ("tool-input-start", "tool-input-delta", "tool-input-available", "tool-input-error", "tool-call")
 _RESULTS = ("tool-result", "tool-output-available")
@@ -155,28 +151,6 @@ _PARTS = {
     *("start", "finish", "start-step", "finish-step", "step-start", "step-finish", "abort", "error", "raw", "source"),
     *("file", "message-metadata", "message-start", "response-metadata", "stream-start", "tool-output-error"),
 }
-
-
-def is_data_stream(body: str) -> bool:
-    """Whether this is the SDK's older stream: `0:"text"`, `9:{call}`, `d:{finish}`, one a line."""
-    lines = [line for line in body.strip().splitlines()[:20] if line.strip()]
-    return len(lines) > 1 and all(_LINE.match(line) for line in lines)
-
-
-def data_stream(body: str) -> list[tuple[str, dict[str, Any]]]:
-    """Its lines, each with what it says as an event of the newer one."""
-    events: list[tuple[str, dict[str, Any]]] = []
-    for line in _LINE.finditer(body):
-        letter, value = line[1], json_or_none(line[2])
-        if letter in _KINDS and isinstance(value, str):
-            events.append((line[0], {"type": _KINDS[letter], "delta": value}))
-        elif letter == "3":
-            events.append((line[0], {"type": "error", "error": value}))
-        elif letter == "9" and isinstance(value, dict):
-            events.append((line[0], {"type": "tool-input-available", **value, "input": value.get("args")}))
-        elif letter in ("d", "e") and isinstance(value, dict):
-            events.append((line[0], {"type": "finish", "usage": value.get("usage")}))
-    return events
 
 
 _AGUI = re.compile(
@@ -262,3 +236,64 @@ def ui_stream(events: list[dict[str, Any]]) -> dict[str, Any]:
             growing.pop((kind.removesuffix("-start"), first_id(event, "id")), None)
     usage = next((event["usage"] for event in reversed(events) if isinstance(event.get("usage"), dict)), None)
     return {"role": "assistant", "content": parts, "usage": usage}
+
+
+_AT_PART, _AT_TEXT = "/message/content/parts/", "/message/content/text"
+
+
+def is_chatgpt(event: dict[str, Any]) -> bool:
+    return "author" in as_object(as_object(event.get("v")).get("message") or event.get("message"))
+
+
+def chatgpt(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the assistant said in all messages of the stream, in the order in which they began."""
+    messages: dict[str, dict[str, Any]] = {}
+    message: dict[str, Any] = {}
+    place = ""
+    for event in events:
+        whole = as_object(event.get("v")).get("message") or event.get("message")
+        if isinstance(whole, dict):
+            content = as_object(whole.get("content"))
+            message = {**whole, "content": {**content, "parts": list(as_list(content.get("parts")))}}
+            messages[id_text(whole.get("id")) or ""] = message
+            place = ""
+            continue
+        for delta in as_list(event["v"]) if event.get("o") == "patch" else [event]:
+            place = first_text(delta, "p") or place
+            _grow_chatgpt(as_object(message.get("content")), place, as_object(delta))
+    slugs = (first_text(message.get("metadata"), "model_slug") for message in messages.values())
+    model = next(filter(None, slugs), None)
+    return {"model": model, "choices": [{"message": body} for message in messages.values() if (body := _said(message))]}
+
+
+def _grow_chatgpt(content: dict[str, Any], place: str, delta: dict[str, Any]) -> None:
+    """Add a delta's text, which belongs where the last one did if it does not say where."""
+    written = delta.get("v")
+    if not isinstance(written, str):
+        return
+    replaces = delta.get("o") == "replace"
+    if place == _AT_TEXT:
+        if replaces:
+            content["text"] = ""
+        add(content, "text", written)
+    number = place.removeprefix(_AT_PART)
+    if place.startswith(_AT_PART) and number.isdigit() and int(number) <= len(content.get("parts", [])):
+        parts = content["parts"]
+        parts.extend([""] * (int(number) + 1 - len(parts)))
+        if replaces:
+            parts[int(number)] = ""
+        add(parts, int(number), written)
+
+
+def _said(message: dict[str, Any]) -> dict[str, Any] | None:
+    """A message of the assistant as OpenAI's API has it; what goes to a tool is its call."""
+    content = settled(as_object(message.get("content")))
+    if as_object(message.get("author")).get("role") != "assistant":
+        return None
+    written = "".join(part for part in as_list(content.get("parts")) if isinstance(part, str)) or content.get("text")
+    recipient = first_text(message, "recipient") or "all"
+    if not isinstance(written, str) or not written:
+        return None
+    if recipient == "all":
+        return {"role": "assistant", "content": written}
+    return {"role": "assistant", "tool_calls": [{"function": {"name": recipient, "arguments": written}}]}

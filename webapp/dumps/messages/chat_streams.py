@@ -1,23 +1,199 @@
-"""Puts chunks of chat completions together, a message for each choice, and the deltas of ChatGPT's own site."""
+"""Streams whose chunks or events say what they add to which message or item: OpenAI's APIs, and Cohere's."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.item_streams import (
-    Pieces,
-    add,
-    grow,
-    grow_call,
-    is_end,
-    joined,
-    number,
-    or_empty,
-    settled,
-    streamed,
+from webapp.dumps.values import as_list, as_object
+
+_ADDED = {
+    "response.function_call_arguments.delta": ("function_call", "arguments"),
+    "response.custom_tool_call_input.delta": ("custom_tool_call", "input"),
+    "response.mcp_call_arguments.delta": ("mcp_call", "arguments"),
+}
+_TEXTS = {"response.output_text.delta": ("output_text", "text"), "response.refusal.delta": ("refusal", "refusal")}
+_THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+_SURE_PIECES, _SURE_LENGTH, _SURE_LETTERS = 3, 8, 5
+"""pieces that grow, code points of the last but one, and different ones: what chance makes so, as rules of dashes, has
+fewer"""
+_GROWS = 10
+"""levels down in a body at which texts may grow"""
+_LONGEST_NAME = 1000
+"""characters of a tool's name from which on it grows no more: each piece is put behind a copy of those before it"""
+_COHERE = (
+    *("message-start", "content-start", "content-delta", "content-end", "tool-plan-delta"),
+    *("tool-call-start", "tool-call-delta", "tool-call-end", "message-end"),
 )
-from webapp.dumps.values import as_list, as_object, first_text, id_text
+
+
+def is_responses(event: dict[str, Any]) -> bool:
+    return isinstance(event.get("response"), dict) or str(event.get("type")).startswith("response.")
+
+
+def responses(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The response as it was completed; where the stream ends before that, what its deltas say."""
+    states = [event["response"] for event in events if isinstance(event.get("response"), dict)]
+    last: dict[str, Any] = states[-1] if states else {}
+    if last.get("output"):
+        return last
+    items: dict[Any, dict[str, Any]] = {}
+    for event in events:
+        place = event.get("output_index", event.get("item_id"))
+        if isinstance(place, list | dict):
+            continue
+        if isinstance(event.get("item"), dict):
+            items.setdefault(place, {}).update(event["item"])
+        elif isinstance(event.get("delta"), str):
+            _grow(items.setdefault(place, {}), event)
+    return {**last, "output": list(items.values())}
+
+
+def _grow(item: dict[str, Any], event: dict[str, Any]) -> None:
+    kind, delta = str(event.get("type")), event["delta"]
+    if kind in _ADDED:
+        item_type, key = _ADDED[kind]
+        item.setdefault("type", item_type)
+        add(item, key, delta)
+    elif kind in _TEXTS:
+        part_type, key = _TEXTS[kind]
+        item.setdefault("role", "assistant")
+        _add(item, "content", event.get("content_index"), part_type, key, delta)
+    elif kind in _THOUGHTS:
+        item.setdefault("type", "reasoning")
+        _add(item, "summary", event.get("summary_index", event.get("content_index")), "summary_text", "text", delta)
+
+
+def _add(item: dict[str, Any], where: str, index: Any, kind: str, key: str, delta: str) -> None:
+    """Add to the part with this index, which counts from 0."""
+    if not isinstance(parts := item.get(where), _Own):
+        parts = item[where] = _Own(dict(part) if isinstance(part, dict) else part for part in as_list(parts))
+    place = index if isinstance(index, int) and 0 <= index <= len(parts) else len(parts)
+    if place == len(parts):
+        parts.append({"type": kind})
+    parts[place] = parts[place] if isinstance(parts[place], dict) else {"type": kind}
+    add(parts[place], key, delta)
+
+
+def is_cohere(event: dict[str, Any]) -> bool:
+    return event.get("type") in _COHERE and bool(event.keys() & {"delta", "index"})
+
+
+def cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The message that Cohere's events say; its usage comes last."""
+    blocks: dict[Any, dict[str, Any]] = {}
+    calls: dict[Any, dict[str, Any]] = {}
+    plan, usage, why = "", None, None
+    for event in events:
+        delta = as_object(event.get("delta"))
+        usage, why = delta.get("usage", usage), delta.get("finish_reason", why)
+        message, index = delta.get("message"), str(event.get("index"))
+        if not isinstance(message, dict) or event.get("type") == "message-start":
+            continue
+        plan += or_empty(message.get("tool_plan"))
+        if isinstance(message.get("content"), dict):
+            block, content = blocks.setdefault(index, {}), message["content"]
+            texts = {key for key in ("text", "thinking") if isinstance(content.get(key), str)}
+            block.update({key: value for key, value in content.items() if key not in texts})
+            grow(block, content, *texts)
+        if isinstance(message.get("tool_calls"), dict):
+            grow_call(calls.setdefault(index, {"function": {}}), message["tool_calls"])
+    answer = {"role": "assistant", "content": list(blocks.values()), "tool_calls": streamed(calls)}
+    return {"message": {**answer, "tool_plan": plan}, "usage": usage, "finish_reason": why}
+
+
+def is_older_cohere(event: dict[str, Any]) -> bool:
+    return isinstance(event.get("event_type"), str) and isinstance(event.get("is_finished"), bool)
+
+
+def older_cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The answer of the API's first version: as it ends, or where it was cut, what came of it."""
+    states = [event["response"] for event in events if isinstance(event.get("response"), dict)]
+    texts = [or_empty(event.get("text")) for event in events if event.get("event_type") == "text-generation"]
+    last = states[-1] if states else {}
+    return {**last, "text": or_empty(last.get("text")) or "".join(texts)}
+
+
+def grow_call(call: dict[str, Any], delta: dict[str, Any]) -> None:
+    """Add a delta to its call: the first id stays, and the first name, which goes on as long as no arguments came."""
+    function, pieces = as_object(delta.get("function")), call.setdefault("pieces", [])
+    name, before = or_empty(function.get("name")), or_empty(call["function"].get("name"))
+    if name and not pieces and len(before) < _LONGEST_NAME:
+        call["function"]["name"] = name if name.startswith(before) else before + name
+    call["id"] = call.get("id") or delta.get("id")
+    if written := or_empty(function.get("arguments")):
+        pieces.append(written)
+
+
+def streamed(calls: dict[Any, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The calls, with a mark on those of which no arguments came: a stream says nothing where there are none."""
+    for call in calls.values():
+        written = call["function"]["arguments"] = joined(call.pop("pieces", []))
+        call["function"].setdefault("name", None)
+        call |= {} if written else {"without_arguments": True}
+    return list(calls.values())
+
+
+def joined(pieces: list[str]) -> str:
+    """The text that pieces add up to: the last of them where each repeats all before it, or that alone repeats all."""
+    pieces = [piece for piece in pieces if piece]
+    whole, last = "".join(pieces), pieces[-1] if pieces else ""
+    grows = len(pieces) > 1 and all(after.startswith(before) for before, after in pairwise(pieces))
+    is_long = grows and len(pieces[-2]) >= _SURE_LENGTH and len(set(last)) >= _SURE_LETTERS
+    if is_long and len(set(map(len, pieces))) >= _SURE_PIECES:
+        return last
+    is_repeated = (grows or whole == last * 2) and json_or_none(last) is not None and json_or_none(whole) is None
+    return last if is_repeated else whole
+
+
+class Pieces(list[str]):
+    """A text that grows: adding each piece to the text before it takes time with its square. See `settled`."""
+
+
+class _Own(list[Any]):
+    """Parts that are copied from an event, and may be changed."""
+
+
+def grow(holder: dict[str, Any], delta: dict[str, Any], *keys: str) -> None:
+    """Add a delta's texts to those that stand under the same keys."""
+    for key in keys:
+        if isinstance(delta.get(key), str):
+            add(holder, key, delta[key])
+
+
+def add(holder: Any, key: Any, piece: Any) -> None:
+    """Add a text to the one under `key`; what is none is an empty one."""
+    before = holder[key] if isinstance(holder, list) else holder.get(key)
+    if not isinstance(before, Pieces):
+        before = holder[key] = Pieces([or_empty(before)])
+    before.append(or_empty(piece))
+
+
+def settled(value: Any, levels: int = _GROWS) -> Any:
+    """A body in which texts have grown, with these as texts."""
+    if isinstance(value, Pieces):
+        return "".join(value)
+    if isinstance(value, dict) and levels:
+        return {key: settled(inner, levels - 1) for key, inner in value.items()}
+    return [settled(inner, levels - 1) for inner in value] if isinstance(value, list) and levels else value
+
+
+def or_empty(value: Any) -> str:
+    """`value` where it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def number(event: dict[str, Any], key: str = "index") -> int | str | None:
+    """Which of several choices, candidates or blocks an event is about."""
+    number = event.get(key)
+    return number if isinstance(number, int | str | None) else repr(number)
+
+
+def is_end(event: dict[str, Any]) -> bool:
+    """Whether a choice, or a candidate, of an event ends."""
+    choices = map(as_object, [*as_list(event.get("choices")), *as_list(event.get("candidates"))])
+    return any(choice.get("finish_reason") or choice.get("finishReason") for choice in choices)
 
 
 def chat(events: list[dict[str, Any]]) -> dict[str, Any]:
@@ -114,64 +290,3 @@ def begins(event: dict[str, Any], before: list[dict[str, Any]], ended_before: se
 def ended(event: dict[str, Any]) -> set[Any]:
     """The choices that end with an event."""
     return {number(as_object(choice)) for choice in as_list(event.get("choices"))} if is_end(event) else set()
-
-
-_PARTS, _TEXT = "/message/content/parts/", "/message/content/text"
-
-
-def is_chatgpt(event: dict[str, Any]) -> bool:
-    return "author" in as_object(as_object(event.get("v")).get("message") or event.get("message"))
-
-
-def chatgpt(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the assistant said in all messages of the stream, in the order in which they began."""
-    messages: dict[str, dict[str, Any]] = {}
-    message: dict[str, Any] = {}
-    place = ""
-    for event in events:
-        whole = as_object(event.get("v")).get("message") or event.get("message")
-        if isinstance(whole, dict):
-            content = as_object(whole.get("content"))
-            message = {**whole, "content": {**content, "parts": list(as_list(content.get("parts")))}}
-            messages[id_text(whole.get("id")) or ""] = message
-            place = ""
-            continue
-        for delta in as_list(event["v"]) if event.get("o") == "patch" else [event]:
-            place = first_text(delta, "p") or place
-            _grow(as_object(message.get("content")), place, as_object(delta))
-    slugs = (first_text(message.get("metadata"), "model_slug") for message in messages.values())
-    model = next(filter(None, slugs), None)
-    return {"model": model, "choices": [{"message": body} for message in messages.values() if (body := _said(message))]}
-
-
-def _grow(content: dict[str, Any], place: str, delta: dict[str, Any]) -> None:
-    """Add a delta's text, which belongs where the last one did if it does not say where."""
-    written = delta.get("v")
-    if not isinstance(written, str):
-        return
-    replaces = delta.get("o") == "replace"
-    if place == _TEXT:
-        if replaces:
-            content["text"] = ""
-        add(content, "text", written)
-    number = place.removeprefix(_PARTS)
-    if place.startswith(_PARTS) and number.isdigit() and int(number) <= len(content.get("parts", [])):
-        parts = content["parts"]
-        parts.extend([""] * (int(number) + 1 - len(parts)))
-        if replaces:
-            parts[int(number)] = ""
-        add(parts, int(number), written)
-
-
-def _said(message: dict[str, Any]) -> dict[str, Any] | None:
-    """A message of the assistant as OpenAI's API has it; what goes to a tool is its call."""
-    content = settled(as_object(message.get("content")))
-    if as_object(message.get("author")).get("role") != "assistant":
-        return None
-    written = "".join(part for part in as_list(content.get("parts")) if isinstance(part, str)) or content.get("text")
-    recipient = first_text(message, "recipient") or "all"
-    if not isinstance(written, str) or not written:
-        return None
-    if recipient == "all":
-        return {"role": "assistant", "content": written}
-    return {"role": "assistant", "tool_calls": [{"function": {"name": recipient, "arguments": written}}]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.beside import asked_at
 from webapp.dumps.messages.bodies import is_answer
 from webapp.dumps.messages.exchanges import exchange
-from webapp.dumps.messages.streams import ends_early, parsed_body, stream_faults
+from webapp.dumps.messages.streams import MOST_STREAM, parsed_body
 from webapp.dumps.messages.turns import Conversation, each_with
 from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.spool import NO_TEXT, packed_text
@@ -28,6 +29,20 @@ _WHERE = ("uri", "url")
 _BODIES = ("body", "content", "text", "json", "data")
 _STATUS = ("status", "status_code", "statusCode")
 """where recorders have a request's address, a body, and a response's status"""
+
+
+_LINE = re.compile(r"^(?:data:[ \t]*)?(\{[^\r\n]*)", re.M)
+_IDENT = re.compile(r'"id"\s*:\s*"([^"]+)".{0,300}?chat\.completion\.chunk')
+_FINISHED = re.compile(r'.{0,300}?"id"\s*:\s*"([^"]+)".*"(?:finish_reason|error)"\s*:\s*["{]')
+"""the answer that a chunk says it belongs to, and that it ends it"""
+_ENDS = {
+    "message_start": re.compile(r'"(?:message_stop|error|stop_reason)"\s*[,:}](?!\s*null)'),
+    "response.created": re.compile(
+        r'"(?:response\.(?:completed|failed|incomplete|cancelled|done)|error)"\s*[,:}](?!\s*null)'
+    ),
+    "chat.completion.chunk": re.compile(r'\[DONE\]|"(?:finish_reason|error)"\s*:(?!\s*null)'),
+}
+"""what ends a stream, by what stands in its beginning"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +116,34 @@ def speaks_of_models(http: HttpExchange) -> bool:
         return not isinstance(response, dict) or "embedding" not in jsontext.dumps(response.get("data"))[:2000]
     has_question = isinstance(request, dict) and any(request.get(key) for key in ASKING)
     return has_question and not (isinstance(response, dict) and "data" in response)
+
+
+def stream_faults(body: Any) -> tuple[list[str], int]:
+    """Errors that a stream's events tell, and how many of its `data:` lines with an object cannot be read."""
+    errors, damaged = list[str](), 0
+    if not isinstance(body, str) or len(body) > MOST_STREAM:
+        return errors, damaged
+    for match in _LINE.finditer(body):
+        value = json_or_none(match[1])
+        damaged += value is None and body.lstrip()[:1] not in ("{", "[")
+        inner = as_object(value)
+        error = inner.get("error") or as_object(inner.get("response")).get("error")
+        if error and not as_list(inner.get("choices")):
+            message = as_object(error).get("message") or error
+            errors.append(message if isinstance(message, str) else jsontext.dumps(message))
+    return errors, damaged
+
+
+def ends_early(body: Any) -> bool:
+    """Whether a stream begins an answer and says neither that it ends nor why not."""
+    if not isinstance(body, str) or len(body) > MOST_STREAM:
+        return False
+    finished = {match[1] for line in body.splitlines() if (match := _FINISHED.match(line))}
+    idents = Counter(_IDENT.findall(body))
+    if len(idents) > 1 and (max(idents.values()) > 1 or len(finished) > 1):
+        return bool(idents.keys() - finished)
+    ends = next((ends for begins, ends in _ENDS.items() if begins in body), None)
+    return ends is not None and not ends.search(body)
 
 
 def of_models(entries: Entries, exchange_of: Callable[[dict[str, Any]], HttpExchange]) -> Entries:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.chat_streams import number, or_empty
 from webapp.dumps.messages.http import body_of, body_text
-from webapp.dumps.messages.item_streams import number, or_empty
 from webapp.dumps.messages.pieces import as_json
 from webapp.dumps.messages.streams import Answer, answers, chunks, is_event, wrapped_event
 from webapp.dumps.values import BINARY, as_list, as_object, text

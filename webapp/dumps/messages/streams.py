@@ -8,24 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webapp import jsontext
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
-from webapp.dumps.messages import block_streams, chat_streams, item_streams
-from webapp.dumps.messages.item_streams import is_end
-from webapp.dumps.values import as_list, as_object, id_text
+from webapp.dumps.messages import block_streams, chat_streams
+from webapp.dumps.messages.chat_streams import is_end
+from webapp.dumps.values import as_object, id_text
 
-_LINE = re.compile(r"^(?:data:[ \t]*)?(\{[^\r\n]*)", re.M)
-_ENDS = {
-    "message_start": re.compile(r'"(?:message_stop|error|stop_reason)"\s*[,:}](?!\s*null)'),
-    "response.created": re.compile(
-        r'"(?:response\.(?:completed|failed|incomplete|cancelled|done)|error)"\s*[,:}](?!\s*null)'
-    ),
-    "chat.completion.chunk": re.compile(r'\[DONE\]|"(?:finish_reason|error)"\s*:(?!\s*null)'),
-}
-"""what ends a stream, by what stands in its beginning"""
-_IDENT = re.compile(r'"id"\s*:\s*"([^"]+)".{0,300}?chat\.completion\.chunk')
-_FINISHED = re.compile(r'.{0,300}?"id"\s*:\s*"([^"]+)".*"(?:finish_reason|error)"\s*:\s*["{]')
-"""the answer that a chunk says it belongs to, and that it ends it"""
 _OBJECT = re.compile(r'\{\s*"')
 _ANTHROPIC = ("message_start", "content_block_start", "content_block_delta")
 _BARE_EVENTS = ("ping", "message_stop")
@@ -66,8 +53,8 @@ def assembled(body: str) -> Any:
 
 def chunks(body: str) -> list[tuple[str, Any]]:
     """The chunks of a stream's text: each as it came, with what stands around it, and the JSON that it holds."""
-    if block_streams.is_data_stream(body):
-        return block_streams.data_stream(body)
+    if is_data_stream(body):
+        return data_stream(body)
     events, decoder, at, begin, base, rest = list[tuple[str, Any]](), Decoder(), 0, 0, 0, body
     while match := _OBJECT.search(body, at):
         if (start := match.start()) - base > _BEHIND:
@@ -85,32 +72,31 @@ def chunks(body: str) -> list[tuple[str, Any]]:
     return [*events[:-1], *((text + body[begin:], value) for text, value in events[-1:])]
 
 
-def stream_faults(body: Any) -> tuple[list[str], int]:
-    """Errors that a stream's events tell, and how many of its `data:` lines with an object cannot be read."""
-    errors, damaged = list[str](), 0
-    if not isinstance(body, str) or len(body) > MOST_STREAM:
-        return errors, damaged
-    for match in _LINE.finditer(body):
-        value = json_or_none(match[1])
-        damaged += value is None and body.lstrip()[:1] not in ("{", "[")
-        inner = as_object(value)
-        error = inner.get("error") or as_object(inner.get("response")).get("error")
-        if error and not as_list(inner.get("choices")):
-            message = as_object(error).get("message") or error
-            errors.append(message if isinstance(message, str) else jsontext.dumps(message))
-    return errors, damaged
+_LINE = re.compile(r"^([0-9a-k]):([\"{\[].*)$", re.M)
+"""a line of the older data stream: what it holds is said by a letter"""
+_KINDS = {"0": "text-delta", "g": "reasoning-delta"}
 
 
-def ends_early(body: Any) -> bool:
-    """Whether a stream begins an answer and says neither that it ends nor why not."""
-    if not isinstance(body, str) or len(body) > MOST_STREAM:
-        return False
-    finished = {match[1] for line in body.splitlines() if (match := _FINISHED.match(line))}
-    idents = Counter(_IDENT.findall(body))
-    if len(idents) > 1 and (max(idents.values()) > 1 or len(finished) > 1):
-        return bool(idents.keys() - finished)
-    ends = next((ends for begins, ends in _ENDS.items() if begins in body), None)
-    return ends is not None and not ends.search(body)
+def is_data_stream(body: str) -> bool:
+    """Whether this is the SDK's older stream: `0:"text"`, `9:{call}`, `d:{finish}`, one a line."""
+    lines = [line for line in body.strip().splitlines()[:20] if line.strip()]
+    return len(lines) > 1 and all(_LINE.match(line) for line in lines)
+
+
+def data_stream(body: str) -> list[tuple[str, dict[str, Any]]]:
+    """Its lines, each with what it says as an event of the newer one."""
+    events: list[tuple[str, dict[str, Any]]] = []
+    for line in _LINE.finditer(body):
+        letter, value = line[1], json_or_none(line[2])
+        if letter in _KINDS and isinstance(value, str):
+            events.append((line[0], {"type": _KINDS[letter], "delta": value}))
+        elif letter == "3":
+            events.append((line[0], {"type": "error", "error": value}))
+        elif letter == "9" and isinstance(value, dict):
+            events.append((line[0], {"type": "tool-input-available", **value, "input": value.get("args")}))
+        elif letter in ("d", "e") and isinstance(value, dict):
+            events.append((line[0], {"type": "finish", "usage": value.get("usage")}))
+    return events
 
 
 def put_together(events: list[Any]) -> Any:
@@ -130,7 +116,7 @@ def answers(events: list[Any]) -> list[Answer]:
         joined = answers(inner) if any(inner) else []
         return [replace(answer, places=[places[place] for place in answer.places]) for answer in joined]
     groups = [([parts[at] for at in of_one], [places[at] for at in of_one]) for of_one in _each_answer(parts, dialect)]
-    return [Answer(item_streams.settled(dialect.make(of_one)), at, of_one) for of_one, at in groups]
+    return [Answer(chat_streams.settled(dialect.make(of_one)), at, of_one) for of_one, at in groups]
 
 
 def is_event(value: Any) -> bool:
@@ -138,13 +124,13 @@ def is_event(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     event, kind = _bare(value), str(value.get("type"))
-    if value.get("object") in ("chat.completion.chunk", "text_completion.chunk") or item_streams.is_older_cohere(value):
+    if value.get("object") in ("chat.completion.chunk", "text_completion.chunk") or chat_streams.is_older_cohere(value):
         return True
     if event is not value or block_streams.is_bedrock(value) or block_streams.is_agui(value):
         return True
     if kind.startswith("response."):
         return "sequence_number" in value or bool(value.keys() & {"response", "item", "delta", "part", "text"})
-    if (kind in _HELD and "snapshot" in value) or item_streams.is_cohere(value):
+    if (kind in _HELD and "snapshot" in value) or chat_streams.is_cohere(value):
         return True
     return kind in _NAMED_EVENTS and bool(value.keys() & {"message", "index", "delta"} or kind in _BARE_EVENTS)
 
@@ -256,8 +242,8 @@ def _adk(events: list[dict[str, Any]]) -> list[Any]:
 
 _DIALECTS = (
     _Dialect(lambda event: "author" in event and bool(event.keys() & {"invocationId", "invocation_id"}), _adk),
-    _Dialect(chat_streams.is_chatgpt, chat_streams.chatgpt),
-    _Dialect(item_streams.is_older_cohere, item_streams.older_cohere, _starts("stream-start", key="event_type")),
+    _Dialect(block_streams.is_chatgpt, block_streams.chatgpt),
+    _Dialect(chat_streams.is_older_cohere, chat_streams.older_cohere, _starts("stream-start", key="event_type")),
     _Dialect(lambda event: event.get("type") in _ANTHROPIC, block_streams.anthropic, _starts("message_start")),
     _Dialect(block_streams.is_bedrock, block_streams.bedrock, _starts("messageStart", key="event")),
     _Dialect(
@@ -274,7 +260,7 @@ _DIALECTS = (
     ),
     _Dialect(block_streams.is_ollama, block_streams.ollama, lambda _, before, __: before[-1].get("done") is True),
     _Dialect(block_streams.is_ui_stream, block_streams.ui_stream, _starts("start")),
-    _Dialect(item_streams.is_responses, item_streams.responses, _starts("response.created")),
-    _Dialect(item_streams.is_cohere, item_streams.cohere, _starts("message-start")),
+    _Dialect(chat_streams.is_responses, chat_streams.responses, _starts("response.created")),
+    _Dialect(chat_streams.is_cohere, chat_streams.cohere, _starts("message-start")),
     _Dialect(block_streams.is_agui, block_streams.agui, _starts("RUN_STARTED")),
 )
