@@ -8,7 +8,6 @@ from typing import Any
 
 from webapp.dumps import yaml_values
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
-from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import inner_list, objects, with_list
 from webapp.dumps.messages.http import (
     HttpExchange,
@@ -20,18 +19,16 @@ from webapp.dumps.messages.http import (
     recorded,
     speaks_of_models,
 )
-from webapp.dumps.messages.turns import each_filled, error_turns, event_turns
+from webapp.dumps.messages.turns import event_turns
 from webapp.dumps.programs import Program, by_user_agent
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import document_session
 from webapp.dumps.spool import NO_TEXT, packed_text
-from webapp.dumps.values import as_list, as_object, first_moment, first_text, text
+from webapp.dumps.values import as_list, as_object, first_text, text
 
 _PLACES = ("uri", "url")
 _REQUESTS = ("request", "request_body", "body")
 _RESPONSES = ("response", "response_body", "response_text")
 _STATUS = ("status", "status_code", "response_status", "response_status_code")
-_INVOCATION = (("input", "inputBodyJson"), ("output", "outputBodyJson"))
 _TIMES = ("timestamp", "time", "started_at", "recorded_at")
 
 
@@ -42,8 +39,6 @@ class HttpLog(Format):
 
     def sniff(self, head: DumpHead) -> int:
         """Most of the samples: one exchange that is none does not refuse the whole log."""
-        if _is_invocation(head.first_of("events")):
-            return 90
         # bodies that are no text are read as JSON's formats read them
         written = any(isinstance(body_of(as_object(value.get("response"))), str) for value in head.objects)
         fits = [
@@ -52,14 +47,7 @@ class HttpLog(Format):
         ]
         return 90 if any(fits) and 2 * sum(fits) >= len(fits) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.first_of("events"):
-            return iter([document_session(source, head, "events", needed="events")])
-        return super().sessions(source, head)
-
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
-        if _is_invocation(entry):
-            return _invoked(_opened(entry), conversation)
         if is_recorded(entry):
             return http_turns(recorded(entry), conversation)
         request = next((key for key in _REQUESTS if isinstance(entry.get(key), dict)), None)
@@ -75,31 +63,9 @@ class HttpLog(Format):
         return http_turns(http, conversation) or event_turns(text(entry.get("method")))
 
 
-def _opened(value: dict[str, Any]) -> dict[str, Any]:
-    """The entry that CloudWatch holds as text in an event of its own."""
-    message = value.get("message")
-    if isinstance(message, str) and message.startswith("{") and "ModelInvocationLog" in message[:500]:
-        return as_object(json_or_none(message)) or value
-    return value
-
-
-def _is_invocation(value: dict[str, Any]) -> bool:
-    """An entry of Bedrock's model invocation log."""
-    value = _opened(value)
-    return "modelId" in value and any(key in as_object(value.get(holder)) for holder, key in _INVOCATION)
-
-
-def _invoked(entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
-    request, response = (as_object(entry.get(holder)).get(key) for holder, key in _INVOCATION)
-    turns = http_turns(HttpExchange(f"/model/{entry['modelId']}/", request, response), conversation)
-    if failure := text(entry.get("errorCode")):
-        turns += error_turns(failure, "provider")
-    return each_filled(turns or event_turns(), sent_at=first_moment(entry, *_TIMES))
-
-
 def _is_exchange(value: dict[str, Any]) -> bool:
     has_address = any(isinstance(value.get(key), str) for key in _PLACES)
-    if _is_invocation(value) or (isinstance(value.get("request_body"), str | dict) and "response_body" in value):
+    if isinstance(value.get("request_body"), str | dict) and "response_body" in value:
         return True
     return has_address and any(key in value for key in _RESPONSES)
 
