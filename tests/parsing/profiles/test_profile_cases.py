@@ -42,8 +42,7 @@ def told(attempt: Attempt, name: str) -> Any:
 
 @pytest.mark.parametrize("name", profiles())
 def test_every_profile_has_cases_or_tests_of_its_own(name: str) -> None:
-    """A family's members are tested by the file of the first: `master-scored` in `test_master.py`; `test_released.py`
-    holds those of released parsers against these."""
+    """`test_released.py` holds those of released parsers against these; of others a file is called as they are."""
     if name in HELD:
         return
     stem = name.replace("-", "_")

@@ -27,6 +27,7 @@ Check = Callable[[Any], str]
 Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 """a pattern and what `re.sub` puts in the place of each match"""
 _NEW = -1
+_BRACE = re.compile("[{}]")
 
 
 def whole(raw: str) -> Span:
@@ -37,6 +38,19 @@ def between(raw: str, opener: str, closer: str) -> Span | None:
     """From the first `opener` to the last `closer` behind it, or None."""
     first, last = raw.find(opener), raw.rfind(closer)
     return Span(first, last + 1) if 0 <= first < last else None
+
+
+def balanced(raw: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
+    """Every object that brace counting closes. Not string-aware; a stray `}` makes the count negative."""
+    count, begin = 0, -1
+    for match in _BRACE.finditer(raw, start, len(raw) if end is None else end):
+        if match[0] == "{":
+            begin = match.start() if count == 0 else begin
+            count += 1
+        else:
+            count -= 1
+            if count == 0 and begin >= 0:
+                yield Span(begin, match.end())
 
 
 def rewritten(tracer: Tracer, strategy: str, span: Span, value: Any, note: str) -> Attempt:

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._steps import choose_if_ok, refuse
+from webapp.parsing.profiles._steps import balanced, choose_if_ok, refuse
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 
 LABELS = ("```json", "```python", "```")
 REQUIRED = ("truth", "indeterminacy", "falsehood", "reasoning")
 NUMBERS = REQUIRED[:3]
-_BRACE = re.compile("[{}]")
 _GREP = {name: re.compile(rf"{name}[:\s]+([\d.]+)", re.IGNORECASE) for name in NUMBERS}
 _PLAIN_NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,15})(?:\.[0-9]+)?")
 
@@ -102,12 +101,8 @@ def _count(raw: str, piece: Cut) -> Cut:
     end -= any(edit.span.end == end for edit in piece.edits)
     if not raw.startswith("{", start, end):
         return piece
-    count = 0
-    for match in _BRACE.finditer(raw, start, end):
-        count += 1 if match.group() == "{" else -1
-        if count == 0:
-            return _shortened(piece, match.end(), end)
-    return piece
+    first = next(balanced(raw, start, end), None)
+    return _shortened(piece, first.end, end) if first else piece
 
 
 def _shortened(piece: Cut, to: int, end: int) -> Cut:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._steps import choose_if_ok
+from webapp.parsing.profiles._steps import balanced, choose_if_ok
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 
@@ -31,23 +30,8 @@ def master_before(tracer: Tracer) -> None:
 # lost and none is tried twice.
 _OBJECT = r"(\{(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+\})\s*```"
 FENCES = (("```json", re.compile(rf"```json\s*{_OBJECT}")), ("```", re.compile(rf"```\s*{_OBJECT}")))
-_BRACE = re.compile("[{}]")
 
 SCORES = {"agents": 100, "complexity": 10, "strategy": 10}
-
-
-def balanced(raw: str) -> Iterator[Span]:
-    """Every object that brace counting closes. Not string-aware; a stray `}` makes the count negative."""
-    count, start = 0, -1
-    for match in _BRACE.finditer(raw):
-        if match.group() == "{":
-            if count == 0:
-                start = match.start()
-            count += 1
-        else:
-            count -= 1
-            if count == 0 and start >= 0:
-                yield Span(start, match.end())
 
 
 def score(value: object) -> int:

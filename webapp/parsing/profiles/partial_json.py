@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from webapp.parsing.profiles.four_tier import WHITE
 from webapp.parsing.span import stripped
 
 DEEPEST = 300  # levels; the library reads as far as the stack of its engine goes
+_SPACE, _STRING = re.compile(r"[ \n\r\t]*+"), re.compile(r'.(?:[^"\\]|\\.)*+', re.DOTALL)
 _WORDS = {"null": None, "true": True, "false": False, "Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
 
@@ -41,21 +43,18 @@ class _Reader:
 
     def char(self) -> str:
         """The next character that is no white space; none at the end."""
-        while self.at < len(self.text) and self.text[self.at] in " \n\r\t":
-            self.at += 1
+        self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]  # always matches
         return self.text[self.at : self.at + 1]
 
     def string(self) -> Any:
-        start, escaped = self.at, False
-        self.at += 1
-        while self.at < len(self.text) and (self.text[self.at] != '"' or escaped):
-            escaped = self.text[self.at] == "\\" and not escaped
-            self.at += 1
-        if self.at < len(self.text):
-            self.at += 1
+        start = self.at
+        end = _STRING.match(self.text, start).end()  # type: ignore[union-attr]  # always matches
+        if self.text.startswith('"', end):
+            self.at = end + 1
             return self.json(start, self.at)
+        self.at = len(self.text)
         try:
-            return self.json(start, self.at - escaped, '"')
+            return self.json(start, end, '"')
         except ValueError:
             return self.json(start, self.text.rfind("\\"), '"')
 
