@@ -60,12 +60,10 @@ def rewritten(tracer: Tracer, strategy: str, span: Span, value: Any, note: str) 
     return tracer.attempt(strategy, span, [Edit(strategy, span, old, text)] if text != old else [], note=note)
 
 
-def choose_derived(tracer: Tracer, span: Span, value: Any, note: str = "") -> Attempt:
-    """Give a value that is not written as JSON; which attempt that is."""
+def choose_derived(tracer: Tracer, span: Span, value: Any, note: str = "") -> None:
+    """Give a value that is not written as JSON."""
     note = "; ".join(filter(None, ["not JSON as written", note]))
-    attempt = rewritten(tracer, "derived", span, value, note)
-    tracer.choose(attempt)
-    return attempt
+    tracer.choose(rewritten(tracer, "derived", span, value, note))
 
 
 def choose_if_ok(tracer: Tracer, attempt: Attempt) -> bool:
