@@ -127,12 +127,9 @@ def text(document: dict[str, Any], excerpts: Excerpts, *, every: bool) -> Iterat
     broken = [pair for pair in zip(document["sessions"], excerpts, strict=True) if _broken(pair[0])]
     listed = broken if every else broken[:WORST]
     for number, (session, excerpt) in enumerate(listed, 1):
-        words = ", ".join(CHECKS[name].words for name in _broken(session))
-        yield f"{number}. {session['title'] or session['id']}  [{session['severity']}; broken: {words}]"
+        yield f"{number}. {session['title'] or session['id']}  [{session['severity']}; broken: {_words(session)}]"
         yield f"   {session['sentence']}"
-        if worst := session["worst"]:
-            place = f":{worst['place']['line']}:{worst['place']['column']}" if worst["place"] else ""
-            yield f"   turn {worst['turn']}, {session['file']}{place}"
+        yield f"   {_place(session)}"
         yield from (f"     {line}" for line in excerpt)
         yield ""
     if len(broken) > len(listed):
@@ -140,12 +137,27 @@ def text(document: dict[str, Any], excerpts: Excerpts, *, every: bool) -> Iterat
         yield ""
     yield f"{'':17} {'kept':>8} {'broken':>8} {'not knowable':>13}"
     for check in document["checks"]:
-        state = "broken" if check["broken"] else "unknown" if check["unknown"] or not check["kept"] else "kept"
         why = f"  {check['why'][0]['reason']}" if check["why"] else ""
         counts = f"{check['kept']:>8,} {check['broken']:>8,} {check['unknown']:>13,}"
-        yield f"{MARKS[state]} {check['words']:15} {counts}{why}"
+        yield f"{MARKS[_state(check)]} {check['words']:15} {counts}{why}"
     yield ""
     yield from _looked(document)
+
+
+def _words(session: dict[str, Any]) -> str:
+    return ", ".join(CHECKS[name].words for name in _broken(session))
+
+
+def _place(session: dict[str, Any]) -> str:
+    """For example `turn 3, run.jsonl:8:120`; the file alone where no turn is the worst."""
+    if not (worst := session["worst"]):
+        return str(session["file"])
+    place = f":{worst['place']['line']}:{worst['place']['column']}" if worst["place"] else ""
+    return f"turn {worst['turn']}, {session['file']}{place}"
+
+
+def _state(check: dict[str, Any]) -> str:
+    return "broken" if check["broken"] else "unknown" if check["unknown"] or not check["kept"] else "kept"
 
 
 def _looked(document: dict[str, Any]) -> Iterator[str]:
@@ -235,15 +247,42 @@ def junit(document: dict[str, Any]) -> str:
     return ET.tostring(suites, encoding="unicode", xml_declaration=True)
 
 
-_STYLE = "body{font:16px/1.5 system-ui;margin:2rem;color-scheme:light dark}pre{white-space:pre-wrap}"
+_STYLE = """body{font:16px/1.5 system-ui;margin:2rem auto;max-width:70rem;padding:0 1rem;color-scheme:light dark}
+table{border-collapse:collapse}td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #8884}
+td.n{text-align:right;font-variant-numeric:tabular-nums}li,pre{overflow-wrap:anywhere}
+pre{white-space:pre-wrap;border-left:3px solid #c33;padding-left:1rem}"""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(document: dict[str, Any], excerpts: Excerpts) -> str:
-    """One page to keep or send, with the whole text: nothing in it is loaded from anywhere."""
-    lines = "".join(f"{html.escape(visible(line))}\n" for line in text(document, excerpts, every=True))
+    """One page to keep or send, with every session that breaks a check: nothing in it is loaded from anywhere."""
+    pairs = zip(document["sessions"], excerpts, strict=True)
+    sections = "".join(_section(session, excerpt) for session, excerpt in pairs if _broken(session))
+    looked = "".join(f"<p>{_escaped(line)}</p>" for line in _looked(document))
+    names = "<tr><th></th><th>Check</th><th>kept</th><th>broken</th><th>not knowable</th><th>why</th></tr>"
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><title>fencepost scan</title>'
-        f"<style>{_STYLE}</style><h1>fencepost scan</h1><pre>{lines}</pre></html>"
+        f"<style>{_STYLE}</style><h1>fencepost scan</h1>{looked}"
+        f"<table>{names}{''.join(map(_row, document['checks']))}</table>"
+        f"{sections or '<p>No check is broken in what was looked at.</p>'}</html>"
     )
+
+
+def _row(check: dict[str, Any]) -> str:
+    counts = "".join(f'<td class="n">{check[state]:,}</td>' for state in ("kept", "broken", "unknown"))
+    why = _escaped(check["why"][0]["reason"]) if check["why"] else ""
+    return f"<tr><td>{MARKS[_state(check)]}</td><th>{_escaped(check['words'])}</th>{counts}<td>{why}</td></tr>"
+
+
+def _section(session: dict[str, Any], excerpt: list[str]) -> str:
+    lines = "".join(f"{_escaped(line)}\n" for line in excerpt)
+    return (
+        f"<h2>{_escaped(session['title'] or session['id'])}</h2><p>{_escaped(session['sentence'])}</p>"
+        f"<p>{session['severity']}; broken: {_escaped(_words(session))}<br>{_escaped(_place(session))}</p>"
+        + (f"<pre>{lines}</pre>" if lines else "")
+    )
+
+
+def _escaped(text: str) -> str:
+    return html.escape(visible(text))
