@@ -166,7 +166,7 @@ _NAMES = ("role", "type", "name")
 """who spoke, where that is an object"""
 SAID = (
     *("content", "text", "message", "mes", "say", "said", "value", "body", "parts", "contentParts", "markdown"),
-    *("blocks", "utterance", "_content", "msg", "data"),
+    *("blocks", "utterance", "_content", "msg"),
 )
 _INNER = ("message", "response", "data", "node", "payload")
 _MODEL_NAMES = (
@@ -186,7 +186,7 @@ _ROLES = (
     (
         "assistant",
         re.compile(
-            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|char(?:acter)?|llm|reply|completion|outgoing|outbound|{_SAID_BY}|{_MODEL_NAMES}"
+            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|outgoing|outbound|{_SAID_BY}|{_MODEL_NAMES}"
         ),
     ),
     ("system", re.compile(r"system|developer|context")),
