@@ -46,7 +46,7 @@ def _ingest(scan: Scan, settings: Settings, home: str | None) -> None:
         for number, file in enumerate(files, 1):
             result = reader.read(InputFile(file.path, file.name))
             if result.error:
-                click.echo(f"{click.format_filename(file.path)}: {result.error['message']}", err=True)
+                _terminal.beside_bar(f"{click.format_filename(file.path)}: {result.error['message']}")
             tell(number, len(files))
 
 

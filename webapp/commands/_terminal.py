@@ -72,6 +72,11 @@ def bar(title: str, *, hidden: bool = False) -> Iterator[Tell]:
         click.echo("\r\x1b[K", err=True, nl=False)
 
 
+def beside_bar(message: str) -> None:
+    """A line on standard error, in place of a bar that may stand there; the bar is drawn again below it."""
+    click.echo(f"\r\x1b[K{message}" if sys.stderr.isatty() else message, err=True)
+
+
 def _columns() -> int:
     return shutil.get_terminal_size().columns
 

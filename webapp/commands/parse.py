@@ -118,7 +118,7 @@ def _parse_lines(source: BinaryIO, name: str, profiles: Sequence[Profile]) -> in
             key, text = _read(to_text(line, f"line {number}"))
         except BadLine as problem:
             bad += 1
-            click.echo(f"{name}, line {number}: {problem}", err=True)
+            _terminal.beside_bar(f"{name}, line {number}: {problem}")
             error = {"code": "bad_line", "message": str(problem), "at": number}
             write(f"{jsontext.portable({'id': problem.line_id, 'error': error})}\n")
             continue
