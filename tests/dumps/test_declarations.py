@@ -317,3 +317,12 @@ def test_what_the_history_repeats_is_not_held_against_a_later_request(tmp_path: 
 def test_an_answer_as_long_as_its_cap_was_cut(tokens: int, stop: tuple[str, str], tmp_path: Path) -> None:
     body = {**BODY, "usage": {"prompt_tokens": 1, "completion_tokens": tokens}}
     assert only_call(tmp_path, {"request": {**CHAT, "max_tokens": 300}, "response": body}).stop == stop
+
+
+def test_a_traced_response_declares_what_it_repeats_of_its_request(tmp_path: Path) -> None:
+    call = {"type": "function_call", "name": "t", "arguments": "{}", "call_id": "c"}
+    tools = [{"type": "function", "name": "t", "parameters": S}]
+    body = {"object": "response", "model": "m", "status": "completed", "output": [call], "tools": tools}
+    about = {"id": "o", "traceId": "1", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z"}
+    turn = only_call(tmp_path, {**about, "modelParameters": {"tool_choice": "auto"}, "input": "Go.", "output": body})
+    assert turn.declared is not None and turn.declared["tools"] == T
