@@ -69,8 +69,13 @@ _BOLD = re.compile(r"^(?:\*\*|__)[^*_\n]{1,40}(?:\*\*|__)[^\n]{0,20}$", re.M)
 _TOLD = re.compile(
     r'"(role(?="\s*:\s*"(?:assistant|model|ai|bot|agent|tool|function)")|messages?|content|prompt|completion|responses?|answer|output|conversations?|sender|text)"\s*:'
 )
-_OF_ANYBODY = {"message", "messages", "content", "sender", "text", "response", "responses"}
+_OF_ANYBODY = {"message", "messages", "content", "sender", "text", "body", "memory", "response", "responses"}
 """of these, which chats of people and logs of servers have as well"""
+_OF_MODEL = re.compile(
+    r"assistant|\bai\b|\bbot\b|gpt|claude|gemini|llm|model|prompt|token|completion|agent|conversation|answer|\bllama",
+    re.I,
+)
+"""words one of which is in what holds a model's answer under a name that anybody's texts have, too"""
 _ANSWERED = re.compile(r"(?:response|completion|output|answer|generation|reply)s?", re.I)
 """names under which a mapping finds what a model answered, and hardly anything else"""
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
@@ -212,7 +217,8 @@ def _mixes(mapping: dict[str, str], head: DumpHead) -> bool:
 
 def _holds_none(path: str, head: DumpHead) -> bool:
     """Whether a name, or the lines of a program's log as JSON, stand there."""
-    if _NO_TEXT.fullmatch(re.split(r"[.\]]", path)[-1]):
+    name = re.split(r"[.\]]", path)[-1]
+    if _NO_TEXT.fullmatch(name) or (name in _OF_ANYBODY and not _OF_MODEL.search(head.text)):
         return True
     keys = {str(key) for sample in head.objects for key in sample}
     return path.removeprefix("$.") in LINES and bool(keys & LEVELS)

@@ -22,7 +22,17 @@ _LONGEST_NAME = 80
 FRAME = re.compile(r'\s*\{\s*"(?:[^"\n]{1,80}":\s*\{"0"\s*:|columns":\s*\[\s*")')
 _FRAMED = {"columns", "index", "data", "ncols", "nrows", "_type", "column_types"}
 """how pandas writes its columns, or their names and its rows"""
-_LISTED = {"messages", "conversation", "conversations", "chat", "chat_history", "history", "trajectory", "tool_calls"}
+_LISTED = {
+    "messages",
+    "conversation",
+    "conversations",
+    "chat",
+    "chat_history",
+    "history",
+    "trajectory",
+    "tool_calls",
+    "parts",
+}
 """columns whose cells are lists, as texts"""
 _OBJECTS = {"inputs", "outputs", "request_body", "response_body"}
 _TELLING_CELLS = ("messages", "choices", "candidates", "generations", "parts")

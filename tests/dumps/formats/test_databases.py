@@ -1,9 +1,11 @@
-"""Databases of programs whose exports have cases: OpenCode's, Open WebUI's, AutoGen Studio's."""
+"""Databases of programs whose exports have cases: OpenCode's, Open WebUI's, AutoGen Studio's, and others."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+
+import pytest
 
 from tests.dumps.conftest import gather
 
@@ -72,3 +74,37 @@ def test_autogen_studio_keeps_messages_as_json(tmp_path):
         ("tool_result", "ok", "t"),
         ("response", "A plan.", "a"),
     ]
+
+
+ROWS = {
+    "promptfoo": (
+        "eval_results",
+        ("id", "eval_id", "prompt", "provider", "response"),
+        [("x", "e", {"raw": "plan?"}, {"id": "m"}, {"output": "A plan."})],
+    ),
+    "trulens": (
+        "trulens_records",
+        ("record_id", "app_id", "input", "output", "ts"),
+        [("r", "a", '"plan?"', '"A plan."', 1.0)],
+    ),
+    "voltagent": (
+        "voltagent_memory_messages",
+        ("conversation_id", "message_id", "role", "parts"),
+        [
+            ("c", "1", "user", [{"type": "text", "text": "plan?"}]),
+            ("c", "2", "assistant", [{"type": "text", "text": "A plan."}]),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_columns_of_json_are_opened(name, tmp_path):
+    table, columns, rows = ROWS[name]
+    with sqlite3.connect(tmp_path / "kept.db") as database:
+        database.execute("CREATE TABLE evals (id)")
+        database.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
+        cells = [[json.dumps(cell) if isinstance(cell, dict | list) else cell for cell in row] for row in rows]
+        database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", cells)
+    found = gather(tmp_path / "kept.db", "kept.db")
+    assert [(turn.kind, turn.raw) for turn in found.only] == [("prompt", "plan?"), ("response", "A plan.")]

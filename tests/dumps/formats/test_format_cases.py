@@ -92,7 +92,7 @@ def written(value: Any) -> str:
 
 @pytest.mark.parametrize("name", known_formats())
 def test_every_format_has_cases_or_tests_of_its_own(name: str) -> None:
-    of_databases = name in ("anythingllm", "autogen_studio", "ell", "langchain_cache", "llamaindex_memory")
+    of_databases = name in ("anythingllm", "autogen_studio", "ell", "langchain_cache", "llamaindex_memory", "trulens")
     assert (FOLDER / "cases" / f"{name}.md").exists() or (FOLDER / f"test_{name}.py").exists() or of_databases
 
 

@@ -152,16 +152,17 @@ class Responses(Format):
         return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), *said]
 
 
+_OF_OTHERS = {
+    *("role", "record", "messages", "embedding", "vector"),
+    *("author", "user", "username", "stars", "rating", "label", "sentiment"),
+}
+"""keys beside a text that people wrote, or that is not one response"""
+
+
 def _is_response(value: Any) -> bool:
     if not isinstance(value, dict) or value.keys() == _PROMPT_HISTORY:
         return False
-    return isinstance(value.get("text"), str) and not value.keys() & {
-        "role",
-        "record",
-        "messages",
-        "embedding",
-        "vector",
-    }
+    return isinstance(value.get("text"), str) and not value.keys() & _OF_OTHERS
 
 
 def _calls_beside(entry: dict[str, Any]) -> Iterator[Piece]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
+from webapp.dumps.formats.transcript import templated
 from webapp.dumps.messages.bodies import said_turns
 from webapp.dumps.messages.named_texts import KEYED
 from webapp.dumps.messages.pieces import Piece
@@ -33,8 +34,6 @@ ANSWERS = (
 )
 _PREFERENCES = (("chosen", "rejected"), ("chosen_messages", "rejected_messages"))
 _TIMES = ("timestamp", "ts", "time", "created_at", "created")
-_SPEAKER = re.compile(r"(?:\A|\n\n)(Human|Assistant|System):[ \t]?")
-_ROLES = {"Human": "user", "Assistant": "assistant", "System": "system"}
 _SYSTEM = ("system", "system_prompt")
 
 
@@ -70,6 +69,8 @@ class Pairs(Format):
         return 40 if fitting and 2 * fitting >= len(head.objects) else 0
 
     def read_entry(self, entry: dict[str, Any], conversation: _Named) -> list[Turn]:
+        if spoken := _chat(entry):
+            return [turn for role, said in spoken for turn in text_turns(said, role, conversation)]
         turns: list[Turn] = []
         for key, role in ((_key(entry, _SYSTEM), "system"), (_key(entry, PROMPTS), "user")):
             turns += text_turns(entry[key], role, conversation) if key is not None else []
@@ -100,7 +101,7 @@ def _key(entry: dict[str, Any], keys: tuple[str, ...]) -> str | None:
 def _is_pair(value: dict[str, Any]) -> bool:
     if "role" in value or "messages" in value:
         return False
-    if _preferences(value):
+    if _preferences(value) or _chat(value):
         return True
     listed = any(are_messages(value.get(name)) for name in ANSWERS)
     if value.keys() & KEYED and _key(value, ANSWERS) in _WEAK[1]:
@@ -136,7 +137,7 @@ def _asked(entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
             return _messages(entry[name], conversation)
     for name in _preferences(entry)[:1]:
         if isinstance(entry[name], str):
-            parts = _transcript(entry[name])[:-1]
+            parts = templated(entry[name])[:-1]
             return [turn for role, spoken in parts for turn in text_turns(spoken, role, conversation)]
         return _messages(as_list(entry[name])[:-1], conversation)
     return []
@@ -150,21 +151,17 @@ def _messages(values: list[Any], conversation: Conversation) -> list[Turn]:
 def _preferred(value: Any, conversation: Conversation) -> list[Turn]:
     """One of two answers: a text, or messages, of which the last is the answer."""
     if isinstance(value, str):
-        role, spoken = next(reversed(_transcript(value)), ("assistant", value))
+        role, spoken = next(reversed(templated(value)), ("assistant", value))
         return text_turns(spoken, role, conversation)
     messages = as_list(value)
     last = as_object(messages[-1]) if messages else {}
     return message_turns(last, conversation) if last.get("role") == "assistant" else []
 
 
-def _transcript(value: str) -> list[tuple[str, str]]:
-    """What each said, as role and text; nothing where it is no transcript that both speak in."""
-    marks = list(_SPEAKER.finditer(value))
-    speakers = {mark[1] for mark in marks}
-    if not marks or value[: marks[0].start()].strip() or not {"Human", "Assistant"} <= speakers:
-        return []
-    ends = [mark.start() for mark in marks[1:]] + [len(value)]
-    return [(_ROLES[mark[1]], value[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]
+def _chat(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    """Who says what in a chat that is one text, as Glaive's sets have it."""
+    written = "\n\n".join(said for key in ("system", "chat") if isinstance(said := entry.get(key), str))
+    return templated(written) if "chat" in entry else []
 
 
 class PromptMap(Format):

@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import as_lines
-from webapp.dumps.messages.block_streams import are_parts
+from webapp.dumps.messages.block_streams import are_parts, is_ollama
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.streams import MOST_STREAM, is_data_stream, is_event, parsed_body, wrapped_event
@@ -55,12 +55,12 @@ class SseText(Format):
         ):
             return 82
         if head.shape == "array":
-            return 85 if head.objects and all(map(_is_ollama, head.objects)) else 0
+            return 85 if head.objects and all(map(is_ollama, head.objects)) else 0
         chunks = sum(map(_is_chunk, head.objects)) if head.shape in ("lines", "object") else 0
         return 85 if chunks and chunks + sum("error" in value for value in head.objects) >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.shape == "object" or (head.shape == "array" and all(map(_is_ollama, head.objects))):
+        if head.shape == "object" or (head.shape == "array" and all(map(is_ollama, head.objects))):
             yield SessionEntries(source.stem, entries_of(source, head))  # answers that were not streamed
             return
         with as_lines(source, head) as (recoded, problems, place):
@@ -79,11 +79,7 @@ class SseText(Format):
 
 
 def _is_chunk(value: dict[str, Any]) -> bool:
-    return _is_ollama(value) or is_event(value)
-
-
-def _is_ollama(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("done"), bool) and ("response" in value or "message" in value)
+    return is_ollama(value) or is_event(value)
 
 
 def _streams(source: Source, place: Place | None) -> Entries:

@@ -17,13 +17,14 @@ from webapp.dumps.values import text
 _ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
 """what SpecStory prints of thoughts and calls among what is said"""
 _USER = (
-    r"User|USER|Human|You|You said|Me|Prompt|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur|Usuario"
-    r"|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻|🙋"
+    r"User|USER|Human|You|You said|Me|Prompt|User Input|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur"
+    r"|Usuario|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻|🙋"
 )
 _MODEL = (
     r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
-    r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Mistral|Qwen|Kimi|Cody|Llama"
-    r"|ASSISTANT|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent|Asistente|🤖"
+    r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Mistral|Qwen|Kimi|Cody|Llama|MODEL"
+    r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"
+    r"|Asistente|🤖"
 )
 _NAME = rf"(?P<who>{_USER}|{_MODEL}|System|SYSTEM)"
 _SIGN = r"(?:[^\w\s#*_=|>\[(<:`\"'-]{1,5} ?)?"
@@ -34,7 +35,9 @@ _HEADINGS = tuple(
     re.compile(rf"^{pattern}[ \t]*\r?$", re.M)
     for pattern in (
         r"={10,80} (?P<who>System|Human|Ai|AI|Tool|Function|Chat) Message(?: Chunk)? ={10,80}",  # LangChain's print
-        rf"#{{1,6}} {_SIGN}{_NAME}{_NOTE}:?",
+        r"### [^\s#`A-Za-z]{1,4} (?P<who>User|Copilot|Reasoning|Info|`[^`\n]{1,60}`|\w{1,60} \((?:Completed|Failed)\))",
+        rf"#{{1,6}} {_SIGN}{_NAME}{_NOTE}(?: [^\w\s#]{{1,2}}(?:\u200d[^\w\s#])?)?:?",
+        rf"> ?\[!(?i:{_NAME})\][^\n]*",  # Obsidian's callouts
         r"-{3}(?P<who>USER|ASSISTANT|SYSTEM|TOOL)",  # fast-agent's
         rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{_USER}|{_MODEL}|System|Tool|Function)\]?:? ?[=*-]{{2,80}})",
         rf"_?\*\*_?{_SIGN}{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
@@ -61,9 +64,14 @@ _TEMPLATE = re.compile(
     r"<\|im_start\|>(?P<who>\w{1,20})\r?\n|<\|start_header_id\|>(?P<name>\w{1,20})<\|end_header_id\|>\s*"
 )
 """how models' templates write who speaks: ChatML's, Llama's"""
+_LABELLED = re.compile(
+    r"(?:\A|\n\n|(?=### ))\s*(?:### )?(?P<who>Human|Assistant|System|USER|ASSISTANT|SYSTEM|FUNCTION RESPONSE"
+    r"|Instruction|Input|Response):\s?"
+)
+"""how sets of chats to train on write it within a text: HH's, Guanaco's, Alpaca's, Glaive's"""
 _TOKENS = re.compile(r"<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|begin_of_text)\|>")
 _INLINE = re.compile(rf"^(?:{_NAME}(?::(?: (?=\S)|[ \t]*\r?$)|：[ \t]*)|(?P<sign>👤|🧑|🤖):? )", re.M)
-_BOLD = re.compile(rf"^\*\*(?!Model|Agent){_SIGN}{_NAME}{_NOTE}(?::\*\*|\*\*:)(?: (?=\S)|[ \t]*\r?$)", re.M)
+_BOLD = re.compile(rf"^(?:> )?\*\*(?!Model|Agent){_SIGN}{_NAME}{_NOTE}(?::\*\*|\*\*:)(?: (?=\S)|[ \t]*\r?$)", re.M)
 _ROLES = re.compile(
     r"^(?:(?P<who>user|assistant|system|tool|function|human|ai):"
     r"|\[(?P<name>USER|ASSISTANT|SYSTEM|TOOL|HUMAN|AI)\]:?"
@@ -79,10 +87,13 @@ _CLOCK = re.compile(r"^\[\d{4}-\d\d-\d\d[T ][\d:.]{8,20}\][ \t]*\r?$", re.M)
 """when DSPy asked, before each call of its history"""
 _LOGGED = re.compile(r"^# \d{4}-\d\d-\d\dT[\d:]{8} {4}\w+: .{0,200}\s+Model: \*\*.{0,200}$", re.M)
 """what `llm logs` prints above each prompt"""
-_RULE = re.compile(r"(?:\r?\n)*(?:^|\n)(?:-{3,}|\*{3,}|_{3,})[ \t]*\Z")
+_RULE = re.compile(r"(?:\r?\n)*(?:^|\n)(?:-{3,}|\*{3,}|_{3,})[ \t]*(?:\s*<sub>[^\n]*</sub>)?\Z|\s*<sub>[^\n]*</sub>\Z")
 _TITLE = "#<>_*-|"
 """how the lines of a title and the like begin"""
 _TITLE_ROLE = "title"
+_QUOTE = re.compile(r"^> ?", re.M)
+_ASIDES = ("thinking", "event", _TITLE_ROLE)
+"""of which nobody says anything"""
 _MOST_BEFORE = 2000
 """characters of a title and the like before the first speaks"""
 
@@ -108,9 +119,9 @@ class Transcript(Format):
         raw = str(entry.get("content"))
         for words in (words for key, words in _REMARKS.items() if key in entry):
             note_once(words, conversation)
-        if entry.get("role") == _TITLE_ROLE:
-            return event_turns(_TITLE_ROLE, raw)
         role = text(entry.get("role"))
+        if role in _ASIDES:
+            return event_turns(role, raw)
         if entry.get("printed"):
             return message_turns(pretty_printed(raw, role, conversation.notes), conversation)
         if role == "assistant" and (buffered := _BUFFERED.search(raw)):
@@ -148,8 +159,11 @@ def _asides(raw: str) -> Iterator[tuple[int, int]]:
 
 def templated(written: str) -> list[tuple[str, str]]:
     """Who says what in a text that a model's template wrote; nothing where it is none, or no model speaks."""
-    marks = list(_TEMPLATE.finditer(written))
-    if not marks or _TOKENS.sub("", written[: marks[0].start()]).strip() or "assistant" not in map(_who, marks):
+    marks = list(
+        _TEMPLATE.finditer(written) if "<|im_" in written or "<|st" in written else _LABELLED.finditer(written)
+    )
+    needed = {"assistant"} if marks and marks[0].re is _TEMPLATE else {"user", "assistant"}
+    if not marks or _TOKENS.sub("", written[: marks[0].start()]).strip() or not needed <= set(map(_side, marks)):
         return []
     ends = [*(mark.start() for mark in marks[1:]), len(written)]
     return [
@@ -194,7 +208,7 @@ def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
         marks = [mark for mark, n in zip(marks, before, strict=True) if not n or fenced[n - 1][1] <= mark.start()]
     for mark in marks:
         names.setdefault(_side(mark), _who(mark))
-    return [mark for mark in marks if _who(mark) == names[_side(mark)]]
+    return [mark for mark in marks if _who(mark) == names[_side(mark)] or _side(mark) in ("tool", *_ASIDES)]
 
 
 def _who(mark: re.Match[str]) -> str:
@@ -206,9 +220,13 @@ def _side(mark: re.Match[str]) -> str:
 
 
 def _role(who: str) -> str:
-    if who.title() in ("System", "Tool", "Function"):
+    if who.title() in ("System", "Tool", "Function", "Function Response") or who[0] == "`":
         return "system" if who.title() == "System" else "tool"
-    return "user" if re.fullmatch(_USER, who, re.I) else "tool" if who == "ipython" else "assistant"
+    if who in ("Reasoning", "Info") or who[-1] == ")":
+        return "thinking" if who == "Reasoning" else "event"
+    return (
+        "user" if re.fullmatch(f"{_USER}|Instruction|Input", who, re.I) else "tool" if who == "ipython" else "assistant"
+    )
 
 
 def _plain(written: str) -> str:
@@ -237,6 +255,7 @@ def _messages(source: Source, style: re.Pattern[str]) -> Entries:
         end = len(written) if following is None else following.start()
         around = _TOKENS if style is _TEMPLATE else _RULE
         content = around.sub("", written[mark.end() : end].rstrip()).strip("\r\n")
+        content = _QUOTE.sub("", content) if mark[0].startswith(">") else content
         yield f"character {mark.start()}", {"role": _side(mark), "content": content.rstrip(), **about}
 
 

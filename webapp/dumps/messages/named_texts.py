@@ -36,7 +36,7 @@ _PROMPTS = {
     *("messages", "msg", "frage", "pregunta", "task", "ask"),
 }
 _ELSE = {
-    *("correct", "strategy", "kwargs", "format", "schema", "config", "token", "tokens", "time"),
+    *("correct", "incorrect", "strategy", "kwargs", "format", "schema", "config", "token", "tokens", "time"),
     *("timestamp", "id", "ids", "usage", "type", "status", "code", "length", "count", "cost", "reason", "file"),
     *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms"),
     *("annotation", "annotations", "feedback", "review", "canonical", "label", "labels", "verdict", "grade", "test"),
@@ -139,7 +139,7 @@ def _is_weak(key: Any) -> bool:
 def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     """Who speaks under a key, by its name, and by what stands around it where the name alone says little."""
     words = _words(key)
-    if _ELSE.intersection(words):
+    if _ELSE.intersection(words) or words[-1:] == ["model"]:
         return None
     if "system" in words:
         return "system"
@@ -159,7 +159,7 @@ _BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "is
 _BY_BOT = ("isBot", "is_bot", "bot")
 """of who wrote a message, as Discord and Telegram have it"""
 _WHO = (
-    *("role", "_role", "role_type", "sender", "from", "author", "speaker", "who", "sender_type"),
+    *("role", "_role", "role_type", "sender", "by", "from", "author", "speaker", "who", "sender_type"),
     *("senderType", "variant", "direction", "type"),
 )
 _NAMES = ("role", "type", "name")
@@ -170,7 +170,7 @@ SAID = (
 )
 _INNER = ("message", "response", "data", "node", "payload")
 _MODEL_NAMES = (
-    r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen|replika|meta ai|my ai)[\w .:\-]{0,40}"
+    r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen|replika|meta ai|my ai|khoj)[\w .:\-]{0,40}"
 )
 _SAID_BY = r"(?:llm|model|bot|ai|assistant|agent)[_ ]?(?:output|response|reply|answer|completion)"
 _EVENTS = re.compile(rf"prompt|completion|user[_ ]?(?:input|prompt|query|question)|{_SAID_BY}")
