@@ -93,6 +93,8 @@ def test_the_page_has_some_of_many_chunks_and_leads_to_their_characters(post: Po
     far = client.get(f"/sessions/{key}/turns/0?chunk=2980").get_data(as_text=True)
     assert far.count("Mark these characters") == 20 and "chunk=2940" in far and "Chunks after" not in far
     assert client.get(f"/sessions/{key}/turns/0?chunk=99999999").status_code == 200
+    named = client.get(f"/sessions/{key}/turns/0?chunk=40&position=7&session=x&ident=y").get_data(as_text=True)
+    assert f'href="/sessions/{key}/turns/0?position=7&amp;session=x&amp;ident=y&amp;chunk=80#stream"' in named
 
 
 def test_the_page_and_the_api_say_what_clients_make_of_it(post: Post, client: FlaskClient) -> None:

@@ -147,6 +147,8 @@ def test_the_feed_has_an_entry_a_group(failing: FlaskClient) -> None:
     ids = [entry.findtext(f"{atom}id") or "" for entry in told.iter(f"{atom}entry")]
     assert all(each.startswith("http://localhost/failures/v1") for each in ids)
     assert told.findtext(f"{atom}subtitle") is None
+    named = ET.fromstring(failing.get("/failures.atom?verdict=failed&endpoint=x&_external=").data)
+    assert named.findtext(f"{atom}id") == "http://localhost/failures.atom?verdict=failed"
 
 
 def test_a_feed_that_is_cut_says_so(failing: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:

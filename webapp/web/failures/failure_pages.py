@@ -25,7 +25,7 @@ from webapp.store.models import FailureEvent
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import turns
 from webapp.store.sessions import views as view_store
-from webapp.store.sessions.filters import HOME, BadFilter, Filters
+from webapp.store.sessions.filters import DESCRIBED, HOME, BadFilter, Filters
 from webapp.store.sessions.turns import ExampleText
 from webapp.store.statistics import incident
 from webapp.store.write.parser import READ_AS, UNKNOWN
@@ -187,7 +187,8 @@ def atom() -> Response:
     result = groups.page(db.session, filters, limit=MOST_ENTRIES)
     lines = sorted(result.groups, key=lambda line: (line.known_since, line.key), reverse=True)
     newest = max((line.last_seen for line in lines), default=datetime.fromtimestamp(0, UTC))
-    text = render_template("failures/feed.xml", result=result, lines=lines, newest=newest, filters=filters)
+    query = {name: value for name, value in request.args.items() if name in DESCRIBED}
+    text = render_template("failures/feed.xml", result=result, lines=lines, newest=newest, filters=filters, query=query)
     return Response(text, mimetype="application/atom+xml")
 
 
