@@ -197,6 +197,39 @@ def test_a_column_in_which_several_speak_is_not_advised_as_answers(tmp_path):
     assert "fencepost ingest" not in str(refused.value)
 
 
+CHOICES = ["It is the seventh", "It is the eighth"]
+OTHERS = {
+    "a chat of people by their handles": {"messages": [{"handle": "ada", "msg": "is it free?", "userId": 1}]},
+    "activities of people": {"activities": [{"type": "message", "from": {"role": 1}, "text": "is it free?"}]},
+    "requests with a turn": [{"turnID": "1", "type": "request", "payload": {"url": "/berths"}}],
+    "a workflow without a model": {"data": {"resultData": {"runData": {"Start": [{"data": {"main": []}}]}}}},
+    "an exam": [{"question": "Which berth is free?", "choices": CHOICES, "answer": CHOICES[0]}],
+    "an exam with letters": [{"stem": "Which?", "choices": [{"label": "A", "text": CHOICES[0]}], "answerKey": "A"}],
+    "an exam's query": [{"query": "Which berth is free?", "choices": CHOICES, "gold": [0]}],
+}
+
+
+@pytest.mark.parametrize("value", OTHERS.values(), ids=OTHERS)
+def test_what_only_looks_like_a_known_log_is_not_taken_for_one(value, tmp_path):
+    with pytest.raises(UnknownFormat):
+        sniff_text(json.dumps(value), tmp_path)
+
+
+def test_a_heading_alone_is_no_log_of_aichat(tmp_path):
+    with pytest.raises(UnknownFormat):
+        sniff_text("# CHAT: notes of a meeting\n\nBerth seven is free.\n", tmp_path)
+
+
+def test_tables_of_the_same_names_are_no_database_of_autogen_studio(tmp_path):
+    path = tmp_path / "club.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for table in ("message", "run", "session", "team"):
+            connection.execute(f"CREATE TABLE {table} (id, body)")
+            connection.execute(f"INSERT INTO {table} VALUES (1, 'training at eight')")
+    with pytest.raises(UnknownFormat):
+        sniff(path, path.name)
+
+
 def sniff_text(written, tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text(written)

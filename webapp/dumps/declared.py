@@ -61,7 +61,10 @@ class Declared(Format):
         spec = self.spec
         if head.shape == "sqlite":
             needed = spec.get("tables", ["\0"])
-            return spec["score"] if all(set(name.split("|")) & set(head.names) for name in needed) else 0
+            rows = head.items.get(spec.get("table", ""), [])
+            columns = {path.partition(".")[0] for path in spec.get("entry", ".").split("|")}
+            is_other = "" not in columns and any(not columns & row.keys() for row in rows)
+            return spec["score"] if not is_other and all(set(name.split("|")) & set(head.names) for name in needed) else 0
         hinted = any(hint in head.text for hint in spec.get("hints", [""]))
         if head.shape not in spec.get("dumps", ("object", "array", "lines", "parquet")) or not hinted:
             return 0

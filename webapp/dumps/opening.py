@@ -45,7 +45,7 @@ _YAML = re.compile(
 )
 _HTTP = re.compile(r"^HTTP/[\d.]{1,3} (\d{3})[^\n]*\n(?:[\w-]{1,80}:[^\n]*\n){0,200}\r?\n", re.M)
 """the head of a response, as curl -i and editors' clients write it"""
-_AICHAT, _EIGHT = re.compile(r"^# CHAT:[^\n]*\n", re.M), re.compile(r"\r?\n-{8}\r?\n")
+_AICHAT, _EIGHT = re.compile(r"^# CHAT:[^\n]*\[\d{4}-\d\d-\d\dT[^\n]*\n", re.M), re.compile(r"\r?\n-{8}\r?\n")
 """what aichat writes above what was asked and, below eight dashes, answered"""
 _PAPERS = (".md", ".rst", ".py", ".ipynb")
 """in which what Python prints is an example"""
@@ -167,21 +167,20 @@ def _json_in_json(source: Source) -> list[Any] | None:
     return [inner] if isinstance(inner, dict) else None
 
 
-def _console(source: Source) -> Iterator[Any] | None:
-    written = _whole(source)
-    return None if written is None else spoken(written)
+def _of_whole(read: Callable[[str], Iterable[Any]]) -> Callable[[Source], Iterable[Any] | None]:
+    """Reads all of a text at once; a longer one is left to the formats, which say so."""
+    return lambda source: None if (written := _whole(source)) is None else read(written)
 
 
-def _responses(source: Source) -> Iterator[Any]:
+def _responses(written: str) -> Iterator[Any]:
     """What a server answered, one response below its head after the other."""
-    written = _whole(source) or ""
     marks = list(_HTTP.finditer(written))
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
         yield {"response": {"status": int(mark[1]), "body": written[mark.end() : end].strip()}}
 
 
-def _asked_and_answered(source: Source) -> Iterator[Any]:
-    for record in _AICHAT.split(_whole(source) or "")[1:]:
+def _asked_and_answered(written: str) -> Iterator[Any]:
+    for record in _AICHAT.split(written)[1:]:
         asked, *answered = _EIGHT.split(record.rstrip(), maxsplit=1)
         yield {"prompt": asked, "response": "".join(answered).removesuffix("--------").rstrip()}
 
@@ -289,9 +288,9 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]]
     (_LISTS, _of_lists),
     (_YAML, _yaml),
     (FRAME, frame_rows),
-    (CONSOLE, _console),
-    (_AICHAT, _asked_and_answered),
-    (_HTTP, _responses),
+    (CONSOLE, _of_whole(spoken)),
+    (_AICHAT, _of_whole(_asked_and_answered)),
+    (_HTTP, _of_whole(_responses)),
     (FLOWS, flows),
     (_TEXT_PAIRS, _text_pairs),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import id_problem, nested, whole_document, with_list
-from webapp.dumps.messages.bodies import is_answer
+from webapp.dumps.messages.bodies import is_answer, is_exam
 from webapp.dumps.messages.exchanges import BODIES, ITEMS, entry_turns
 from webapp.dumps.messages.http import ASKING
 from webapp.dumps.messages.langchain import is_message
@@ -103,7 +103,7 @@ def _is_exchange(value: dict[str, Any]) -> bool:
     if as_object(value.get("message")).get("role") == "assistant" and "finish_reason" in value:  # Cohere's
         return True
     if (
-        ("choices" in value and not value.keys() & {"question", "answer"})  # of an exam
+        ("choices" in value and not value.keys() & {"question", "answer"} and not is_exam(value))
         or value.get("object") == "interaction"
         or ("custom_id" in value and isinstance(value.get("result"), dict))
     ):

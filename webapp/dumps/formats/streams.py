@@ -70,12 +70,18 @@ class SseText(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if "stream" not in entry:
             return exchange(None, entry, conversation)
-        before = conversation.model
-        turns = http_turns(HttpExchange("", None, str(entry.get("stream") or "")), conversation)
+        turns = _exchanged(None, str(entry.get("stream") or ""), conversation)
         if not turns:
             raise BadEntry("no provider's stream is known that looks like this")
-        conversation.model = conversation.model or before  # some name it in the first stream alone
-        return [filled(turn, model=before) if turn.kind in MODEL_KINDS else turn for turn in turns]
+        return turns
+
+
+def _exchanged(request: Any, response: Any, conversation: Conversation) -> list[Turn]:
+    """The turns of what came from one program, which may name its model in the first answer alone."""
+    before = conversation.model
+    turns = http_turns(HttpExchange("", request, response), conversation)
+    conversation.model = conversation.model or before
+    return [filled(turn, model=before) if turn.kind in MODEL_KINDS else turn for turn in turns]
 
 
 def _is_chunk(value: dict[str, Any]) -> bool:
@@ -126,7 +132,7 @@ class GeminiResponses(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         response = entry.get("response", entry)
-        turns = http_turns(HttpExchange("", entry.get("request"), response), conversation)
+        turns = _exchanged(entry.get("request"), response, conversation)
         feedback = as_object(as_object(parsed_body(response)).get("promptFeedback"))
         if reason := first_text(feedback, "blockReasonMessage", "blockReason"):
             turns = [*(placed for placed in turns if placed.raw), *error_turns(reason, "provider")]

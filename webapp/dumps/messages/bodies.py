@@ -30,7 +30,13 @@ _ENVELOPE = re.compile(r'"(?:object|type|candidates)"\s*:')
 
 def is_answer(body: Any) -> bool:
     """Whether a body looks as if a model had answered in it."""
-    return isinstance(body, dict) and bool(_messages(body))
+    return isinstance(body, dict) and not is_exam(body) and bool(_messages(body))
+
+
+def is_exam(value: dict[str, Any]) -> bool:
+    """Whether its choices are those that a question leaves: texts, or objects with the letter of each."""
+    choices = as_list(value.get("choices"))
+    return any("label" in choice if isinstance(choice, dict) else isinstance(choice, str) for choice in choices)
 
 
 def answer(body: Any, conversation: Conversation) -> list[Turn]:
