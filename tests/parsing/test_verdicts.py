@@ -149,6 +149,9 @@ def test_true_is_not_one_where_a_value_is_looked_for() -> None:
         ('["ok"= "a, b"}', "closed_by_guess", (0, 1)),
         ("{'a': 1, 'x: ', 'b': [True]}", "swallowed_keys", (10, 11)),
         ('["a", "b: "c"]', "swallowed_keys", (10, 10)),
+        ('{"ok": tru}', "bare_word", (7, 10)),
+        ('{"ok": flase, "name": Bob}', "bare_word", (7, 12)),
+        ("[tru, nulll]", "bare_word", (1, 4)),
         ('<think>Maybe {"x": 0}.</think>', "draft", (13, 21)),
     ],
 )
@@ -158,6 +161,11 @@ def test_a_flag_names_its_kind_and_place(raw: str, kind: str, span: tuple[int, i
     assert span is None or Span(*span) in {flag.span for flag in trace.flags if flag.kind == kind}
     assert words.PLACED_FLAGS[kind] in words.trace_sentence(trace)
     assert any(words.PLACED_FLAGS[kind] in sentence for sentence in words.flag_sentences(trace))
+
+
+@pytest.mark.parametrize("raw", ["[mon, tue, wed]", '{"a": truck, "b": full}', '{"a": t}', '{"a": no}', '{"a": tru'])
+def test_a_bare_word_that_is_one_is_not_doubted(raw: str) -> None:
+    assert "bare_word" not in {flag.kind for flag in parse(raw).flags}
 
 
 @pytest.mark.parametrize("lead", ["", "Sure!\n", "Here is the JSON:\n", "Final Answer: ", "<think>Maybe {}.</think>\n"])

@@ -64,7 +64,8 @@ class Declared(Format):
             rows = head.items.get(spec.get("table", ""), [])
             columns = {path.partition(".")[0] for path in spec.get("entry", ".").split("|")}
             is_other = "" not in columns and any(not columns & row.keys() for row in rows)
-            return spec["score"] if not is_other and all(set(name.split("|")) & set(head.names) for name in needed) else 0
+            fits = not is_other and all(set(name.split("|")) & set(head.names) for name in needed)
+            return spec["score"] if fits else 0
         hinted = any(hint in head.text for hint in spec.get("hints", [""]))
         if head.shape not in spec.get("dumps", ("object", "array", "lines", "parquet")) or not hinted:
             return 0

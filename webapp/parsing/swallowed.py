@@ -47,6 +47,17 @@ _name_of_code = later(r"[a-z]+[_.]\w+|[A-Z_]{3,}+")
 _key_behind = later(r'"\s{0,20}+:')
 
 
+def _slips(word: str) -> Iterator[str]:
+    """Patterns of a word cut behind two letters, or with one behind the first lost, another, one too many, swapped."""
+    yield from (word[:at] for at in range(2, len(word)))
+    for at in range(1, len(word)):
+        yield rf"{word[:at]}\w?{word[at + 1 :]}|{word[: at + 1]}\w{word[at + 1 :]}"
+        yield f"{word[: at - 1]}{word[at]}{word[at - 1]}{word[at + 1 :]}"
+
+
+_slip = later(rf"(?i:{'|'.join(slip for word in ('true', 'false', 'null') for slip in _slips(word))})")
+
+
 def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
     """Where a string, a key or a bare value may hold more than it should; `edits` are those that are not sure."""
     if names & _BESIDE_KEYS and (odd := list(filter(_odd_key.search, _keys(attempt.value)))):
@@ -67,9 +78,11 @@ def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) ->
 
 
 def _bare(raw: str, attempt: Attempt) -> Iterator[Flag]:
-    """Values without quotes that hold the end of a key: `1. 'b': 2`."""
+    """Values without quotes that hold the end of a key (`1. 'b': 2`), or are almost a literal (`tru`)."""
     places = [edit.span.end for edit in attempt.edits if edit.repair == "unquoted_value"]
-    for opening, closing in zip(places[::2], places[1::2], strict=False):
+    bare = list(zip(places[::2], places[1::2], strict=False))
+    are_slips = all(_slip.fullmatch(raw, *place) for place in bare)
+    for opening, closing in bare:
         is_item = raw[max(0, opening - 100) : opening].rstrip()[-1:] != ":"
         is_keyed = _key_end.search(raw, opening, closing) or (is_item and _bare_key.match(raw, opening, closing))
         if is_keyed or raw[closing - 1] in "'`":
@@ -78,6 +91,8 @@ def _bare(raw: str, attempt: Attempt) -> Iterator[Flag]:
             _alphanumeric.search(raw, opening, closing)
         ):
             yield Flag("left_over", Span(opening, closing))
+        elif _slip.fullmatch(raw, opening, closing) and (not is_item or are_slips):
+            yield Flag("bare_word", Span(opening, closing))
 
 
 def _may_have_swallowed(raw: str, attempt: Attempt, names: set[str]) -> bool:

@@ -32,6 +32,7 @@ PLACED_FLAGS = {
     "left_over": "something was left over",
     "swallowed_keys": "a string may have swallowed keys",
     "closed_by_guess": "closed by guess",
+    "bare_word": "a word without quotes may be true, false or null",
     "draft": "a draft, out of a thought",
     "changed_afterwards": "the program changed the value afterwards",
 }
