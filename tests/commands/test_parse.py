@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -227,17 +228,33 @@ def test_a_bad_line_is_answered_and_does_not_stop_the_rest(line: str, message: s
     assert f"-, line 2: {message}" in result.stderr
 
 
-def test_a_bar_counts_the_bytes_where_standard_error_is_a_terminal(tmp_path: Path):
-    path = tmp_path / "responses.jsonl"
-    path.write_text('{"id": 1, "text": "{}"}\n' * 50)
+def beside_a_terminal(path: Path, **environment: str) -> str:
+    """What `fencepost parse --jsonl` says on standard error of two good lines, a bad one and forty more."""
+    lines = ['{"id": 1, "text": "{}"}\n'] * 2 + ["nope\n"] + ['{"id": 1, "text": "{}"}\n'] * 40
+    path.write_text("".join(lines))
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "webapp", "parse", "--jsonl", "--profile", "direct", str(path)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=slave, cwd=ROOT, check=True)
+    environ = {**os.environ, "COLUMNS": "50", "TERM": "xterm", **environment}
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=slave, cwd=ROOT, env=environ, check=False)
     os.close(slave)
     said = os.read(master, 100_000).decode()
     os.close(master)
-    assert "parsing" in said
-    assert len(done.stdout.splitlines()) == 50
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == 43
+    return said
+
+
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
+def test_a_bar_counts_bytes_beside_a_terminal_and_leaves_nothing_there(tmp_path: Path, environment: dict[str, str]):
+    said = beside_a_terminal(tmp_path / "responses.jsonl", **environment)
+    assert "\rparsing" in said
+    assert re.search(r"\r(\x1b\[0m)?\x1b\[K/\S+, line 3: not JSON", said)
+    assert said.endswith("\x1b[K") and said.split("\r")[-1] in ("\x1b[K", "\x1b[0m\x1b[K")
+
+
+def test_no_bar_is_drawn_where_a_terminal_cannot_erase_it(tmp_path: Path):
+    said = beside_a_terminal(tmp_path / "responses.jsonl", TERM="dumb")
+    assert said.startswith("/") and said.splitlines()[1:] == []
 
 
 def test_bulk_with_all_profiles_writes_a_line_for_each():

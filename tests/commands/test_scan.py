@@ -163,6 +163,17 @@ def test_what_is_to_be_hidden_is_masked_everywhere(home: Path, tmp_path: Path) -
     assert "secret" in scan().stdout and "secret" not in scan("--redact-key", "x").stdout
 
 
+def test_what_is_to_be_hidden_may_be_a_word_of_the_report(home: Path, tmp_path: Path) -> None:
+    plain = scan().stdout
+    shown = scan("--redact", "name|checks|broken|sessions|not_cut").stdout
+    assert shown.startswith("1. s-1  [medium; broken: not cut]")
+    files = [str(tmp_path / name) for name in ("s.sarif", "j.xml", "p.html")]
+    written = ("--sarif", files[0], "--junit", files[1], "--html", files[2])
+    for keys in (("state", "checks"), ("name", "worst"), ("severity", "place")):
+        hidden = [word for key in keys for word in ("--redact-key", key)]
+        assert scan(*hidden, *written).stdout == plain
+
+
 def test_empty_answers_are_not_ticked_where_no_tokens_are_counted(home: Path) -> None:
     log = home / ".claude/projects/-work/s-1.jsonl"
     log.write_text(claude_code("end_turn").replace('"It holds {\\"x\\": [1, 2"', '""'))

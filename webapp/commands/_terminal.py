@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import time
@@ -47,7 +48,7 @@ class Tell(Protocol):
 @contextmanager
 def bar(title: str, *, hidden: bool = False) -> Iterator[Tell]:
     """What to tell how far something is: a line on standard error shows it where that is a terminal, until the end."""
-    if hidden or not sys.stderr.isatty():
+    if hidden or not _draws_bars():
         yield lambda finished, total, said="": None
         return
     began, due = time.monotonic(), 0.0
@@ -56,25 +57,36 @@ def bar(title: str, *, hidden: bool = False) -> Iterator[Tell]:
         nonlocal due
         if (now := time.monotonic()) >= due or finished == total:
             due = now + BETWEEN
-            words, columns = f"{title} {said}".rstrip(), _columns() - 1
+            words = f"{title} {said}".rstrip()
             if total:
                 left = (now - began) * (total - finished) / finished if finished else 0.0
                 words = f"{words} {finished:,}/{total:,}, {left:,.0f} s left"
-                room = max(0, min(WIDTH, columns - cells(words) - 1))
+                room = max(0, min(WIDTH, _columns() - cells(words) - 2))
                 words += " " + "━" * (room * finished // total)
-            line = next(folded([TextPiece(words, "read")], columns))
-            click.echo(f"\r{line}\x1b[K", err=True, nl=False)
+            _redraw(words)
 
-    click.echo(title, err=True, nl=False)
+    _redraw(title)
     try:
         yield tell
     finally:
-        click.echo("\r\x1b[K", err=True, nl=False)
+        _redraw("")
 
 
 def beside_bar(message: str) -> None:
     """A line on standard error, in place of a bar that may stand there; the bar is drawn again below it."""
-    click.echo(f"\r\x1b[K{message}" if sys.stderr.isatty() else message, err=True)
+    if _draws_bars():
+        _redraw("")
+    click.echo(message, err=True)
+
+
+def _draws_bars() -> bool:
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _redraw(line: str) -> None:
+    """Put a line in place of the one on standard error; what erases that is no colour, and stays under NO_COLOR."""
+    shown = next(folded([TextPiece(line, "read")], _columns() - 1))
+    click.echo(f"\r{shown}\x1b[K", err=True, nl=False, color=True)
 
 
 def _columns() -> int:

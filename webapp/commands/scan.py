@@ -67,7 +67,7 @@ def command(
     logs = _found(paths, since)
     scan = _scanned(logs, _moment(since if since or paths else DEFAULT_DAYS), home, quiet=as_json)
     report, excerpts = reports.document(scan), reports.excerpts(scan, redactor.text if redactor else str)
-    report = redactor.value(report) if redactor else report
+    report = reports.masked(report, redactor) if redactor else report
     for target, written in ((sarif, reports.sarif), (junit, reports.junit)):
         if target:
             _write(target, written(report))

@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 from webapp import __version__
 from webapp.exports import textmarks
+from webapp.exports.redaction import Redactor
 from webapp.parsing import parse
 from webapp.parsing.drawing import Drawing, telling
 from webapp.scan.checks import CHECKS
@@ -27,6 +28,7 @@ WORST = 10
 MOST_LINES, LONGEST_LINE = 4, 240
 MOST_FILES = 5
 MARKS = {"kept": "✓", "broken": "✗", "unknown": "?"}
+OWN = frozenset({"name", "words", "state", "severity", "rule"})  # keys under which stand words of Fencepost
 
 
 @dataclass(slots=True)
@@ -107,6 +109,16 @@ def looked(scan: Scan) -> dict[str, Any]:
             if file.problem_count
         ],
     }
+
+
+def masked(value: Any, redactor: Redactor, key: str = "") -> Any:
+    """A document with what it says of logs masked: its keys and the words of Fencepost stay, as reports go by them."""
+    if isinstance(value, dict):
+        return {name: inner if name in OWN else masked(inner, redactor, name) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [masked(inner, redactor, key) for inner in value]
+    is_under = key in map(str.lower, redactor.keys)
+    return redactor.text(value) if isinstance(value, str) and not is_under else redactor.value(value, under=is_under)
 
 
 def excerpts(scan: Scan, hide: Callable[[str], str]) -> Excerpts:
