@@ -28,7 +28,6 @@ _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("Phoenix' database", {"span_annotations", "spans"}, ()),
     ("MLflow's database", {"experiments", "runs", "trace_info"}, ()),
     ("Google ADK's session service", {"events", "sessions"}, ()),
-    ("Letta's agent file", set(), ("agents", "blocks", "tools")),
     ("requests-cache's database, whose bodies are packed", {"responses", "redirects"}, ()),
     ("KoboldAI Lite's story: log what its API answers", set(), ("gamestarted", "actions")),
     ("Warp's database, whose answers are packed", {"ai_queries", "agent_tasks"}, ()),
@@ -70,6 +69,7 @@ _TEXT_TOOLS = (
     ),
     ("Ollama's console: log what its API answers", re.compile(r"\s*>>> (?!import |from |print|def |\w+ ?[=(.])")),
     ("llama.cpp's console: log what llama-server answers", re.compile(r"\s*== Running in interactive mode")),
+    ("SGLang's log: log what its API answers", re.compile(r"[\s\S]{0,9000}(?:Receive|Finish): obj=GenerateReqInput")),
     ("the Agents SDK's console exporter, which leaves data out: add a processor", re.compile(r"\[Exporter\] Export ")),
     ("a chat as gpt-engineer kept it", re.compile(r"\s*System\r?\n\r?\n[\s\S]{0,20000}?\n-{20,}\s+(?:Human|AI)\r?\n")),
     (_ORG, re.compile(r"#\+\w+:")),
@@ -95,7 +95,9 @@ def looks_like(head: DumpHead) -> str:
     """Of which tool it is, as a sentence; empty where none is known."""
     keys = {str(key) for sample in head.objects for key in sample}
     texts = [tool for tool, begins in _TEXT_TOOLS if head.shape == "text" and begins.match(head.text)]
-    tools = [*texts, *(tool for tool, tables, names in _TOOLS if _is_of(tables, names, set(head.names), keys))]
+    columns = set(head.names)
+    known = [tool for tool, tables, names in _TOOLS if (tables and tables <= columns) or (names and {*names} <= keys)]
+    tools = [*texts, *known]
     return f" This looks like {tools[0]}." if tools else ""
 
 
@@ -108,7 +110,3 @@ def is_of_chats(head: DumpHead) -> bool:
 def answerless(keys: set[str]) -> str | None:
     """What a file is that holds no answer, by its keys; None where none is known."""
     return next((tool for tool, _, names in _ANSWERLESS if set(names) <= keys), None)
-
-
-def _is_of(tables: set[str], names: tuple[str, ...], columns: set[str], keys: set[str]) -> bool:
-    return bool(tables and tables <= columns) or bool(names and set(names) <= keys)

@@ -103,12 +103,8 @@ def by_message(message: dict[str, Any]) -> Program | None:
 
 
 def _user_agents(headers: Any) -> Iterator[str]:
-    pairs = as_object(headers).items() if isinstance(headers, dict) else _named(headers)
+    listed = ((as_object(header).get("name"), as_object(header).get("value")) for header in as_list(headers))
+    pairs = headers.items() if isinstance(headers, dict) else listed
     for name, value in pairs:
         if isinstance(name, str) and name.lower() == "user-agent":
             yield from filter(None, [text(value[0] if isinstance(value, list) and value else value)])
-
-
-def _named(headers: Any) -> Iterator[tuple[Any, Any]]:
-    for header in as_list(headers):
-        yield as_object(header).get("name"), as_object(header).get("value")

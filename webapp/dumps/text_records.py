@@ -23,14 +23,7 @@ FRAME = re.compile(r'\s*\{\s*"(?:[^"\n]{1,80}":\s*\{"0"\s*:|columns":\s*\[\s*")'
 _FRAMED = {"columns", "index", "data", "ncols", "nrows", "_type", "column_types"}
 """how pandas writes its columns, or their names and its rows"""
 _LISTED = {
-    "messages",
-    "conversation",
-    "conversations",
-    "chat",
-    "chat_history",
-    "history",
-    "trajectory",
-    "tool_calls",
+    *("messages", "conversation", "conversations", "chat", "chat_history", "history", "trajectory", "tool_calls"),
     "parts",
 }
 """columns whose cells are lists, as texts"""

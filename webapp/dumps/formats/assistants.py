@@ -21,8 +21,6 @@ from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.values import as_list, as_object, id_text, text
 
 _OBJECTS = ("thread.message", "thread.run", "thread.run.step")
-_ENDS = ("completed", "incomplete", "failed", "cancelled", "expired", "requires_action")
-"""how the names of those events end that hold a message, a run or a step as it is in the end"""
 _EVENTS = re.compile(r"(?:\A|\n)event:[ \t]*thread\.\S+[ \t]*\r?\ndata:")
 _SECOND = 1_000_000
 _STEPS = "run_steps"

@@ -23,13 +23,13 @@ from webapp.dumps.values import are_messages, as_list, as_object, first_moment, 
 _REQUESTS = (
     *("request", "req", "request_body", "requestBody", "request_json", "llm_request", "llm_input", "sent", "call"),
     *("messages", "payload", "params", "kwargs", "body", "input", "inputs", "in", "query", "question", "prompt"),
-    "modelInput",
+    *("modelInput", "full_request"),
 )
 _RESPONSES = (
     *("response", "resp", "res", "response_body", "responseBody", "response_json", "llm_response", "llm_output"),
     *("received", "reply", "result", "return", "completion", "output", "outputs", "out", "answer"),
     *("original_response", "generated_text", "predict", "prediction", "model_output", "modelOutput"),
-    *("responses", "completions", "generations", "samples", "content"),
+    *("responses", "completions", "generations", "samples", "content", "full_response"),
 )
 _USUAL = ("response", "output", "completion", "result", "body", "answer")
 _BODY_KEYS = {

@@ -51,7 +51,9 @@ class ClaudeCode(Format):
     def sniff(self, head: DumpHead) -> int:
         if _is_wrapped(head):
             return 95
-        return 95 if head.shape in ("lines", "array", "object") and any(map(_is_line, head.objects)) else 0
+        typed = (value.keys() for value in head.objects if isinstance(value.get("type"), str))
+        is_line = any(keys <= known for known in typed for keys in _LINE_KEYS)
+        return 95 if is_line and head.shape in ("lines", "array", "object") else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if _is_wrapped(head):
@@ -73,10 +75,6 @@ def _session(line: dict[str, Any], stem: str) -> str | None:
     """The session of a line; a subagent's file, `agent-<id>.jsonl`, names its parent's and is one of its own."""
     name, agent = id_text(line.get("sessionId")), text(line.get("agentId"))
     return f"{name}/{agent}" if name and agent and stem.rpartition("/")[2] == f"agent-{agent}" else name
-
-
-def _is_line(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("type"), str) and any(keys <= value.keys() for keys in _LINE_KEYS)
 
 
 def _of_subagent(line: dict[str, Any]) -> dict[str, Any]:

@@ -119,7 +119,8 @@ def _named(named_text: NamedText, conversation: Conversation) -> list[Turn]:
 
 
 def _names_answers(records: list[str]) -> bool:
-    return any(map(_answers, map(_entry, records)))
+    entries = filter(None, map(_entry, records))
+    return any("json" in entry or "objects" in entry or entry["side"] == "assistant" for entry in entries)
 
 
 def _introduces(records: list[str]) -> bool:
@@ -198,10 +199,6 @@ def _mark(record: str) -> tuple[str, int] | None:
     if match is None or not _MODEL.search(first_line[: match.end()]):
         return None
     return side, match.end()
-
-
-def _answers(entry: dict[str, Any] | None) -> bool:
-    return entry is not None and ("json" in entry or "objects" in entry or entry["side"] == "assistant")
 
 
 def _entries(source: Source, by_words: bool) -> Entries:

@@ -22,7 +22,8 @@ from webapp.dumps.spans.requests import EntrySpan, opened_span
 from webapp.dumps.stream import walk
 from webapp.dumps.values import as_list, as_object, id_text
 
-_LISTS = ("resourceSpans", "resource_spans")
+_LISTS = ("resourceSpans", "resource_spans", "batches")
+"""the last is Grafana Tempo's"""
 _LOGS = ("resourceLogs", "resource_logs")
 _METRICS = {"resourceMetrics", "resource_metrics"}
 _BOTH = (*_LISTS, *_LOGS)
@@ -53,10 +54,11 @@ class Otlp(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "protobuf":
             return 95
+        known = [key for key in _BOTH if key != "batches" or "scopeSpans" in head.text]
         if head.shape == "object":
-            return 95 if any(key in head.items for key in _BOTH) else 0
+            return 95 if any(key in head.items for key in known) else 0
         samples = [sample for sample in head.objects if not sample.keys() & _METRICS]
-        return 95 if samples and all(any(key in sample for key in _BOTH) for sample in samples) else 0
+        return 95 if samples and all(any(key in sample for key in known) for sample in samples) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         with spilled() as aside, spilled() as logged:

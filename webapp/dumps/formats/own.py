@@ -131,7 +131,7 @@ class Responses(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if self.sniff(head) != 50:
-            yield SessionEntries(source.stem, _whole_text(source))
+            yield SessionEntries(source.stem, iter([("the text", {"text": source.plain_text()})]))
         elif head.shape == "object":
             yield SessionEntries(source.stem, lines(source))
         else:
@@ -174,10 +174,6 @@ def _calls_beside(entry: dict[str, Any]) -> Iterator[Piece]:
             if name and (ident is None or ident not in keys_before):
                 keys_before.add(ident)
                 yield Piece.of_call(value.get("input", value.get("args")), name, ident, value)
-
-
-def _whole_text(source: Source) -> Entries:
-    yield "the text", {"text": source.plain_text()}
 
 
 _NAME = r"(?:response|output|completion|answer|reply|generation|sample|attempt)"

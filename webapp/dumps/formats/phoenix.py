@@ -33,7 +33,9 @@ class Phoenix(Otlp):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         rows = page_entries(source, head, "data")
-        yield from by_time(rows, lambda row: _session(row) or source.stem, lambda row: row.get("start_time"))
+        yield from by_time(
+            rows, lambda row: first_id(_flat(row), *_SESSIONS) or source.stem, lambda row: row.get("start_time")
+        )
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
         yield from ids.again(at, "span id", _flat(entry).get("context.span_id"))
@@ -46,10 +48,6 @@ def _is_row(value: dict[str, Any]) -> bool:
     flat = value if "context" not in value else _flat(value)
     has_ids = "context.span_id" in flat or "context.trace_id" in flat
     return has_ids and ("span_kind" in flat or any(key.startswith(_ATTRIBUTES) for key in flat))
-
-
-def _session(row: dict[str, Any]) -> str | None:
-    return first_id(_flat(row), *_SESSIONS)
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:

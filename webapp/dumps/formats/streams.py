@@ -56,7 +56,11 @@ class SseText(Format):
             return 82
         if head.shape == "array":
             return 85 if head.objects and all(map(is_ollama, head.objects)) else 0
-        chunks = sum(map(_is_chunk, head.objects)) if head.shape in ("lines", "object") else 0
+        chunks = (
+            sum(is_ollama(value) or is_event(value) for value in head.objects)
+            if head.shape in ("lines", "object")
+            else 0
+        )
         return 85 if chunks and chunks + sum("error" in value for value in head.objects) >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
@@ -82,10 +86,6 @@ def _exchanged(request: Any, response: Any, conversation: Conversation) -> list[
     turns = http_turns(HttpExchange("", request, response), conversation)
     conversation.model = conversation.model or before
     return [filled(turn, model=before) if turn.kind in MODEL_KINDS else turn for turn in turns]
-
-
-def _is_chunk(value: dict[str, Any]) -> bool:
-    return is_ollama(value) or is_event(value)
 
 
 def _streams(source: Source, place: Place | None) -> Entries:

@@ -39,6 +39,7 @@ _HEADINGS = tuple(
         rf"#{{1,6}} {_SIGN}{_NAME}{_NOTE}(?: [^\w\s#]{{1,2}}(?:\u200d[^\w\s#])?)?:?",
         rf"> ?\[!(?i:{_NAME})\][^\n]*",  # Obsidian's callouts
         r"-{3}(?P<who>USER|ASSISTANT|SYSTEM|TOOL)",  # fast-agent's
+        r"── (?P<who>user|assistant|system)(?: \[[^\]\n]*\])? ─{2,200}",  # ellmer's
         rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{_USER}|{_MODEL}|System|Tool|Function)\]?:? ?[=*-]{{2,80}})",
         rf"_?\*\*_?{_SIGN}{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
         rf"\[?{_NAME}(?: message| prompt \d{{1,4}} of \d{{1,4}} - [^\n]{{1,40}}?)?\]?{_NOTE}[:：]{_NOTE}",
@@ -92,6 +93,14 @@ _TITLE = "#<>_*-|"
 """how the lines of a title and the like begin"""
 _TITLE_ROLE = "title"
 _QUOTE = re.compile(r"^> ?", re.M)
+_KINDS = {
+    "System": "system",
+    "Reasoning": "thinking",
+    "Info": "event",
+    "Instruction": "user",
+    "Input": "user",
+    **dict.fromkeys(("Tool", "Function", "Function Response", "Ipython"), "tool"),
+}
 _ASIDES = ("thinking", "event", _TITLE_ROLE)
 """of which nobody says anything"""
 _MOST_BEFORE = 2000
@@ -159,9 +168,7 @@ def _asides(raw: str) -> Iterator[tuple[int, int]]:
 
 def templated(written: str) -> list[tuple[str, str]]:
     """Who says what in a text that a model's template wrote; nothing where it is none, or no model speaks."""
-    marks = list(
-        _TEMPLATE.finditer(written) if "<|im_" in written or "<|st" in written else _LABELLED.finditer(written)
-    )
+    marks = list(_TEMPLATE.finditer(written)) or list(_LABELLED.finditer(written))
     needed = {"assistant"} if marks and marks[0].re is _TEMPLATE else {"user", "assistant"}
     if not marks or _TOKENS.sub("", written[: marks[0].start()]).strip() or not needed <= set(map(_side, marks)):
         return []
@@ -220,13 +227,9 @@ def _side(mark: re.Match[str]) -> str:
 
 
 def _role(who: str) -> str:
-    if who.title() in ("System", "Tool", "Function", "Function Response") or who[0] == "`":
-        return "system" if who.title() == "System" else "tool"
-    if who in ("Reasoning", "Info") or who[-1] == ")":
-        return "thinking" if who == "Reasoning" else "event"
-    return (
-        "user" if re.fullmatch(f"{_USER}|Instruction|Input", who, re.I) else "tool" if who == "ipython" else "assistant"
-    )
+    if who.title() in _KINDS or who[0] == "`":
+        return _KINDS.get(who.title(), "tool")
+    return "user" if re.fullmatch(_USER, who, re.I) else "event" if who[-1] == ")" else "assistant"
 
 
 def _plain(written: str) -> str:

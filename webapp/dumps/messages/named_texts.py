@@ -113,13 +113,13 @@ def _in_body(value: str, at: Path, side: Side) -> list[NamedText]:
         isinstance(message, dict) and "role" in message for message in messages
     ):
         return []
-    texts = [NamedText(side, message, at) for message in messages if _is_of(message, side)]
+    texts = [
+        NamedText(side, message, at)
+        for message in messages
+        if (message["role"] in ("assistant", "model")) is (side == "assistant")
+    ]
     system = body.get("system") if isinstance(inner, dict) else None
     return [NamedText("system", system, at), *texts] if isinstance(system, str) and system else texts
-
-
-def _is_of(message: dict[str, Any], side: Side) -> bool:
-    return (message["role"] in ("assistant", "model")) is (side == "assistant")
 
 
 def is_served(request: Any, response: Any) -> bool:
