@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -15,6 +16,7 @@ from flask.testing import FlaskClient
 from werkzeug.exceptions import MethodNotAllowed
 
 from tests.web import pages
+from tests.web.test_session_keys import UNSURE
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
 from webapp.web import identity, links, rights
@@ -270,3 +272,22 @@ def test_without_a_login_every_route_but_those_of_accounts_is_for_everybody(app:
     assert answered == {name for name in rights.RIGHT_OF if not name.startswith(rights.OF_ACCOUNTS)}
     assert client.get("/accounts").status_code == client.post("/accounts").status_code == 404
     assert client.get("/").status_code == 200
+
+
+def test_a_reader_sees_what_stands_beside_forms_that_are_hidden(stored: Flask) -> None:
+    """Votes, merged causes, who set a parser, and what was found in a log that waits for its key."""
+    for name, judgement in (("labeler", "right"), ("admin", "wrong")):
+        label = {"judgement": judgement, "note": f"said by {name}"}
+        address = "/api/session/s/turns/1/label"
+        assert signed_in(stored, name).put(address, json=label).status_code in (200, 201), name
+    admin, reader = signed_in(stored, "admin"), signed_in(stored, "reader")
+    admin.post("/labels/causes", data={"name": "mine", "group": "braces"})
+    admin.post("/labels/causes", data={"name": "extra-closing", "into": "mine"})
+    assert admin.post("/dumps", data={"file": (io.BytesIO(UNSURE), "log.jsonl")}).status_code < 400
+    votes = reader.get("/labels/disagreements").text
+    assert "said by labeler" in votes and "said by admin" in votes and 'name="whose"' not in votes
+    assert re.search(r"holds\s+extra-closing", reader.get("/labels/causes").text)
+    assert "writes this format uses this parser" in reader.get("/sessions/s").text
+    assert "Change it" not in reader.get("/homes").text and "Change it" in admin.get("/homes").text
+    held = reader.get("/dumps").text
+    assert "Which key names their session?" in held and "Ingest</button>" not in held
