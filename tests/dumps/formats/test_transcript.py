@@ -10,15 +10,22 @@ PIECES = {
     "headings": "## User\na\n## Assistant\nb\n",
     "roles in fences": "user: a\n```\nassistant: b\n",
     "tags that nothing closes": "<tool-use>\nb\n",
+    "empty lines": "\n",
+    "empty lines of a set": "\\n",
 }
-STARTS = {"tags that nothing closes": "## User\na\n## Assistant\n"}
+STARTS = {
+    "tags that nothing closes": "## User\na\n## Assistant\n",
+    "empty lines": "## User\na\n## Assistant\nb",
+    "empty lines of a set": '{"chat": "Human: a',
+}
+ENDS = {"empty lines": "c\n", "empty lines of a set": 'b\\n\\nAssistant: c"}\n'}
 
 
 @pytest.mark.parametrize("name", PIECES)
 def test_time_grows_no_faster_than_the_text(got, name: str) -> None:
     times = []
     for size in (30_000, 240_000):
-        written = STARTS.get(name, "") + PIECES[name] * (size // len(PIECES[name]))
+        written = STARTS.get(name, "") + PIECES[name] * (size // len(PIECES[name])) + ENDS.get(name, "")
         start = time.process_time()
         assert got(written, "chat.md").only[0].kind == "prompt"
         times.append(time.process_time() - start)

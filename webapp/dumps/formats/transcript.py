@@ -66,7 +66,7 @@ _TEMPLATE = re.compile(
 )
 """how models' templates write who speaks: ChatML's, Llama's"""
 _LABELLED = re.compile(
-    r"(?:\A|\n\n|(?=### ))\s*(?:### )?(?P<who>Human|Assistant|System|USER|ASSISTANT|SYSTEM|FUNCTION RESPONSE"
+    r"(?:\A\s*+|\n\n\s{0,40}+|(?=### ))(?:### )?(?P<who>Human|Assistant|System|USER|ASSISTANT|SYSTEM|FUNCTION RESPONSE"
     r"|Instruction|Input|Response):\s?"
 )
 """how sets of chats to train on write it within a text: HH's, Guanaco's, Alpaca's, Glaive's"""
@@ -88,7 +88,8 @@ _CLOCK = re.compile(r"^\[\d{4}-\d\d-\d\d[T ][\d:.]{8,20}\][ \t]*\r?$", re.M)
 """when DSPy asked, before each call of its history"""
 _LOGGED = re.compile(r"^# \d{4}-\d\d-\d\dT[\d:]{8} {4}\w+: .{0,200}\s+Model: \*\*.{0,200}$", re.M)
 """what `llm logs` prints above each prompt"""
-_RULE = re.compile(r"(?:\r?\n)*(?:^|\n)(?:-{3,}|\*{3,}|_{3,})[ \t]*(?:\s*<sub>[^\n]*</sub>)?\Z|\s*<sub>[^\n]*</sub>\Z")
+_SUB = r"\s{0,40}+<sub>[^\n]{0,400}</sub>"
+_RULE = re.compile(rf"(?:\r?\n){{0,40}}(?:^|\n)(?:-{{3,}}|\*{{3,}}|_{{3,}})[ \t]*+(?:{_SUB})?\Z|{_SUB}\Z")
 _TITLE = "#<>_*-|"
 """how the lines of a title and the like begin"""
 _TITLE_ROLE = "title"
