@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -200,57 +200,39 @@ class Node:
     size: int | None = None
 
 
-@dataclass(slots=True)
-class _Scan:
-    text: str
-    nodes: list[Node] = field(default_factory=list)
-    open: list[Node] = field(default_factory=list)
-    counts: list[int] = field(default_factory=lambda: [0])
-    key: Span | None = None
-    key_next: bool = False
-
-    def add(self, kind: NodeKind, start: int, end: int | None) -> None:
-        self.nodes.append(Node(len(self.open), kind, start, end, self.key, self.counts[-1]))
-        self.counts[-1] += 1
-        self.key = None
-
-    def opened(self, at: int, kind: NodeKind) -> None:
-        self.add(kind, at, None)
-        self.open.append(self.nodes[-1])
-        self.counts.append(0)
-        self.key_next = kind == "object"
-
-    def closed(self, end: int) -> None:
-        if self.open:
-            node = self.open.pop()
-            node.end, node.size = end, self.counts.pop()
-        self.key_next = False
-
-    def mark(self, character: str) -> None:
-        self.key_next = character == "," and bool(self.open) and self.open[-1].kind == "object"
-
-
 def nodes(text: str, limit: int) -> tuple[list[Node], bool]:
     """The first `limit` values of a text that decodes, in its order, and whether there are more.
 
     Of a text that does not decode, what stands before the first character that is no JSON.
     """
-    scan = _Scan(text)
-    at = 0
+    found, opened, counts = list[Node](), list[Node](), [0]
+    key, key_next, at = None, False, 0
     while match := _token.match(text, at):
-        at = match.end()
-        group = match.lastindex or 0
+        at, group = match.end(), match.lastindex or 0
         start = match.start(group)
-        if group == _STRING and scan.key_next:
-            scan.key, scan.key_next = Span(start, at), False
+        if group == _STRING and key_next:
+            key, key_next = Span(start, at), False
         elif group == _MARK:
-            scan.mark(match[group])
+            key_next = match[group] == "," and bool(opened) and opened[-1].kind == "object"
         elif group == _CLOSE:
-            scan.closed(at)
-        elif len(scan.nodes) == limit:
-            return scan.nodes, True
-        elif group == _OPEN:
-            scan.opened(start, "object" if match[group] == "{" else "array")
+            key_next = False
+            if opened:
+                node = opened.pop()
+                node.end, node.size = at, counts.pop()
+        elif len(found) == limit:
+            return found, True
         else:
-            scan.add("string" if group == _STRING else "number" if group == _NUMBER else "word", start, at)
-    return scan.nodes, False
+            found.append(Node(len(opened), _kind(text[start], group), start, at, key, counts[-1]))
+            counts[-1] += 1
+            key = None
+            if group == _OPEN:
+                found[-1].end, key_next = None, text[start] == "{"
+                opened.append(found[-1])
+                counts.append(0)
+    return found, False
+
+
+def _kind(first: str, group: int) -> NodeKind:
+    if group == _OPEN:
+        return "object" if first == "{" else "array"
+    return "string" if group == _STRING else "number" if group == _NUMBER else "word"

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from webapp.parsing.span import Span
@@ -125,27 +126,11 @@ class Places:
 
 def places(span: Span, edits: Sequence[Edit]) -> Places:
     """The mapping for `apply(raw, span, edits)`."""
-    mapping = Places([], [], [])
-    at, decoded = span.start, 0
+    pieces, at = list[tuple[Span, int, bool]](), span.start
     for edit in edits:
-        decoded = _copied(mapping, Span(at, edit.span.start), decoded)
-        if edit.new:
-            mapping.starts.append(decoded)
-            mapping.spans.append(edit.span)
-            mapping.by_edit.append(True)
-            decoded += len(edit.new)
+        pieces += [(Span(at, edit.span.start), edit.span.start - at, False), (edit.span, len(edit.new), True)]
         at = edit.span.end
-    _copied(mapping, Span(at, max(at, span.end)), decoded)
-    if not mapping.starts:
-        mapping.starts.append(0)
-        mapping.spans.append(Span(at, at))
-        mapping.by_edit.append(False)
-    return mapping
-
-
-def _copied(mapping: Places, span: Span, decoded: int) -> int:
-    if span.start < span.end:
-        mapping.starts.append(decoded)
-        mapping.spans.append(span)
-        mapping.by_edit.append(False)
-    return decoded + span.end - span.start
+    pieces.append((Span(at, max(at, span.end)), span.end - at, False))
+    kept = [piece for piece in pieces if piece[1] > 0] or [(Span(at, at), 0, False)]
+    starts = [0, *accumulate(size for _, size, _ in kept[:-1])]
+    return Places(starts, [stretch for stretch, _, _ in kept], [by_edit for _, _, by_edit in kept])
