@@ -72,8 +72,7 @@ _TOLD = re.compile(
 _OF_ANYBODY = {"message", "messages", "content", "sender", "text", "body", "memory", "response", "responses"}
 """of these, which chats of people and logs of servers have as well"""
 _OF_MODEL = re.compile(
-    r"assistant|\bai\b|\bbot\b|gpt|claude|gemini|llm|model|prompt|token|completion|agent|conversation|answer|\bllama",
-    re.I,
+    r"(?i)assistant|\b(?:ai|bot|llama)|gpt|claude|gemini|llm|model|prompt|token|complet|agent|convers|answer"
 )
 """words one of which is in what holds a model's answer under a name that anybody's texts have, too"""
 _ANSWERED = re.compile(r"(?:response|completion|output|answer|generation|reply)s?", re.I)

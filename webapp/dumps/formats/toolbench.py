@@ -140,13 +140,10 @@ def _unread_nodes(at: str, node: dict[str, Any], below: str) -> Problem | None:
     """What to say of nodes below one that stand under another key, or in no list."""
     if below in node and not isinstance(node[below], list | None):
         return Problem(at, f"{below}: expected a list, found {kind_of(node[below])}; skipped")
-    keys = (key for key, value in node.items() if key != below and any(map(_is_node, as_list(value))))
+    lists = ((key, map(as_object, as_list(value))) for key, value in node.items() if key != below)
+    keys = (key for key, items in lists if any(item.keys() & {"node_type", "role"} for item in items))
     key = None if below in node else next(keys, None)
     return None if key is None else Problem(at, f"the nodes under {key[:40]!r}, which is no known key, were left out")
-
-
-def _is_node(value: Any) -> bool:
-    return isinstance(value, dict) and bool(value.keys() & {"node_type", "role"})
 
 
 def _node(node: dict[str, Any], action: str | None, conversation: _Tree) -> list[Turn]:

@@ -26,6 +26,11 @@ _MODEL = (
     r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"
     r"|Asistente|🤖"
 )
+_KINDS = (
+    {"System": "system", "Reasoning": "thinking", "Info": "event"}
+    | dict.fromkeys(("Instruction", "Input", "Question"), "user")
+    | dict.fromkeys(("Tool", "Function", "Function Response", "Ipython", "Observation"), "tool")
+)
 _NAME = rf"(?P<who>{_USER}|{_MODEL}|System|SYSTEM)"
 _SIGN = r"(?:[^\w\s#*_=|>\[(<:`\"'-]{1,5} ?)?"
 """an emoji before the name"""
@@ -40,7 +45,7 @@ _HEADINGS = tuple(
         rf"> ?\[!(?i:{_NAME})\][^\n]*",  # Obsidian's callouts
         r"-{3}(?P<who>USER|ASSISTANT|SYSTEM|TOOL)",  # fast-agent's
         r"── (?P<who>user|assistant|system)(?: \[[^\]\n]*\])? ─{2,200}",  # ellmer's
-        rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{_USER}|{_MODEL}|System|Tool|Function)\]?:? ?[=*-]{{2,80}})",
+        rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{_USER}|{_MODEL}|{'|'.join(_KINDS)})\]?:? ?[=*-]{{2,80}})",
         rf"_?\*\*_?{_SIGN}{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
         rf"\[?{_NAME}(?: message| prompt \d{{1,4}} of \d{{1,4}} - [^\n]{{1,40}}?)?\]?{_NOTE}[:：]{_NOTE}",
     )
@@ -86,6 +91,8 @@ _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
 _CLOCK = re.compile(r"^\[\d{4}-\d\d-\d\d[T ][\d:.]{8,20}\][ \t]*\r?$", re.M)
 """when DSPy asked, before each call of its history"""
+_REACT = re.compile(r"^(Question|Observation): ?([\s\S]*?)\n(?=Thought:)", re.M)
+"""what a ReAct agent is told; all between is what its model wrote"""
 _LOGGED = re.compile(r"^# \d{4}-\d\d-\d\dT[\d:]{8} {4}\w+: .{0,200}\s+Model: \*\*.{0,200}$", re.M)
 """what `llm logs` prints above each prompt"""
 _SUB = r"\s{0,40}+<sub>[^\n]{0,400}</sub>"
@@ -93,15 +100,6 @@ _RULE = re.compile(rf"(?:\r?\n){{0,40}}(?:^|\n)(?:-{{3,}}|\*{{3,}}|_{{3,}})[ \t]
 _TITLE = "#<>_*-|"
 """how the lines of a title and the like begin"""
 _TITLE_ROLE = "title"
-_QUOTE = re.compile(r"^> ?", re.M)
-_KINDS = {
-    "System": "system",
-    "Reasoning": "thinking",
-    "Info": "event",
-    "Instruction": "user",
-    "Input": "user",
-    **dict.fromkeys(("Tool", "Function", "Function Response", "Ipython"), "tool"),
-}
 _ASIDES = ("thinking", "event", _TITLE_ROLE)
 """of which nobody says anything"""
 _MOST_BEFORE = 2000
@@ -240,6 +238,8 @@ def _plain(written: str) -> str:
     written = _FRONT.sub("", written)
     if _PANEL.search(written):
         return _DRAWN.sub(r"\1\2", _PANEL.sub(r"## \1\n", written))
+    if _REACT.match(written.lstrip()):
+        return _REACT.sub(r"=== \1 ===\n\2\n\n=== Assistant ===\n", written)
     return _LOGGED.sub("", written) if _LOGGED.match(written) else written
 
 
@@ -259,7 +259,7 @@ def _messages(source: Source, style: re.Pattern[str]) -> Entries:
         end = len(written) if following is None else following.start()
         around = _TOKENS if style is _TEMPLATE else _RULE
         content = around.sub("", written[mark.end() : end].rstrip()).strip("\r\n")
-        content = _QUOTE.sub("", content) if mark[0].startswith(">") else content
+        content = re.sub(r"(?m)^> ?", "", content) if mark[0].startswith(">") else content
         yield f"character {mark.start()}", {"role": _side(mark), "content": content.rstrip(), **about}
 
 

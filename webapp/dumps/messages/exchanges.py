@@ -181,14 +181,11 @@ def _request(question: Any) -> dict[str, Any]:
 def _with_tools(request: dict[str, Any]) -> dict[str, Any]:
     """A request of Langfuse's handler for LangChain, which writes each tool behind the messages, of the role `tool`."""
     messages = as_list(request.get("messages"))
-    tools = (message for message in messages if as_object(message).get("role") == "tool")
-    behind = [message for message in tools if _declares(as_object(message.get("content")))]
+    tools = ((item, as_object(item.get("content"))) for item in messages if as_object(item).get("role") == "tool")
+    keys = {"name", "input_schema"}
+    behind = [item for item, tool in tools if tool.get("type") == "function" or keys <= tool.keys()]
     rest = [message for message in messages if message not in behind]
     return {**request, "messages": rest, "tools": [tool["content"] for tool in behind]} if behind else request
-
-
-def _declares(content: dict[str, Any]) -> bool:
-    return content.get("type") == "function" or {"name", "input_schema"} <= content.keys()
 
 
 def _answers(output: Any, conversation: Conversation, bodies: bool) -> list[Turn]:
