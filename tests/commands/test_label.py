@@ -46,6 +46,7 @@ def test_what_is_refused(run: Run) -> None:
         (["put", "list", "1", "bad"], 2, "'bad' is not one of"),
         (["put", "list", "x", "missed"], 2, "'x' is not a valid integer"),
         (["put", "list", "1", "missed", "--expected", "{"], 2, "--expected takes JSON"),
+        (["put", "list", "1", "missed", "--expected", "9" * 5000], 2, "--expected takes JSON: Exceeds the limit"),
     ]:
         done = run("label", *arguments)
         assert done.exit_code == code
