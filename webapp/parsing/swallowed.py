@@ -48,8 +48,8 @@ _key_behind = later(r'"\s{0,20}+:')
 
 
 def _slips(word: str) -> Iterator[str]:
-    """Patterns of a word cut behind two letters, or with one behind the first lost, another, one too many, swapped."""
-    yield from (word[:at] for at in range(2, len(word)))
+    """Patterns of a word cut behind three letters, or with one after the first lost, another, one too many, swapped."""
+    yield from (word[:at] for at in range(3, len(word)))
     for at in range(1, len(word)):
         yield rf"{word[:at]}\w?{word[at + 1 :]}|{word[: at + 1]}\w{word[at + 1 :]}"
         yield f"{word[: at - 1]}{word[at]}{word[at - 1]}{word[at + 1 :]}"
