@@ -215,8 +215,8 @@ class Settings:
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
         """Read `FENCEPOST_*`; raises `BadSetting`. An empty variable is as if it were not set."""
-        texts = {each: text for each in fields(cls) if (text := environ.get(_variable(each.name)))}
-        values = {each.name: each.metadata["reads"](_variable(each.name), text) for each, text in texts.items()}
+        texts = {option: text for option in fields(cls) if (text := environ.get(_variable(option.name)))}
+        values = {option.name: option.metadata["reads"](_variable(option.name), text) for option, text in texts.items()}
         values.setdefault("data", paths.default_data().expanduser().absolute())
         values.setdefault("database", f"sqlite:///{values['data'] / 'fencepost.sqlite3'}")
         settings = cls(**values | {"profiles": _profiles(environ)})
@@ -239,7 +239,7 @@ def _variable(name: str) -> str:
 
 def describe() -> list[tuple[str, str]]:
     """Every setting's variable and help, in order."""
-    return [(_variable(each.name), each.metadata["help"]) for each in fields(Settings)]
+    return [(_variable(option.name), option.metadata["help"]) for option in fields(Settings)]
 
 
 def _check(settings: Settings) -> None:

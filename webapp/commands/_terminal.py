@@ -42,22 +42,22 @@ WIDTH = 24
 class Tell(Protocol):
     """What to tell how much of how much is finished, and what else the bar is to say."""
 
-    def __call__(self, finished: int, total: int | None, said: str = "") -> None: ...
+    def __call__(self, finished: int, total: int | None, note: str = "") -> None: ...
 
 
 @contextmanager
 def bar(title: str, *, hidden: bool = False) -> Iterator[Tell]:
     """What to tell how far something is: a line on standard error shows it where that is a terminal, until the end."""
     if hidden or not _draws_bars():
-        yield lambda finished, total, said="": None
+        yield lambda finished, total, note="": None
         return
     began, due = time.monotonic(), 0.0
 
-    def tell(finished: int, total: int | None, said: str = "") -> None:
+    def tell(finished: int, total: int | None, note: str = "") -> None:
         nonlocal due
         if (now := time.monotonic()) >= due or finished == total:
             due = now + BETWEEN
-            words = f"{title} {said}".rstrip()
+            words = f"{title} {note}".rstrip()
             if total:
                 left = (now - began) * (total - finished) / finished if finished else 0.0
                 words = f"{words} {finished:,}/{total:,}, {left:,.0f} s left"
@@ -85,8 +85,8 @@ def _draws_bars() -> bool:
 
 def _redraw(line: str) -> None:
     """Put a line in place of the one on standard error; what erases that is no colour, and stays under NO_COLOR."""
-    shown = next(folded([TextPiece(line, "read")], _columns() - 1))
-    click.echo(f"\r{shown}\x1b[K", err=True, nl=False, color=True)
+    part = next(folded([TextPiece(line, "read")], _columns() - 1))
+    click.echo(f"\r{part}\x1b[K", err=True, nl=False, color=True)
 
 
 def _columns() -> int:
@@ -152,7 +152,7 @@ def print_trace(raw: str, trace: Trace) -> None:
 def _verdict(trace: Trace) -> Iterator[str]:
     verdict = f"{words.MARKS[trace.verdict]} {words.verdict_sentence(trace)}"
     yield click.style(verdict, fg=COLOURS[trace.verdict], bold=True)
-    yield from (visible(f"  {said}") for said in (*words.flag_sentences(trace), *words.policy_sentences(trace)))
+    yield from (visible(f"  {sentence}") for sentence in (*words.flag_sentences(trace), *words.policy_sentences(trace)))
 
 
 def _raw_part(raw: str, trace: Trace) -> Iterator[str]:
@@ -200,8 +200,8 @@ def _attempt(raw: str, attempt: Attempt, index: int, trace: Trace) -> Iterator[s
     yield from _more(len(attempt.edits) - MOST_EDITS, "edit")
     if attempt.error:
         yield from _caret(raw, attempt.error)
-        if said := words.in_python(trace.profile):
-            yield _dim(f"     {said}")
+        if sentence := words.in_python(trace.profile):
+            yield _dim(f"     {sentence}")
     if attempt.site:
         yield _dim(f"     {visible(words.site_sentence(attempt.site))}")
     if attempt.note:

@@ -33,28 +33,30 @@ def held() -> dict[str, Held]:
 
 def words(profile: str, version: str) -> str:
     """A sentence for the profile's page; none for one that restates no release, or restates another one by now."""
-    found = held().get(profile)
-    if found is None:
+    agreement = held().get(profile)
+    if agreement is None:
         return ""
     release, _, _ = version.removeprefix("restated-").partition("+")
-    if not release.startswith(found.release.rpartition(" ")[2].removesuffix(".0")):
-        return f"Not held yet against the release of its version; before against {found.release}."
-    kinds = "; ".join(f"{count:,} {kind}" for kind, count in found.differs.items()) or "none"
-    day = f" of {found.day}" if found.day else ", whose files have no date"
-    held_against = f"Held against {found.release}{day}: the same outcome on {found.same:,} of {found.texts:,} texts."
-    return " ".join(filter(None, [f"{held_against} Kinds that differ: {kinds}.", _streamed(found)]))
+    if not release.startswith(agreement.release.rpartition(" ")[2].removesuffix(".0")):
+        return f"Not held yet against the release of its version; before against {agreement.release}."
+    kinds = "; ".join(f"{count:,} {kind}" for kind, count in agreement.differs.items()) or "none"
+    day = f" of {agreement.day}" if agreement.day else ", whose files have no date"
+    held_against = (
+        f"Held against {agreement.release}{day}: the same outcome on {agreement.same:,} of {agreement.texts:,} texts."
+    )
+    return " ".join(filter(None, [f"{held_against} Kinds that differ: {kinds}.", _streamed(agreement)]))
 
 
-def _streamed(found: Held) -> str:
+def _streamed(agreement: Held) -> str:
     """How a server's stream differs from what it gives at once."""
-    if found.streamed is None:
+    if agreement.streamed is None:
         return ""
     sizes: dict[str, list[str]] = {}
-    for size, kinds in found.streamed.items():
+    for size, kinds in agreement.streamed.items():
         counts = ", ".join(f"{kind}: {count:,}" for kind, count in kinds.items())
         sizes.setdefault(f"{sum(kinds.values()):,} ({counts})" if kinds else "none", []).append(_PIECES[size])
     parts = "; ".join(f"in {' or '.join(pieces)} {words}" for words, pieces in sizes.items())
-    return f"Fed as a stream, of {found.texts:,} texts come out otherwise than at once: {parts}."
+    return f"Fed as a stream, of {agreement.texts:,} texts come out otherwise than at once: {parts}."
 
 
 _PIECES = {"1": "pieces of 1 character", "7": "pieces of 7 characters", "whole": "one piece"}
