@@ -204,7 +204,7 @@ def test_an_undoing_leaves_what_was_changed_since(bring_unknown: Bring, engine: 
 def test_what_was_said_last_holds_whichever_is_done_first(bring_unknown: Bring, engine: sa.Engine) -> None:
     bring_unknown(logs(3), filename="log.jsonl")
     with engine.connect() as connection:
-        ids = list(connection.scalars(sa.select(Session.id)))
+        ids = list(connection.scalars(sa.select(Session.id).order_by(Session.id)))
     first = changes.begin(engine, ids, Home("langchain", "told"))
     second = changes.begin(engine, ids[1:], DIRECT)
     assert changes.work(engine, second) and changes.work(engine, first)
