@@ -16,8 +16,8 @@ _DELTAS = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "think
 
 
 def is_ollama(event: dict[str, Any]) -> bool:
-    is_named = "model" in event or "created_at" in event or len(event) < 4  # an agent's step has `done` and more, too
-    return is_named and isinstance(event.get("done"), bool) and ("response" in event or "message" in event)
+    is_chunk = event.keys() & {"model", "created_at"} or event.keys() <= {"message", "response", "done", "done_reason"}
+    return bool(is_chunk) and isinstance(event.get("done"), bool) and ("response" in event or "message" in event)
 
 
 def ollama(events: list[dict[str, Any]]) -> dict[str, Any]:
