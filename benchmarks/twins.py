@@ -16,7 +16,7 @@ from typing import Any
 
 from webapp.dumps import SessionStart, Turn, read
 from webapp.dumps.records import Stop, changed
-from webapp.findings import RuleFinding
+from webapp.findings.rule import RuleFinding
 from webapp.scan.scanning import OpenSession
 
 DOCS = Path(__file__).parents[1] / "docs/findings.md"

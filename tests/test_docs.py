@@ -13,7 +13,7 @@ from webapp import __version__
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.dumps import known_formats
-from webapp.findings import rules
+from webapp.findings.rulebook import rules
 from webapp.parsing import engine
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -106,18 +106,6 @@ def _broker(variable: str, text: str) -> str:
     return text
 
 
-def _findings(variable: str, text: str) -> Path:
-    """The file of findings of one's own, read once here so that what is wrong with it is said at the start."""
-    from webapp.findings import own  # most starts have none, and --help needs it as little
-
-    path = _path(variable, text)
-    try:
-        own.refuse_taken_names(own.load(path))
-    except own.BadFindings as bad:
-        raise BadSetting(f"{variable}: {bad}") from None
-    return path
-
-
 _HTTP = partial(_matching, r"(?i)https?://[^ ]*", "an address that begins with http:// or https://")
 _HEADER = partial(_matching, r"[A-Za-z0-9-]+", "the name of a header, such as X-Remote-User")
 _ISSUER = partial(_matching, r"https://.*|http://(?:127\.0\.0\.1|localhost):.*", "an address that begins with https://")
@@ -153,7 +141,7 @@ class Settings:
         "1: SQLite syncs to disk at each commit; slower, but a power cut loses no commit", False, reads=_switch
     )
     findings: Path | None = _setting(
-        "TOML file with your own findings (docs/findings.md); unset: only Fencepost's rules", None, reads=_findings
+        "TOML file with your own findings (docs/findings.md); unset: only Fencepost's rules", None, reads=_path
     )
     webhook: str | None = _setting("http(s) URL that receives new failure groups (docs/failures.md)", None, reads=_HTTP)
     webhook_secret: str | None = _setting("secret that signs those requests, 16 characters or more", None)
@@ -274,11 +262,6 @@ def _check_accounts(settings: Settings, given: Mapping[str, Any]) -> None:
 def _profiles(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The names of the configured parsers, those of the nearest pyproject.toml among them."""
     try:
-        specs.schemas()
-        if specs.tools():
-            from webapp.dumps.tools_file import configured
-
-            configured()
         return tuple(specs.configured(environ))
     except specs.BadSpec as bad:
         raise BadSetting(str(bad)) from None

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from webapp.contracts import Declaration, held_call
-from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
+from webapp.findings.rule import RuleContext, RuleFinding, TurnView
+from webapp.findings.rulebook import RuleRunner
 from webapp.parsing import parse
 
 _real = re.compile(r"^found in (\S+?)/(\S+) (.+): ([\d ]+)$", re.MULTILINE)

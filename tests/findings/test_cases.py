@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.findings.session_cases import Case, cases
-from webapp.findings import helps, reason, rules
+from webapp.findings.rulebook import helps, reason, rules
 
 FOLDER = Path(__file__).parent / "cases"
 CASES = [case for path in sorted(FOLDER.glob("*.md")) for case in cases(path)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.findings.session_cases import real_findings
 from webapp.dumps import SessionStart, Turn, read
-from webapp.findings import RuleFinding
+from webapp.findings.rule import RuleFinding
 from webapp.scan.scanning import OpenSession
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

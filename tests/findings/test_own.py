@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click import UsageError
 
-from webapp import findings
-from webapp.config import BadSetting, Settings
-from webapp.findings import RuleContext, RuleRunner, TurnView, own
+from webapp.commands import _store
+from webapp.config import Settings
+from webapp.findings import own, rulebook
+from webapp.findings.rule import RuleContext, TurnView
+from webapp.findings.rulebook import RuleRunner
 from webapp.parsing import parse
 
 DOCUMENTED = re.findall(
@@ -23,11 +26,11 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     path = tmp_path / "own.toml"
     path.write_text(DOCUMENTED[0], "utf-8")
     monkeypatch.setenv(own.VARIABLE, str(path))
-    for cached in (own.configured, findings.rules):
+    for cached in (own.configured, rulebook.rules):
         cached.cache_clear()
     yield path
     monkeypatch.delenv(own.VARIABLE)
-    for cached in (own.configured, findings.rules):
+    for cached in (own.configured, rulebook.rules):
         cached.cache_clear()
 
 
@@ -46,9 +49,9 @@ def test_a_match_is_a_finding_with_its_severity_words_and_turns() -> None:
         "recursion": ("medium", (4,)),
     }
     assert (
-        findings.reason(found["unknown_tool"]) == "A tool that does not exist is called: `exec` in a value of one turn."
+        rulebook.reason(found["unknown_tool"]) == "A tool that does not exist is called: `exec` in a value of one turn."
     )
-    assert "from FENCEPOST_FINDINGS" in findings.about_rule("apology")[1]
+    assert "from FENCEPOST_FINDINGS" in rulebook.about_rule("apology")[1]
 
 
 @pytest.mark.usefixtures("configured")
@@ -84,12 +87,16 @@ def test_what_is_wrong_is_said_with_its_place(text: str, words: str) -> None:
     assert str(refused.value).startswith("own.toml: ") and words in str(refused.value)
 
 
-def test_a_name_of_fenceposts_own_and_a_missing_file_stop_the_start(tmp_path: Path) -> None:
+def test_a_name_of_fenceposts_own_and_a_missing_file_stop_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     taken = tmp_path / "taken.toml"
     taken.write_text("[[finding]]\nname = 'mojibake'\ntext = 'x'")
     for path, words in ((taken, "'mojibake' is the name of a rule"), (tmp_path / "none.toml", "No such file")):
-        with pytest.raises(BadSetting, match=words):
-            Settings.from_environment({own.VARIABLE: str(path)})
+        monkeypatch.setenv(own.VARIABLE, str(path))
+        own.configured.cache_clear()
+        with pytest.raises(UsageError, match=f"{own.VARIABLE}: .*{words}"):
+            _store.settings()
 
 
 def test_paths_lead_into_values_or_nowhere() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webapp.findings import RuleContext, RuleRunner, TurnView, rules
-from webapp.findings.rule import MOST_TURNS
+from webapp.findings.rule import MOST_TURNS, RuleContext, TurnView
+from webapp.findings.rulebook import RuleRunner, rules
 from webapp.parsing import parse
 
 RAW = '{"a": "cut'

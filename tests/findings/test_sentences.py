@@ -1,27 +1,29 @@
-"""A session's sentence is made of its weightiest findings."""
+"""Numbers, names and defects in words."""
 
 from __future__ import annotations
 
-from webapp.findings import RuleFinding, about_rule, reason, sentence
-
-CUT = RuleFinding("cut_response", "medium", (1,), {"said": 1, "inside": 0, "turns": 1})
-STORM = RuleFinding("validation_storm", "high", (0,), {"errors": 3, "logged": 3, "rows": 1, "longest": 3, "turns": 1})
-AGAIN = RuleFinding("same_failure_again", "low", (0,), {"who": "m", "how": "a cut end", "times": 2, "turns": 2})
-GONE = RuleFinding("no_longer_there", "high", (0,), {})
+from webapp.findings.sentences import code, defects, names, number
 
 
-def test_the_weightiest_come_first_and_a_pattern_only_alone() -> None:
-    expected = "3 validation errors in a row; one response was cut off at the token limit."
-    assert sentence([CUT, AGAIN, STORM]) == expected
-    assert sentence([AGAIN]) == "`m` failed 2 times in the same way: a cut end."
-    assert sentence([CUT, STORM], most=1) == "3 validation errors in a row."
+def test_numbers_agree_with_their_noun() -> None:
+    assert [number(count, "reply", "replies") for count in (0, 1, 2, 1200)] == [
+        "no replies",
+        "one reply",
+        "2 replies",
+        "1,200 replies",
+    ]
 
 
-def test_a_rule_that_found_several_things_speaks_once() -> None:
-    assert sentence([CUT, CUT]) == "One response was cut off at the token limit."
+def test_defects_are_said_once_and_those_without_a_word_by_their_name() -> None:
+    assert defects(["extra_closer", "extra_closer", "full_width"]) == "extra closing bracket and full width"
+    assert defects([]) == ""
 
 
-def test_a_rule_that_is_no_longer_there_has_its_name_and_no_sentence() -> None:
-    assert (sentence([GONE]), reason(GONE)) == ("", "No longer there.")
-    assert about_rule("no_longer_there") == ("no longer there", "")
-    assert about_rule("cut_response")[1].startswith("A response was cut off")
+def test_names_are_joined_and_bounded() -> None:
+    assert names("abcd") == "`a`, `b` and `c`"
+    assert names(["a"]) == "`a`"
+
+
+def test_code_is_bounded_and_cannot_end_its_span() -> None:
+    assert code("a`b") == "`ab`" and code("`") == "` `"
+    assert code("x" * 100, 10) == "`" + "x" * 9 + "…`"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from webapp.findings.rule import TurnView
 from webapp.findings.tool_calls import CallTracker, calls, is_call, looks_like_call
-from webapp.findings.turn_view import TurnView
 from webapp.parsing import parse
 
 CALL = '{"tool": "say", "arguments": {"text": "hi"}}'

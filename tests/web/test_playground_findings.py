@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from webapp import findings
-from webapp.findings import own
+from webapp.findings import own, rulebook
 
 
 @pytest.fixture(autouse=True)
@@ -17,11 +16,11 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     path = tmp_path / "own.toml"
     path.write_text("[[finding]]\nname='markup'\ntext='<b>'\n[[finding]]\nname='tool'\nin='$.tool'\npattern='^exec$'\n")
     monkeypatch.setenv(own.VARIABLE, str(path))
-    for cached in (own.configured, findings.rules):
+    for cached in (own.configured, rulebook.rules):
         cached.cache_clear()
     yield
     monkeypatch.delenv(own.VARIABLE)
-    for cached in (own.configured, findings.rules):
+    for cached in (own.configured, rulebook.rules):
         cached.cache_clear()
 
 

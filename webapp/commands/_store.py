@@ -14,11 +14,15 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext
+from webapp.capture import specs
 from webapp.config import BadSetting, Settings
+from webapp.dumps import tools_file
 from webapp.dumps.mappings import BadMapping
 from webapp.exports.base import MissingLibrary, UnknownExport
 from webapp.exports.text_patterns import BadPattern
 from webapp.extras import install_extra
+from webapp.findings import own
+from webapp.findings.own import BadFindings
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
 from webapp.store.accounts.accounts import BadAccount, BadPassword, BadRole, NoSuchAccount
@@ -43,11 +47,17 @@ WRONG_USE = (BadFilter, BadMapping, BadPattern, BadRole, BadRule, UnknownExport,
 
 
 def settings() -> Settings:
-    """The settings from the environment; a usage error (exit 2) where one cannot be read."""
+    """The settings from the environment; a usage error (exit 2) where one, or a file that one names, cannot be read."""
     try:
-        return Settings.from_environment()
-    except BadSetting as bad:
+        made = Settings.from_environment()
+        specs.schemas()
+        tools_file.configured()
+        own.configured()
+    except BadFindings as bad:
+        raise click.UsageError(f"{own.VARIABLE}: {bad}") from None
+    except (BadSetting, specs.BadSpec) as bad:
         raise click.UsageError(str(bad)) from None
+    return made
 
 
 def connect(of: Settings) -> sa.Engine:

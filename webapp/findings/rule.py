@@ -1,15 +1,15 @@
-"""What a finding rule is, what it may know of a session, and the finding that it makes."""
+"""What a rule of findings is, what it may know of a session and its turns, and the finding that it makes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Literal
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from webapp import plugins
-from webapp.findings import own
-from webapp.findings.turn_view import TurnView
+if TYPE_CHECKING:
+    from webapp.contracts.contract import Contract
+    from webapp.parsing.trace import Trace
 
 Severity = Literal["high", "medium", "low"]
 Detail = dict[str, Any]
@@ -18,6 +18,48 @@ EVERY_KIND = ("response", "tool_call", "tool_result", "prompt", "error", "event"
 """kinds of turns, for a rule that looks at all of them"""
 MOST_TURNS = 200
 """How many positions a finding keeps; `count` in its detail counts them all."""
+
+
+class TurnView(NamedTuple):
+    """One turn as the rules see it. `kind` is "again" for an entry that the logger wrote twice.
+
+    `home` and `ours` are the traces under the home profile and `fencepost`, the same object where that is one
+    profile; None where nothing was parsed. `answers` is the position of the response that an error speaks of.
+    `stop` is why the model stopped ("length", "filtered" …, as `dumps.messages.beside` has them), and `most_rounds` the
+    limit that the entry sets, where the log says so. `reasoning` counts the tokens of `tokens_out` that were thought,
+    as the entry says; `is_error` says of a tool's result that the log calls it an error. What the log does not say is
+    None.
+    """
+
+    position: int
+    entry: int
+    kind: str
+    role: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    phase: str | None = None
+    sounding: int | None = None
+    round: int | None = None
+    raw: str | None = None
+    tool_calls: Sequence[Any] | None = None
+    failure: str | None = None
+    answers: int | None = None
+    sent_at: datetime | None = None
+    home: Trace | None = None
+    ours: Trace | None = None
+    stop: str | None = None
+    most_rounds: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    reasoning: int | None = None
+    is_error: bool | None = None
+    contract: Contract | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether its program could not read it: the dump records it, or its home profile failed."""
+        return self.failure is not None or (self.home is not None and self.home.verdict == "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,42 +139,3 @@ class Rule:
     kinds: tuple[str, ...]
     observer: Callable[[RuleContext], Observer]
     says: Callable[[Detail], str]
-
-
-@cache
-def rules() -> dict[str, Rule]:
-    """Every rule by name, one's own last, in the order in which a sentence speaks of them. Raises `BadFindings`."""
-    every = plugins.collect(own.RULES) | {name: own.rule_of(finding) for name, finding in own.configured().items()}
-    return dict(sorted(every.items(), key=lambda item: item[1].rank))
-
-
-def helps() -> dict[str, str]:
-    """What each rule notices, in a line."""
-    mine = own.configured().values()
-    return plugins.help_of(own.RULES) | {rule.name: f"{rule.says} ({rule.where}, from {own.VARIABLE})" for rule in mine}
-
-
-class RuleRunner:
-    """The rules over one session: `see` each turn in order, then ask for `findings`."""
-
-    def __init__(self, context: RuleContext) -> None:
-        self._observers = [(rule, rule.observer(context)) for rule in rules().values()]
-        self._by_kind: dict[str, list[Callable[[TurnView], None]]] = {}
-        for rule, observer in self._observers:
-            for kind in rule.kinds:
-                self._by_kind.setdefault(kind, []).append(observer.see)
-
-    def see(self, turn: TurnView) -> None:
-        for look in self._by_kind.get(turn.kind, ()):
-            look(turn)
-
-    def findings(self) -> list[RuleFinding]:
-        """What the rules found, what weighs most first; no more turns may come."""
-        return [finding for rule, observer in self._observers for finding in _findings(rule, observer)]
-
-
-def _findings(rule: Rule, observer: Observer) -> list[RuleFinding]:
-    return [
-        RuleFinding(rule.name, rule.severity, tuple(marked.positions), {**detail, "turns": marked.count})
-        for marked, detail in observer.end()
-    ]

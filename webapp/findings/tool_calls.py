@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.findings.turn_view import TurnView
+from webapp.findings.rule import TurnView
 
 _NAMES = ("tool", "name", "tool_name", "function", "function_name", "action", "recipient_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "tool_input", "action_input", "tool_args", "params")

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from webapp.contracts import BROKEN
 from webapp.dumps.records import Turn
-from webapp.findings import RuleFinding
+from webapp.findings.rule import RuleFinding
 from webapp.parsing import Trace
 from webapp.parsing.words import counted
 

@@ -12,7 +12,8 @@ from webapp import dumps
 from webapp.dumps.records import Problem, Record, SessionStart, Turn
 from webapp.dumps.spool import LONGEST_MARK, packed_as, spool
 from webapp.dumps.sqlite_tables import merged
-from webapp.findings import RuleFinding, reason, sentence
+from webapp.findings.rule import RuleFinding
+from webapp.findings.rulebook import reason, sentence
 from webapp.parsing.words import counted
 from webapp.scan.checks import CheckResult, Evidence, results
 from webapp.scan.files import LogFile

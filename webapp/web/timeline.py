@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import orm
 
-from webapp import findings
+from webapp.findings import rulebook
 from webapp.parsing import words
 from webapp.store import search
 from webapp.store.failures import neighbours
@@ -252,7 +252,7 @@ def head(db: orm.Session, session: Session, evidence: list[Finding]) -> dict[str
 def session_words(session: Any, evidence: Iterable[Finding] = ()) -> str:
     """What went wrong, in one sentence made of the findings and one that counts."""
     counts = session.response_count, session.failed_count, session.rescued_count
-    sentence = findings.sentence(evidence)
+    sentence = rulebook.sentence(evidence)
     home = words.called(session.home_profile)
     return words.session_sentence(*counts, home, sentence, shape=session_store.shape_of(session))
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import code, number
-from webapp.findings.turn_view import TurnView
 
 _CUT = ("length", "context")
 """reasons to stop of which the end alone may be at fault: see `cut_response`"""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import number
 from webapp.findings.tool_calls import CallTracker
-from webapp.findings.turn_view import TurnView
 
 _LOOKED_AT = 20_000
 _shows = r"(?:shows?|showed|confirms?|confirmed|indicates?|indicated|reads|was|were|is)"

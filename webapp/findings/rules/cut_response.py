@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import number
-from webapp.findings.turn_view import TurnView
 
 _MODEL = ("response", "tool_call")
 _CUT = ("length", "context")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import number
-from webapp.findings.turn_view import TurnView
 
 _MOST_KEPT = 256
 _decoding = re.compile(

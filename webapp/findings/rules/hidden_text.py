@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext
+from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import code, number
-from webapp.findings.turn_view import TurnView
 from webapp.visible import hidden_texts
 
 _LONGEST = 400

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import code, defects, number
 from webapp.findings.tool_calls import CallTracker, WrittenCalls
-from webapp.findings.turn_view import TurnView
 
 
 class LostToolCalls(Observer):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import code, number
-from webapp.findings.turn_view import TurnView
 
 if TYPE_CHECKING:
     from webapp.parsing.trace import Trace

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import code, number
 from webapp.findings.tool_calls import is_rejection, skeleton
-from webapp.findings.turn_view import TurnView
 
 _ENOUGH = 3
 _MOST_ROWS = 1000

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import code, number
-from webapp.findings.turn_view import TurnView
 from webapp.jsontext import text_hash
 
 _SHORTEST = 1000

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import code, defects, number
-from webapp.findings.turn_view import TurnView
 
 _ENOUGH = 2
 _MOST_KINDS = 200

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import code, number
-from webapp.findings.turn_view import TurnView
 
 
 class SilentDiscards(Observer):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import names, number
-from webapp.findings.turn_view import TurnView
 
 _LOOKED_AT = 600
 _MOST_BRANCHES = 1000

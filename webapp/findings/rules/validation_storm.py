@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import number
 from webapp.findings.tool_calls import is_validation_error
-from webapp.findings.turn_view import TurnView
 
 _ENOUGH = 3
 _MOST_BRANCHES = 1000

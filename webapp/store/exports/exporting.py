@@ -11,13 +11,14 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp import __version__, findings
+from webapp import __version__
 from webapp.contracts import BROKEN
 from webapp.exports import base
 from webapp.exports.labelled import LabelledResponse, LabelView, expected_values, left_out_sentence, why_unknown
 from webapp.exports.labelled import rows as flat_rows
 from webapp.exports.redaction import Redactor
 from webapp.exports.session import ExportedTurn, FindingView, SessionView, redacted
+from webapp.findings import rulebook
 from webapp.parsing import words
 from webapp.parsing.trace import fitting
 from webapp.store.db.ids import batched
@@ -142,7 +143,7 @@ def view_of(db: orm.Session, stored_session: Session) -> SessionView:
         format=stored_session.source_format,
         home=stored_session.home_profile,
         models=tuple(stored_session.models),
-        says=findings.sentence(noticed)
+        says=rulebook.sentence(noticed)
         or words.session_sentence(*figures, stored_session.home_profile, shape=session_store.shape_of(stored_session)),
         findings=tuple(_finding(finding) for finding in noticed),
         turns=_turns(db, stored_session),
@@ -251,7 +252,7 @@ def _label_view(response: settling.Labelled, label: Label) -> LabelView:
 
 
 def _finding(finding: Finding) -> FindingView:
-    return FindingView(finding.rule.replace("_", " "), finding.severity, findings.reason(finding), tuple(finding.turns))
+    return FindingView(finding.rule.replace("_", " "), finding.severity, rulebook.reason(finding), tuple(finding.turns))
 
 
 def _turns(db: orm.Session, stored_session: Session) -> Iterator[ExportedTurn]:

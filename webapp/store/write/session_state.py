@@ -13,7 +13,8 @@ from webapp.contracts import Contract, Holder
 from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.dumps.records import SessionStart, Turn
 from webapp.dumps.tools_file import of_service
-from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
+from webapp.findings.rule import RuleContext, RuleFinding, TurnView
+from webapp.findings.rulebook import RuleRunner
 from webapp.parsing import Trace, engine
 from webapp.store.db.ids import TURNS_A_SESSION, Kind, Note
 from webapp.store.write.facets import Facets, digest

@@ -10,9 +10,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp import findings
 from webapp.dumps.records import Stop, Turn
-from webapp.findings import RuleFinding
+from webapp.findings import rulebook
+from webapp.findings.rule import RuleFinding
 from webapp.parsing import Trace
 from webapp.store.models import TURNS_A_SESSION, Declaration, Finding, Parse, Session
 from webapp.store.models import Turn as StoredTurn
@@ -154,7 +154,7 @@ def stored_traces(row: Any, home: str) -> dict[str, Trace]:
 
 def findings_of(db: orm.Session, session_id: int) -> list[Finding]:
     """The findings of a session, what weighs most first."""
-    order = {name: rank for rank, name in enumerate(findings.rules())}
+    order = {name: rank for rank, name in enumerate(rulebook.rules())}
     rows = db.scalars(sa.select(Finding).where(Finding.session_id == session_id).order_by(Finding.id))
     return sorted(rows, key=lambda finding: order.get(finding.rule, len(order)))
 
@@ -164,7 +164,7 @@ def finding_dict(finding: Finding) -> dict[str, Any]:
     return {
         "rule": finding.rule,
         "severity": finding.severity,
-        "reason": findings.reason(finding),
+        "reason": rulebook.reason(finding),
         "turns": finding.turns,
         "detail": finding.detail,
     }
