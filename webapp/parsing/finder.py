@@ -26,8 +26,6 @@ QUOTED, WEAK, PROSE, MARKED = 1, 2, 3, 4
 """How plainly a place says that JSON is meant as the answer: quoted input, numbers in a sentence, an object in prose, a
 fence or a tag."""
 _NO_MARK, _NOWHERE = Mark(), Span(0, 0)
-LONG, FIRST = 16_384, 4
-"""One of the first attempts that has so much text before it is likely to be a long value."""
 SHOWN = 2_000
 """So many rejected candidates are shown one by one."""
 
@@ -128,8 +126,7 @@ class Finder:
     def consider(self, strategy: str, start: int, limits: Limits, tier: int, note: str | None = None) -> int:
         """Try the value that begins at `start`: as it is, then repaired up to one of `limits`; where it ends."""
         if self.budget > 0:
-            is_long = self.end - start > LONG and len(self.tracer.attempts) < FIRST
-            end, value, cost = decode.read(self.tracer.raw, start, is_long=is_long)
+            end, value, cost = decode.read(self.tracer.raw, start)
             if end > 0 and not closers.goes_on(self.tracer.raw, start, end, self.end):
                 return self._as_it_is(strategy, start, end, value, tier, note)
             self.budget -= cost
