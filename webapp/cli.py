@@ -11,6 +11,8 @@ import click
 
 from webapp import __version__
 from webapp.extras import install_extra
+from webapp.refusals import Refusal
+from webapp.visible import visible
 
 COMMANDS = {
     "serve": "Serve the web pages and the API.",
@@ -46,8 +48,29 @@ SERVER = re.compile(
 """what the extra `server` brings"""
 
 
+class InWords(click.Context):
+    """Ends a command with the words and the exit code of what it refuses."""
+
+    def invoke(self, callback: Any, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().invoke(callback, *args, **kwargs)
+        except Refusal as refusal:
+            words = "\n".join(map(visible, str(refusal).split("\n")))
+            raise click.UsageError(words, self) if refusal.exit_code == 2 else click.ClickException(words) from None
+
+
+def in_words(command: click.Command) -> click.Command:
+    """The command, and those of a group, in a context that says what is refused."""
+    command.context_class = InWords
+    for inner in getattr(command, "commands", {}).values():
+        in_words(inner)
+    return command
+
+
 class Lazy(click.Group):
     """Commands live in `webapp/commands/<name>.py` as `command`; names and help stand here, so that --help is fast."""
+
+    context_class = InWords
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -55,8 +78,7 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"webapp.commands.{name}").command
-        return command
+        return in_words(importlib.import_module(f"webapp.commands.{name}").command)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -88,12 +110,9 @@ def main() -> None:
 
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     click.get_current_context().color = False if plain else bool(os.environ.get("FORCE_COLOR")) or None
-    try:
-        specs.configured()
-        specs.schemas()
-        if specs.tools():
-            from webapp.dumps.tools_file import configured
+    specs.configured()
+    specs.schemas()
+    if specs.tools():
+        from webapp.dumps.tools_file import configured
 
-            configured()
-    except specs.BadSpec as bad:
-        raise click.UsageError(str(bad)) from None
+        configured()

@@ -15,6 +15,7 @@ from typing import Any
 from webapp import logs, paths
 from webapp.capture import specs
 from webapp.extras import install_extra
+from webapp.refusals import WrongUse
 
 KILOBYTE = 1024
 MEGABYTE = 1024 * KILOBYTE
@@ -31,7 +32,7 @@ _OIDC = ("oidc_issuer", "oidc_client", "oidc_secret")
 _OF_ACCOUNTS = ("newcomers", "proxies", "proxy_header", *_OIDC)
 
 
-class BadSetting(ValueError):
+class BadSetting(WrongUse):
     """A setting cannot be read; the message names the variable and what it takes."""
 
 

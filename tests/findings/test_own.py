@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click import UsageError
 
 from webapp.commands import _store
 from webapp.config import Settings
@@ -95,7 +94,7 @@ def test_a_name_of_fenceposts_own_and_a_missing_file_stop_the_start(
     for path, words in ((taken, "'mojibake' is the name of a rule"), (tmp_path / "none.toml", "No such file")):
         monkeypatch.setenv(own.VARIABLE, str(path))
         own.configured.cache_clear()
-        with pytest.raises(UsageError, match=f"{own.VARIABLE}: .*{words}"):
+        with pytest.raises(own.BadFindings, match=f"{own.VARIABLE}: .*{words}"):
             _store.settings()
 
 

@@ -1,8 +1,12 @@
-"""A slash too many at the end of an address."""
+"""A slash too many at the end of an address; a file store that is away."""
 
 from __future__ import annotations
 
+import pytest
 from flask.testing import FlaskClient
+
+from webapp.store.files import StoreUnreachable
+from webapp.store.ingest import dump_files
 
 
 def test_it_leads_to_the_page(client: FlaskClient) -> None:
@@ -14,3 +18,14 @@ def test_what_is_no_page_stays_missing(client: FlaskClient) -> None:
     for asked in ["/nothing/", "/sessions/nobody/", "/sessions/"]:
         assert client.get(asked).status_code == 404
     assert client.post("/labels/draw/x/").status_code == 404
+
+
+def test_a_store_that_is_away_is_not_named(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    dump = client.post("/api/dumps?filename=a.txt", data=b"user: hi\nassistant: {}\n").json["dump"]["id"]
+
+    def away(*_: object) -> None:
+        raise StoreUnreachable("FENCEPOST_STORE s3://key@host/bucket, dumps: timed out")
+
+    monkeypatch.setattr(dump_files, "open_kept", away)
+    answer = client.get(f"/dumps/{dump}/file")
+    assert answer.status_code == 503 and "file store cannot be reached" in answer.text and "s3://" not in answer.text

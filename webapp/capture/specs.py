@@ -14,10 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from webapp.refusals import WrongUse
+
 KEYS = frozenset({"profiles", "python", "folder", "seconds", "memory", "schemas", "tools"})
 
 
-class BadSpec(ValueError):
+class BadSpec(WrongUse):
     """A configured parser cannot be meant; the message names the place and what it takes."""
 
 

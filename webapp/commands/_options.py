@@ -10,9 +10,7 @@ import click
 
 from webapp.capture import specs
 from webapp.capture.specs import BadSpec
-from webapp.exports.base import MissingLibrary
 from webapp.exports.redaction import Redactor, redactor
-from webapp.exports.text_patterns import BadPattern
 from webapp.parsing import Profile, UnknownProfile, installing, profile
 
 
@@ -57,15 +55,13 @@ def _keep(ctx: click.Context, param: click.Parameter, value: str | Sequence[str]
 
 
 def runnable(name: str, or_else: str = "") -> Profile:
-    """The profile of that name. Exits with 1 where it cannot run here, with 2 where none is called so, `or_else`."""
+    """The profile of that name. Raises `NotInstalled` where it cannot run here, and a usage error with `or_else`."""
     try:
         chosen = profile(name)
-        installing.refuse_absent(chosen)
-        return chosen
-    except installing.NotInstalled as missing:
-        raise click.ClickException(str(missing)) from None
     except UnknownProfile as unknown:
         raise click.UsageError(f"{unknown}{or_else}") from None
+    installing.refuse_absent(chosen)
+    return chosen
 
 
 def redaction_options(command: _Command) -> _Command:
@@ -81,10 +77,5 @@ def redaction_options(command: _Command) -> _Command:
 
 
 def asked(keys: tuple[str, ...], patterns: tuple[str, ...], secrets: bool) -> Redactor | None:
-    """The redactor that the options ask for; exits in words on what it does not take."""
-    try:
-        return redactor(keys, patterns, secrets=secrets)
-    except MissingLibrary as missing:
-        raise click.ClickException(str(missing)) from None
-    except BadPattern as bad:
-        raise click.UsageError(str(bad)) from None
+    """The redactor that the options ask for. Raises `BadPattern` and `MissingLibrary`."""
+    return redactor(keys, patterns, secrets=secrets)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from webapp.commands import _store
-from webapp.config import BadSetting, Settings
+from webapp.config import Settings
 from webapp.parsing import UnknownProfile
 from webapp.store.homes import changes
 
@@ -102,14 +102,9 @@ def _made(settings: Settings) -> Flask:
     import sqlalchemy as sa
 
     from webapp.app import create_app
-    from webapp.store.db.database import NewerDatabase
 
     try:
         return create_app(settings)
-    except BadSetting as error:
-        raise click.UsageError(str(error)) from error
-    except NewerDatabase as error:
-        raise click.ClickException(str(error)) from error
     except sa.exc.DatabaseError as error:
         raise click.ClickException(_store.unusable_database(error)) from error
     except OSError as error:

@@ -15,48 +15,20 @@ from sqlalchemy import orm
 
 from webapp import jsontext
 from webapp.capture import specs
-from webapp.config import BadSetting, Settings
+from webapp.config import Settings
 from webapp.dumps import tools_file
-from webapp.dumps.mappings import BadMapping
-from webapp.exports.base import MissingLibrary, UnknownExport
-from webapp.exports.text_patterns import BadPattern
 from webapp.extras import install_extra
 from webapp.findings import own
-from webapp.findings.own import BadFindings
-from webapp.parsing import UnknownProfile
-from webapp.parsing.installing import NotInstalled
-from webapp.store.accounts.accounts import BadAccount, BadPassword, BadRole, NoSuchAccount
-from webapp.store.accounts.api_tokens import NoSuchToken
 from webapp.store.db import database
-from webapp.store.files import StoreUnreachable
-from webapp.store.homes.changes import BadScope
-from webapp.store.homes.rules import BadRule, NoSuchRule
-from webapp.store.labels.label_content import BadLabel
-from webapp.store.sessions.dumps import NoSuchDump
-from webapp.store.sessions.filters import DESCRIBED, SWITCHES, BadFilter, Filters, of_parameters
-from webapp.store.sessions.sessions import NoSuchSession
-from webapp.store.sessions.turns import NoSuchTurn
-from webapp.store.tasks import NoSuchTask
-
-MISSING = (
-    *(NoSuchSession, NoSuchTurn, NoSuchDump, NoSuchTask, NoSuchRule, NoSuchAccount, NoSuchToken),
-    *(BadAccount, BadLabel, BadPassword, BadScope),
-    *(MissingLibrary, NotInstalled, StoreUnreachable, database.NewerDatabase),
-)
-WRONG_USE = (BadFilter, BadMapping, BadPattern, BadRole, BadRule, UnknownExport, UnknownProfile)
+from webapp.store.sessions.filters import DESCRIBED, SWITCHES, Filters, of_parameters
 
 
 def settings() -> Settings:
-    """The settings from the environment; a usage error (exit 2) where one, or a file that one names, cannot be read."""
-    try:
-        made = Settings.from_environment()
-        specs.schemas()
-        tools_file.configured()
-        own.configured()
-    except BadFindings as bad:
-        raise click.UsageError(f"{own.VARIABLE}: {bad}") from None
-    except (BadSetting, specs.BadSpec) as bad:
-        raise click.UsageError(str(bad)) from None
+    """The settings from the environment. Raises `BadSetting`, `BadSpec`, `BadTools` and `BadFindings`."""
+    made = Settings.from_environment()
+    specs.schemas()
+    tools_file.configured()
+    own.configured()
     return made
 
 
@@ -78,10 +50,13 @@ def engine(of: Settings, *, migrate: bool = True) -> Iterator[sa.Engine]:
     """The database, at the newest revision. Exits with 2 where its URL is none, with 1 where it cannot be used."""
     opened = connect(of)
     try:
-        with in_words():
-            if migrate:
-                database.migrate(opened)
-            yield opened
+        if migrate:
+            database.migrate(opened)
+        yield opened
+    except (sa.exc.IntegrityError, sa.exc.ProgrammingError):
+        raise  # a fault of ours
+    except sa.exc.DatabaseError as error:
+        raise click.ClickException(unusable_database(error)) from None
     finally:
         opened.dispose()
 
@@ -91,21 +66,6 @@ def session() -> Iterator[orm.Session]:
     """A session of the database that the settings name."""
     with engine(settings()) as opened, orm.Session(opened) as db:
         yield db
-
-
-@contextmanager
-def in_words() -> Iterator[None]:
-    """Exits with 1 where what is asked for is not there or cannot be done, with 2 where nothing is called that."""
-    try:
-        yield
-    except MISSING as error:
-        raise click.ClickException(str(error)) from None
-    except sa.exc.DatabaseError as error:
-        if isinstance(error, (sa.exc.IntegrityError, sa.exc.ProgrammingError)):
-            raise  # a fault of ours
-        raise click.ClickException(unusable_database(error)) from None
-    except WRONG_USE as error:
-        raise click.UsageError(str(error)) from None
 
 
 def unusable_database(error: sa.exc.DatabaseError) -> str:
@@ -152,13 +112,8 @@ def filter_options(command: _Command) -> _Command:
 
 
 def filters(options_given: dict[str, Any]) -> Filters | None:
-    """The filters that were given, None without any; a usage error (exit 2) where a value cannot be meant."""
+    """The filters that were given, None without any. Raises `BadFilter`."""
     parameters = {
         name.removeprefix("filter_"): "1" if value is True else value for name, value in options_given.items() if value
     }
-    if not parameters:
-        return None
-    try:
-        return of_parameters(parameters)
-    except BadFilter as bad:
-        raise click.UsageError(str(bad)) from None
+    return of_parameters(parameters) if parameters else None

@@ -19,7 +19,7 @@ from webapp.exports import base
 from webapp.exports.labelled import SPLITS
 from webapp.gate import checking, reports, samples
 from webapp.gate.checking import KINDS, Report, as_dict
-from webapp.gate.samples import BadLines, Sample
+from webapp.gate.samples import Sample
 from webapp.store.exports import exporting
 from webapp.store.models import Session, Turn, is_response
 from webapp.store.sessions import responses, turn_facts
@@ -76,15 +76,14 @@ def command(
     if labels is not None and (database is not None or _store.filters(filters) is not None):
         raise click.UsageError("--labels is a file: --database and filters are not for it")
     try:
-        with _store.in_words():
-            profile = runnable(name)
+        profile = runnable(name)
         allowed = {} if allow is None else checking.read_allowed(allow)
         sample = _of_file(labels) if labels else _of_database(database, filters)
         options: dict[str, Any] = {"strict": strict, "split": split, "update": update}
         report = checking.run(sample, profile, baseline, allowed=allowed, **options)
         for path in outputs:
             path.write_text(reports.written(report, path.suffix), encoding="utf-8", errors="backslashreplace")
-    except (BadLines, OSError) as error:
+    except OSError as error:
         raise click.UsageError(visible(str(error))) from None
     _tell(report, baseline, as_json)
     sys.exit(report.exit_code)

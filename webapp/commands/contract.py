@@ -15,8 +15,8 @@ import click
 from webapp import fitting, jsontext
 from webapp.commands._input import open_log
 from webapp.contracts import BROKEN, STATES, Contract, Holder
-from webapp.dumps import BadDump, Problem, SessionStart, Turn, UnknownFormat, read, spool
-from webapp.dumps.tools_file import BadTools, of_service, read_tools
+from webapp.dumps import Problem, SessionStart, Turn, read, spool
+from webapp.dumps.tools_file import of_service, read_tools
 from webapp.parsing import parse
 from webapp.visible import visible
 
@@ -61,10 +61,8 @@ def command(tools: Path | None, as_json: bool, file: str) -> None:
                     responses.append(_as_dict(response))
                 elif response.contract.is_broken or response.contract.state == "not_checked":
                     _say(response)
-    except (OSError, BadTools) as error:
+    except OSError as error:
         raise click.UsageError(str(error)) from None
-    except (BadDump, UnknownFormat) as error:
-        raise click.ClickException(str(error)) from None
     counts = {state: states[state] for state in STATES}
     if as_json:
         lines = [{"at": problem.at, "reason": problem.reason} for problem in problems]

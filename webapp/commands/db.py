@@ -84,9 +84,7 @@ def backup_(target: Path, as_json: bool) -> None:
     with _store.engine(_store.settings(), migrate=False) as engine, _terminal.bar("pages") as tell:
         try:
             size = database_copy.back_up(engine, target, tell)
-        except database_copy.NotSqlite as error:
-            raise click.UsageError(str(error)) from None
-        except (database_copy.BadCopy, OSError) as error:
+        except OSError as error:
             raise click.ClickException(str(error)) from None
     _store.print_json({"bytes": size}) if as_json else click.echo(f"{target}: {size:,} bytes, checked")
 
@@ -110,10 +108,7 @@ def copy_(source: str, target: str, as_json: bool) -> None:
     settings = _store.settings()
     opened = [_store.engine(replace(settings, database=address), migrate=False) for address in addresses]
     with opened[0] as first, opened[1] as written, _terminal.bar("copying") as tell:
-        try:
-            copies = database_copy.copy(first, written, lambda name, done, of: tell(done, of or None, name))
-        except database_copy.NotCopied as error:
-            raise click.ClickException(str(error)) from None
+        copies = database_copy.copy(first, written, lambda name, done, of: tell(done, of or None, name))
     _store.print_json({"tables": copies}) if as_json else _print_copies(copies)
 
 

@@ -21,7 +21,7 @@ from webapp.commands.home import after_ingest
 from webapp.config import Settings
 from webapp.dumps import known_formats
 from webapp.dumps.session_keys import OPTION
-from webapp.dumps.tools_file import BadTools, read_tools
+from webapp.dumps.tools_file import read_tools
 from webapp.parsing import installing, profile
 from webapp.store.homes.trials import Question
 from webapp.store.ingest import start
@@ -128,7 +128,7 @@ def _tools(path: Path, *, is_once: bool) -> dict[str, Any]:
         raise click.UsageError("--tools is for logs that are read once: leave --watch and --dry-run out.")
     try:
         return read_tools(path)
-    except (OSError, BadTools) as error:
+    except OSError as error:
         raise click.UsageError(str(error)) from None
 
 
@@ -188,8 +188,7 @@ def _check(format_name: str | None, home: str | None) -> None:
     if format_name is not None and format_name not in known_formats():
         raise click.UsageError(f"there is no format {format_name!r}; there are: {', '.join(known_formats())}")
     if home is not None:
-        with _store.in_words():
-            installing.refuse_absent(profile(home))
+        installing.refuse_absent(profile(home))
 
 
 def _check_mappings(
@@ -211,15 +210,14 @@ def _check_mappings(
 def _mapping(settings: Settings, options: Sequence[str]) -> dict[str, str]:
     """The fields that FIELD=PATH arguments name, over those of a saved mapping where one argument is its NAME.
 
-    A usage error (exit 2) for more than one name, a name that is not saved, and what is no mapping.
+    A usage error (exit 2) for more than one name and a name that is not saved. Raises `BadMapping`.
     """
     names = [argument for argument in options if "=" not in argument]
     if len(names) > 1:
         raise click.UsageError(f"--map takes FIELD=PATH, and the name of one saved mapping, not {names[1]!r} too")
     fields = _saved_mapping(settings, names[0]) if names else {}
     fields |= {field: path for field, _, path in (argument.partition("=") for argument in options) if path}
-    with _store.in_words():
-        mapped(fields)
+    mapped(fields)
     return fields
 
 

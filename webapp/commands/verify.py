@@ -12,7 +12,7 @@ import click
 
 from webapp.commands import _store
 from webapp.commands._input import open_log
-from webapp.dumps import BadDump, UnknownFormat, spool
+from webapp.dumps import spool
 from webapp.parsing.words import counted
 from webapp.store.sessions import verification
 from webapp.visible import visible
@@ -40,8 +40,6 @@ def command(as_json: bool, path: str) -> None:
             result = verification.verify(engine, spooled, click.format_filename(path))
         except OSError as error:
             raise click.UsageError(str(error)) from None
-        except (BadDump, UnknownFormat) as error:
-            raise click.ClickException(str(error)) from None
     if as_json:
         _store.print_json(_document(result))
     else:

@@ -11,6 +11,7 @@ from webapp.dumps.head import DumpHead
 from webapp.dumps.json_path import MOST_PATHS, BadPath, OutlinePath, Steps, member, parse_each, parse_path, places_of
 from webapp.dumps.messages.turns import role_of
 from webapp.dumps.values import moment
+from webapp.refusals import WrongUse
 
 MAPPED = "mapped"
 """the format that reads by a mapping"""
@@ -27,7 +28,7 @@ _RUN = re.compile(r"run|sess|conv|thread|chat|trace|dialog|job|ticket|case|task|
 _LONGEST_ID = 80
 
 
-class BadMapping(ValueError):
+class BadMapping(WrongUse):
     """The mapping names a field that there is not, no `raw`, or a path that cannot be read; the message says which."""
 
 

@@ -9,12 +9,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from webapp.refusals import BadInput
+
 Kind = Literal["prompt", "response", "tool_call", "tool_result", "error", "event"]
 MODEL_KINDS = ("response", "tool_call")
 """what turns are that a model writes"""
 
 
-class UnknownFormat(ValueError):
+class UnknownFormat(BadInput):
     """No format recognises the dump; the message says what was looked for, `speaks` whether it seems to be dialogue."""
 
     def __init__(self, message: str = "", *, speaks: bool = False) -> None:
@@ -22,7 +24,7 @@ class UnknownFormat(ValueError):
         self.speaks = speaks
 
 
-class BadDump(ValueError):
+class BadDump(BadInput):
     """The dump as a whole cannot be read. `at` names the place ("byte 17", "line 3", "entries[5]")."""
 
     def __init__(self, reason: str, at: str) -> None:

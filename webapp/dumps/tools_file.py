@@ -10,9 +10,10 @@ from typing import Any
 
 from webapp.capture import specs
 from webapp.dumps.messages.declarations import declared_in
+from webapp.refusals import WrongUse
 
 
-class BadTools(ValueError):
+class BadTools(WrongUse):
     """A file of tools that declares none; the message says which and why."""
 
 

@@ -10,15 +10,16 @@ from datetime import datetime
 from typing import Any, Literal
 
 from webapp import plugins
+from webapp.refusals import NotPossible, WrongUse
 
 PACKAGE = "webapp.exports.formats"
 
 
-class UnknownExport(LookupError):
+class UnknownExport(WrongUse):
     """No export format has that name; the message lists those that there are."""
 
 
-class MissingLibrary(RuntimeError):
+class MissingLibrary(NotPossible):
     """An export needs a library that is not installed; the message says what to install."""
 
 

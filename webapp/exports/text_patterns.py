@@ -14,6 +14,7 @@ from webapp import re2_patterns
 from webapp.exports.base import MissingLibrary
 from webapp.extras import install_extra
 from webapp.re2_patterns import LONGEST_PATTERN, BadRegex
+from webapp.refusals import WrongUse
 
 MOST_PATTERNS = 20
 SECONDS = 2.0
@@ -24,7 +25,7 @@ _SPECIAL = re.compile(r"\\(.)|([.^$*+?{}\[\]()|\\])", re.DOTALL)
 _WORDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 
 
-class BadPattern(ValueError):
+class BadPattern(WrongUse):
     """A pattern is no regular expression, or one too large; the message says why."""
 
 

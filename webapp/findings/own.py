@@ -20,6 +20,7 @@ from webapp import plugins, re2_patterns
 from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView
 from webapp.findings.sentences import code, number
 from webapp.re2_patterns import LONGEST_PATTERN, BadRegex
+from webapp.refusals import WrongUse
 
 if TYPE_CHECKING:
     from webapp.parsing.trace import Trace
@@ -37,7 +38,7 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]")
 _EXCERPT = 120
 
 
-class BadFindings(ValueError):
+class BadFindings(WrongUse):
     """The file cannot be used; the message names it, the entry and what is wrong there."""
 
 
@@ -130,7 +131,10 @@ def _step(value: Any, key: str, index: str) -> Sequence[Any]:
 def configured() -> dict[str, OwnFinding]:
     """The findings of the file that the setting names, by name. Raises `BadFindings`."""
     path = os.environ.get(VARIABLE)
-    return {finding.name: finding for finding in refuse_taken_names(load(Path(path).expanduser()))} if path else {}
+    try:
+        return {finding.name: finding for finding in refuse_taken_names(load(Path(path).expanduser()))} if path else {}
+    except BadFindings as bad:
+        raise BadFindings(f"{VARIABLE}: {bad}") from None
 
 
 def refuse_taken_names(entries: list[OwnFinding]) -> list[OwnFinding]:

@@ -10,9 +10,10 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.exports.labelled import SPLITS, expected_values, split_of, split_of_text
+from webapp.refusals import WrongUse
 
 
-class BadLines(ValueError):
+class BadLines(WrongUse):
     """A line of a file cannot be used; the message names the file and the line."""
 
 

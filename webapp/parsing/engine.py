@@ -14,12 +14,15 @@ from webapp.parsing.decode import Failure, decode
 from webapp.parsing.edit import Edit, apply, to_raw
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace
+from webapp.refusals import NotThere
 
 PACKAGE = "webapp.parsing.profiles"
 
 
-class UnknownProfile(LookupError):
+class UnknownProfile(NotThere):
     """No profile has that name; the message lists those that exist."""
+
+    exit_code = 2
 
 
 class Profile(Protocol):

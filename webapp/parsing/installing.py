@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.parsing import engine
+from webapp.refusals import NotPossible
 
 
-class NotInstalled(LookupError):
+class NotInstalled(NotPossible):
     """A profile cannot run here; the message says why."""
+
+    status, code = 409, "not_installed"
 
 
 def reason(profile: Any) -> str | None:

@@ -26,6 +26,7 @@ import sqlalchemy as sa
 
 from webapp import extras
 from webapp.config import Settings
+from webapp.refusals import NotPossible, Refusal
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -37,7 +38,7 @@ _WRITTEN = ("LastModified", "mtime", "last_modified", "updated", "created")
 """under which name file systems say when a file was written, the best first"""
 
 
-class StoreUnreachable(OSError):
+class StoreUnreachable(Refusal, OSError):
     """The store at `FENCEPOST_STORE` cannot be read or written; the message names it and what it answered."""
 
 
@@ -234,8 +235,10 @@ WORDS_WHEN_FULL = (
 )
 
 
-class DiskFull(RuntimeError):
+class DiskFull(NotPossible):
     """Nothing more can be written; what was stored before is whole."""
+
+    status, code = 507, DISK_FULL
 
     def __init__(self) -> None:
         super().__init__(WORDS_WHEN_FULL)

@@ -15,6 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.config import Settings
+from webapp.refusals import NotThere
 from webapp.store import files
 from webapp.store.db import database, locks
 from webapp.store.models import Task
@@ -30,7 +31,7 @@ MOST_TRIES = 3
 MOST_SHOWN = 500
 
 
-class NoSuchTask(LookupError):
+class NoSuchTask(NotThere):
     """No task has that number."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import sqlite3
 from collections.abc import Callable
-from functools import partial
 
 from flask import Flask, Response, current_app, g, make_response, render_template, request
 from sqlalchemy.exc import DataError, OperationalError
@@ -14,64 +13,25 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.records import BadDump
-from webapp.exports.base import MissingLibrary, UnknownExport
-from webapp.exports.text_patterns import BadPattern
-from webapp.parsing import UnknownProfile
-from webapp.parsing.installing import NotInstalled
+from webapp.refusals import Refusal
 from webapp.store import files
-from webapp.store.accounts.accounts import BadAccount, BadPassword, BadRole, NoSuchAccount, NotAdmitted
-from webapp.store.accounts.api_tokens import NoSuchToken
-from webapp.store.failures.events import BadState
-from webapp.store.failures.group_detail import NoSuchGroup
 from webapp.store.files import StoreUnreachable
-from webapp.store.homes.changes import BadScope
-from webapp.store.homes.rules import BadRule, NoSuchRule
-from webapp.store.ingest.dump_files import NotKept
-from webapp.store.jobs.export_jobs import ExportRemoved, NotReady
-from webapp.store.jobs.mappings import NoSuchMapping
-from webapp.store.sessions.dumps import NoSuchDump
-from webapp.store.sessions.filters import BadFilter
-from webapp.store.sessions.sessions import BadCursor, NoSuchSession
-from webapp.store.sessions.turns import NoSuchTurn
-from webapp.store.tasks import NoSuchTask
 from webapp.web import traces
 from webapp.web.answers import wants_partial
-from webapp.web.api.operation import BadBody
 from webapp.web.api.operation import refused as json_refusal
 
 Answer = tuple[str | Response, int]
 _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY, sqlite3.SQLITE_CANTOPEN)
 
-MISSING = (
-    *(NoSuchSession, NoSuchTurn, NoSuchDump, NoSuchTask, NoSuchMapping, NoSuchRule),
-    *(NoSuchGroup, NoSuchAccount, NoSuchToken),
-)
-BAD_REQUEST = (
-    *(BadCursor, BadFilter, BadRule, BadScope, UnknownExport, BadPattern, MissingLibrary),
-    *(BadState, BadAccount, BadPassword, BadRole),
-)
-PLAIN: tuple[tuple[int, str, tuple[type[Exception], ...]], ...] = (
-    (404, "not_found", (*MISSING, UnknownProfile, NotKept)),
-    (409, "not_installed", (NotInstalled,)),
-    (409, "not_ready", (NotReady,)),
-    (410, "removed", (ExportRemoved,)),
-    (400, "bad_request", BAD_REQUEST),
-    (403, "forbidden", (NotAdmitted,)),
-    (422, "bad_body", (BadBody,)),
-    (507, files.DISK_FULL, (files.DiskFull,)),
-)
-"""errors that say in their own words what is wrong: status, code and kinds"""
-
 
 def init_app(app: Flask) -> None:
-    for status, code, kinds in PLAIN:
-        for kind in kinds:
-            app.register_error_handler(kind, partial(in_its_words, status, code))
     handlers: dict[type[Exception], Callable[..., Answer | AnyResponse]] = {
+        Refusal: in_its_words,
         HTTPException: on_http,
         OperationalError: on_busy,
         PoolTimeout: on_no_connection,
         BadDump: on_damaged,
+        StoreUnreachable: on_store_away,
         OSError: on_no_write,
         OverflowError: on_too_large,
         DataError: on_too_large,
@@ -113,17 +73,14 @@ def on_http(error: HTTPException) -> Answer | AnyResponse:
     return response
 
 
-def in_its_words(status: int, code: str, error: Exception) -> Answer:
-    return answer(status, code, str(error))
+def in_its_words(error: Refusal) -> Answer:
+    return answer(error.status, error.code, str(error))
 
 
 def on_busy(error: OperationalError) -> Answer:
     """The database did not answer in time: SQLite has one writer at a time, and a large dump takes long."""
     if files.is_full(error):
         return answer(507, files.DISK_FULL, files.WORDS_WHEN_FULL)
-    if isinstance(error, StoreUnreachable):
-        current_app.logger.error("%s", error)
-        return answer(503, "store_unreachable", "The file store cannot be reached; the server's log says why.")
     current_app.logger.warning("database: %s", error.orig)
     if getattr(error.orig, "sqlite_errorcode", None) in _READ_ONLY:
         return answer(507, "read_only", "The database cannot be written: see its permissions. Nothing was changed.")
@@ -146,6 +103,12 @@ def on_no_write(error: OSError) -> Answer:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return answer(507, "read_only", "The data folder cannot be written: see its permissions. Nothing was stored.")
     return answer(503, "no_file", f"A file of the data folder cannot be used: {error.strerror or error}.")
+
+
+def on_store_away(error: StoreUnreachable) -> Answer:
+    """What the store answered may name its address and its keys."""
+    current_app.logger.error("%s", error)
+    return answer(503, "store_unreachable", "The file store cannot be reached; the server's log says why.")
 
 
 def on_damaged(error: BadDump) -> Answer:

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from webapp.exports.base import MissingLibrary
 from webapp.extras import install_extra
+from webapp.refusals import BadInput, NotThere, WrongUse
 from webapp.store.labels.label_content import BadLabel, checked_author
 from webapp.store.models import Account, ApiToken
 
@@ -29,7 +30,7 @@ _TURN = threading.Semaphore(2)
 """hashes at once: each takes 19 MiB, and whoever may sign in may ask for many"""
 
 
-class BadPassword(ValueError):
+class BadPassword(BadInput):
     """A password that is not taken; the message says what is."""
 
 
@@ -87,7 +88,7 @@ ALL = frozenset(RIGHTS)
 ROLES = {"reader": frozenset({READ}), "labeler": frozenset({READ, LABEL}), "admin": ALL}
 
 
-class BadRole(ValueError):
+class BadRole(WrongUse):
     """There is no such role or right; the message lists those that there are."""
 
 
@@ -109,11 +110,11 @@ def checked_scopes(scopes: list[str]) -> str:
 _LONGEST_KEY = 600
 
 
-class BadAccount(ValueError):
+class BadAccount(BadInput):
     """An account cannot be made as it was asked for; the message says why."""
 
 
-class NoSuchAccount(LookupError):
+class NoSuchAccount(NotThere):
     """No account has that name."""
 
 
@@ -219,8 +220,10 @@ def new_stamp() -> str:
     return secrets.token_hex(8)
 
 
-class NotAdmitted(LookupError):
+class NotAdmitted(NotThere):
     """A provider or a proxy knows them, and they have no account here; the message says what an admin does."""
+
+    status, code = 403, "forbidden"
 
 
 @dataclass(frozen=True, slots=True)

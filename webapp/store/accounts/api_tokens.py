@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from webapp.refusals import NotThere
 from webapp.store.accounts.accounts import ROLES, BadAccount, checked_name, checked_scopes
 from webapp.store.models import Account, ApiToken
 
@@ -18,7 +19,7 @@ _PRECISION = timedelta(minutes=1)
 """of `used_at`: a request that follows another within it writes nothing"""
 
 
-class NoSuchToken(LookupError):
+class NoSuchToken(NotThere):
     """No API token has that number."""
 
 

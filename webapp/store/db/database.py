@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 
 from webapp import paths
+from webapp.refusals import NotPossible
 from webapp.store.db import dialect
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class WrongRevisions(RuntimeError):
     """The files under `migrations/` are no chain that ends with the one whose name is the highest."""
 
 
-class NewerDatabase(RuntimeError):
+class NewerDatabase(NotPossible):
     """A newer Fencepost or something else wrote the database, or only half of it is there; the message says which."""
 
 

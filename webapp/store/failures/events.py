@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.refusals import BadInput
 from webapp.store.db.ids import microseconds
 from webapp.store.models import FailedResponse, FailureEvent
 
@@ -18,7 +19,7 @@ UNDONE = "undone"
 """the state of the event that takes a merge back"""
 
 
-class BadState(ValueError):
+class BadState(BadInput):
     """A statement that cannot be meant; the message says why."""
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import failure_group
+from webapp.refusals import NotThere
 from webapp.store.db.ids import moment
 from webapp.store.failures import events, groups
 from webapp.store.failures.group_line import Example, GroupLine, Rate, fields_of, rate
@@ -35,7 +36,7 @@ LOOKED_AT = 2_000
 """responses of a group, the newest, that are looked at for what other profiles make of them"""
 
 
-class NoSuchGroup(LookupError):
+class NoSuchGroup(NotThere):
     """No failed response is in that group, and nobody has spoken of it."""
 
 

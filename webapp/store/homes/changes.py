@@ -18,6 +18,7 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import profile as find_profile
+from webapp.refusals import BadInput
 from webapp.store import derive, tasks
 from webapp.store.db import dialect
 from webapp.store.db.database import writing, writing_long
@@ -204,7 +205,7 @@ def _forget_older(connection: sa.Connection, session_id: int, name: str) -> None
     connection.execute(sa.delete(Parse).where(mine, Parse.version != parsing.profile(name).version))
 
 
-class BadScope(ValueError):
+class BadScope(BadInput):
     """What was asked for names no sessions; the message says why."""
 
 

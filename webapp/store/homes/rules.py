@@ -13,6 +13,7 @@ from webapp.dumps.programs import KEY
 from webapp.dumps.reading import known_formats
 from webapp.dumps.records import Problem, SessionStart
 from webapp.parsing import engine
+from webapp.refusals import NotThere, WrongUse
 from webapp.store import saved
 from webapp.store.db import database
 from webapp.store.db.ids import short
@@ -60,11 +61,11 @@ Rules = Mapping[tuple[str, str], str]
 """profiles by kind and value"""
 
 
-class BadRule(ValueError):
+class BadRule(WrongUse):
     """A rule that cannot be meant; the message says why."""
 
 
-class NoSuchRule(LookupError):
+class NoSuchRule(NotThere):
     """No rule has that number."""
 
 

@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.dumps.records import BadDump
 from webapp.dumps.spool import Spooled
+from webapp.refusals import NotThere
 from webapp.store import files
 from webapp.store.files import StoredFile, draft, file_store
 from webapp.store.models import Dump
@@ -128,7 +129,7 @@ _ENDING = ".zst"
 _PIECE = 1024 * 1024
 
 
-class NotKept(LookupError):
+class NotKept(NotThere):
     """The file of a dump is not kept any more."""
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from webapp.refusals import NotPossible, WrongUse
 from webapp.store import derive
 from webapp.store.db import database, dialect
 from webapp.store.db.types import UtcDateTime
@@ -24,7 +25,7 @@ _ROWS = 500
 """rows that are held at once; of 2 KB each, a megabyte"""
 
 
-class NotCopied(RuntimeError):
+class NotCopied(NotPossible):
     """The one database cannot be copied into the other; the message says what to do."""
 
 
@@ -105,11 +106,11 @@ _PAGES = 2000
 """database pages that are copied while writers wait, 16 MB"""
 
 
-class NotSqlite(ValueError):
+class NotSqlite(WrongUse):
     """The database is on a server, which has its own way of backing up; the message names it."""
 
 
-class BadCopy(RuntimeError):
+class BadCopy(NotPossible):
     """The copy does not hold together, or the disk is full; it was removed."""
 
 

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.config import Settings
+from webapp.refusals import NotPossible
 from webapp.store import files, tasks
 from webapp.store.db.database import writing
 from webapp.store.db.dialect import begin_snapshot
@@ -35,12 +36,16 @@ _AGAIN = "Export the sessions again."
 _is_finished = sa.and_(Task.kind == EXPORT, Task.state == "done")
 
 
-class NotReady(RuntimeError):
+class NotReady(NotPossible):
     """The export has no file yet, or never will; the message says why."""
 
+    status, code = 409, "not_ready"
 
-class ExportRemoved(RuntimeError):
+
+class ExportRemoved(NotPossible):
     """The export's file was removed; the message says when."""
+
+    status, code = 410, "removed"
 
 
 def name_of(sha256: str) -> str:

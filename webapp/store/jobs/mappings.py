@@ -15,6 +15,7 @@ from webapp import dumps as readers
 from webapp.config import Settings
 from webapp.dumps.mappings import BadMapping
 from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
+from webapp.refusals import NotThere
 from webapp.store import saved
 from webapp.store.db import database
 from webapp.store.ingest import dump_files
@@ -31,7 +32,7 @@ MOST_RECORDS = 60
 MOST_PROBLEMS = 3
 
 
-class NoSuchMapping(LookupError):
+class NoSuchMapping(NotThere):
     """No mapping is saved under that name or number."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.refusals import BadInput
 from webapp.store import saved
 from webapp.store.labels import label_content
 from webapp.store.models import FinalLabel, Label
@@ -37,7 +38,7 @@ Content = dict[str, Any]
 _HOPS = 50
 
 
-class BadCause(ValueError):
+class BadCause(BadInput):
     """A cause cannot be added, renamed or merged as asked; the message says why."""
 
 

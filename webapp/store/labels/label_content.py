@@ -19,6 +19,7 @@ from sqlalchemy import orm
 from webapp import jsontext
 from webapp.dumps.decoding import depth
 from webapp.jsontext import same_as as same_as
+from webapp.refusals import BadInput
 from webapp.store.models import FinalLabel, Label, LabelEvent
 from webapp.visible import is_seen
 
@@ -80,7 +81,7 @@ LARGEST_EXPECTED = 1024 * 1024
 DEEPEST_EXPECTED = 200
 
 
-class BadLabel(ValueError):
+class BadLabel(BadInput):
     """A label cannot be kept as given; the message says what is taken."""
 
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.dumps.session_keys import OPTION
+from webapp.refusals import NotThere
 from webapp.store.db.ids import batched
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions.where import id_of
@@ -24,7 +25,7 @@ ANSWERS_MISSING = "answers_missing"
 """the code of a problem that says that a session was read without its answers"""
 
 
-class NoSuchDump(LookupError):
+class NoSuchDump(NotThere):
     """No dump has that hash or number."""
 
 

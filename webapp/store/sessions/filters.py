@@ -21,6 +21,7 @@ from sqlalchemy import orm
 
 from webapp.contracts.contract import STATES
 from webapp.dumps.messages.beside import STOPS
+from webapp.refusals import BadInput, WrongUse
 from webapp.store.db import ids
 from webapp.store.db.ids import microseconds
 from webapp.store.models import Session
@@ -66,7 +67,7 @@ KEYS: dict[str, tuple[Any, ...]] = {
 """most important first; all of them descend, and the last says which of two otherwise equal sessions comes first"""
 
 
-class BadCursor(ValueError):
+class BadCursor(BadInput):
     """`after` is not what a page gave as `next`."""
 
 
@@ -142,7 +143,7 @@ SWITCHES = ("failed", "rescued")
 MOST = 2**31 - 1
 
 
-class BadFilter(ValueError):
+class BadFilter(WrongUse):
     """A filter has a value that it does not take; the message lists those that it takes."""
 
 

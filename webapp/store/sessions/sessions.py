@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.refusals import NotThere
 from webapp.store import search
 from webapp.store.db.dialect import contains
 from webapp.store.db.ids import shortened
@@ -81,7 +82,7 @@ _not_deleted = Session.deleted_at.is_(None)
 _FOUND_AT_ONCE = 500
 
 
-class NoSuchSession(LookupError):
+class NoSuchSession(NotThere):
     """No session has that id or key."""
 
 

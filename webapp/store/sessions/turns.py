@@ -13,6 +13,7 @@ from sqlalchemy import orm
 from webapp.contracts import BROKEN, MISFITS
 from webapp.parsing import Trace
 from webapp.parsing.trace import read_stored
+from webapp.refusals import NotThere
 from webapp.store.db import types
 from webapp.store.db.types import PackedJson, PackedText
 from webapp.store.models import MODEL_KINDS as MODEL_KINDS
@@ -25,7 +26,7 @@ PREVIEW = 200
 """code points"""
 
 
-class NoSuchTurn(LookupError):
+class NoSuchTurn(NotThere):
     """The session has no turn at that position."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.refusals import BadInput
 from webapp.store import saved
 from webapp.store.db.dialect import contains
 from webapp.store.db.ids import short
@@ -20,7 +21,7 @@ LONGEST_QUERY = 4000
 MOST_VIEWS = 200
 
 
-class BadView(ValueError):
+class BadView(BadInput):
     """A view cannot be saved as given; the message says what is taken."""
 
 

@@ -15,6 +15,7 @@ from webapp import jsontext
 from webapp.dumps.budget import Allowance, check_json
 from webapp.dumps.decoding import MAX_DEPTH, depth
 from webapp.dumps.records import TooLarge
+from webapp.refusals import BadInput
 from webapp.store.labels.queue_spec import KINDS, LARGEST_SAMPLE
 from webapp.store.sessions.filters import DESCRIBED, MORE_THAN, MOST, SWITCHES, BadFilter, Described
 from webapp.web.api.shapes import TEXT, Content, Schema, one_of, whole
@@ -108,8 +109,10 @@ MOST_MARKS = 1_000_000
 """of one body, its commas and four for each bracket: see `check_json`"""
 
 
-class BadBody(ValueError):
+class BadBody(BadInput):
     """A request's body is no JSON object; the message says why, in words for whoever sent it."""
+
+    status, code = 422, "bad_body"
 
 
 def refused(code: str, message: str, at: str | None = None, status: int = 422) -> tuple[Response, int]:
