@@ -15,8 +15,7 @@ from webapp.exports import redaction
 from webapp.exports.labelled import expected_values
 from webapp.exports.session import redacted
 from webapp.parsing import parse
-from webapp.parsing.edit import Edit, apply
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Edit, Span, apply
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),

@@ -13,8 +13,7 @@ from tests.exports import made
 from webapp.exports import base, textmarks
 from webapp.parsing import parse
 from webapp.parsing.drawing import Drawing, Stretch, telling
-from webapp.parsing.edit import Edit, apply
-from webapp.parsing.span import Span, place
+from webapp.parsing.edit import Edit, Span, apply, place
 from webapp.parsing.trace import Attempt, Fault, Trace
 from webapp.visible import visible
 from webapp.web import rawview

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from tests.parsing.made_failures import Made, made
 from tests.parsing.promises import PIECES
 from webapp.parsing import Attempt, Trace, parse
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span
 from webapp.parsing.failure_group import LONGEST_KEY, FailureGroup, group, title
-from webapp.parsing.span import Span
 
 CASES = re.findall(
     r"^(.+)\n\.\n(.*?)\n\.\n(.*?)\n\.$", Path(__file__).with_name("failure_groups.md").read_text(), re.M | re.S

@@ -6,9 +6,8 @@ import pytest
 
 from webapp.parsing import parse
 from webapp.parsing.decode import decode
-from webapp.parsing.edit import apply
+from webapp.parsing.edit import Span, apply
 from webapp.parsing.escaped import peel
-from webapp.parsing.span import Span
 
 
 def test_the_call_with_four_closers_is_read_and_two_are_removed() -> None:

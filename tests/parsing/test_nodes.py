@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from webapp.parsing import parse
 from webapp.parsing.drawing import nodes
-from webapp.parsing.edit import Edit, apply, places
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Edit, Span, apply, places
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -13,8 +13,8 @@ import pydantic
 import pytest
 
 from webapp.parsing import Trace, parse, words
+from webapp.parsing.edit import Span
 from webapp.parsing.outcomes import run
-from webapp.parsing.span import Span
 from webapp.parsing.verdicts import place_of
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webapp.parsing import parse, words
-from webapp.parsing.edit import Edit
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Edit, Span
 
 
 @pytest.mark.parametrize(

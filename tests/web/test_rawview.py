@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webapp.parsing import parse
-from webapp.parsing.edit import Edit, apply
-from webapp.parsing.span import Span, place
+from webapp.parsing.edit import Edit, Span, apply, place
 from webapp.parsing.trace import Attempt, Fault
 from webapp.web import windows
 from webapp.web.rawview import DRAWN_EDITS, Focus, RawLine, RawView, view

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from webapp import jsontext
-from webapp.dumps.head import DumpHead, look
+from webapp.dumps.first_look import look
+from webapp.dumps.head import DumpHead
 from webapp.dumps.json_path import parse_path, value_at
 from webapp.dumps.known_tools import BEGIN, CLOUDWATCH, LEVELS, LINES, answerless, is_of_chats, looks_like
 from webapp.dumps.mappings import guessed, guessed_tables

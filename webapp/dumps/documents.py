@@ -11,10 +11,10 @@ from typing import Any
 from webapp import jsontext
 from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.head import DumpHead, trailing
+from webapp.dumps.head import DumpHead
 from webapp.dumps.records import BadDump, Entry, Problem
 from webapp.dumps.source import LINE, Place, Source, entry_or_problem
-from webapp.dumps.stream import DocumentMember, Item, ListStart, Part, walk
+from webapp.dumps.stream import TAIL, DocumentMember, Item, ListStart, Part, trailing, walk
 from webapp.dumps.values import as_list, as_object, id_text
 
 
@@ -92,7 +92,7 @@ def members(source: Source, head: DumpHead, streamed: str, *, needed: str) -> di
     beside, reached = _beside(walk(iter([head.text]), frozenset((streamed,))), streamed)
     if head.whole:
         return beside
-    beside |= {key: value for key, value in trailing(source).items() if key != streamed}
+    beside |= {key: value for key, value in trailing(source.tail(TAIL)).items() if key != streamed}
     closes_with_list = "".join(source.tail(1000).split()).endswith("]}")  # the document's last member is one
     if reached and (needed in beside or closes_with_list):
         return beside

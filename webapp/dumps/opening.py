@@ -15,7 +15,8 @@ from typing import Any, BinaryIO
 from webapp import jsontext
 from webapp.dumps.budget import current
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.head import DumpHead, look
+from webapp.dumps.first_look import look
+from webapp.dumps.head import DumpHead
 from webapp.dumps.messages.printed import printed_records
 from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import BadDump, Problem

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.decoding import Damage, kind_of
+from webapp.dumps.decoding import Damage, Decoder, kind_of
 from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.values import as_object
 from webapp.dumps.window import ItemSkipper, Resync, TooLong, Window
 
 
@@ -48,6 +49,8 @@ class ListStart:
     key: str
 
 
+TAIL = 64 * 1024
+"""bytes of a document's end, in which `trailing` looks"""
 _LONGEST_KEY = 200
 Part = Item | DocumentMember | ListStart | Problem
 
@@ -188,3 +191,18 @@ def _closed(window: Window, char: str, container: str) -> Iterator[Problem]:
 
 def _reason(damage: Damage) -> str:
     return f"{damage.reason} (character {damage.at})"
+
+
+def trailing(tail: str) -> dict[str, Any]:
+    """The members behind a document's long list, of the document's last characters, without reading what lies before.
+
+    What follows a `],` is a member of the document if, and only if, it reads as members up to the closing brace
+    at the very end: inside an entry more would follow, inside a string the quotes would be escaped.
+    """
+    decoder = Decoder()
+    for match in re.finditer(r'\]\s*,\s*(?=")', tail):
+        try:
+            return as_object(decoder.loads("{" + tail[match.end() :]))
+        except Damage:
+            continue
+    return {}

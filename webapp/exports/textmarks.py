@@ -7,7 +7,7 @@ from itertools import groupby, islice, zip_longest
 from typing import Any, NamedTuple
 
 from webapp.parsing.drawing import Drawing, DrawnLine, Stretch, telling
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Span
 from webapp.parsing.trace import Attempt, Trace
 from webapp.visible import clipped
 

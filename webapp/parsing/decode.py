@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from webapp.parsing.span import place
+from webapp.parsing.edit import place
 
 DEEPEST = 900
 """So deep nesting every caller can read: the decoder takes from Python's stack what its callers have left."""

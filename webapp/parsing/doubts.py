@@ -9,11 +9,10 @@ from itertools import pairwise
 
 from webapp.parsing import swallowed
 from webapp.parsing.decode import decode, first_keys
-from webapp.parsing.edit import Edit, apply
+from webapp.parsing.edit import Edit, Span, apply
 from webapp.parsing.machine.tokens import SCALAR, STRING
 from webapp.parsing.one_character import closed_twice, opened_twice
 from webapp.parsing.patterns import later
-from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt, Flag
 
 _LONG, _COMMAS = 20_000, 40

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span
 from webapp.parsing.patterns import later
-from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt, Trace
 
 Kind = Literal["text", "removed", "inserted"]

@@ -11,8 +11,7 @@ from typing import Any, Protocol
 from webapp import plugins
 from webapp.parsing import patterns, verdicts
 from webapp.parsing.decode import Failure, decode
-from webapp.parsing.edit import Edit, apply, to_raw
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Edit, Span, apply, to_raw
 from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace
 from webapp.refusals import NotThere
 

@@ -9,7 +9,7 @@ from typing import Any
 from webapp.parsing import decode, escaped
 from webapp.parsing.calls import markup
 from webapp.parsing.calls.markup import Mark
-from webapp.parsing.edit import Edit, NotJson, in_order
+from webapp.parsing.edit import Edit, NotJson, Span, in_order, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.machine import closers, tokens
 from webapp.parsing.machine.reader import read_value
@@ -17,7 +17,6 @@ from webapp.parsing.machine.state import Machine
 from webapp.parsing.one_character import LONGEST, Mended, closed_twice, one_character
 from webapp.parsing.patterns import later
 from webapp.parsing.requoted import requoted
-from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 
 Limits = Callable[[], list[int]] | None

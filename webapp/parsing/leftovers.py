@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from webapp.parsing.doubts import doubts
+from webapp.parsing.edit import Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.patterns import holds, later, up_to
-from webapp.parsing.span import Span
 from webapp.parsing.trace import Flag
 
 _CALL = (

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 from webapp.parsing import suspects
 from webapp.parsing.decode import first_keys, scan
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span
 from webapp.parsing.machine import string_quotes
 from webapp.parsing.machine.tokens import SCALAR
 from webapp.parsing.patterns import later
-from webapp.parsing.span import Span
 
 LONGEST = 100_000
 """So much text behind a candidate's beginning is looked at."""

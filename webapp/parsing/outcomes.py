@@ -21,9 +21,8 @@ from webapp.capture.plain_values import awaited, failure_of, no_json, plain
 from webapp.capture.process import Call, ParserFailure, ParserOutcome
 from webapp.parsing import decode, verdicts
 from webapp.parsing.decode import Failure
-from webapp.parsing.edit import Edit, apply
+from webapp.parsing.edit import Edit, Span, apply, place, stripped
 from webapp.parsing.engine import Tracer, parse
-from webapp.parsing.span import Span, place, stripped
 from webapp.parsing.trace import Attempt, Fault, Site, Trace
 from webapp.visible import clipped
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webapp.parsing.edit import Edit, apply, as_edit, as_span, to_raw
+from webapp.parsing.edit import Edit, Span, apply, as_edit, as_span, to_raw
 from webapp.parsing.machine.tokens import LITERALS, STRING
 from webapp.parsing.one_character import Mended, decoded, one_character
 from webapp.parsing.patterns import later
-from webapp.parsing.span import Span
 
 _ENDS = r"(?=\s{0,60}+[,:}\]])"
 _token = later(

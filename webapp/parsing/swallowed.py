@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from webapp.parsing.edit import Edit, apply, to_raw
+from webapp.parsing.edit import Edit, Span, apply, to_raw
 from webapp.parsing.machine.tokens import OPENERS, STRING
 from webapp.parsing.patterns import later
-from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt, Flag
 
 QUOTES = {"unescaped_quote", "missing_quote"}

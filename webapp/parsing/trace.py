@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from webapp.parsing.edit import Edit
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Edit, Span
 
 Outcome = Literal["accepted", "rejected", "failed"]
 Verdict = Literal["clean", "extracted", "repaired", "failed", "none"]

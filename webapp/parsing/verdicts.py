@@ -14,8 +14,7 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.parsing.decode import decode, read
-from webapp.parsing.edit import Edit, apply
-from webapp.parsing.span import Span, stripped
+from webapp.parsing.edit import Edit, Span, apply, stripped
 from webapp.parsing.trace import Attempt, Flag, Verdict
 
 JSON_SPACE = " \t\r\n"

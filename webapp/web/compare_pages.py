@@ -19,8 +19,7 @@ from webapp.gate import differences
 from webapp.gate.differences import Difference, Path
 from webapp.parsing import Trace, failure_group, installing, profiles, words
 from webapp.parsing.drawing import Node, nodes, telling
-from webapp.parsing.edit import apply, places
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Span, apply, places
 from webapp.store import tasks
 from webapp.store.compare import comparing, listing
 from webapp.store.sessions import debugger_queries, turns

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from webapp.parsing.drawing import Node, nodes
-from webapp.parsing.edit import Edit, Places, places
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Edit, Places, Span, places
 from webapp.parsing.words import counted
 from webapp.visible import TextRun, line_runs, runs, visible
 

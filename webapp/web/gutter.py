@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from webapp.parsing import Attempt, words
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Span
 
 LANES = 2
 """Brackets side by side, beside the current attempt's own."""

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from webapp.parsing import Attempt
 from webapp.parsing.drawing import Drawing, DrawnLine, Stretch
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Span
 from webapp.visible import LINE_FEED, TextRun, runs
 from webapp.web import gutter, windows
 

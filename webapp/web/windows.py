@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Span
 from webapp.visible import SPECIAL
 
 WHOLE_LENGTH = 60_000

@@ -19,7 +19,7 @@ from tests.dumps.conftest import Reader, gather
 from tests.parsing import _cases
 from webapp.dumps import SessionStart, Turn, known_formats, read, sniff
 from webapp.dumps.answer_alarm import MissingAnswers
-from webapp.dumps.head import look
+from webapp.dumps.first_look import look
 from webapp.dumps.opening import opened
 
 FOLDER = Path(__file__).parent

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from tests.parsing.profiles.transcriptions import JS_WHITE, MASTER, fix_json
 from webapp.parsing import parse
-from webapp.parsing.edit import apply
+from webapp.parsing.edit import Span, apply
 from webapp.parsing.profiles import four_tier, master, windlass
 from webapp.parsing.profiles._steps import between
-from webapp.parsing.span import Span
 
 FENCE = re.compile(rf"```json{JS_WHITE}*([\s\S]*?){JS_WHITE}*```")
 FIELDS = {"truth": 0.0, "indeterminacy": 0.1, "falsehood": 0.9, "reasoning": "Because", "patterns_observed": []}

@@ -16,8 +16,8 @@ from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
 from webapp import parsing
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
+from webapp.parsing.edit import Span
 from webapp.parsing.installing import NotInstalled
-from webapp.parsing.span import Span
 from webapp.store import derive, tasks
 from webapp.store.jobs import replays, worker
 from webapp.store.models import Parse, Session

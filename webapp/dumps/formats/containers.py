@@ -14,7 +14,7 @@ from webapp.dumps import reading
 from webapp.dumps.archive_members import ArchiveMember, of_tar, of_zip
 from webapp.dumps.base import Context, DumpHead, Entry, Format, SessionKeys, Source
 from webapp.dumps.budget import MOST_BYTES
-from webapp.dumps.head import look
+from webapp.dumps.first_look import look
 from webapp.dumps.known_tools import OWN_TABLES
 from webapp.dumps.opening import opened
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, TooLarge, Turn, UnknownFormat

@@ -12,7 +12,7 @@ from webapp.exports.labelled import LabelView, past
 from webapp.exports.session import ExportedTurn, SessionView
 from webapp.parsing import words
 from webapp.parsing.drawing import Drawing, Stretch, telling
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Span
 from webapp.parsing.trace import UNFIT, Trace
 from webapp.visible import runs, sign, visible
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 
 from webapp.parsing.calls import xml
 from webapp.parsing.calls.xml import Call
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span
 from webapp.parsing.machine.tokens import CLOSERS, LITERALS, OPENERS
 from webapp.parsing.patterns import later
-from webapp.parsing.span import Span
 
 REPAIR = "call_syntax"
 OPENING = r"[A-Za-z_][\w.]{0,80}+\(\s*(?:\)|[A-Za-z_]\w{0,80}+\s*=(?!=))"

@@ -7,10 +7,9 @@ import re
 from itertools import islice
 from typing import NamedTuple
 
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span
 from webapp.parsing.machine.escapes import control
 from webapp.parsing.patterns import later
-from webapp.parsing.span import Span
 
 REPAIR = "call_markup"
 _PREFIX = r"(?:[A-Za-z][\w-]{0,30}:|｜DSML｜)?"

@@ -10,10 +10,10 @@ from webapp.capture import specs
 from webapp.capture.command import CommandProcess
 from webapp.capture.process import NotStarted, ParserProcess
 from webapp.capture.specs import BadSpec, ParserSpec
+from webapp.parsing.edit import Span
 from webapp.parsing.engine import Profile, Tracer
 from webapp.parsing.outcomes import record_outcome
 from webapp.parsing.profile_groups import OWN
-from webapp.parsing.span import Span
 
 ABSENT = "absent"
 _COMMAND = (

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from webapp.parsing.decode import Failure
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._steps import Step, choose_if_ok, whole
-from webapp.parsing.span import Span
 
 DEEPEST = 201  # levels
 CLOSERS = {"{": "}", "[": "]"}

@@ -7,8 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from webapp.parsing.edit import Edit
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Edit, Span
 
 SPACE, SPECIAL = " \n\t\r", "\xa0\u180e\u2000-\u200b\u202f\u205f\u3000\ufeff"
 _GAPS = {True: re.compile(f"[{SPACE}{SPECIAL}]+"), False: re.compile(f"[ \t\r{SPECIAL}]+")}

@@ -12,10 +12,9 @@ from itertools import pairwise
 from typing import Any
 
 from webapp.capture.plain_values import failure_of, no_json, plain
-from webapp.parsing.edit import Edit, apply
+from webapp.parsing.edit import Edit, Span, apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described, described
-from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt
 
 LONGEST = 200_000  # characters that a decoder written in Python is given: its time is minutes beyond

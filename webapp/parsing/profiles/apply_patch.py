@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
+from webapp.parsing.edit import Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import AGENTS
 from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._steps import choose_derived, whole
-from webapp.parsing.span import Span
 
 BEGIN, END, MOVE, ENVIRONMENT = "*** Begin Patch", "*** End Patch", "*** Move to: ", "*** Environment ID:"
 HEADERS = {"*** Add File: ": "add", "*** Delete File: ": "delete", "*** Update File: ": "update"}

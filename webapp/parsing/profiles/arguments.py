@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import ARGUMENTS
 from webapp.parsing.profiles._about import Described, restated
@@ -26,7 +26,6 @@ from webapp.parsing.profiles._steps import (
 )  # fmt: skip
 from webapp.parsing.profiles.four_tier import WHITE
 from webapp.parsing.profiles.partial_json import by_partial_json
-from webapp.parsing.span import Span
 
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from webapp.parsing.edit import stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import BY_HAND
 from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._steps import between, choose_if_ok, whole
-from webapp.parsing.span import stripped
 
 
 @described("direct", BY_HAND)

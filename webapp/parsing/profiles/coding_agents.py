@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from webapp.parsing.edit import apply
+from webapp.parsing.edit import Span, apply, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import AGENTS
 from webapp.parsing.profiles._about import described, restated
 from webapp.parsing.profiles._grammar import Pairs
 from webapp.parsing.profiles._steps import choose_derived, edits_of, rewritten, whole
 from webapp.parsing.profiles.four_tier import WHITE
-from webapp.parsing.span import Span, stripped
 
 _COMMAND = re.compile(r"```mswea_bash_command(\s*+)")
 

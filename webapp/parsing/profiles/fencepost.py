@@ -8,13 +8,12 @@ from typing import Any, Literal
 
 from webapp.parsing.decode import first_keys
 from webapp.parsing.doubts import makes_equal_keys
-from webapp.parsing.edit import apply
+from webapp.parsing.edit import Span, apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.finder import Finder
 from webapp.parsing.leftovers import name_leftovers
 from webapp.parsing.patterns import later
 from webapp.parsing.profile_groups import FENCEPOST
-from webapp.parsing.span import Span
 from webapp.parsing.strategies import scan_region
 from webapp.parsing.trace import Attempt, Flag
 

@@ -6,11 +6,10 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._steps import balanced, choose_if_ok, refuse
-from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 
 LABELS = ("```json", "```python", "```")

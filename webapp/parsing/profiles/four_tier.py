@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._steps import between, choose_if_ok, whole
-from webapp.parsing.span import Span, stripped
 
 # What `\s` matches in JavaScript (ECMA-262, WhiteSpace and LineTerminator); Python's differs in six characters.
 _POINTS = (*range(9, 14), 0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)

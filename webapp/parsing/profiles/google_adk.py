@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import ARGUMENTS
 from webapp.parsing.profiles._about import restated
 from webapp.parsing.profiles._steps import decode_other, empty, stepwise, whole
-from webapp.parsing.span import Span, stripped
 
 _KEYS = re.compile(
     r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|[{,]\s*([A-Za-z_][A-Za-z0-9_]*)(?=\s*:)""",

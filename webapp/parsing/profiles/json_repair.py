@@ -11,12 +11,11 @@ from importlib import import_module, metadata
 from types import FrameType
 from typing import Any
 
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._steps import choose_if_ok, whole
-from webapp.parsing.span import Span, stripped
 
 LONGEST = 500_000  # characters; beyond, a number of as many digits takes more than two seconds
 CALLS = 60  # events (calls and returns) a character; the extraction cases take 1 to 41

@@ -7,12 +7,11 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from webapp.parsing import verdicts
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described, restated
 from webapp.parsing.profiles._steps import choose_if_ok, whole
-from webapp.parsing.span import Span, stripped
 
 _STRIPPED = " \n\r\t`"
 _FENCE = re.compile(r"```(?:json)?(.*)", re.DOTALL)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._steps import balanced, choose_if_ok
-from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 
 

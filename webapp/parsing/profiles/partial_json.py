@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.parsing.decode import decode, nesting
+from webapp.parsing.edit import stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._steps import Step, rewritten, stepwise
 from webapp.parsing.profiles.four_tier import WHITE
-from webapp.parsing.span import stripped
 
 DEEPEST = 300  # levels; the library reads as far as the stack of its engine goes
 _SPACE, _STRING = re.compile(r"[ \n\r\t]*+"), re.compile(r'.(?:[^"\\]|\\.)*+', re.DOTALL)

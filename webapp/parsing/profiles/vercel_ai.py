@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._steps import checked, no_prototype, whole
-from webapp.parsing.span import Span
 
 _AFTER = {"root": "end", "object_value": "object_after", "list_start": "list_after", "list_comma": "list_after"}
 """The states in which a value may begin, each with the one behind it."""

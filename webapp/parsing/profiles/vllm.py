@@ -6,12 +6,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from webapp.parsing.edit import Edit, apply
+from webapp.parsing.edit import Edit, Span, apply, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._grammar import NO_UTF8, SURROGATE
 from webapp.parsing.profiles._steps import Step, choose_if_ok, give_all, refuse, stepwise, whole
-from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 
 _GIVEN_UP = "a later call of the response does not decode: none is given"

@@ -9,11 +9,10 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
 
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._steps import refuse
-from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt
 
 FENCE_WINDLASS = re.compile(r"```json\s*(\{[^`]*\})\s*```", re.DOTALL | re.IGNORECASE)

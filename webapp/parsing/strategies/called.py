@@ -8,9 +8,9 @@ from webapp.parsing import plausible
 from webapp.parsing.calls import markup, pythonic, xml
 from webapp.parsing.calls.markup import Mark
 from webapp.parsing.calls.xml import Call
+from webapp.parsing.edit import Span
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
 from webapp.parsing.patterns import later
-from webapp.parsing.span import Span
 from webapp.parsing.strategies import Strategy
 
 _begin = later(r"\s*+\[?\s*+(?:print\(\s*+)?(?=[A-Za-z_][\w.]{0,80}+\()")

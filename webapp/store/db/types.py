@@ -1,7 +1,9 @@
-"""Column types that keep exactly what came, on every database; how texts and JSON are packed, and read in part."""
+"""The base of all tables, and column types that keep exactly what came, on every database: how texts and JSON are
+packed, and read in part."""
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import UTC, datetime
 from functools import cache
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from webapp import jsontext
 from webapp.store.db.dialect import by_dialect
@@ -85,6 +88,33 @@ ProfileName = sa.String(64).with_variant(sa.String(255), "postgresql")
 """A profile's name, which of a parser of somebody's own is long; SQLite holds no text to its length."""
 
 BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+class Base(orm.DeclarativeBase):
+    """A table, which is called as its class is: `label_queue` for `LabelQueue`."""
+
+    metadata = sa.MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+    @orm.declared_attr.directive
+    @classmethod
+    def __tablename__(cls) -> str:
+        return re.sub(r"\B[A-Z]", r"_\g<0>", cls.__name__).lower()
+
+
+class Numbered(Base):
+    """A table whose rows have numbers of their own."""
+
+    __abstract__ = True
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True, sort_order=-1)
 
 
 class ExactText(sa.TypeDecorator[str]):

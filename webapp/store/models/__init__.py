@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401 - what others import from here
 
+from webapp.store.db.types import Base
 from webapp.store.models.dumps import (
     Declaration,
     Dump,
@@ -31,7 +32,6 @@ from webapp.store.models.people import (
 from webapp.store.models.sessions import (
     MODEL_KINDS,
     TURNS_A_SESSION,
-    Base,
     FacetValue,
     Finding,
     Session,

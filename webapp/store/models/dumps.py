@@ -10,8 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.contracts.contract import BROKEN
-from webapp.store.db.types import BigId, ExactJson, ExactText, PackedJson, ProfileName, UtcDateTime
-from webapp.store.models.sessions import Base, Numbered
+from webapp.store.db.types import Base, BigId, ExactJson, ExactText, Numbered, PackedJson, ProfileName, UtcDateTime
 
 
 class Dump(Numbered):

@@ -8,8 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import BigId, ExactJson, ExactText, ShortText, UtcDateTime
-from webapp.store.models.sessions import Base, Numbered
+from webapp.store.db.types import Base, BigId, ExactJson, ExactText, Numbered, ShortText, UtcDateTime
 
 
 class Label(Numbered):

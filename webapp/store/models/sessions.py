@@ -1,8 +1,7 @@
-"""The base class of all tables, with names for constraints that are the same everywhere, and the tables of sessions."""
+"""The tables of sessions: their turns, what they can be found by, and what the rules find in them."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,9 +12,11 @@ from sqlalchemy import orm
 from webapp.dumps.records import MODEL_KINDS as MODEL_KINDS
 from webapp.store.db.ids import TURNS_A_SESSION as TURNS_A_SESSION
 from webapp.store.db.types import (
+    Base,
     BigId,
     ExactJson,
     ExactText,
+    Numbered,
     PackedJson,
     PackedText,
     ProfileName,
@@ -34,33 +35,6 @@ def turns_of(turn_id: Any, session_id: Any) -> sa.ColumnElement[bool]:
 def partial_index(name: str, *columns: str, where: str) -> sa.Index:
     """An index of those rows alone for which the SQL `where` is true."""
     return sa.Index(name, *columns, sqlite_where=sa.text(where), postgresql_where=sa.text(where))
-
-
-class Base(orm.DeclarativeBase):
-    """A table, which is called as its class is: `label_queue` for `LabelQueue`."""
-
-    metadata = sa.MetaData(
-        naming_convention={
-            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-            "ck": "ck_%(table_name)s_%(constraint_name)s",
-            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
-            "pk": "pk_%(table_name)s",
-        }
-    )
-
-    @orm.declared_attr.directive
-    @classmethod
-    def __tablename__(cls) -> str:
-        return re.sub(r"\B[A-Z]", r"_\g<0>", cls.__name__).lower()
-
-
-class Numbered(Base):
-    """A table whose rows have numbers of their own."""
-
-    __abstract__ = True
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True, sort_order=-1)
 
 
 _TOTALLED = ("deleted_at", "failed_count", "rescued_count", "label_count", "response_count", "turn_count")

@@ -11,7 +11,7 @@ from webapp import jsontext
 from webapp.fitting import Misfit
 from webapp.markdown import escaped, fenced
 from webapp.parsing import Trace, words
-from webapp.parsing.span import place
+from webapp.parsing.edit import place
 from webapp.visible import SPECIAL, glyph, with_signs
 
 RAW_LENGTH = 60_000

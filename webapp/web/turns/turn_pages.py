@@ -14,8 +14,7 @@ from webapp import fitting
 from webapp.exports import labelled
 from webapp.extensions import db
 from webapp.parsing import Trace, installing, profile, profiles
-from webapp.parsing.edit import apply
-from webapp.parsing.span import Span
+from webapp.parsing.edit import Span, apply
 from webapp.parsing.trace import unfit_sentence
 from webapp.store.exports.session_dump import safe_name
 from webapp.store.failures import neighbours

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from webapp.parsing.edit import Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
-from webapp.parsing.span import Span
 
 
 @dataclass(frozen=True)
