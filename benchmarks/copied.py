@@ -78,8 +78,7 @@ def _values(number: int, start: SessionStart, turns: Sequence[Turn], original: O
 
 def _rows(number: int, turns: Sequence[Turn]) -> Iterator[rows.Row]:
     for ordinal, turn in enumerate(turns):
-        row = rows.turn_row(turn, (turn.raw or "").encode())
-        row["declaration_id"] = row["declaration_id"].id if row["declaration_id"] else None
+        row = rows.turn_row(turn)
         row |= {"id": number * TURNS_A_SESSION + ordinal, "session_id": number, "ordinal": ordinal}
         yield row | {"position": ordinal, "duplicate_of": None, "entry_sha256": rows.entry_digest(turn)}
 

@@ -185,18 +185,30 @@ class ShortText(sa.TypeDecorator[str]):
 
 
 class UtcDateTime(sa.TypeDecorator[datetime]):
-    """An aware time, stored as UTC and given back aware (SQLite itself forgets the zone)."""
+    """A time, stored as UTC and given back aware (SQLite itself forgets the zone); a naive one is taken as UTC."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        return None if value is None else value.astimezone(UTC)
-
-    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        if value is None:
-            return None
+        if value is None or value.tzinfo is UTC:
+            return value
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+    process_result_value = process_bind_param
+
+
+def plain(model: Any) -> sa.TableClause:
+    """`model`'s table with the types of what is stored: values go in, and come out, as they are kept.
+
+    Times alone stay aware, which SQLite itself forgets.
+    """
+    table: sa.Table = getattr(model, "__table__", model)
+    return sa.table(table.name, *(sa.column(column.name, _stored(column.type)) for column in table.columns))
+
+
+def _stored(kind: sa.types.TypeEngine[Any]) -> sa.types.TypeEngine[Any]:
+    return kind.impl_instance if isinstance(kind, sa.TypeDecorator) and not isinstance(kind, UtcDateTime) else kind
 
 
 class Head(sa.TypeDecorator[bytes]):

@@ -232,9 +232,11 @@ def _tell_tools(engine: sa.Engine, session_id: int, tools: dict[str, Any]) -> in
         for number, of_declaration in turns.items():
             content = {} if number is None else connection.scalars(_content, {"declaration": number}).one()
             if content.get("tools") is None or content.get("source") == SOURCE:
-                declaration_id = rows.stored_declaration(connection, {**content, **tools, "source": SOURCE})
+                declared = rows.declared({**content, **tools, "source": SOURCE})
+                rows.store_declarations(connection, [declared] if declared else [])
                 for batch in batched(of_declaration, _AT_ONCE):
-                    connection.execute(sa.update(Turn).where(Turn.id.in_(batch)).values(declaration_id=declaration_id))
+                    refers = sa.update(Turn).where(Turn.id.in_(batch)).values(declaration_id=declared and declared.id)
+                    connection.execute(refers)
                 count += len(of_declaration)
         if count:
             derive.derive(connection, [session_id])

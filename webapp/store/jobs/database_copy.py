@@ -8,14 +8,12 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
 from webapp.refusals import NotPossible, WrongUse
 from webapp.store import derive
-from webapp.store.db import database, dialect
-from webapp.store.db.types import UtcDateTime
+from webapp.store.db import database, dialect, types
 from webapp.store.models import Base
 
 OnProgress = Callable[[str, int, int], None]
@@ -71,7 +69,7 @@ def _refuse_rows(target: sa.Connection) -> None:
 def _copy_rows(source: sa.Connection, target: sa.Connection, table: sa.Table, on_progress: OnProgress) -> int:
     """How many rows the table has, all of which the target then has."""
     total = source.scalar(sa.select(sa.func.count()).select_from(table)) or 0
-    plain = sa.table(table.name, *(sa.column(column.name, _stored(column.type)) for column in table.columns))
+    plain = types.plain(table)
     finished = 0
     on_progress(table.name, finished, total)
     query = sa.select(plain).order_by(*(plain.c[key.name] for key in table.primary_key))
@@ -81,11 +79,6 @@ def _copy_rows(source: sa.Connection, target: sa.Connection, table: sa.Table, on
             finished += len(batch)
             on_progress(table.name, finished, total)
     return finished
-
-
-def _stored(kind: sa.types.TypeEngine[Any]) -> sa.types.TypeEngine[Any]:
-    """The type of what is stored: nothing is unpacked or read on the way."""
-    return kind.impl_instance if isinstance(kind, sa.TypeDecorator) and not isinstance(kind, UtcDateTime) else kind
 
 
 def _set_sequences(target: sa.Connection) -> None:

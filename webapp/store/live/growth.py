@@ -202,7 +202,7 @@ def _adopt(connection: sa.Connection, session_id: int) -> None:
             values = reading.row(session_id, span, entry, turns[0].ordinal, len(turns))
             listed.setdefault((span.trace, span.id), values)
     if listed:
-        rows.insert(connection, reading.SPANS, list(listed.values()))
+        connection.execute(sa.insert(LiveSpan), list(listed.values()))
 
 
 def _span(entry: Any) -> Iterator[Arrived | Problem]:

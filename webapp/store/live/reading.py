@@ -77,7 +77,6 @@ def id_bytes(ident: str | None, size: int) -> bytes | None:
 BEFORE, AFTER = 32, 4
 """How many stored spans before each new one, and after a late one, are read along."""
 _AT_ONCE = 500
-SPANS = rows.plain(LiveSpan)
 _of_session = sa.select(LiveSpan.entry, LiveSpan.ordinal, LiveSpan.turns, LiveSpan.started).where(
     LiveSpan.session_id == sa.bindparam("session")
 )
@@ -158,7 +157,7 @@ def note(connection: sa.Connection, session_id: int, new: list[Arrived], first: 
     for span in new:
         listed.append(row(session_id, span, span.number, first, counts[span.number]))
         first += counts[span.number]
-    rows.insert(connection, SPANS, listed)
+    connection.execute(sa.insert(LiveSpan), listed)
 
 
 def row(session_id: int, span: Arrived, entry: int, ordinal: int, turns: int) -> rows.Row:

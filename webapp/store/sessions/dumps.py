@@ -15,7 +15,6 @@ from webapp.refusals import NotThere
 from webapp.store.db.ids import batched
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions.where import id_of
-from webapp.store.write import rows
 
 MOST_PROBLEMS = 50
 MOST_SESSIONS = 20
@@ -174,14 +173,13 @@ def count(db: orm.Session) -> int:
 
 
 _AT_ONCE = 500
-_links = rows.plain(DumpSession)
 _find_linked = sa.select(DumpSession.session_id).where(
     DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id.in_(sa.bindparam("sessions", expanding=True))
 )
 _add_turns = (
-    sa.update(_links)
-    .where(_links.c.dump_id == sa.bindparam("dump"), _links.c.session_id == sa.bindparam("session"))
-    .values(new_turns=_links.c.new_turns + sa.bindparam("turns"))
+    sa.update(DumpSession)
+    .where(DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id == sa.bindparam("session"))
+    .values(new_turns=DumpSession.new_turns + sa.bindparam("turns"))
 )
 
 
@@ -195,5 +193,6 @@ def link(connection: sa.Connection, dump_id: int, new_turns: Mapping[int, int]) 
         connection.execute(_add_turns, more)
     fresh = [number for number in ids if number not in linked]
     values = [{"dump_id": dump_id, "session_id": number, "new_turns": new_turns[number]} for number in fresh]
-    rows.insert(connection, _links, values)
+    if values:
+        connection.execute(sa.insert(DumpSession), values)
     return len(fresh)

@@ -47,6 +47,7 @@ class TurnBatch:
     failures: list[rows.Row] = field(default_factory=list)
     later_known: list[rows.Row] = field(default_factory=list)
     texts: list[Text] = field(default_factory=list)
+    declared: set[rows.Declared] = field(default_factory=set)
     size: int = 0
     """bytes, about"""
 
@@ -56,6 +57,7 @@ class TurnBatch:
 
     def write(self, connection: sa.Connection) -> None:
         """Insert what waits; the caller commits."""
+        rows.store_declarations(connection, self.declared)
         rows.insert(connection, rows.turns, self.turns)
         if self.failures:
             connection.execute(_note_failure, self.failures)
@@ -65,7 +67,7 @@ class TurnBatch:
         self.clear()
 
     def clear(self) -> None:
-        for waiting in (self.turns, self.failures, self.later_known, self.texts):
+        for waiting in (self.turns, self.failures, self.later_known, self.texts, self.declared):
             waiting.clear()
         self.size = 0
 
@@ -93,20 +95,22 @@ class TurnRows:
         if self.count >= TURNS_A_SESSION:
             self.on_problem(Problem(f"entry {turn.entry}", f"a session has at most {TURNS_A_SESSION} turns"))
             return False
-        raw, place = rows.encoded(turn.raw), self._place(turn)
-        row = self._row(turn, raw, first=self.tally.firsts[turn.entry] == place.ordinal)
+        place = self._place(turn)
+        row = self._row(turn, first=self.tally.firsts[turn.entry] == place.ordinal)
         row |= {"id": self._id(place.ordinal), "session_id": self.session_id, "ordinal": place.ordinal}
         row |= {"position": place.position, "duplicate_of": None}
         if place.original is not None:
             row["duplicate_of"] = self._id(place.original)
             if turn.failure is not None:
                 self.fail(place.original, turn.failure)
-        elif raw is not None:
-            self.batch.texts.append((row["id"], raw))
+        elif turn.raw is not None:
+            self.batch.texts.append((row["id"], rows.encoded(turn.raw)))
         if turn.answers is not None and (answered := self.tally.answered(turn.answers)) is not None:
             self.fail(answered, turn.raw if turn.raw is not None else turn.failure or "")
+        if (declared := rows.declared(turn.declared)) is not None:
+            self.batch.declared.add(declared)
         self.batch.turns.append(row)
-        self.batch.size += len(raw or b"") + 1000
+        self.batch.size += len(turn.raw or "") + 1000
         return True
 
     def fail(self, ordinal: int, text: str) -> None:
@@ -115,7 +119,7 @@ class TurnRows:
 
     def learn(self, ordinal: int, turn: Turn) -> None:
         """Put to a stored turn what is known of it only now, since later entries tell it."""
-        row = rows.turn_row(replace(turn, source=None, raw_at=None, declared=None), None)
+        row = rows.turn_row(replace(turn, source=None, raw_at=None, declared=None))
         if any(row[name] is not None for name in KNOWN_LATER):
             values = {f"new_{name}": row[name] for name in KNOWN_LATER}
             self.batch.later_known.append({"turn": self._id(ordinal), **values})
@@ -131,14 +135,13 @@ class TurnRows:
             return self.tally.put(turn.entry, turn.kind, turn.written_by_model, twin)
         return self.tally.place(turn.entry, turn.kind, turn.written_by_model, turn.duplicate_of)
 
-    def _row(self, turn: Turn, raw: bytes | None, *, first: bool) -> rows.Row:
+    def _row(self, turn: Turn, *, first: bool) -> rows.Row:
         try:
-            return rows.turn_row(turn, raw, first=first)
+            return rows.turn_row(turn, first=first)
         except RecursionError:
             reason = "nested too deeply: its text is kept, the entry around it is not"
             self.on_problem(Problem(f"entry {turn.entry}", reason))
-            bare = replace(turn, source=None, raw_at=None, tool_calls=None)
-            return rows.turn_row(bare, raw, first=first)
+            return rows.turn_row(replace(turn, source=None, raw_at=None, tool_calls=None), first=first)
 
 
 _EXACT = ("entry", "kind", "role", "parent", "raw_sha256", "raw_at", "duplicate_of")
@@ -176,11 +179,8 @@ def _as_stored(row: rows.Row, stored_row: sa.Row[Any]) -> bool:
     columns = stored_row._mapping
     if any(row[name] != columns[name] for name in _EXACT):
         return False
-    for name in KNOWN_LATER:  # a shorter dump of the same session lacks it, and is no other reading
-        stored_value = rows.utc(columns[name]) if name == "sent_at" else columns[name]
-        if row[name] is not None and row[name] != stored_value:
-            return False
-    return True
+    # a shorter dump of the same session lacks what is known later, and is no other reading
+    return all(row[name] in (None, columns[name]) for name in KNOWN_LATER)
 
 
 _DIGEST = 32
