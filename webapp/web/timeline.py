@@ -254,7 +254,7 @@ def session_words(session: Any, evidence: Iterable[Finding] = ()) -> str:
     counts = session.response_count, session.failed_count, session.rescued_count
     sentence = rulebook.sentence(evidence)
     home = words.called(session.home_profile)
-    return words.session_sentence(*counts, home, sentence, shape=session_store.shape_of(session))
+    return words.session_sentence(*counts, home, sentence, shape=session.shape)
 
 
 def inferred_from(session: Session) -> str | None:

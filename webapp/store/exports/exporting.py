@@ -144,7 +144,7 @@ def view_of(db: orm.Session, stored_session: Session) -> SessionView:
         home=stored_session.home_profile,
         models=tuple(stored_session.models),
         says=rulebook.sentence(noticed)
-        or words.session_sentence(*figures, stored_session.home_profile, shape=session_store.shape_of(stored_session)),
+        or words.session_sentence(*figures, stored_session.home_profile, shape=stored_session.shape),
         findings=tuple(_finding(finding) for finding in noticed),
         turns=_turns(db, stored_session),
         started_at=stored_session.started_at.isoformat() if stored_session.started_at else None,

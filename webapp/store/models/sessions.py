@@ -125,6 +125,18 @@ class Session(Numbered):
         return dict(Counter(finding.rule for finding in self.finding_rows))
 
     @property
+    def shape(self) -> tuple[int, int, int, int, int]:
+        """How many responses have each verdict: clean, extracted, repaired, failed, none."""
+        read = (self.clean_count, self.extracted_count, self.repaired_count)
+        return (*read, self.unparsed_count, self.none_count)
+
+    @property
+    def failing(self) -> int:
+        """How many responses failed; under an unknown parser at least how many under `json.loads`."""
+        as_json = self.extracted_count + self.repaired_count + self.unparsed_count
+        return max(self.failed_count, as_json) if self.home_profile == "unknown" else self.failed_count
+
+    @property
     def first_profile(self) -> str:
         """What a page shows its responses under at first: the home profile, `fencepost` where that is unknown."""
         return "fencepost" if self.home_profile == "unknown" else self.home_profile

@@ -2,8 +2,8 @@
 cursor that says where the list's next page begins.
 
 The numbers of a session that the list shows, sorts and filters by are each defined here alone. One more number is: a
-column of `Session` that the fold counts, its place in `SessionLine`, a line of `NUMBERS`, and where it has a filter a
-field of `Filters`. Page, API, command options and cursors follow.
+column of `Session` that the fold counts, a line of `NUMBERS`, and where it has a filter a field of `Filters`. Page,
+API, command options and cursors follow.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,13 +14,12 @@ from webapp.refusals import NotThere
 from webapp.store import search
 from webapp.store.db.dialect import contains
 from webapp.store.db.ids import shortened
-from webapp.store.models import Session
+from webapp.store.models import Finding, Session
 from webapp.store.sessions import facets, where
 from webapp.store.sessions.facets import Counts, Facet
 from webapp.store.sessions.filters import KEYS, Filters, behind, cursor, cursor_position, encoded_cursor, order_by
 from webapp.store.sessions.filters import BadCursor as BadCursor
 from webapp.store.sessions.where import View
-from webapp.store.write.parser import UNKNOWN
 
 MOST_COUNTED = 100
 """Sessions that are counted exactly; of a word that more have it is said that there are more."""
@@ -87,52 +85,6 @@ class NoSuchSession(NotThere):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionLine:
-    """One row of the list. `strip` has one letter a response: c e r n for the home verdict, f failed, s rescued.
-    Under an unknown home c e r n are what `fencepost` makes of it, and u what it cannot read."""
-
-    key: str
-    external_id: str
-    title: str | None
-    revision: int
-    newest: bool
-    models: list[str]
-    started_at: datetime | None
-    turn_count: int
-    response_count: int
-    failed_count: int
-    rescued_count: int
-    strip: str
-    source_format: str
-    home_profile: str
-    home_source: str
-    service: str | None
-    clean_count: int
-    extracted_count: int
-    repaired_count: int
-    unparsed_count: int
-    none_count: int
-    label_count: int
-    ended_at: datetime | None
-    raw_bytes: int
-    findings: dict[str, int] = field(default_factory=dict)
-    """how many of each rule"""
-
-    @property
-    def failing(self) -> int:
-        """How many responses failed; under an unknown parser at least how many under `json.loads`."""
-        if self.home_profile != UNKNOWN:
-            return self.failed_count
-        return max(self.failed_count, self.extracted_count + self.repaired_count + self.unparsed_count)
-
-
-def shape_of(session: SessionLine | Session) -> tuple[int, int, int, int, int]:
-    """How many responses have each verdict, in the order of `VERDICTS`."""
-    first = (session.clean_count, session.extracted_count, session.repaired_count)
-    return (*first, session.unparsed_count, session.none_count)
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """`counts` says how many sessions match, and `next` is the `after` of the next page, None on the last.
 
@@ -141,7 +93,7 @@ class Page:
     `open_ended` the text stands in more sessions than were counted: counts and facets are of the newest ones.
     """
 
-    sessions: list[SessionLine]
+    sessions: list[Session]
     next: str | None
     counts: Counts | None
     facets: dict[str, Facet] = field(default_factory=dict)
@@ -158,9 +110,6 @@ class Page:
     def hidden(self) -> int | None:
         """How many do not match."""
         return None if self.counts is None else 0 if self.open_ended else self.counts.of - self.counts.total
-
-
-_columns = tuple(getattr(Session, name) for name in SessionLine.__dataclass_fields__ if name != "findings")
 
 
 def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: int = 50) -> Page:
@@ -221,15 +170,18 @@ def _hits(db: orm.Session, in_view: View, after: str | None, limit: int) -> Hits
     return Hits([row.id for row in rows[:limit]], {}, following)
 
 
-def _lines(db: orm.Session, ids: list[int]) -> dict[int, SessionLine]:
+def _lines(db: orm.Session, ids: list[int]) -> dict[int, Session]:
     """The sessions with these ids, in their order; one that was deleted a moment ago is left out."""
-    lines = {row[0]: SessionLine(*row[1:]) for row in db.execute(_listed, {"ids": ids})} if ids else {}
-    for number, rule, count in facets.of_sessions(db, lines, "finding"):
-        lines[number].findings[rule] = count
+    lines = {session.id: session for session in db.scalars(_listed, {"ids": ids})} if ids else {}
     return {number: lines[number] for number in ids if number in lines}
 
 
-_listed = sa.select(Session.id, *_columns).where(Session.id.in_(sa.bindparam("ids", expanding=True)), _not_deleted)
+_listed = (
+    sa.select(Session)
+    .options(orm.defer(Session.extra), orm.defer(Session.tried))
+    .options(orm.selectinload(Session.finding_rows).load_only(Finding.rule))
+    .where(Session.id.in_(sa.bindparam("ids", expanding=True)), _not_deleted)
+)
 
 
 def find(db: orm.Session, ident: str) -> Session:

@@ -225,7 +225,7 @@ def session_dict(session: Any) -> dict[str, Any]:
         id=session.external_id,
         format=session.source_format,
         home=session.home_profile,
-        shape=dict(zip(VERDICTS, store.shape_of(session), strict=True)),
+        shape=dict(zip(VERDICTS, session.shape, strict=True)),
         url=url_for("sessions.show", ident=links.ident(session)),
         **{number.name: getattr(session, number.column.key) for number in NUMBERS},
     )
