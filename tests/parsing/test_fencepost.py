@@ -6,7 +6,7 @@ import pytest
 
 from webapp.parsing import parse
 from webapp.parsing.decode import decode
-from webapp.parsing.edit import Span, apply
+from webapp.parsing.edit import apply, places
 from webapp.parsing.escaped import peel
 
 
@@ -67,10 +67,10 @@ def test_nan_is_no_json() -> None:
 def test_a_layer_of_escapes_keeps_its_places() -> None:
     raw = r'say "{\"a\": \"b\\n\", }" now'
     layer = peel(raw, 5, len(raw))
-    assert layer.text == '{"a": "b\\n", }'
-    assert [layer.raw_start(at) for at in (0, 1, 2)] == [5, 7, 8]
+    assert apply(raw, *layer) == '{"a": "b\\n", }'
+    assert [places(*layer).at(at) for at in (0, 1, 2)] == [5, 7, 8]
     edits = parse(raw).attempts[-1].edits
-    assert apply(raw, Span(5, layer.end), edits) == '{"a": "b\\n" }'
+    assert apply(raw, layer.span, edits) == '{"a": "b\\n" }'
 
 
 def test_a_key_behind_which_something_odd_stands_is_refused_and_not_dropped() -> None:

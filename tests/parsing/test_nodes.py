@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from webapp.parsing import parse
 from webapp.parsing.drawing import nodes
-from webapp.parsing.edit import Edit, Span, apply, places
+from webapp.parsing.edit import Edit, Span, apply, composed, places
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -96,6 +97,25 @@ def test_the_raw_slice_of_a_node_with_its_edits_applied_decodes_to_its_value(val
         )
         if not straddled and not bounds & {node.start, node.end}:
             assert apply(raw, found, inside) == wanted
+
+
+def drawn_edits(data: st.DataObject, text: str, offset: int) -> list[Edit]:
+    """Some replacements, removals and insertions in a text that begins at `offset`."""
+    edits, cut = list[Edit](), sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6)))
+    for start, end in pairwise(cut):
+        start += data.draw(st.integers(0, end - start))
+        new = data.draw(st.sampled_from(["", "X", "YZ"]))
+        edits.append(Edit("some_repair", Span(offset + start, offset + end), text[start:end], new))
+    return edits
+
+
+@given(st.text("abc", max_size=12), st.integers(0, 3), st.data())
+def test_edits_of_an_edited_text_are_composed_to_edits_of_the_raw_one(text: str, start: int, data: Any) -> None:
+    raw, span = "-" * start + text, Span(start, start + len(text))
+    first = drawn_edits(data, text, start)
+    edited = apply(raw, span, first)
+    second = drawn_edits(data, edited, 0)
+    assert apply(raw, span, composed(raw, span, first, second)) == apply(edited, Span(0, len(edited)), second)
 
 
 def test_a_repaired_response_leads_each_value_back_to_its_characters() -> None:

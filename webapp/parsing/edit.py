@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -67,16 +67,36 @@ def apply(raw: str, span: Span, edits: Sequence[Edit]) -> str:
     return "".join(pieces)
 
 
-def to_raw(span: Span, edits: Sequence[Edit], at: int) -> int:
-    """The offset in the raw text of offset `at` in the decoded text; inside an edit's new text, the edit's start."""
-    shift = span.start
-    for _, (start, end), _, new in edits:
-        if at < start - shift:
-            break
-        if at < start - shift + len(new):
-            return start
-        shift += end - start - len(new)
-    return min(at + shift, span.end)
+def composed(raw: str, span: Span, first: Sequence[Edit], second: Sequence[Edit]) -> list[Edit]:
+    """The edits of `raw[start:end]` that come to `first` and, in the text after those, `second`.
+
+    One of `second` takes the place of those of `first` whose new text it replaces; it is inserted before a removal.
+    """
+    edits, begins, shift = list(first), list[int](), span.start
+    for edit in first:
+        begins.append(edit.span.start - shift)
+        shift += edit.span.end - edit.span.start - len(edit.new)
+    for repair, (start, end), _, new in reversed(second):
+        low = high = bisect_left(begins, end)
+        while low and begins[low - 1] + len(edits[low - 1].new) > start:
+            low -= 1
+        first_at, last_at = (_raw(span, edits, begins, index) for index in (low, high))
+        place, begin = Span(start + first_at, end + last_at), start
+        if low < high and (begin := min(start, begins[low])) < start:
+            place, new = Span(edits[low].span.start, place.end), edits[low].new[: start - begin] + new
+        if low < high and (rest := edits[high - 1].new[end - begins[high - 1] :]):
+            place, new = Span(place.start, edits[high - 1].span.end), new + rest
+        edits[low:high] = [Edit(repair, place, place.of(raw), new)]
+        begins[low:high] = [begin]
+    return edits
+
+
+def _raw(span: Span, edits: Sequence[Edit], begins: Sequence[int], index: int) -> int:
+    """How much further the unchanged text before the edit at `index` stands in the raw text than in the decoded one."""
+    if not index:
+        return span.start
+    before = edits[index - 1]
+    return before.span.end - begins[index - 1] - len(before.new)
 
 
 class Patch(NamedTuple):
@@ -130,13 +150,14 @@ class Places:
     def raw(self, start: int, end: int) -> Span:
         """The raw span of the decoded `[start, end)`; an edit's new text counts as the whole text it replaced."""
         if start >= end:
-            at = self._at(start)
+            at = self.at(start)
             return Span(at, at)
         last = self._stretch(end - 1)
-        stop = self.spans[last].end if self.by_edit[last] else self._at(end - 1) + 1
-        return Span(self._at(start), max(self._at(start), stop))
+        stop = self.spans[last].end if self.by_edit[last] else self.at(end - 1) + 1
+        return Span(self.at(start), max(self.at(start), stop))
 
-    def _at(self, at: int) -> int:
+    def at(self, at: int) -> int:
+        """The raw offset of a decoded one; inside an edit's new text, where that edit begins."""
         index = self._stretch(at)
         begin, end = self.spans[index]
         return begin if self.by_edit[index] else min(end, begin + at - self.starts[index])
@@ -152,6 +173,6 @@ def places(span: Span, edits: Sequence[Edit]) -> Places:
         pieces += [(Span(at, edit.span.start), edit.span.start - at, False), (edit.span, len(edit.new), True)]
         at = edit.span.end
     pieces.append((Span(at, max(at, span.end)), span.end - at, False))
-    kept = [piece for piece in pieces if piece[1] > 0] or [(Span(at, at), 0, False)]
+    kept = [*(piece for piece in pieces if piece[1] > 0), (Span(span.end, span.end), 0, False)]
     starts = [0, *accumulate(size for _, size, _ in kept[:-1])]
     return Places(starts, [stretch for stretch, _, _ in kept], [by_edit for _, _, by_edit in kept])

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from webapp import plugins
 from webapp.parsing import patterns, verdicts
 from webapp.parsing.decode import Failure, decode
-from webapp.parsing.edit import Edit, Span, apply, to_raw
+from webapp.parsing.edit import Edit, Span, apply, places
 from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace
 from webapp.refusals import NotThere
 
@@ -174,7 +174,7 @@ class Tracer:
         return attempt
 
     def _fault(self, failure: Failure, span: Span, edits: tuple[Edit, ...]) -> Fault:
-        at = to_raw(span, edits, failure.at)
+        at = places(span, edits).at(failure.at)
         line, column = self._place(at)
         return Fault(failure.type, failure.message, at, line, column, failure.wording)
 

@@ -3,95 +3,53 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from webapp.parsing.decode import read
-from webapp.parsing.edit import Edit, Patch
+from webapp.parsing.edit import Edit, Span
 from webapp.parsing.patterns import later
 
 _token = later(r"[^\\\"]++|\\[\s\S]?|\"")
 NAME = "escaped_json"
 
 
-@dataclass(slots=True)
-class Layer:
-    """`text` is `raw[start:end]` with one layer of escapes, marks or entities removed by `patches`."""
+class Layer(NamedTuple):
+    """What takes one layer of escapes, marks or entities off the text at `span`."""
 
-    start: int
-    end: int
-    text: str = ""
-    patches: list[Patch] = field(default_factory=list)
-    raw_at: list[int] = field(default_factory=list)
-    text_at: list[int] = field(default_factory=list)
-
-    def raw_start(self, at: int) -> int:
-        """Where the character at offset `at` of `text` stands in the raw text."""
-        piece = bisect_right(self.text_at, at) - 1
-        return self.raw_at[piece] + at - self.text_at[piece]
-
-    def raw_end(self, at: int) -> int:
-        """The raw offset right after the character before offset `at` of `text`."""
-        return self.raw_start(at - 1) + 1 if at > 0 else self.start
-
-    def compose(self, edits: list[Edit]) -> list[Patch]:
-        """The patches that take the layer off and then make `edits`, which count in `text`, all in raw places."""
-        composed: list[Patch] = []
-        for edit in edits:
-            start = (
-                self.raw_end(edit.span.start) if edit.span.start == edit.span.end else self.raw_start(edit.span.start)
-            )
-            composed.append(Patch(start, max(start, self.raw_end(edit.span.end)), edit.new, edit.repair))
-        starts = [patch.start for patch in composed]
-        uncovered = [patch for patch in self.patches if not _covered(patch, composed, starts)]
-        return uncovered + composed
+    span: Span
+    edits: list[Edit]
 
 
-def joined(raw: str, patches: list[Patch]) -> list[Patch]:
-    """Join a backslash taken from before another with the next patch: alone it could be left out, and must not be."""
-    joined_up: list[Patch] = []
-    for patch in reversed(patches):
-        after = joined_up[-1] if joined_up else None
-        if after and patch.repair == NAME == after.repair and raw.startswith("\\", patch.end) and not patch.new:
-            joined_up[-1] = Patch(patch.start, after.end, raw[patch.end : after.start] + after.new, NAME)
+def joined(raw: str, edits: list[Edit]) -> list[Edit]:
+    """Join a backslash taken from before another with the next edit: alone it could be left out, and must not be."""
+    joined_up: list[Edit] = []
+    for edit in reversed(edits):
+        (start, end), after = edit.span, joined_up[-1] if joined_up else None
+        if after and edit.repair == NAME == after.repair and raw.startswith("\\", end) and not edit.new:
+            place = Span(start, after.span.end)
+            joined_up[-1] = Edit(NAME, place, place.of(raw), raw[end : after.span.start] + after.new)
         else:
-            joined_up.append(patch)
+            joined_up.append(edit)
     return joined_up[::-1]
-
-
-def _covered(patch: Patch, composed: list[Patch], starts: list[int]) -> bool:
-    """Whether another patch replaces what `patch` removes."""
-    index = bisect_left(starts, patch.end) - 1
-    return any(
-        patch_made.start <= patch.start < patch_made.end for patch_made in composed[max(0, index - 1) : index + 1]
-    )
 
 
 def peel(raw: str, start: int, limit: int) -> Layer:
     """Take one layer of escapes off the value that begins at `start`, up to the quote that ends the string round it."""
-    layer = Layer(start, limit)
-    pieces: list[str] = []
-    size, depth, inside, after_slash = 0, 0, False, False
+    edits, end = list[Edit](), limit
+    depth, inside, after_slash = 0, False, False
     for match in _token.finditer(raw, start, limit):
         piece = match[0]
         if piece == '"' and not after_slash:
-            layer.end = match.start()
+            end = match.start()
             break
-        keep_from = match.start()
         if piece[0] == "\\":
-            keep_from, inside = _peeled(layer, match, inside, after_slash)
+            inside = _peeled(edits, match, inside, after_slash)
         elif not inside:
-            depth, layer.end = _closed(raw, match, depth, limit)
+            depth, end = _closed(raw, match, depth, limit)
         after_slash = piece == "\\\\" and not after_slash
-        rest = raw[keep_from : min(match.end(), layer.end)]
-        layer.raw_at.append(keep_from)
-        layer.text_at.append(size)
-        pieces.append(rest)
-        size += len(rest)
-        if layer.end < limit:
+        if end < limit:
             break
-    layer.text = "".join(pieces)
-    return layer
+    return Layer(Span(start, end), edits)
 
 
 def _closed(raw: str, match: re.Match[str], depth: int, limit: int) -> tuple[int, int]:
@@ -107,18 +65,16 @@ _bracket = later(r"[{}\[\]]")
 _goes_on = later(r'(?:\s|\\[nrt]){0,99}+(?:[}\]:]|,|\\*")')
 
 
-def _peeled(layer: Layer, match: re.Match[str], inside: bool, after_slash: bool) -> tuple[int, bool]:
-    """Patch one escape; where its kept part begins, and whether what follows is inside a string."""
+def _peeled(edits: list[Edit], match: re.Match[str], inside: bool, after_slash: bool) -> bool:
+    """Take one escape off; whether what follows is inside a string."""
     start, end = match.span()
     following = match[0][1:]
     if following in ('"', "\\", "/", ""):
-        layer.patches.append(Patch(start, start + 1, "", NAME))
-        quote = following == '"' and not after_slash
-        return start + 1, inside != quote
+        edits.append(Edit(NAME, Span(start, start + 1), "\\", ""))
+        return inside != (following == '"' and not after_slash)
     if following in "nrt" and not inside:
-        layer.patches.append(Patch(start, end, "", NAME))
-        return end, inside
-    return start, inside
+        edits.append(Edit(NAME, Span(start, end), match[0], ""))
+    return inside
 
 
 _gap = later(r'"(?:[^"\\]|\\[\s\S])*+"?+|(?P<part>(?:\\[nrt])++)')
@@ -211,20 +167,7 @@ def _changed(raw: str, low: int, start: int, limit: int) -> Layer | None:
 
 def _without(raw: str, start: int, limit: int, pattern: re.Pattern[str], repair: str) -> Layer:
     """`raw[start:limit]` without what the pattern's `part` matches, entities replaced by what they stand for."""
-    layer, pieces, at, size = Layer(start, limit), [], start, 0
-    for match in pattern.finditer(raw, start, limit):
-        if match["part"]:
-            new = _ENTITIES.get(match["part"], "")
-            first, last = match.span("part")
-            layer.patches.append(Patch(first, last, new, repair))
-            for text, raw_at in ((raw[at:first], at), (new, last - 1)):
-                if text:
-                    layer.raw_at.append(raw_at)
-                    layer.text_at.append(size)
-                    pieces.append(text)
-                    size += len(text)
-            at = last
-    layer.raw_at.append(at)
-    layer.text_at.append(size)
-    layer.text = "".join([*pieces, raw[at:limit]])
-    return layer
+    parts = (
+        (match["part"], Span(*match.span("part"))) for match in pattern.finditer(raw, start, limit) if match["part"]
+    )
+    return Layer(Span(start, limit), [Edit(repair, place, part, _ENTITIES.get(part, "")) for part, place in parts])

@@ -9,7 +9,7 @@ from typing import Any
 from webapp.parsing import decode, escaped
 from webapp.parsing.calls import markup
 from webapp.parsing.calls.markup import Mark
-from webapp.parsing.edit import Edit, NotJson, Span, in_order, stripped
+from webapp.parsing.edit import Edit, NotJson, Span, apply, composed, places, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.machine import closers, tokens
 from webapp.parsing.machine.reader import read_value
@@ -130,8 +130,8 @@ class Finder:
                 return self._as_it_is(strategy, start, end, value, tier, note)
             self.budget -= cost
             if end < 0 and self.skips > 0 and (layer := escaped.layer_at(self.tracer.raw, start, self.end, cost)):
-                self.skips -= layer.end - start
-                return self.unescaped(start, layer, tier)
+                self.skips -= layer.span.end - start
+                return self.unescaped(layer, tier)
             if stop := self._one_character(strategy, start, tier, note):
                 return stop
         return self._mended(strategy, start, limits() if limits else [self.end], tier, note)
@@ -246,23 +246,19 @@ class Finder:
         finally:
             self.look, self.tries = machine.look, machine.tries
 
-    def unescaped(self, start: int, layer: escaped.Layer, tier: int) -> int:
-        """Try a value whose text is the inside of a JSON string: `layer` takes that string's escapes off."""
-        final = layer.end >= self.whole.end
-        machine = Machine(layer.text, 0, len(layer.text), final=final, look=self.look, tries=self.tries)
-        whole = decode.decode(layer.text, finite=True)
-        patches, end = list(layer.patches), layer.end
-        if whole.failure:
+    def unescaped(self, layer: escaped.Layer, tier: int) -> int:
+        """Try a value under a layer that is taken off, such as one whose text is the inside of a JSON string."""
+        raw, (span, edits) = self.tracer.raw, layer
+        text, end = apply(raw, span, edits), span.end
+        machine = Machine(text, 0, len(text), final=end >= self.whole.end, look=self.look, tries=self.tries)
+        if decode.decode(text, finite=True).failure:
             try:
                 self.run(machine)
             except NotJson as refused:
-                return self.reject("escaped", start, layer.end, str(refused))
-            patches = layer.compose(machine.edits())
-            end = layer.raw_end(max(machine.at, machine.last))
-        patches.sort(key=lambda patch: (patch.start, patch.end))
-        whole_ones = [patch for patch in patches if patch.end <= end]
-        edits = in_order(self.tracer.raw, escaped.joined(self.tracer.raw, whole_ones))
-        attempt = self.tracer.attempt("escaped", Span(start, end), edits, finite=True)
+                return self.reject("escaped", span.start, end, str(refused))
+            end = places(span, edits).raw(0, max(machine.at, machine.last)).end
+            edits = [edit for edit in composed(raw, span, edits, machine.edits()) if edit.span.end <= end]
+        attempt = self.tracer.attempt("escaped", Span(span.start, end), escaped.joined(raw, edits), finite=True)
         if machine.truncated:
             self.cut.add(self.tracer.index(attempt))
         self.accept(attempt, tier)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from webapp.parsing import suspects
 from webapp.parsing.decode import first_keys, scan
-from webapp.parsing.edit import Edit, Span
+from webapp.parsing.edit import Edit, Span, composed
 from webapp.parsing.machine import string_quotes
 from webapp.parsing.machine.tokens import SCALAR
 from webapp.parsing.patterns import later
@@ -39,22 +39,22 @@ class Mended(NamedTuple):
 
 def one_character(raw: str, start: int, end: int) -> Mended | None:
     """The value that begins at `start`, where it decodes but for characters written twice, or one lost or mistaken."""
-    text = raw[start : min(end, start + LONGEST)]
-    removed: list[int] = []
+    span, edits = Span(start, min(end, start + LONGEST)), list[Edit]()
+    text = span.of(raw)
     for _ in range(MOST):
         stop, value, failed = decoded(text)
-        if failed < 0 and removed:
-            return _settled(raw, start, removed, text, stop, value)
+        if failed < 0 and edits:
+            return _settled(start, edits, text, stop, value)
         if failed < 0:
             return _bracket(raw, start, text, stop)
-        if not removed and (row := _row(raw, start, text, failed)):
+        if not edits and (row := _row(raw, start, text, failed)):
             return row
         spot = _spot(text, failed)
         if spot < 0:
             break
-        removed.append(spot)
+        edits = composed(raw, span, edits, [_removed(text, spot)])
         text = text[:spot] + text[spot + 1 :]
-    if removed:
+    if edits:
         return None
     return _bracket(raw, start, text, failed) or _changed(raw, start, text, failed)
 
@@ -86,27 +86,15 @@ def _spot(text: str, at: int) -> int:
     return -1
 
 
-def _settled(raw: str, start: int, removed: list[int], text: str, stop: int, value: Any) -> Mended | None:
+def _settled(start: int, edits: list[Edit], text: str, stop: int, value: Any) -> Mended | None:
     """The result, unless the text closes more than the value opens: then it is no slip of one character."""
     if _closes_more.match(text, stop):
         return None
-    spots = sorted(_originals(removed))
-    edits = tuple(_edit(raw, start + spot) for spot in spots)
-    return Mended(start + stop + len(spots), value, edits)
+    return Mended(start + stop + len(edits), value, tuple(edits))
 
 
-def _originals(removed: list[int]) -> Iterator[int]:
-    """Where the characters stood in the text from which none was earlier yet."""
-    earlier: list[int] = []
-    for spot in removed:
-        for before in sorted(earlier):
-            spot += before <= spot
-        earlier.append(spot)
-        yield spot
-
-
-def _edit(raw: str, at: int) -> Edit:
-    return Edit(_NAMES[raw[at]][0], Span(at, at + 1), raw[at], "")
+def _removed(text: str, at: int) -> Edit:
+    return Edit(_NAMES[text[at]][0], Span(at, at + 1), text[at], "")
 
 
 def _row(raw: str, start: int, text: str, failed: int) -> Mended | None:
@@ -133,7 +121,11 @@ def _bracket(raw: str, start: int, text: str, failed: int) -> Mended | None:
         at += text[at] != "["
         shorter = text[:at] + text[at + 1 :]
         stop, value, failure = decoded(shorter)
-        if failure < 0 and stop >= failed and (result := _settled(raw, start, [at], shorter, stop, value)):
+        if (
+            failure < 0
+            and stop >= failed
+            and (result := _settled(start, [_removed(raw, start + at)], shorter, stop, value))
+        ):
             return result
     return None
 
@@ -148,7 +140,7 @@ def closed_twice(raw: str, start: int, end: int, tail: int) -> Mended | None:
             shorter = text[: at + 1] + text[at + 2 :]
             stop, value, failure = decoded(shorter)
             if failure < 0 and stop == len(shorter):
-                return Mended(tail, value, (_edit(raw, start + at + 1),))
+                return Mended(tail, value, (_removed(raw, start + at + 1),))
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webapp.parsing.edit import Edit, Span, apply, as_edit, as_span, to_raw
+from webapp.parsing.edit import Edit, Span, apply, as_edit, as_span, composed
 from webapp.parsing.machine.tokens import LITERALS, STRING
 from webapp.parsing.one_character import Mended, decoded, one_character
 from webapp.parsing.patterns import later
@@ -37,16 +37,7 @@ def requoted(raw: str, start: int, end: int) -> Mended | None:
     last = end - (len(twin) - stop)
     while edits and edits[-1].span.start >= last:  # what stands behind the value
         last += len(edits[-1].new) - len(edits.pop().old)
-    if not slips:
-        return Mended(last, value, tuple(edits))
-    places = [to_raw(span, edits, slip.span.start) for slip in slips]
-    merged = [
-        Edit(slip.repair, Span(at, at + len(slip.old)), raw[at : at + len(slip.old)], slip.new)
-        for at, slip in zip(places, slips, strict=True)
-    ]
-    replaced = {edit.span for edit in merged if edit.old}
-    merged += [edit for edit in edits if edit.span not in replaced]
-    return Mended(last, value, tuple(sorted(merged, key=lambda edit: edit.span)))
+    return Mended(last, value, tuple(composed(raw, span, edits, slips)))
 
 
 def _edits(raw: str, start: int, end: int) -> tuple[list[Edit], bool]:

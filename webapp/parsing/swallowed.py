@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from webapp.parsing.edit import Edit, Span, apply, to_raw
+from webapp.parsing.edit import Edit, Span, apply, places
 from webapp.parsing.machine.tokens import OPENERS, STRING
 from webapp.parsing.patterns import later
 from webapp.parsing.trace import Attempt, Flag
@@ -72,7 +72,7 @@ def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) ->
     if _may_have_swallowed(raw, attempt, names):
         at = _swallowed(apply(raw, attempt.span, attempt.edits))
         if at >= 0:
-            place = to_raw(attempt.span, attempt.edits, at)
+            place = places(attempt.span, attempt.edits).at(at)
             yield Flag("swallowed_keys", Span(place, place))
 
 

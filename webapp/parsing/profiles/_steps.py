@@ -8,11 +8,10 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 from webapp.capture.plain_values import failure_of, no_json, plain
-from webapp.parsing.edit import Edit, Span, apply
+from webapp.parsing.edit import Edit, Span, apply, composed
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described, described
 from webapp.parsing.trace import Attempt
@@ -25,7 +24,6 @@ Check = Callable[[Any], str]
 """what is wrong with a value; empty where nothing is"""
 Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 """a pattern and what `re.sub` puts in the place of each match"""
-_NEW = -1
 _BRACE = re.compile("[{}]")
 
 
@@ -198,42 +196,23 @@ def substituted(
 
     def step(tracer: Tracer) -> bool:
         span = cut(tracer.raw)
-        edits = edits_of(tracer.raw, span, rules, strategy="rewrite")
+        edits = edits_of(tracer.raw, span, rules)
         attempt = tracer.attempt("whole", span, edits, finite=finite)
         return attempt.ok and checked(tracer, attempt, [check])
 
     return step
 
 
-def edits_of(raw: str, span: Span, rules: Sequence[Rule], *, strategy: str) -> list[Edit]:
-    """What the rules change at `span`, one edit for each stretch of characters. Linear in the text for each rule."""
-    text, places = span.of(raw), list(range(*span))
+def edits_of(raw: str, span: Span, rules: Sequence[Rule]) -> list[Edit]:
+    """What the rules change at `span`, each in the text that the one before it left. Linear in the text for each."""
+    edits: list[Edit] = []
     for pattern, new in rules:
-        text, places = _applied(text, places, pattern, new)
-    places_kept = [(at, place) for at, place in enumerate(places) if place != _NEW]
-    edits = []
-    for (left, before), (right, after) in pairwise([(-1, span.start - 1), *places_kept, (len(text), span.end)]):
-        if right - left > 1 or after - before > 1:
-            gap = Span(before + 1, after)
-            edits.append(Edit(strategy, gap, gap.of(raw), text[left + 1 : right]))
+        text = apply(raw, span, edits)
+        edits = composed(raw, span, edits, list(_changes(text, pattern, new)))
     return edits
 
 
-def _applied(
-    text: str, places: list[int], pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str]
-) -> tuple[str, list[int]]:
-    """The text after one rule, and the place of each of its characters in the response."""
-    parts, now, at = [], [], 0
-    for start, end, by in _changes(text, pattern, new):
-        parts += [text[at:start], by]
-        now += places[at:start] + [_NEW] * len(by)
-        at = end
-    return "".join([*parts, text[at:]]), now + places[at:]
-
-
-def _changes(
-    text: str, pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str]
-) -> Iterator[tuple[int, int, str]]:
+def _changes(text: str, pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str]) -> Iterator[Edit]:
     """Where each match changes something, without what stands at both ends of it before and after."""
     for match in pattern.finditer(text):
         old, by = match[0], new(match) if callable(new) else match.expand(new)
@@ -243,4 +222,5 @@ def _changes(
         while right < min(len(old), len(by)) - prefix and old[-right - 1] == by[-right - 1]:
             right += 1
         if old != by:
-            yield match.start() + prefix, match.end() - right, by[prefix : len(by) - right]
+            start, end = match.start() + prefix, match.end() - right
+            yield Edit("rewrite", Span(start, end), text[start:end], by[prefix : len(by) - right])

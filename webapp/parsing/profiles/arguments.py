@@ -212,7 +212,7 @@ plugins = (
         Source: ai 7.0.173, src/generate-text/parse-tool-call.ts, and @ai-sdk/provider-utils, secure-json-parse.ts. The
         original is TypeScript: here Python's decoder words the errors, and large integers stay exact.
     """),
-    _arguments("semantic-kernel", restated("1.45.0"), _refuse_empty, loads(), _other_error, _QUOTED)(r"""
+    _arguments("semantic-kernel", restated("1.45.0-2"), _refuse_empty, loads(), _other_error, _QUOTED)(r"""
         Semantic Kernel's `parse_arguments`: json.loads, else once more with single quotes made double.
 
         Reads the arguments of a native call. 1. No text is None: no arguments. 2. json.loads. 3. Else ' becomes ", also
@@ -238,7 +238,7 @@ plugins = (
 
         Source: browser-use 0.13.14, browser_use/beta/service.py, _tool_arguments.
     """),
-    _arguments("mastra", "restated-1.71.0", _refuse_empty, *_MASTRA, original="TypeScript")("""
+    _arguments("mastra", "restated-1.71.0-2", _refuse_empty, *_MASTRA, original="TypeScript")("""
         Mastra's tool calls: JSON.parse, again without <|…|> tokens, then with keys and quotes mended by patterns.
 
         Reads the input of a native call. 1. JSON.parse. 2. Else without tokens such as <|call|>, and white space round

@@ -78,7 +78,7 @@ def openhands(tracer: Tracer) -> None:
     Source: openhands-sdk 1.58.2, openhands/sdk/llm/mixins/fn_call_converter.py, _convert_assistant_to_fncall.
     """
     raw = tracer.raw
-    text = apply(raw, whole(raw), edits_of(raw, whole(raw), _AROUND, strategy="rewrite"))
+    text = apply(raw, whole(raw), edits_of(raw, whole(raw), _AROUND))
     if text.count("<function=") == 1:
         if text.endswith("</"):
             text = text.rstrip() + "function>"

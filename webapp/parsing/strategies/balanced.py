@@ -21,8 +21,8 @@ def _take_balanced(finder: Finder, match: re.Match[str]) -> int:
     raw, at = finder.tracer.raw, match.start()
     tier = MARKED if finder.meant else PROSE
     if finder.skips > 0 and (listing := escaped.listed(raw, at, finder.end)):
-        finder.skips -= listing.end - at
-        return finder.unescaped(at, listing, tier)
+        finder.skips -= listing.span.end - at
+        return finder.unescaped(listing, tier)
     if raw[at] == "{" and (opening := pythonic.opening_before(raw, at)):
         return called.take_braces(finder, opening)
     if finder.mark.kind:
@@ -91,8 +91,8 @@ def _take_escaped(finder: Finder, match: re.Match[str]) -> int:
         return finder.reject("escaped", at, match.end(), "an escaped quote follows, and the budget is used up")
     heavy = escaped.layer_at(raw, at, finder.end, match.end() - 3) if match[0].endswith('\\\\"') else None
     layer = heavy or escaped.peel(raw, at, finder.end)
-    finder.skips -= layer.end - at
-    return finder.unescaped(at, layer, finder.tier(at, MARKED if finder.meant else PROSE))
+    finder.skips -= layer.span.end - at
+    return finder.unescaped(layer, finder.tier(at, MARKED if finder.meant else PROSE))
 
 
 def _take_unopened(finder: Finder, match: re.Match[str]) -> int:
