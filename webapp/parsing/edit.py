@@ -67,11 +67,19 @@ def apply(raw: str, span: Span, edits: Sequence[Edit]) -> str:
     return "".join(pieces)
 
 
+def within(span: Span, edits: Sequence[Edit]) -> Sequence[Edit]:
+    """Those of the edits that begin inside `span`, behind its first character."""
+    first, last = (bisect_left(edits, at, key=lambda edit: edit.span.start) for at in (span.start + 1, span.end))
+    return edits[first:last]
+
+
 def composed(raw: str, span: Span, first: Sequence[Edit], second: Sequence[Edit]) -> list[Edit]:
     """The edits of `raw[start:end]` that come to `first` and, in the text after those, `second`.
 
     One of `second` takes the place of those of `first` whose new text it replaces; it is inserted before a removal.
     """
+    if not second:
+        return list(first)
     edits, begins, shift = list(first), list[int](), span.start
     for edit in first:
         begins.append(edit.span.start - shift)

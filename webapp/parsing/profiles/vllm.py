@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from webapp.parsing.edit import Edit, Span, apply, stripped
+from webapp.parsing.edit import Edit, Span, apply, places, stripped, within
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._grammar import NO_UTF8, SURROGATE
@@ -118,7 +118,8 @@ def _mistral(tracer: Tracer) -> bool:
     span, edits = _without_token(raw)
     attempt = tracer.attempt("tagged", span, edits)
     if not attempt.ok and (calls := _LIST.search(apply(raw, span, edits))):
-        attempt = tracer.attempt("outermost", *_part(calls, span, edits))
+        part = places(span, edits).raw(*calls.span())
+        attempt = tracer.attempt("outermost", part, within(part, edits))
     items = attempt.value if isinstance(attempt.value, list) else [None]
     reason = next(filter(None, (no_call(item, ("name", "arguments")) for item in items)), None)
     if attempt.ok and reason:
@@ -141,15 +142,6 @@ def _without_token(raw: str) -> tuple[Span, list[Edit]]:
         span = cut
     places = [match.start() for match in re.finditer(re.escape(TOKEN), raw) if span.start <= match.start() < span.end]
     return span, [Edit("stray_text", Span(at, at + len(TOKEN)), TOKEN, "") for at in places]
-
-
-def _part(calls: re.Match[str], span: Span, edits: list[Edit]) -> tuple[Span, list[Edit]]:
-    """Where a part of the text without the token stands in the response, and the removals in it."""
-    start, end = span.start + calls.start(), span.start + calls.end()
-    for edit in edits:
-        start += len(edit.old) if edit.span.start <= start else 0
-        end += len(edit.old) if edit.span.start < end else 0
-    return Span(start, end), [edit for edit in edits if start < edit.span.start < end]
 
 
 _HERMES_CALLS = _calls_at("tagged", _tagged, "no <tool_call>: plain text", "name", "arguments")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import accumulate
 from typing import NamedTuple
 
-from webapp.parsing.edit import Edit, Span
+from webapp.parsing.edit import Edit, Span, apply, places, within
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import described
 from webapp.parsing.profiles._steps import refuse
@@ -191,25 +189,14 @@ BRACES = re.compile(r"\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}", re.DOTALL)
 
 def blocks(raw: str) -> Iterator[Block]:
     """What the fences capture, then what looks like an object in the text without those fences."""
-    fences = list(FENCE_WINDLASS_EAGER.finditer(raw))
+    fences, everything = list(FENCE_WINDLASS_EAGER.finditer(raw)), Span(0, len(raw))
     for fence in fences:
         yield Block(Span(*fence.span(1)))
-    spans = _kept(raw, [Span(*fence.span()) for fence in fences])
-    begins = [0, *accumulate(span.end - span.start for span in spans)]
-    for match in BRACES.finditer("".join(span.of(raw) for span in spans)):
-        first = bisect_right(begins, match.start()) - 1
-        last = bisect_right(begins, match.end() - 1) - 1
-        span = Span(spans[first].start + match.start() - begins[first], spans[last].start + match.end() - begins[last])
-        gaps = [Span(spans[index].end, spans[index + 1].start) for index in range(first, last)]
-        edits = tuple(Edit("removed_fence", gap, gap.of(raw), "") for gap in gaps)
-        yield Block(span, edits, "balanced")
-
-
-def _kept(raw: str, removed: list[Span]) -> list[Span]:
-    """The spans between the removed ones; empty ones are left out."""
-    edges = [0, *(edge for span in removed for edge in span), len(raw)]
-    spans = [Span(edges[index], edges[index + 1]) for index in range(0, len(edges), 2)]
-    return [span for span in spans if span.start < span.end]
+    removed = [Edit("removed_fence", Span(*fence.span()), fence[0], "") for fence in fences]
+    mapped = places(everything, removed)
+    for match in BRACES.finditer(apply(raw, everything, removed)):
+        span = mapped.raw(*match.span())
+        yield Block(span, tuple(within(span, removed)), "balanced")
 
 
 @described("windlass-eager", version="2", report="001", roots="tools")
