@@ -6,7 +6,6 @@ import json as json_module
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, jsonify, render_template, request
@@ -37,6 +36,7 @@ SHARED = {
 }
 """refusals that any address may answer with"""
 NOT_MODIFIED = "What `If-None-Match` names is still what would be answered; there is no body"
+EMPTY: Schema = {"const": ""}
 _NUMBER = COUNT | {"maximum": 2**63 - 1}
 PLACES: dict[str, tuple[Schema, str, str]] = {
     "ident": (TEXT, "a session's own id, percent-encoded, or its key", "SESSION"),
@@ -49,8 +49,8 @@ PLACES: dict[str, tuple[Schema, str, str]] = {
 """what stands in the paths: its schema, its words, and an example"""
 
 
-def document(app: Flask, *, server: str, has_token: bool) -> dict[str, Any]:
-    """The description as JSON's values; `server` is the address under which the paths are."""
+def document(app: Flask, *, root: str, server: str, has_token: bool) -> dict[str, Any]:
+    """The description as JSON's values; `server` is the prefix of the paths, `root` the whole address of the server."""
     from apispec import APISpec  # of use here alone, and most starts never get here
 
     info = {"description": ABOUT, "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}}
@@ -65,9 +65,10 @@ def document(app: Flask, *, server: str, has_token: bool) -> dict[str, Any]:
         described = {
             "operationId": rule.endpoint,
             **_operation(stated, method),
+            "x-codeSamples": [{"lang": "Shell", "source": _curl(root + path, method, stated, has_token=has_token)}],
             **({"security": [{"token": []}]} if has_token else {}),
         }
-        spec.path(path, operations={method: described}, parameters=places(rule))
+        spec.path(path, operations={method: described}, parameters=_places(rule))
     return spec.to_dict()
 
 
@@ -123,16 +124,29 @@ def _body(content: Content) -> dict[str, Any]:
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
     """An enumeration and a number may be empty too, which only the former can say within one schema."""
-    schema = {"anyOf": [parameter.schema, {"const": ""}]} if parameter.schema != TEXT else TEXT
+    schema = {"anyOf": [parameter.schema, EMPTY]} if parameter.schema != TEXT else TEXT
     schema = {"type": "array", "items": schema} if parameter.several else schema
     return {"name": parameter.name, "in": "query", "description": parameter.about, "schema": schema}
 
 
-def places(rule: Rule) -> list[dict[str, Any]]:
+def _places(rule: Rule) -> list[dict[str, Any]]:
     return [
         {"name": name, "in": "path", "required": True, "description": PLACES[name][1], "schema": PLACES[name][0]}
         for name in re.findall(r"<(?:\w+:)?(\w+)>", rule.rule)
     ]
+
+
+def _curl(address: str, method: str, stated: Operation, *, has_token: bool) -> str:
+    """A call of an address by curl, as somebody would type it."""
+    says_method = method != "get" and (method in ("put", "delete") or not stated.body)
+    words = ["curl", *(["-X", method.upper()] if says_method else [])]
+    if has_token:
+        words += ["-H", '"Authorization: Bearer $FENCEPOST_TOKEN"']
+    if stated.body:
+        is_json = JSON in stated.body.schemas
+        words += ["-d", shlex.quote(json_module.dumps(stated.body.example))] if is_json else ["--data-binary", "@FILE"]
+    examples = {name: example for name, (_, _, example) in PLACES.items()}
+    return " ".join([*words, shlex.quote(address.format(**examples) + stated.example)])
 
 
 blueprint = Blueprint("api_reference", __name__)
@@ -140,19 +154,6 @@ blueprint = Blueprint("api_reference", __name__)
 _KINDS = {"string": "text", "integer": "number", "number": "number", "boolean": "true or false", "null": "null"}
 _INDENT = "  "
 _LIMITLESS = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class OperationView:
-    """One operation as the page shows it; `places` are what stands in the path, with their words."""
-
-    name: str
-    method: str
-    path: str
-    stated: Operation
-    places: list[tuple[str, str, str]]
-    parameters: list[tuple[str, str, str]]
-    example: str
 
 
 @blueprint.get("/api/openapi.json")
@@ -168,52 +169,23 @@ def description_api() -> Response:
 @blueprint.get("/help/api-reference")
 def show() -> str:
     """Every operation with what it takes, what it answers, and a call by curl."""
-    groups: dict[str, list[OperationView]] = {}
-    for view in _views():
-        groups.setdefault(view.stated.group, []).append(view)
-    schemas: dict[str, Schema] = _document()["components"]["schemas"]
-    return render_template(
-        "help/reference.html",
-        about=ABOUT,
-        groups=groups,
-        shared=SHARED,
-        shapes={name: outline(schema) for name, schema in schemas.items()},
-        outline=outline,
-        documents=documents(),
-    )
+    described = _document()
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for path, methods in described["paths"].items():
+        for method, stated in methods.items():
+            if method != "parameters":
+                name = f"{method}-{path.strip('/')}".translate(str.maketrans("/{}", "-__"))
+                about = {"name": name, "method": method.upper(), "path": path, "places": methods.get("parameters", [])}
+                groups.setdefault(stated["tags"][0], []).append(about | stated)
+    shapes = {name: outline(schema) for name, schema in described["components"]["schemas"].items()}
+    context = {"about": ABOUT, "groups": groups, "shared": SHARED, "shapes": shapes, "documents": documents()}
+    return render_template("help/reference.html", **context, outline=outline, not_modified=NOT_MODIFIED)
 
 
 def _document() -> dict[str, Any]:
-    return document(current_app, server=request.script_root, has_token=current_app.config["SETTINGS"].asks_login)
-
-
-def _views() -> list[OperationView]:
-    return [
-        OperationView(
-            name=f"{method}-{path.strip('/')}".translate(str.maketrans("/{}", "-__")),
-            method=method.upper(),
-            path=path,
-            stated=stated,
-            places=[(each["name"], outline(each["schema"]), each["description"]) for each in places(rule)],
-            parameters=[(each.name, outline(each.schema), each.about) for each in stated.query],
-            example=_curl(path, method, stated),
-        )
-        for path, method, stated, rule in operations(current_app)
-    ]
-
-
-def _curl(path: str, method: str, stated: Operation) -> str:
-    """A call of this server by curl, as somebody would type it."""
-    examples = {name: example for name, (_, _, example) in PLACES.items()}
-    address = request.url_root.rstrip("/") + path.format(**examples) + stated.example
-    says_method = method != "get" and (method in ("put", "delete") or not stated.body)
-    words = ["curl", *(["-X", method.upper()] if says_method else [])]
-    if current_app.config["SETTINGS"].asks_login:
-        words += ["-H", '"Authorization: Bearer $FENCEPOST_TOKEN"']
-    if stated.body:
-        is_json = JSON in stated.body.schemas
-        words += ["-d", shlex.quote(json_module.dumps(stated.body.example))] if is_json else ["--data-binary", "@FILE"]
-    return " ".join([*words, shlex.quote(address)])
+    has_token = current_app.config["SETTINGS"].asks_login
+    root = request.url_root.rstrip("/")
+    return document(current_app, root=root, server=request.script_root, has_token=has_token)
 
 
 def outline(schema: Schema, depth: int = 0) -> str:
@@ -221,7 +193,7 @@ def outline(schema: Schema, depth: int = 0) -> str:
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema:
-        return " or ".join(outline(choice, depth) for choice in schema["anyOf"])
+        return " or ".join(outline(choice, depth) for choice in schema["anyOf"] if choice != EMPTY)
     if "enum" in schema:
         return " | ".join(schema["enum"])
     if "const" in schema:
