@@ -38,7 +38,7 @@ from webapp.web.dumps import dump_pages, job_pages, mapping_pages, uploads
 from webapp.web.failures import failure_pages, failures_api
 from webapp.web.labels import queue_pages
 from webapp.web.links import Int64Converter, SessionIdConverter
-from webapp.web.login_cookie import secret_key
+from webapp.web.session_cookie import ServerSessions, secret_key
 from webapp.web.sessions import list_filters, selection, session_pages
 from webapp.web.turns import turn_pages
 
@@ -65,6 +65,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.response_class = answers.Printable
     app.json = answers.PortableJson(app)
     app.request_class = uploads.SpoolingRequest
+    app.session_interface = ServerSessions()
     configure(app, settings)
     db.init_app(app)
     # It closes asynchronous sessions after each request, in a thread and an event loop of their own; there are none.
@@ -89,7 +90,6 @@ def configure(app: Flask, settings: Settings) -> None:
         SETTINGS=settings,
         SQLALCHEMY_ENGINES={"default": database.options(settings.database, settings.pool)},
         MAX_CONTENT_LENGTH=settings.max_upload,
-        SESSION_COOKIE_NAME="fencepost",
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_PATH=settings.prefix or "/",
         SESSION_COOKIE_SECURE=settings.secure,

@@ -23,7 +23,7 @@ from webapp.dumps.records import BadDump
 from webapp.extensions import db
 from webapp.store.db.types import ExactText
 from webapp.store.models import Base
-from webapp.web.login_cookie import key_in
+from webapp.web.session_cookie import key_in
 
 POISON = "\ud800\u202e\x00</b>\U000e0041![x](http://evil.example)\n"
 Post = Callable[..., Any]

@@ -15,7 +15,8 @@ from flask.testing import FlaskClient
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
 from webapp.web import identity, peers
-from webapp.web.login_cookie import LIFE, of_token
+from webapp.web.identity import LIFE
+from webapp.web.session_cookie import ServerSessions
 
 TOKEN = "a tökén that is long enough"
 Make = Callable[..., Flask]
@@ -26,9 +27,12 @@ def sign_in(client: FlaskClient, **more: Any) -> Any:
 
 
 def test_the_cookie_holds_no_token_and_is_our_own(make: Make) -> None:
-    header = sign_in(make(token=TOKEN).test_client(), headers={"Host": "localhost:5001"}).headers["Set-Cookie"]
-    assert header.startswith("fencepost-login-5001=") and "HttpOnly" in header and "SameSite=Lax" in header
-    assert f"Max-Age={LIFE}" in header and "Secure" not in header and LIFE <= 24 * 3600
+    app = make(token=TOKEN)
+    header = sign_in(app.test_client(), headers={"Host": "localhost:5001"}).headers["Set-Cookie"]
+    assert header.startswith("fencepost-5001=") and "HttpOnly" in header and "SameSite=Lax" in header
+    serializer = ServerSessions().get_signing_serializer(app)
+    held = serializer and serializer.loads(header.partition("=")[2].partition(";")[0])
+    assert held and held["login"] and "long enough" not in str(held) and "Secure" not in header
 
 
 def test_with_one_key_a_login_holds_on_two_machines(make: Make, tmp_path: Path) -> None:
@@ -42,18 +46,25 @@ def test_with_one_key_a_login_holds_on_two_machines(make: Make, tmp_path: Path) 
         assert client.get("/").status_code == status
 
 
-def test_a_cookie_ends_and_belongs_to_one_token_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    cookie, now = of_token(b"k" * 32, TOKEN), time.time()
-    monkeypatch.setattr(time, "time", lambda: now)
-    value = cookie.value("")
-    assert cookie.read(value) == ""
-    assert of_token(b"k" * 32, "another").read(value) is None
-    assert of_token(b"l" * 32, TOKEN).read(value) is None
-    for broken in ("", "1", "1.", f"x{value[1:]}", "é" * 70, value + "0", value.partition(".")[0]):
-        assert cookie.read(broken) is None
-    for moved, is_valid in ((LIFE - 2, True), (LIFE + 2, False), (-3600, False)):
+def test_a_login_ends_after_a_day_and_belongs_to_one_token_and_key(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    app, key = make(token=TOKEN, secret_key="k" * 32), {"secret_key": "k" * 32}
+    client, now = app.test_client(), time.time()
+    name, _, value = sign_in(client).headers["Set-Cookie"].partition(";")[0].partition("=")
+    assert LIFE == 24 * 3600
+
+    def status(app: Flask, value: str) -> int:
+        other = app.test_client()
+        other.set_cookie(name, value)
+        return other.get("/").status_code
+
+    assert status(app, value) == status(make(token=TOKEN, **key), value) == 200
+    assert status(make(token="another that is long enough", **key), value) == 302
+    assert status(make(token=TOKEN, secret_key="l" * 32), value) == 302
+    for broken in ("", "1", f"x{value[1:]}", value + "0", value.partition(".")[0]):
+        assert status(app, broken) == 302
+    for moved, expected in ((LIFE - 5, 200), (LIFE + 5, 302), (-3600, 302)):
         monkeypatch.setattr(time, "time", lambda moved=moved: now + moved)
-        assert (cookie.read(value) is not None) is is_valid
+        assert status(app, value) == expected
 
 
 def test_a_token_beyond_ascii_works_as_utf_8(make: Make) -> None:

@@ -95,7 +95,7 @@ def test_redirects_and_cookies_are_under_the_prefix(make: Callable[..., Flask]) 
     signed_in = client.post(sent_away.location, data={"token": TOKEN, "name": "Ada"})
     assert signed_in.location == f"{PREFIX}/labels?queue=failed"
     cookies = signed_in.headers.getlist("Set-Cookie")
-    assert len(cookies) == 2 and all(f"Path={PREFIX}" in cookie for cookie in cookies)
+    assert cookies and all(f"Path={PREFIX}" in cookie for cookie in cookies)
     assert client.get(signed_in.location).status_code == 200
     client.post(f"{PREFIX}/logout")
     assert client.get(signed_in.location).status_code == 302
@@ -109,7 +109,7 @@ def test_one_is_led_to_no_other_program_of_the_host(make: Callable[..., Flask]) 
 
 
 def test_cookies_behind_https_have_the_names_that_fit_their_path(make: Callable[..., Flask]) -> None:
-    for prefix, begins in (("", "__Host-fencepost-login"), (PREFIX, "__Secure-fencepost-login")):
+    for prefix, begins in (("", "__Host-fencepost="), (PREFIX, "__Secure-fencepost=")):
         client = make(prefix=prefix, token=TOKEN, secure=True).test_client()
         answer = client.post(f"{prefix}/login", data={"token": TOKEN}, base_url="https://localhost")
         cookie = answer.headers["Set-Cookie"]

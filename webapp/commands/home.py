@@ -16,7 +16,7 @@ from webapp.parsing import UnknownProfile, installing
 from webapp.parsing import profile as find_profile
 from webapp.parsing.words import counted
 from webapp.store import tasks
-from webapp.store.db.database import writing
+from webapp.store.accounts import accounts
 from webapp.store.homes import changes, rules, trials
 from webapp.store.homes.changes import BadScope, HomeScope
 from webapp.store.homes.trials import Question
@@ -26,7 +26,6 @@ from webapp.store.sessions.filters import of_parameters
 from webapp.store.sessions.selection import words_of
 from webapp.store.write.parser import Home
 from webapp.visible import visible
-from webapp.web.identity import system_user
 
 MOST_TRIED = 1000
 """responses on which every profile is tried while somebody waits: some seven seconds of a processor"""
@@ -64,7 +63,7 @@ def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: boo
         with orm.Session(engine) as db:
             scope = _scope(db, idents, **scope_options)
             if remember:
-                _remember(engine, scope, home.profile)
+                changes.remember(engine, scope, home.profile, accounts.system_user())
             try:
                 ids = changes.session_ids(db, scope)
             except BadScope:
@@ -73,7 +72,7 @@ def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: boo
                 said = f"remembered: {home.profile} for {words_of(scope.as_dict())}; none is stored yet"
                 _store.print_json({"remembered": scope.as_dict()}) if as_json else click.echo(visible(said))
                 return
-        number = changes.begin(engine, ids, home, scope=scope.as_dict(), author=system_user())
+        number = changes.begin(engine, ids, home, scope=scope.as_dict(), author=accounts.system_user())
         _work(engine, number, as_json)
 
 
@@ -101,13 +100,6 @@ def _scope(
     return HomeScope(filters=of_parameters(parameters), unknown_only=unknown_only)
 
 
-def _remember(engine: sa.Engine, scope: HomeScope, profile: str) -> None:
-    filters = list(scope.filters.active().items())
-    kind, value = filters[0] if len(filters) == 1 else ("", "")
-    with writing(engine) as connection:
-        rules.remember(connection, kind, str(value), profile, system_user())
-
-
 def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
     with _terminal.bar("sessions", hidden=as_json) as tell:
         changes.work(engine, number, on_progress=tell)
@@ -129,7 +121,7 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
 def undo(number: int, as_json: bool) -> None:
     """Undo a change; sessions that were changed again since keep their parser."""
     with _store.engine(_store.settings()) as engine:
-        _work(engine, changes.begin_undoing(engine, number, system_user()), as_json)
+        _work(engine, changes.begin_undoing(engine, number, accounts.system_user()), as_json)
 
 
 @command.command("resume")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -15,6 +14,7 @@ from webapp import jsontext
 from webapp.commands import _options, _store
 from webapp.exports import base
 from webapp.exports.labelled import left_out_sentence
+from webapp.store.accounts import accounts
 from webapp.store.exports import exporting
 from webapp.store.labels import importing, label_content, label_list, labels
 from webapp.store.labels.queue_spec import spec_of
@@ -105,7 +105,8 @@ def put(
     as_json: bool,
 ) -> None:
     """Judge the response at POSITION of the session ID."""
-    values: dict[str, Any] = {"judgement": judgement, "cause": cause, "note": note, "author": author or _user()}
+    who = author or accounts.system_user()
+    values: dict[str, Any] = {"judgement": judgement, "cause": cause, "note": note, "author": who}
     values |= {"expected": _value(expected), "has_expected": expected is not None}
     with _store.session() as db:
         detail = turns.find_by_id(db, ident, position)
@@ -196,10 +197,3 @@ def _value(expected: str | None) -> Any:
         return jsontext.loads(expected)
     except (ValueError, RecursionError) as error:  # ValueError: a number of more digits than Python reads
         raise click.UsageError(f"--expected takes JSON: {error}") from None
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return "cli"

@@ -15,7 +15,6 @@ from webapp.parsing.words import counted
 from webapp.store.accounts import accounts, api_tokens, audit
 from webapp.store.accounts.accounts import AccountLine
 from webapp.visible import visible
-from webapp.web.identity import system_user
 
 OFF = "accounts are not required yet: set FENCEPOST_ACCOUNTS=1 for the server"
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
@@ -37,7 +36,7 @@ def _changing(act: str, of: str, **detail: Any) -> Iterator[sa.Connection]:
     settings = _store.settings()
     with _store.engine(settings) as engine, engine.begin() as connection:
         yield connection
-        entry = audit.Act(system_user(), "command", "this machine", act, of, detail or None)
+        entry = audit.Act(accounts.system_user(), "command", "this machine", act, of, detail or None)
         audit.begin(connection, entry, status=0)
     if not settings.accounts:
         click.echo(OFF, err=True)

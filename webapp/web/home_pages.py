@@ -14,7 +14,6 @@ from webapp.parsing.words import called, counted
 from webapp.store import tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules
-from webapp.store.homes.changes import HomeScope
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.selection import words_of
@@ -72,17 +71,10 @@ def change() -> AnyResponse:
     ids = changes.session_ids(db.session, scope)
     db.session.rollback()
     if request.form.get("remember") == "1" and home.known:
-        _remember(scope, home.profile)
+        changes.remember(db.engine, scope, home.profile, author())
     number = changes.begin(db.engine, ids, home, scope=scope.as_dict(), author=author())
     _work(number, len(ids), f"read by {called(name)}" if home.known else "left with an unknown parser")
     return redirect(back(), 303)
-
-
-def _remember(scope: HomeScope, profile: str) -> None:
-    filters = list(scope.filters.active().items())
-    kind, value = filters[0] if len(filters) == 1 else ("", "")
-    with writing(db.engine) as connection:
-        rules.remember(connection, kind, str(value), profile, author())
 
 
 def _work(number: int, count: int, words: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
 import hmac
 import logging
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from flask import current_app, g, redirect, request, url_for
@@ -19,10 +20,8 @@ from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
 from webapp.store.accounts.accounts import SignedIn
 from webapp.store.labels.label_content import BadLabel, checked_author
-from webapp.web import login_cookie as cookies
 from webapp.web import peers
 from webapp.web.links import own_path
-from webapp.web.login_cookie import LIFE, Cookie, cookie_name
 from webapp.web.peers import Guesses
 from webapp.web.rights import OWN
 
@@ -55,20 +54,13 @@ ANYBODY = Identity(accounts.ALL, "no login asked for")
 
 def author() -> str:
     """Who labels: the account that asks, else the name given last in this browser, else who runs the server."""
-    return account_name() or str(cookie.get("author") or system_user())
+    return account_name() or str(cookie.get("author") or accounts.system_user())
 
 
 def account_name() -> str | None:
     """The account that asks; None where the login is another, or there is none."""
     who: Identity | None = g.get("identity")
     return None if who is None else who.name
-
-
-def system_user() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return "somebody"
 
 
 def is_named() -> bool:
@@ -113,7 +105,7 @@ def _find() -> Identity | None:
     if (name := peers.account_name(settings, request.remote_addr, header)) is not None:
         with db.engine.begin() as connection:
             return _of_account(accounts.by_proxy(connection, name, settings.newcomers), "proxy")
-    return _of_cookies(settings)
+    return _of_session(settings)
 
 
 def of_bearer(sent: bytes) -> Identity | None:
@@ -151,32 +143,22 @@ def of_password(name: str, password: str) -> SignedIn | None:
     return account
 
 
-def _of_cookies(settings: Settings) -> Identity | None:
-    sent = request.cookies.get(cookie_name(request.host, settings), "")
-    login, account_login = login_cookie(), account_cookie()
-    if login is not None and login.read(sent) == "":
+def _of_session(settings: Settings) -> Identity | None:
+    """Who signed in within this browser, less than a day ago."""
+    began, *who = cookie.get(_LOGIN, [0])
+    if not 0 <= time.time() - began <= LIFE:
+        return None
+    if settings.token is not None and who == [_mark(settings.token)]:
         return Identity(accounts.ALL, "token", has_cookie=True)
-    if account_login is None or (stamped := account_login.read(sent)) is None:
+    if not settings.accounts or len(who) != 2:
         return None
     with db.engine.connect() as connection:
-        account = accounts.by_stamp(connection, *stamped)
+        account = accounts.by_stamp(connection, *who)
     return None if account is None else _of_account(account, "sign-in", has_cookie=True)
 
 
 def _of_account(account: SignedIn, via: str, *, has_cookie: bool = False) -> Identity:
     return Identity(accounts.ROLES[account.role] | {OWN}, via, account.name, has_cookie)
-
-
-def login_cookie() -> Cookie | None:
-    """What reads the cookies of who gave the server's token; None where there is no such token."""
-    settings: Settings = current_app.config["SETTINGS"]
-    return None if settings.token is None else cookies.of_token(current_app.config["SECRET_KEY"], settings.token)
-
-
-def account_cookie() -> Cookie | None:
-    """What reads the cookies of who signed in to an account; None where nobody is asked for one."""
-    settings: Settings = current_app.config["SETTINGS"]
-    return cookies.of_account(current_app.config["SECRET_KEY"]) if settings.accounts else None
 
 
 def guesses() -> Guesses:
@@ -215,26 +197,35 @@ def _write_use(engine: sa.Engine, number: int) -> None:
         _log.exception("the last use of API token %s was not recorded", number)
 
 
+LIFE = 24 * 3600
+"""seconds until a browser has to sign in again"""
+_LOGIN = "login"
+
+
 def signed_in(account: SignedIn, target: str | None = None) -> Response:
-    """Go on to the page that was asked for, with the account's cookie."""
-    signs = account_cookie()
-    g.signed_in = account.name
-    response = redirect(own_path(request.args.get("next", "") if target is None else target), 303)
-    return response if signs is None else with_cookie(response, signs.value([account.id, account.stamp]))
+    """Go on to the page that was asked for, as this account; another stamp of it ends the login."""
+    return _begin_login(account.name, [account.id, account.stamp], target)
 
 
-def with_cookie(response: Response, value: str) -> Response:
-    settings = current_app.config["SETTINGS"]
-    name, path = cookie_name(request.host, settings), settings.prefix or "/"
-    response.set_cookie(name, value, max_age=LIFE, path=path, secure=settings.secure, httponly=True, samesite="Lax")
-    return response
+def signed_in_by_token(token: str) -> Response:
+    """As `signed_in`, for who gave the server's token; another token ends the login. The token itself is not kept."""
+    return _begin_login("", [_mark(token)], None)
+
+
+def _begin_login(name: str, who: list[Any], target: str | None) -> Response:
+    g.signed_in = name
+    cookie[_LOGIN] = [int(time.time()), *who]
+    cookie.permanent = True
+    return redirect(own_path(request.args.get("next", "") if target is None else target), 303)
+
+
+def _mark(token: str) -> str:
+    """What only who has the secret key can make of a token."""
+    key: bytes = current_app.config["SECRET_KEY"]
+    return hmac.digest(key, b"fencepost login\0" + token.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def signed_out() -> Response:
     """To the form for signing in, without this browser's login; of another browser's nothing is forgotten."""
-    response = redirect(url_for("login.form"), 303)
-    settings: Settings = current_app.config["SETTINGS"]
-    if settings.asks_login:
-        name = cookie_name(request.host, settings)
-        response.delete_cookie(name, settings.prefix or "/", secure=settings.secure, httponly=True, samesite="Lax")
-    return response
+    cookie.pop(_LOGIN, None)
+    return redirect(url_for("login.form"), 303)

@@ -42,20 +42,18 @@ def submit() -> Response | tuple[str, int]:
     """By an account's name and password where the form gives them, else by the server's token."""
     if current_app.config["SETTINGS"].accounts and "account" in request.form:
         return _by_password()
-    login = identity.login_cookie()
+    settings: Settings = current_app.config["SETTINGS"]
     sent = request.form.get("token", "").encode("utf-8", "surrogatepass")
-    if current_app.config["SETTINGS"].asks_login and (login is None or not identity.is_servers(sent)):
+    if settings.asks_login and (settings.token is None or not identity.is_servers(sent)):
         return form(wrong="token"), 422
     if request.form.get("name", "").strip():
         try:
             identity.remember(request.form["name"])
         except BadLabel as error:
             return form(message=str(error)), 422
-    response = redirect(own_path(request.args.get("next", "")), 303)
-    if login is None:
-        return response
-    g.signed_in = ""
-    return identity.with_cookie(response, login.value(""))
+    if settings.token is None:
+        return redirect(own_path(request.args.get("next", "")), 303)
+    return identity.signed_in_by_token(settings.token)
 
 
 def _by_password() -> Response | tuple[str, int]:

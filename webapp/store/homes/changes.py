@@ -23,6 +23,7 @@ from webapp.store import derive, tasks
 from webapp.store.db import dialect
 from webapp.store.db.database import writing, writing_long
 from webapp.store.db.ids import batched
+from webapp.store.homes import rules
 from webapp.store.models import Parse, Session, Task, turns_of
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.filters import Filters, of_parameters
@@ -224,6 +225,14 @@ class HomeScope:
         """As a change keeps it and `selection.words_of` reads it."""
         parts = {"keys": list(self.keys)} if self.keys else {"filters": self.filters.active()}
         return parts | ({"unknown_only": True} if self.unknown_only else {})
+
+
+def remember(engine: sa.Engine, scope: HomeScope, profile: str, author: str) -> None:
+    """Keep a rule for what comes in later, of the one filter that the scope is. Raises `BadRule`."""
+    filters = list(scope.filters.active().items())
+    kind, value = filters[0] if len(filters) == 1 else ("", "")
+    with writing(engine) as connection:
+        rules.remember(connection, kind, str(value), profile, author)
 
 
 def of_parameters_or_keys(parameters: dict[str, str], keys: Sequence[str]) -> HomeScope:
