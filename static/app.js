@@ -87,13 +87,18 @@ function drawKeys() {
 drawKeys();
 document.addEventListener("htmx:after:swap", drawKeys);
 
+// --- a line where messages stand
+function tellMessage(words, look = "") {
+  const line = document.createElement("p");
+  line.className = `message ${look}`;
+  line.textContent = words;
+  document.getElementById("messages").replaceChildren(line);
+}
+
 // --- no answer at all: say so where messages stand, and leave the page as it was
 document.addEventListener("htmx:error", (event) => {
   if (!event.detail?.ctx?.request || event.detail.ctx.response) return;
-  const line = document.createElement("p");
-  line.className = "message bad";
-  line.textContent = "The server did not answer. Nothing was changed; try again.";
-  document.getElementById("messages").replaceChildren(line);
+  tellMessage("The server did not answer. Nothing was changed; try again.", "bad");
 });
 
 // --- what a swap removed while it held the focus: the focus goes to the place that took its part

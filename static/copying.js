@@ -1,16 +1,20 @@
 // Copying: a link with data-copy copies what it leads to, one with data-copy-link its own address.
 "use strict";
 
+async function copied(text, host = document.body) {
+  try { await navigator.clipboard.writeText(text); return true; } catch { /* not on https or localhost */ }
+  const area = document.createElement("textarea");
+  area.value = text;
+  host.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}
+
 async function copyText(promise) {
   const text = await promise;
-  try { await navigator.clipboard.writeText(text); } catch {
-    const area = document.createElement("textarea");
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  }
+  await copied(text);
   const words = `copied ${[...text].length.toLocaleString("en")} characters`;
   document.querySelectorAll(".told").forEach((told) => { told.textContent = words; });
 }

@@ -77,17 +77,7 @@
     const dump = link.href.replace(/\/sessions\/([^/]*)$/, "/api/session/$1/dump");
     const id = own ? JSON.parse(own) : decodeURIComponent(link.href.split("/").pop());
     const text = { link: link.href, id, curl: `curl -o session.json '${dump}'` }[what];
-    menu.querySelector("p").textContent = (await copied(text)) ? "Copied" : "The browser refused to copy";
-  }
-  async function copied(text) {
-    try { await navigator.clipboard.writeText(text); return true; } catch { /* not on https or localhost */ }
-    const area = document.createElement("textarea");
-    area.value = text;
-    menu.append(area);
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
-    return done;
+    menu.querySelector("p").textContent = (await copied(text, menu)) ? "Copied" : "The browser refused to copy";
   }
 
   // --- facets: narrow a long one's values as one types

@@ -38,6 +38,12 @@
     tip.style.top = `${box.top > 40 ? box.top - tip.offsetHeight - 7 : box.bottom + 7}px`;
   }
 
+  const STEPS = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
+  function stepped(event, marks, from) {
+    event.preventDefault();
+    return marks[Math.max(0, Math.min(marks.length - 1, marks.indexOf(from) + STEPS[event.key]))];
+  }
+
   // The map of a session: one stop for Tab, arrows go from mark to mark, and each says what it stands for.
   function tell(cell) {
     tip.hidden = !cell;
@@ -53,12 +59,9 @@
   }
   document.addEventListener("keydown", (event) => {
     const cell = event.target.closest?.(".map svg a");
-    if (!cell || !["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return;
-    event.preventDefault();
+    if (!cell || !STEPS[event.key]) return;
     const cells = [...cell.ownerSVGElement.querySelectorAll("a")];
-    const at = cells.indexOf(cell);
-    const to = cells[{ ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: cells.length - 1 }[event.key]];
-    if (!to) return;
+    const to = stepped(event, cells, cell);
     cell.setAttribute("tabindex", -1);
     to.setAttribute("tabindex", 0);
     to.focus();
@@ -80,11 +83,6 @@
   document.addEventListener("focusout", (event) => { if (now?.parentElement === event.target) point(event.target, null); });
   document.addEventListener("keydown", (event) => {
     const strip = event.target.closest?.("a.strip");
-    if (!strip || !["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return;
-    event.preventDefault();
-    const marks = [...strip.children];
-    const at = marks.indexOf(now);
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: marks.length - 1 }[event.key];
-    point(strip, marks[Math.max(0, Math.min(marks.length - 1, to))]);
+    if (strip && STEPS[event.key]) point(strip, stepped(event, [...strip.children], now));
   });
 }

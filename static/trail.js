@@ -66,14 +66,7 @@
     try {
       const answer = await (await fetch(`${url}?${query}`)).json();
       if (answer.url) location.href = answer.url;
-      else say(answer.reason ?? answer.error.message);
-    } catch { say("The server did not answer. Try again."); }
-  }
-  function say(words) {
-    const line = document.createElement("p");
-    line.className = "message";
-    line.setAttribute("role", "status");
-    line.textContent = words;
-    document.getElementById("messages").replaceChildren(line);
+      else tellMessage(answer.reason ?? answer.error.message);
+    } catch { tellMessage("The server did not answer. Try again."); }
   }
 }
