@@ -16,10 +16,10 @@ from webapp.parsing import UnknownProfile, installing
 from webapp.parsing import profile as find_profile
 from webapp.parsing.words import counted
 from webapp.store import tasks
-from webapp.store.accounts import accounts
 from webapp.store.homes import changes, rules, trials
 from webapp.store.homes.changes import BadScope, HomeScope
 from webapp.store.homes.trials import Question
+from webapp.store.labels.label_content import system_user
 from webapp.store.models import Session
 from webapp.store.sessions import dumps, sessions
 from webapp.store.sessions.filters import of_parameters
@@ -63,7 +63,7 @@ def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: boo
         with orm.Session(engine) as db:
             scope = _scope(db, idents, **scope_options)
             if remember:
-                changes.remember(engine, scope, home.profile, accounts.system_user())
+                changes.remember(engine, scope, home.profile, system_user())
             try:
                 ids = changes.session_ids(db, scope)
             except BadScope:
@@ -72,7 +72,7 @@ def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: boo
                 said = f"remembered: {home.profile} for {words_of(scope.as_dict())}; none is stored yet"
                 _store.print_json({"remembered": scope.as_dict()}) if as_json else click.echo(visible(said))
                 return
-        number = changes.begin(engine, ids, home, scope=scope.as_dict(), author=accounts.system_user())
+        number = changes.begin(engine, ids, home, scope=scope.as_dict(), author=system_user())
         _work(engine, number, as_json)
 
 
@@ -121,7 +121,7 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
 def undo(number: int, as_json: bool) -> None:
     """Undo a change; sessions that were changed again since keep their parser."""
     with _store.engine(_store.settings()) as engine:
-        _work(engine, changes.begin_undoing(engine, number, accounts.system_user()), as_json)
+        _work(engine, changes.begin_undoing(engine, number, system_user()), as_json)
 
 
 @command.command("resume")

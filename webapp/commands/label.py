@@ -14,7 +14,6 @@ from webapp import jsontext
 from webapp.commands import _options, _store
 from webapp.exports import base
 from webapp.exports.labelled import left_out_sentence
-from webapp.store.accounts import accounts
 from webapp.store.exports import exporting
 from webapp.store.labels import importing, label_content, label_list, labels
 from webapp.store.labels.queue_spec import spec_of
@@ -105,7 +104,7 @@ def put(
     as_json: bool,
 ) -> None:
     """Judge the response at POSITION of the session ID."""
-    who = author or accounts.system_user()
+    who = author or label_content.system_user()
     values: dict[str, Any] = {"judgement": judgement, "cause": cause, "note": note, "author": who}
     values |= {"expected": _value(expected), "has_expected": expected is not None}
     with _store.session() as db:

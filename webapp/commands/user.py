@@ -14,6 +14,7 @@ from webapp.commands import _store
 from webapp.parsing.words import counted
 from webapp.store.accounts import accounts, api_tokens, audit
 from webapp.store.accounts.accounts import AccountLine
+from webapp.store.labels.label_content import system_user
 from webapp.visible import visible
 
 OFF = "accounts are not required yet: set FENCEPOST_ACCOUNTS=1 for the server"
@@ -36,7 +37,7 @@ def _changing(act: str, of: str, **detail: Any) -> Iterator[sa.Connection]:
     settings = _store.settings()
     with _store.engine(settings) as engine, engine.begin() as connection:
         yield connection
-        entry = audit.Act(accounts.system_user(), "command", "this machine", act, of, detail or None)
+        entry = audit.Act(system_user(), "command", "this machine", act, of, detail or None)
         audit.begin(connection, entry, status=0)
     if not settings.accounts:
         click.echo(OFF, err=True)

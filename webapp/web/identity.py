@@ -19,7 +19,7 @@ from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
 from webapp.store.accounts.accounts import SignedIn
-from webapp.store.labels.label_content import BadLabel, checked_author
+from webapp.store.labels.label_content import BadLabel, checked_author, system_user
 from webapp.web import peers
 from webapp.web.links import own_path
 from webapp.web.peers import Guesses
@@ -54,7 +54,7 @@ ANYBODY = Identity(accounts.ALL, "no login asked for")
 
 def author() -> str:
     """Who labels: the account that asks, else the name given last in this browser, else who runs the server."""
-    return account_name() or str(cookie.get("author") or accounts.system_user())
+    return account_name() or str(cookie.get("author") or system_user())
 
 
 def account_name() -> str | None:

@@ -5,7 +5,6 @@ Passwords are kept as argon2id hashes (RFC 9106), with OWASP's parameters for a 
 
 from __future__ import annotations
 
-import getpass
 import secrets
 import threading
 import unicodedata
@@ -29,14 +28,6 @@ SHORTEST, LONGEST = 12, 1000
 """characters"""
 _TURN = threading.Semaphore(2)
 """hashes at once: each takes 19 MiB, and whoever may sign in may ask for many"""
-
-
-def system_user() -> str:
-    """Who runs this process."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return "somebody"
 
 
 class BadPassword(BadInput):

@@ -5,6 +5,7 @@ Its history is what happened to each turn's labels, in order, so that nothing is
 
 from __future__ import annotations
 
+import getpass
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -116,6 +117,14 @@ def checked(content: LabelContent) -> LabelContent:
     if not content.has_expected:
         return LabelContent(*texts, expects, None, seconds)
     return LabelContent(*texts, expects, _expected(content.expected), seconds, (content.source or "")[:128] or None)
+
+
+def system_user() -> str:
+    """Who runs this process."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "somebody"
 
 
 def checked_author(author: str) -> str:
