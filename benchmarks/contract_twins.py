@@ -19,8 +19,7 @@ from jsonschema.validators import validator_for
 
 from benchmarks.twins import DOCS, sessions
 from webapp.contracts.held import Holder
-from webapp.dumps import Turn
-from webapp.dumps.records import changed
+from webapp.dumps.records import Turn, changed
 
 HEAD = "| state | fault | twins | precision | recall |\n|---|---|---|---|---|\n"
 OTHER_VALUES: tuple[Any, ...] = ("two", 7, True, None, [], {"unknown": 1})

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from webapp.dumps import SessionStart, Turn, read
-from webapp.dumps.records import Stop, changed
+from webapp.dumps.reading import read
+from webapp.dumps.records import SessionStart, Stop, Turn, changed
 from webapp.findings.rule import RuleFinding
 from webapp.scan.scanning import OpenSession
 

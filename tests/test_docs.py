@@ -12,7 +12,7 @@ import pytest
 from webapp import __version__
 from webapp.app import create_app
 from webapp.config import Settings
-from webapp.dumps import known_formats
+from webapp.dumps.reading import known_formats
 from webapp.findings.rulebook import rules
 from webapp.parsing import engine
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.parsing import _cases
-from webapp.dumps import Turn, known_formats, read
 from webapp.dumps.answer_alarm import facts_of
+from webapp.dumps.reading import known_formats, read
+from webapp.dumps.records import Turn
 from webapp.exports import base
 from webapp.parsing.machine import repair
 from webapp.plugins import help_of

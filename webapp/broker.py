@@ -8,32 +8,23 @@ a broker loses is said again.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.store import tasks
-from webapp.store.db import database
-from webapp.store.jobs import worker
 
 if TYPE_CHECKING:
     from celery import Celery
 
 DO, CATCH_UP = "fencepost.do", "fencepost.catch_up"
-TRIES_AGAIN = 15.0
-"""seconds until a message is looked at again whose task another worker is at, in case that one is gone by then …"""
-TRIES = 4
-"""… and how often"""
-_here: dict[int, sa.Engine] = {}
-"""of this process, by its number, since a fork must not use its parent's connections"""
 
 
 def app(settings: Settings) -> Celery:
-    """Celery as the settings say; the queue is `FENCEPOST_QUEUE`."""
+    """Celery as the settings say; the queue is `FENCEPOST_QUEUE`. A worker adds what does `DO` and `CATCH_UP`."""
     from celery import Celery  # here, since it is an extra, and slow to import
 
     celery = Celery("fencepost", broker=settings.broker, set_as_current=False)
@@ -50,24 +41,7 @@ def app(settings: Settings) -> Celery:
         broker_connection_timeout=3,
     )
 
-    def do(message: Any, number: int) -> None:
-        if not worker.do(here(settings), settings, number):
-            raise message.retry(countdown=TRIES_AGAIN)
-
-    def catch_up(_: Any) -> None:
-        worker.work_once(here(settings), settings, lambda: False)
-
-    for name, function in ((DO, do), (CATCH_UP, catch_up)):
-        celery.task(name=name, bind=True, max_retries=TRIES, shared=False)(function)
     return celery
-
-
-def here(settings: Settings) -> sa.Engine:
-    """The database of this process."""
-    if os.getpid() not in _here:
-        _here.clear()
-        _here[os.getpid()] = database.connect(settings.database, durable=settings.durable, pool=settings.pool)
-    return _here[os.getpid()]
 
 
 AGAIN = 600.0

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from webapp import broker
 from webapp.cli import main
+from webapp.commands import work
 from webapp.store.jobs import replays
 
 broker.EXPIRES = broker.AGAIN = 2.0
 replays.AT_ONCE = 20
 
 if __name__ == "__main__":
-    broker.TRIES_AGAIN = 3.0
+    work.TRIES_AGAIN = 3.0
     main()

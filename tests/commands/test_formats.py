@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from tests.commands.stored import Run
-from webapp.dumps import known_formats
+from webapp.dumps.reading import known_formats
 
 LINE = json.dumps({"role": "user", "content": "q"}) + "\n" + json.dumps({"role": "assistant", "content": "{}"}) + "\n"
 

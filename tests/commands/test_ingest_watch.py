@@ -18,7 +18,7 @@ import pytest
 from tests.commands.stored import dump
 from webapp.commands import _folder_watch
 from webapp.commands._file_reader import FileReader, FileResult
-from webapp.commands._server import stopped_by_signals
+from webapp.commands._start import stopped_by_signals
 from webapp.config import Settings
 from webapp.store.db import database
 

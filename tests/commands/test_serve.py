@@ -18,7 +18,8 @@ from click.testing import CliRunner
 
 from tests import forking
 from tests.forking import ForkedProcess
-from webapp.commands._server import is_loopback, settings_for
+from webapp.cli import main
+from webapp.commands._start import is_loopback, settings_for
 from webapp.commands.serve import command
 from webapp.config import Settings
 
@@ -86,7 +87,7 @@ def test_a_database_that_cannot_be_used_is_said_in_words(
 
 def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FENCEPOST_MAX_UPLOAD", "lots")
-    done = CliRunner().invoke(command, [])
+    done = CliRunner().invoke(main, ["serve"])
     assert done.exit_code == 2
     assert "FENCEPOST_MAX_UPLOAD" in done.output
 

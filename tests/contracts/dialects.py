@@ -11,7 +11,8 @@ from typing import Any
 from tests.contracts import made
 from webapp.contracts import Contract, Holder
 from webapp.contracts.shapes import path_text
-from webapp.dumps import Turn, read
+from webapp.dumps.reading import read
+from webapp.dumps.records import Turn
 
 Tools = list[tuple[str, Any]]
 """names with their schemas"""

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from benchmarks.contracts import compared
 from tests.contracts.dialects import DIALECTS, contracts
-from webapp.dumps import Turn, read
+from webapp.dumps.reading import read
+from webapp.dumps.records import Turn
 
 
 def test_states_paths_and_keywords_are_those_of_jsonschema_and_the_twins_of_broken_calls_are_kept() -> None:

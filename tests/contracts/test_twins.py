@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import contract_twins
 from webapp.contracts import STATES
-from webapp.dumps import Turn
+from webapp.dumps.records import Turn
 
 
 @pytest.fixture(scope="module")

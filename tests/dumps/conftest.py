@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from webapp.dumps import Problem, SessionStart, Turn, read
 from webapp.dumps.answer_alarm import MissingAnswers
+from webapp.dumps.reading import read
+from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.exports.session_dump import document, whole_entry
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from webapp.dumps import Turn, read
+from webapp.dumps.reading import read
+from webapp.dumps.records import Turn
 
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "Count."}]}
 SPENT = {"prompt_tokens": 5, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 4}}

@@ -23,7 +23,8 @@ from typing import Any
 import msgpack
 import pytest
 
-from webapp.dumps import budget, read
+from webapp.dumps import budget
+from webapp.dumps.reading import read
 from webapp.dumps.records import Turn
 from webapp.dumps.spool import zstd
 
@@ -32,7 +33,8 @@ MANY = 70 * 2**20
 READ = """
 import json, resource, sys, time
 from pathlib import Path
-from webapp.dumps import budget, read
+from webapp.dumps import budget
+from webapp.dumps.reading import read
 from webapp.dumps.budget import Budget
 from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.dumps.spool import spool

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from webapp.dumps import Problem, Turn
 from webapp.dumps.linked_turns import LOOKAHEAD, TurnWindow
 from webapp.dumps.messages.calls import ID_KEYS
+from webapp.dumps.records import Problem, Turn
 
 SAID = "Error: failed to parse tool call arguments as JSON: Expecting ',' delimiter: line 1 column 5 (char 4)"
 

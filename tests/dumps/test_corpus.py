@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.dumps.conftest import Got, gather
-from webapp.dumps import UnknownFormat, sniff
+from webapp.dumps.reading import sniff
+from webapp.dumps.records import UnknownFormat
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FORMATS = {

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.parsing import _cases
-from webapp.dumps import Turn, read
 from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.reading import read
+from webapp.dumps.records import Turn
 
 S = {"type": "object", "properties": {"a": {"type": "string"}}}
 T = [{"name": "t", "schema": S}]

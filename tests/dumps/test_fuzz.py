@@ -8,7 +8,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from webapp.dumps import BadDump, SessionStart, Turn, UnknownFormat, read
+from webapp.dumps.reading import read
+from webapp.dumps.records import BadDump, SessionStart, Turn, UnknownFormat
 from webapp.exports.session_dump import whole_entry
 from webapp.jsontext import dumps
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from webapp.dumps import Problem, Turn, UnknownFormat, read, sniff
+from webapp.dumps.reading import read, sniff
+from webapp.dumps.records import Problem, Turn, UnknownFormat
 
 NAMES = ["speech", "llm_words", "model said", "spoken.words", "utterance", "said"]
 TELLING = ["reply", "llm_response", "model output", "generated.text", "completionText", "raw_output"]

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.dumps import SessionStart, Turn, read, session_keys
+from webapp.dumps.reading import read, session_keys
+from webapp.dumps.records import SessionStart, Turn
 from webapp.dumps.session_keys import NO_KEY, KeyChoice, chosen, found_keys, session_named
 
 

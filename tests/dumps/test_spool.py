@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from webapp.dumps import BadDump, TooLarge, spool
+from webapp.dumps.records import BadDump, TooLarge
+from webapp.dumps.spool import spool
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from webapp.dumps import Turn, read
 from webapp.dumps.messages.beside import REASONS, stop, stop_of
 from webapp.dumps.messages.streams import assembled
+from webapp.dumps.reading import read
+from webapp.dumps.records import Turn
 
 
 @pytest.mark.parametrize(

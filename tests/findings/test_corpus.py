@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.findings.session_cases import real_findings
-from webapp.dumps import SessionStart, Turn, read
+from webapp.dumps.reading import read
+from webapp.dumps.records import SessionStart, Turn
 from webapp.findings.rule import RuleFinding
 from webapp.scan.scanning import OpenSession
 

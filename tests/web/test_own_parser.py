@@ -35,7 +35,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (package / "parsers.py").write_text(SOURCE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FENCEPOST_PROFILES", NAME)
-    monkeypatch.setattr(worker_process, "wake", lambda: None)
+    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
     return NAME
 
 

@@ -291,7 +291,9 @@ def peak_of_worker(app: Flask, body: bytes) -> tuple[int, int]:
 
 
 def test_the_worker_grows_no_more_than_a_request(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process, "wake", lambda: None)  # the one that is measured is started here
+    monkeypatch.setattr(
+        worker_process.WorkerSupervisor, "wake", lambda _: None
+    )  # the one that is measured is started here
     before, _ = peak_of_worker(app, gzip.compress(entry(b'"hello"')))
     peak, problems = peak_of_worker(app, zstd.compress(entry(b'"' + b"a" * 30 * MEGABYTE + '🙂"'.encode())))
     assert peak - before < MOST and problems, (before, peak, problems)
@@ -323,7 +325,7 @@ def kept_by_worker(app: Flask, bodies: dict[str, bytes]) -> int:
 def test_the_worker_keeps_nothing_of_bombs(app: Flask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Arrow's own pool and the gaps between small values kept 98 MB of these, the gaps alone 49; now 27 are."""
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(worker_process, "wake", lambda: None)
+    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
     honest = kept_by_worker(app, {"a.parquet": table(response=lambda pa: pa.array(["A"]))(tmp_path)})
     names = ["inner.jsonl.zst", "one_text.parquet", "lying.parquet", "gzip.har"]
     assert kept_by_worker(app, {name: BOMBS[name](tmp_path) for name in names}) - honest < 40 * MEGABYTE

@@ -20,7 +20,7 @@ COUNT = 3
 
 @pytest.fixture(autouse=True)
 def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process, "wake", lambda: None)
+    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
 
 
 @pytest.fixture

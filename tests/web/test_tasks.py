@@ -23,7 +23,7 @@ PARTIAL = {"HX-Request-Type": "partial"}
 
 @pytest.fixture(autouse=True)
 def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process, "wake", lambda: None)
+    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
 
 
 @pytest.fixture

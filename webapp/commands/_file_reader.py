@@ -13,13 +13,14 @@ import click
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp import dumps as readers
 from webapp.commands import _terminal
 from webapp.commands._input import InputFile, open_log, size_of
 from webapp.config import Settings
-from webapp.dumps import BadDump, Problem, SessionStart, Spooled, Turn, UnknownFormat, spool
+from webapp.dumps import reading
 from webapp.dumps.answer_alarm import MissingAnswers
+from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import SessionKeys, told_key
+from webapp.dumps.spool import Spooled, spool
 from webapp.parsing.words import counted
 from webapp.store.ingest.dump_files import NotKept
 from webapp.store.ingest.result import IngestCounts, Progress
@@ -144,7 +145,7 @@ class FileReader:
             format_name = format_by(self.mapping, self.format)
             if format_name is None:
                 if file.is_named:
-                    format_name = readers.sniff(spooled.path, file.filename)
+                    format_name = reading.sniff(spooled.path, file.filename)
                 else:
                     format_name = sniffed(spooled, file.filename)
             return _survey(spooled, file, format_name, self.mapping, progress)
@@ -187,8 +188,8 @@ def _survey(
         counts.problem(spooled.problem)
     key = told_key(mapping)
     if mapping is None or key is not None:
-        keys = readers.session_keys(spooled.path, file.filename, format=format_name, key=key)
-    for record in readers.read(spooled.path, file.filename, format=format_name, mapping=mapping):
+        keys = reading.session_keys(spooled.path, file.filename, format=format_name, key=key)
+    for record in reading.read(spooled.path, file.filename, format=format_name, mapping=mapping):
         if isinstance(record, SessionStart):
             sessions.append(record.external_id)
         elif isinstance(record, Turn):

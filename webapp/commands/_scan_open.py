@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import urllib.error
 import urllib.request
 import webbrowser
@@ -12,7 +11,7 @@ from urllib.parse import quote
 import click
 from sqlalchemy import orm
 
-from webapp.commands import _server, _store, _terminal
+from webapp.commands import _store, _terminal
 from webapp.commands._file_reader import FileReader
 from webapp.commands._input import InputFile
 from webapp.config import Settings
@@ -24,19 +23,24 @@ _PATIENCE = 2
 """seconds in which a server that runs already answers"""
 
 
-def open_worst(scan: Scan, home: str | None) -> None:
-    """Store the scanned files, open the worst turn, and serve it unless a server with these data does so already."""
-    host, port = os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", "5001"))
-    settings = _server.settings_for(host)
+def stored(scan: Scan, settings: Settings, home: str | None) -> str:
+    """Store the scanned files; the path of the worst turn, which is the same each time, or of the list."""
     _ingest(scan, settings, home)
-    path = _path(scan, settings)
-    url = f"http://{_server.shown(host)}:{port}{path}"
-    if _answers(url):
-        click.echo(f"Opening {url}", err=True)
-        webbrowser.open(url)
-        return
-    with _server.stopped_by_signals(err=True) as stop_requested:
-        _server.serve(settings, host, port, 8, False, stop_requested, lambda at: _show(at + path))
+    return _path(scan, settings)
+
+
+def is_open(url: str) -> bool:
+    """Open the page where a server that runs already has it."""
+    if not _answers(url):
+        return False
+    click.echo(f"Opening {url}", err=True)
+    webbrowser.open(url)
+    return True
+
+
+def show(url: str) -> None:
+    """Beside the server: some browsers are waited for, and they wait for its answer."""
+    Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 def _ingest(scan: Scan, settings: Settings, home: str | None) -> None:
@@ -51,18 +55,12 @@ def _ingest(scan: Scan, settings: Settings, home: str | None) -> None:
 
 
 def _path(scan: Scan, settings: Settings) -> str:
-    """The address of the worst turn, which is the same each time; of the list where nothing is broken."""
     worst = next((session for session in scan.sessions if session.broken), None)
     if worst is None:
         return "/"
     with _store.engine(settings, migrate=False) as engine, orm.Session(engine) as db:
         ident = links.ident(sessions.find(db, worst.id))
     return f"/sessions/{quote(ident, safe='')}" + (f"/turns/{worst.worst.position}" if worst.worst else "")
-
-
-def _show(url: str) -> None:
-    """Beside the server: some browsers are waited for, and they wait for its answer."""
-    Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 def _answers(url: str) -> bool:

@@ -1,80 +1,26 @@
-"""How servers and workers start, or end in words where a setting names what is not there; and how they are stopped."""
+"""The web server: the app with its upkeep, and the waitress that serves it."""
 
 from __future__ import annotations
 
-import ipaddress
-import re
-import signal
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Callable
 from threading import Event
-from types import FrameType
-from typing import TYPE_CHECKING
 
 import click
+import sqlalchemy as sa
+from flask import Flask
 
-from webapp.commands import _store
+from webapp.app import create_app
+from webapp.commands import _start, _store
 from webapp.config import Settings
-from webapp.parsing import UnknownProfile
-from webapp.store.homes import changes
-
-if TYPE_CHECKING:
-    from flask import Flask
+from webapp.extensions import db
+from webapp.store.ingest.start import ingest_examples
+from webapp.store.jobs import worker
+from webapp.store.sessions.dumps import count
+from webapp.web import worker_process
 
 MOST_CONNECTIONS = 1_000
 MOST_HEADER_BYTES = 64 * 1024
-_HOST = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
-
-
-def check(settings: Settings) -> None:
-    """Exits with 2 where a setting has to be changed, with 1 where what it names cannot be used now."""
-    for host in settings.trusted_hosts:
-        if not _HOST.fullmatch(host.encode("idna").decode() if host.isprintable() and not host.isascii() else host):
-            raise click.UsageError(f"FENCEPOST_TRUSTED_HOSTS takes host names such as logs.example.org, not {host!r}")
-    try:
-        changes.home_of_name(settings.home)
-    except UnknownProfile as error:
-        raise click.UsageError(f"FENCEPOST_HOME: {error.args[0]}") from None
-    _check_data(settings)
-    _check_store(settings)
-
-
-def spool_beside(settings: Settings) -> None:
-    """Have bodies and other large files buffered on the data folder's disk: /tmp may be small, or memory."""
-    from webapp.store.ingest import dump_files
-
-    settings.data.mkdir(parents=True, exist_ok=True)
-    tempfile.tempdir = str(dump_files.incoming(settings.data))
-
-
-def _check_data(settings: Settings) -> None:
-    try:
-        spool_beside(settings)
-        tempfile.TemporaryFile().close()
-    except OSError as error:
-        raise click.ClickException(unusable_data(settings, error)) from None
-
-
-def unusable_data(settings: Settings, error: OSError) -> str:
-    place = error.filename or settings.data
-    return (
-        f"FENCEPOST_DATA: the data folder cannot be used: {error.strerror or error}: {place}."
-        f" Let the server's user read and write {settings.data}, or name another folder."
-    )
-
-
-def _check_store(settings: Settings) -> None:
-    if settings.store is None:
-        return
-    from webapp.store.files import StoreUnreachable, file_store
-
-    try:
-        file_store(settings).find("dumps")
-    except StoreUnreachable as error:
-        raise click.ClickException(f"{error}. Check its address and credentials, or unset FENCEPOST_STORE.") from None
 
 
 def app(settings: Settings, *, examples: bool = False) -> Flask:
@@ -82,15 +28,9 @@ def app(settings: Settings, *, examples: bool = False) -> Flask:
 
     What keeps it from starting is said in words, with the exit codes of `check`.
     """
-    check(settings)
+    _start.check(settings)
     _store.connect(settings).dispose()  # says what is wrong with the URL, where anything is
     made = _made(settings)
-    from webapp.extensions import db
-    from webapp.store.ingest.start import ingest_examples
-    from webapp.store.jobs import worker
-    from webapp.store.sessions.dumps import count
-    from webapp.web import worker_process
-
     with made.app_context():
         if examples and not count(db.session):
             ingest_examples(db.engine, settings)
@@ -99,16 +39,12 @@ def app(settings: Settings, *, examples: bool = False) -> Flask:
 
 
 def _made(settings: Settings) -> Flask:
-    import sqlalchemy as sa
-
-    from webapp.app import create_app
-
     try:
         return create_app(settings)
     except sa.exc.DatabaseError as error:
         raise click.ClickException(_store.unusable_database(error)) from error
     except OSError as error:
-        raise click.ClickException(unusable_data(settings, error)) from None
+        raise click.ClickException(_start.unusable_data(settings, error)) from None
 
 
 def serve(
@@ -123,7 +59,7 @@ def serve(
     """Start, say where the server is, also to `begun`, and serve until interrupted."""
     server = _bound(settings, host, port, threads, examples)
     try:
-        url = f"http://{shown(host)}:{server.effective_port}"
+        url = f"http://{_start.shown(host)}:{server.effective_port}"
         click.echo(f"Fencepost is at {url} (data in {settings.data}); Ctrl+C stops it")
         sys.stdout.flush()
         begun(url)
@@ -131,32 +67,6 @@ def serve(
             server.run()  # waitress ends by itself if the signal comes while it serves
     finally:
         server.close()
-
-
-def settings_for(host: str) -> Settings:
-    """The settings, with the address among the trusted hosts. Refuses what is no loopback without a token."""
-    settings = _store.settings()
-    if is_loopback(host) or settings.role == "worker":
-        return settings
-    if not settings.asks_login:
-        raise click.UsageError(
-            f"{host} is not a loopback address: set FENCEPOST_TOKEN to a secret of your own first, or"
-            " FENCEPOST_ACCOUNTS=1 (docs/accounts.md), so that not everybody on the network can read the sessions."
-        )
-    return settings if host in ("0.0.0.0", "::") else replace(settings, trusted_hosts=(*settings.trusted_hosts, host))  # noqa: S104
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-def shown(host: str) -> str:
-    return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def _bound(settings: Settings, host: str, port: int, threads: int, examples: bool):  # type: ignore[no-untyped-def]
@@ -184,23 +94,3 @@ def _bound(settings: Settings, host: str, port: int, threads: int, examples: boo
     except (OSError, ValueError) as error:  # ValueError: waitress knows no such host
         reason = getattr(error, "strerror", None) or error
         raise click.UsageError(f"cannot listen on {host}:{port}: {reason}; try another PORT or HOST") from error
-
-
-@contextmanager
-def stopped_by_signals(*, err: bool = False) -> Iterator[Event]:
-    """SIGTERM and Ctrl+C interrupt what runs within, which then has ended as it should; what is given says so, too.
-
-    Libraries and destructors may swallow the interruption, so whoever is about to wait for long looks at the event
-    first. With `err` it says so on standard error.
-    """
-    stop_requested = Event()
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        stop_requested.set()
-        raise KeyboardInterrupt
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, interrupt)
-    with suppress(KeyboardInterrupt):
-        yield stop_requested
-    click.echo("stopped", err=err)

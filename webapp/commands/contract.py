@@ -15,7 +15,9 @@ import click
 from webapp import fitting, jsontext
 from webapp.commands._input import open_log
 from webapp.contracts import BROKEN, STATES, Contract, Holder
-from webapp.dumps import Problem, SessionStart, Turn, read, spool
+from webapp.dumps.reading import read
+from webapp.dumps.records import Problem, SessionStart, Turn
+from webapp.dumps.spool import spool
 from webapp.dumps.tools_file import of_service, read_tools
 from webapp.parsing import parse
 from webapp.visible import visible

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from webapp.commands import _store
-from webapp.dumps import known_formats
+from webapp.dumps.reading import known_formats
 
 
 @click.command("formats")

@@ -16,10 +16,10 @@ from webapp.commands import _ingest_report, _input, _store
 from webapp.commands._file_reader import FileReader, FileResult, read_again
 from webapp.commands._folder_watch import FolderWatch
 from webapp.commands._options import PROFILE
-from webapp.commands._server import stopped_by_signals
+from webapp.commands._start import stopped_by_signals
 from webapp.commands.home import after_ingest
 from webapp.config import Settings
-from webapp.dumps import known_formats
+from webapp.dumps.reading import known_formats
 from webapp.dumps.session_keys import OPTION
 from webapp.dumps.tools_file import read_tools
 from webapp.parsing import installing, profile

@@ -78,10 +78,21 @@ def command(
     else:
         click.echo("\n".join(map(visible, reports.text(report, excerpts, every=every))))
     if opened:
-        from webapp.commands._scan_open import open_worst
-
-        open_worst(scan, home)
+        _open_worst(scan, home)
     sys.exit(1 if scan.breaks(fail_on) else 0)
+
+
+def _open_worst(scan: Scan, home: str | None) -> None:
+    """Store the scanned files, open the worst turn, and serve it unless a server with these data does so already."""
+    from webapp.commands import _scan_open, _server, _start  # the server, which a scan does without
+
+    host, port = os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", "5001"))
+    settings = _start.settings_for(host)
+    path = _scan_open.stored(scan, settings, home)
+    if _scan_open.is_open(f"http://{_start.shown(host)}:{port}{path}"):
+        return
+    with _start.stopped_by_signals(err=True) as stop_requested:
+        _server.serve(settings, host, port, 8, False, stop_requested, lambda at: _scan_open.show(at + path))
 
 
 def _found(paths: Sequence[str], since: str | None) -> files.FoundLogs:

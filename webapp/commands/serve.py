@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from webapp import logs, memory
-from webapp.commands import _server
+from webapp.commands import _start
 
 
 @click.command()
@@ -22,12 +22,14 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
     confidential. With FENCEPOST_ROLE=worker it serves nothing and does what `fencepost work --stay` does.
     """
     memory.use_one_arena()
-    settings = _server.settings_for(host)
+    settings = _start.settings_for(host)
     logs.configure(settings.log)
     if settings.role == "worker":
         from webapp.commands.work import work_on
 
         work_on(settings)
         return
-    with _server.stopped_by_signals() as stop_requested:
+    from webapp.commands import _server  # brings Flask and all pages, which a worker has no use for
+
+    with _start.stopped_by_signals() as stop_requested:
         _server.serve(settings, host, port, threads, examples, stop_requested)

@@ -12,7 +12,7 @@ import click
 
 from webapp.commands import _store
 from webapp.commands._input import open_log
-from webapp.dumps import spool
+from webapp.dumps.spool import spool
 from webapp.parsing.words import counted
 from webapp.store.sessions import verification
 from webapp.visible import visible

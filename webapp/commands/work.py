@@ -9,16 +9,25 @@ import sys
 import threading
 import time
 import uuid
+from typing import Any
 
 import click
+import sqlalchemy as sa
 
-from webapp import logs
-from webapp.commands import _server, _store
-from webapp.commands._server import stopped_by_signals
+from webapp import broker, logs
+from webapp.commands import _start, _store
+from webapp.commands._start import stopped_by_signals
 from webapp.config import Settings
+from webapp.store.db import database
 from webapp.store.jobs import worker
 
+TRIES_AGAIN = 15.0
+"""seconds until a message is looked at again whose task another worker is at, in case that one is gone by then …"""
+TRIES = 4
+"""… and how often"""
 _NICER = 10
+_here: dict[int, sa.Engine] = {}
+"""of this process, by its number, since a fork must not use its parent's connections"""
 _log = logging.getLogger(__name__)
 
 
@@ -44,7 +53,7 @@ def command(stay: bool, processes: int | None) -> None:
     threading.Thread(target=_until_closed, args=(ends,), daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(_NICER)
-    _server.spool_beside(settings)
+    _start.spool_beside(settings)
     with _store.engine(settings) as engine:
         worker.work(engine, settings, ends.is_set)
     sys.stdout.flush()
@@ -55,7 +64,7 @@ def work_on(settings: Settings, processes: int | None = None) -> None:
     if not settings.database.startswith("postgresql"):
         raise click.UsageError("--stay needs FENCEPOST_DATABASE on PostgreSQL: on SQLite the server has its worker")
     with stopped_by_signals() as stop_requested:
-        _server.check(settings)
+        _start.check(settings)
         if settings.broker:
             _work_for_broker(settings, processes or _processors())
             return
@@ -70,8 +79,6 @@ def _work_for_broker(settings: Settings, processes: int) -> None:
     """Celery's worker, which ends its tasks before it ends; none of its processes keeps another's connections."""
     from celery import signals
 
-    from webapp import broker
-
     with _store.engine(settings) as engine:  # at the newest revision
         click.echo(f"Fencepost works for {engine.url!r}, notified by Celery; Ctrl+C stops it")
     sys.stdout.flush()
@@ -81,9 +88,33 @@ def _work_for_broker(settings: Settings, processes: int) -> None:
     options.append(f"--concurrency={processes}")
     received: list[str] = []  # Celery gives no exit code back
     signals.worker_shutting_down.connect(lambda sig, **_: received.append(sig), weak=False)
-    broker.app(settings).worker_main(["--quiet", "worker", "--pool=prefork", f"--queues={settings.queue}", *options])
+    celery = broker.app(settings)
+    _add_tasks(celery, settings)
+    celery.worker_main(["--quiet", "worker", "--pool=prefork", f"--queues={settings.queue}", *options])
     if not received:
         _begin_anew()
+
+
+def _add_tasks(celery: Any, settings: Settings) -> None:
+    """What does the messages of `broker`: each as a worker without a broker does it."""
+
+    def do(message: Any, number: int) -> None:
+        if not worker.do(_database(settings), settings, number):
+            raise message.retry(countdown=TRIES_AGAIN)
+
+    def catch_up(_: Any) -> None:
+        worker.work_once(_database(settings), settings, lambda: False)
+
+    for name, function in ((broker.DO, do), (broker.CATCH_UP, catch_up)):
+        celery.task(name=name, bind=True, max_retries=TRIES, shared=False)(function)
+
+
+def _database(settings: Settings) -> sa.Engine:
+    """The database of this process."""
+    if os.getpid() not in _here:
+        _here.clear()
+        _here[os.getpid()] = database.connect(settings.database, durable=settings.durable, pool=settings.pool)
+    return _here[os.getpid()]
 
 
 def _processors() -> int:

@@ -5,30 +5,10 @@ Each module is on the way of a file, and knows only those before it:
 - `spool`: what was sent, unpacked to a file; `budget` says what reading it may take.
 - `opening`: that file as a `Source`, UTF-8 with a record a line, whatever its encoding and layout; `text_records` and
   `yaml_values` read what is no JSON.
-- `head`: what the beginning of a source shows, from which `reading` takes the `Format` that is surest of it.
+- `first_look`: what the beginning of a source shows, its `head`, from which `reading` takes the surest `Format`.
 - `documents` on `stream` and `window`, `sqlite_tables`, `parquet_rows`, `archive_members`: its entries, one at a time.
 - `sessions`: entries by session, by what `session_keys` finds that they name.
 - `base`: a `Format`, which makes turns of an entry, with `messages` and `spans`; `declared` are those of formats.toml.
 - `linked_turns` and `unread`: turns with what later ones say of them, and texts that are in none.
 - `answer_alarm`: sessions without answers; `advice` with `mappings` and `known_tools`: what else to do about a file.
 """
-
-from webapp.dumps.reading import known_formats, read, session_keys, sniff
-from webapp.dumps.records import BadDump, Problem, Record, SessionStart, TooLarge, Turn, UnknownFormat
-from webapp.dumps.spool import Spooled, spool
-
-__all__ = [
-    "BadDump",
-    "Problem",
-    "Record",
-    "SessionStart",
-    "Spooled",
-    "TooLarge",
-    "Turn",
-    "UnknownFormat",
-    "known_formats",
-    "read",
-    "session_keys",
-    "sniff",
-    "spool",
-]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from webapp import dumps
+from webapp.dumps import reading, records
 from webapp.dumps.records import Problem, Record, SessionStart, Turn
 from webapp.dumps.spool import LONGEST_MARK, packed_as, spool
 from webapp.dumps.sqlite_tables import merged
@@ -101,7 +101,7 @@ def scan_file(file: LogFile, since: float | None, home: str | None = None) -> Sc
                 session = OpenSession(record, home or record.home or UNKNOWN)
             elif session is not None:
                 session.see(record)
-    except (dumps.BadDump, dumps.UnknownFormat, OSError) as error:
+    except (records.BadDump, records.UnknownFormat, OSError) as error:
         scanned.error = str(error)
     _keep(scanned, session, since)
     return scanned
@@ -116,7 +116,7 @@ def _records(path: Path, name: str) -> Iterator[Record]:
             if spooled.problem is not None:
                 yield spooled.problem
             whole = spooled.path
-        yield from dumps.read(whole, name)
+        yield from reading.read(whole, name)
 
 
 def _keep(scanned: ScannedFile, session: OpenSession | None, since: float | None) -> None:

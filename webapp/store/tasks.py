@@ -67,6 +67,11 @@ class TaskLine:
     def live(self) -> bool:
         return self.state in LIVE
 
+    @property
+    def dump(self) -> int | None:
+        """The number of the dump that an import makes or reads again, once there is one."""
+        return self.dump_id or self.progress.get("dump")
+
 
 def make(engine: sa.Engine, kind: str, about: Mapping[str, Any], **values: Any) -> int:
     """A task that waits, or with other values of its columns; its number."""

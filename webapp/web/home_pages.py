@@ -8,7 +8,7 @@ from typing import Any
 from flask import Blueprint, Response, abort, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.extensions import db
+from webapp.extensions import db, wake
 from webapp.parsing import UnknownProfile, profiles
 from webapp.parsing.words import called, counted
 from webapp.store import tasks
@@ -18,7 +18,7 @@ from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.selection import words_of
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
-from webapp.web import links, questions, task_pages, timeline, worker_process
+from webapp.web import links, questions, task_pages, timeline
 from webapp.web.api.operation import json, json_object, operation, refused
 from webapp.web.api.sessions import HOME
 from webapp.web.api.shapes import COUNT, TEXT, each, joined, maybe, record
@@ -83,7 +83,7 @@ def _work(number: int, count: int, words: str) -> None:
     if changes.work(db.engine, number, ends=lambda: time.monotonic() > until):
         flash(f"{sessions} now {words}.", f"home:{number}")
         return
-    worker_process.wake()
+    wake()
     flash(f"{sessions} are being {words}.", f"home:{number}")
 
 

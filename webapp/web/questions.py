@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import request, url_for
 
-from webapp.extensions import db
+from webapp.extensions import db, wake
 from webapp.parsing import helps, profile
 from webapp.store import tasks
 from webapp.store.homes import trials
@@ -15,7 +15,6 @@ from webapp.store.homes.trials import Question
 from webapp.store.models import Session
 from webapp.store.tasks import TaskLine
 from webapp.store.write.parser import UNKNOWN
-from webapp.web import worker_process
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def _asked(question: Question | None, fields: dict[str, Any], about: dict[str, A
     if question is None:
         return None
     if not question.is_counted:
-        worker_process.wake()
+        wake()
     back = request.args.get("back") or request.full_path.rstrip("?")
     url = url_for("homes.question", back=back, **about)
     return AskedQuestion(question, choices(question), fields, url, back)
@@ -84,5 +83,5 @@ def running() -> TaskLine | None:
     live = tasks.page(db.session.connection(), tasks.HOMES, live=True, limit=1)
     if not live:
         return None
-    worker_process.wake()
+    wake()
     return live[0]

@@ -8,16 +8,15 @@ from flask import Blueprint, abort, current_app, redirect, render_template, requ
 from werkzeug.routing import BuildError
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.extensions import db
+from webapp.extensions import db, wake
 from webapp.parsing.words import called, counted
 from webapp.store import tasks as store
 from webapp.store.accounts.accounts import ADMIN, INGEST, LABEL, READ
 from webapp.store.jobs import imports
-from webapp.store.jobs.imports import dump_of
 from webapp.store.sessions import selection
 from webapp.store.sessions.sessions import BadCursor
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, KINDS, PRUNE, REPLAY, TaskLine
-from webapp.web import identity, rights, worker_process
+from webapp.web import identity, rights
 from webapp.web.answers import wants_partial
 from webapp.web.dumps.dump_rows import NEXT, PHASES
 
@@ -104,7 +103,7 @@ def task_url(task: TaskLine) -> str | None:
     if task.kind == EXPORT:
         return url_for("export_jobs.show", number=task.id)
     if task.kind == IMPORT:
-        dump = dump_of(task)
+        dump = task.dump
         return url_for("dumps.index") if dump is None else url_for("dumps.show", ident=dump)
     if task.kind == HOMES:
         return url_for("homes.index")
@@ -124,7 +123,7 @@ def page(after: str | None, limit: int, *kinds: str) -> tuple[list[TaskLine], st
         raise BadCursor("after is not what an earlier page gave as next")
     lines = store.page(db.session.connection(), *kinds, after=int(after) if after else None, limit=limit + 1)
     if any(line.live for line in lines):
-        worker_process.wake()
+        wake()
     return lines[:limit], str(lines[limit - 1].id) if len(lines) > limit else None
 
 
@@ -148,7 +147,7 @@ def find(number: int, kind: str | None = None) -> TaskLine:
     """The task; whoever asks after one that is live sees to it that there is a worker. Raises `NoSuchTask`."""
     task = store.find(db.session.connection(), number, kind)
     if task.live:
-        worker_process.wake()
+        wake()
     return task
 
 

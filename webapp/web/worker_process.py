@@ -13,17 +13,17 @@ from contextlib import suppress
 from pathlib import Path
 
 import sqlalchemy as sa
-from flask import Flask, current_app
+from flask import Flask
 
 from webapp.broker import Messenger
 from webapp.config import Settings
-from webapp.extensions import db
+from webapp.extensions import WORKER, db
 from webapp.store.db import locks
-from webapp.store.jobs.worker import WORKER, is_work_free, is_work_left
+from webapp.store.jobs import worker
+from webapp.store.jobs.worker import is_work_free, is_work_left
 from webapp.store.sessions import dumps
 
 _log = logging.getLogger(__name__)
-_EXTENSION = "fencepost_background"
 _PATIENCE = 10.0
 """seconds; a worker that is killed loses nothing, as its task is done anew from what is stored"""
 _ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +78,7 @@ class WorkerSupervisor:
     def _start_if_it_can(self) -> None:
         self._child = None
         with suppress(sa.exc.SQLAlchemyError):  # it is tried again in a second
-            with locks.hold_file(self._settings.data, WORKER) as is_free:
+            with locks.hold_file(self._settings.data, worker.WORKER) as is_free:
                 pass  # the worker itself is to have the lock
             if is_free and is_work_free(self._engine, self._settings):
                 self._child = self._started()
@@ -124,16 +124,11 @@ def init_app(app: Flask) -> None:
     """Take up what the last server left."""
     with app.app_context():
         behind = WorkerSupervisor(app.config["SETTINGS"], db.engine)
-    app.extensions[_EXTENSION] = behind
+    app.extensions[WORKER] = behind
     atexit.register(behind.close)
     behind.take_up()
 
 
 def of(app: Flask) -> WorkerSupervisor:
-    supervisor: WorkerSupervisor = app.extensions[_EXTENSION]
+    supervisor: WorkerSupervisor = app.extensions[WORKER]
     return supervisor
-
-
-def wake() -> None:
-    """See to it that jobs are done, from within a request."""
-    of(current_app).wake()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from webapp.dumps import UnknownFormat
+from webapp.dumps.records import UnknownFormat
 
 PROMPT = {"role": "user", "content": "berth?"}
 ANSWER = {"role": "assistant", "content": "{}"}

@@ -10,8 +10,9 @@ import zipfile
 
 import pytest
 
-from webapp.dumps import BadDump, TooLarge, sniff
 from webapp.dumps.archive_members import MOST_MEMBERS
+from webapp.dumps.reading import sniff
+from webapp.dumps.records import BadDump, TooLarge
 from webapp.dumps.spool import zipfile as zstd_zipfile
 
 CHAT = json.dumps([{"role": "user", "content": "Hi"}])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.dumps.formats.test_agents_session import database
-from webapp.dumps import UnknownFormat
+from webapp.dumps.records import UnknownFormat
 
 ASKED, ANSWER = "Which berth is free tonight?", '{"berth": 7,}'
 

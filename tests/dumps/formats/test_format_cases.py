@@ -17,10 +17,11 @@ import pytest
 
 from tests.dumps.conftest import Reader, gather
 from tests.parsing import _cases
-from webapp.dumps import SessionStart, Turn, known_formats, read, sniff
 from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.first_look import look
 from webapp.dumps.opening import opened
+from webapp.dumps.reading import known_formats, read, sniff
+from webapp.dumps.records import SessionStart, Turn
 
 FOLDER = Path(__file__).parent
 CASES = [

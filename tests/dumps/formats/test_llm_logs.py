@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.dumps.conftest import gather
-from webapp.dumps import UnknownFormat
 from webapp.dumps.opening import opened
+from webapp.dumps.records import UnknownFormat
 from webapp.dumps.sqlite_tables import opened_tables
 
 OLD = """

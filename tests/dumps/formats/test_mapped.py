@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from webapp.dumps import BadDump, SessionStart, Turn, read
 from webapp.dumps.json_path import BadPath, member, parse_path, value_at
 from webapp.dumps.mappings import BadMapping, guessed
 from webapp.dumps.opening import head_of
+from webapp.dumps.reading import read
+from webapp.dumps.records import BadDump, SessionStart, Turn
 
 MAPPING = {
     "raw": "$.output.text",

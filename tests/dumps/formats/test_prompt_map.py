@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from webapp.dumps import UnknownFormat
+from webapp.dumps.records import UnknownFormat
 
 
 def test_pairs(got):

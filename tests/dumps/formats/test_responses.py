@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.dumps import UnknownFormat
+from webapp.dumps.records import UnknownFormat
 
 
 def test_a_text_is_one_response_where_it_is_asked_for(got):

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.dumps.conftest import gather
-from webapp.dumps import BadDump, budget
+from webapp.dumps import budget
+from webapp.dumps.records import BadDump
 
 ANSWER = 'The answer {"a": 1,}'
 CHAT = {"model": "m", "choices": [{"message": {"role": "assistant", "content": ANSWER}}]}

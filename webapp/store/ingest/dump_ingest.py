@@ -11,8 +11,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp import dumps as readers
 from webapp.config import Settings
+from webapp.dumps import reading
 from webapp.dumps.records import BadDump, SessionStart, UnknownFormat
 from webapp.dumps.spool import Spooled
 from webapp.store import append, files
@@ -104,12 +104,12 @@ class DumpIngest:
     def _read(self) -> None:
         path = self.spooled.path
         self.watch.begin("looking", self.spooled.bytes)
-        self.format = self.watch.format = self.format or readers.sniff(path, self.filename)
+        self.format = self.watch.format = self.format or reading.sniff(path, self.filename)
         if self.format != OWN_FORMAT:
             with database.writing(self.engine) as connection:
                 self.dump_id = self.watch.dump = self._dump(connection)
         how: dict[str, Any] = {"format": self.format, "mapping": self.mapping}
-        records = readers.read(path, self.filename, **how, on_progress=self.watch.advance)
+        records = reading.read(path, self.filename, **how, on_progress=self.watch.advance)
         try:
             for start, turns in sessions(records, self.counts.problem, self.counts.turn):
                 self._take(start, turns)

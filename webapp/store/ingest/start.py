@@ -10,10 +10,9 @@ from typing import Any, BinaryIO
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp import dumps as readers
 from webapp import paths
 from webapp.config import Settings
-from webapp.dumps import budget
+from webapp.dumps import budget, reading
 from webapp.dumps.budget import Budget
 from webapp.dumps.mappings import MAPPED, paths_of
 from webapp.dumps.records import BadDump, LeftToWorker, UnknownFormat
@@ -163,9 +162,9 @@ def _todays_format(spooled: Spooled, dump: DumpLine) -> str:
     if dump.format == MAPPED:
         return MAPPED
     try:
-        return readers.sniff(spooled.path, dump.filename)
+        return reading.sniff(spooled.path, dump.filename)
     except UnknownFormat:
-        if dump.format in readers.known_formats():
+        if dump.format in reading.known_formats():
             return dump.format
         raise
 
@@ -173,7 +172,7 @@ def _todays_format(spooled: Spooled, dump: DumpLine) -> str:
 def sniffed(spooled: Spooled, filename: str) -> str:
     """The format of a spooled dump; raises `UnknownFormat`, for an empty one too."""
     try:
-        return readers.sniff(spooled.path, filename)
+        return reading.sniff(spooled.path, filename)
     except BadDump as empty:
         raise UnknownFormat(empty.reason) from empty
 

@@ -128,11 +128,6 @@ def live_of(connection: sa.Connection, dump_id: int) -> int | None:
     return connection.scalar(query.limit(1))
 
 
-def dump_of(task: TaskLine) -> int | None:
-    """The number of the dump that it makes or reads again, once there is one."""
-    return task.dump_id or task.progress.get("dump")
-
-
 def work(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Callable[[], bool]) -> dict[str, Any]:
     """Read the dump; what the result says. Raises `TaskFailed`, and `Stopped` where it was cancelled or `ends`."""
 
@@ -204,15 +199,15 @@ def _note_failure(engine: sa.Engine, dump_id: int | None) -> None:
 def is_stored(engine: sa.Engine, task: TaskLine) -> bool:
     """Whether all of a file is stored, though who read it died: then that is only noted."""
     with engine.connect() as connection:
-        state = connection.scalar(sa.select(Dump.state).where(Dump.id == dump_of(task)))
+        state = connection.scalar(sa.select(Dump.state).where(Dump.id == task.dump))
     return bool(task.about["spooled"]) and state == "done"
 
 
 def give_up(engine: sa.Engine, task: TaskLine) -> str:
     """Have nobody read a dump again that killed its reader; how many of its sessions are stored, in words."""
-    _note_failure(engine, dump_of(task))
+    _note_failure(engine, task.dump)
     with engine.connect() as connection:
-        begun = sa.select(sa.func.count()).where(Session.dump_id == dump_of(task), Session.deleted_at.is_(None))
+        begun = sa.select(sa.func.count()).where(Session.dump_id == task.dump, Session.deleted_at.is_(None))
         count = connection.scalar(begun) or 0
     return f"{count:,} of its sessions are stored. " if count else ""
 
@@ -228,7 +223,7 @@ def left_by_readers(engine: sa.Engine, settings: Settings) -> Iterator[sa.Row[in
     with engine.connect() as connection:
         query = sa.select(Dump.id, Dump.sha256, Dump.filename, Dump.format, Dump.bytes).where(Dump.state == "reading")
         dumps = connection.execute(query).all()
-        busy = {dump_of(task) for task in _live(connection)} if dumps else set()
+        busy = {task.dump for task in _live(connection)} if dumps else set()
     for row in dumps:
         if row.id not in busy:
             with locks.hold(engine, settings.data, row.sha256) as is_free:

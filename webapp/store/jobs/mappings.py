@@ -11,8 +11,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from webapp import dumps as readers
 from webapp.config import Settings
+from webapp.dumps import reading
 from webapp.dumps.mappings import BadMapping
 from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
 from webapp.refusals import NotThere
@@ -84,7 +84,7 @@ def preview(path: Path, filename: str, fields: Mapping[str, str], *, whole: bool
     records: list[SessionStart | Turn] = []
     problems: list[Problem] = []
     try:
-        for record in islice(readers.read(path, filename, mapping=fields), MOST_RECORDS):
+        for record in islice(reading.read(path, filename, mapping=fields), MOST_RECORDS):
             if isinstance(record, Problem):
                 problems.append(record)
             else:

@@ -139,7 +139,7 @@ def _end(engine: sa.Engine, settings: Settings, task: TaskLine, state: str, resu
         if ((result or {}).get("error") or {}).get("code") == files.DISK_FULL:
             imports.forget(settings, task)  # makes room for the note of it
         with engine.connect() as connection:
-            values["dump_id"] = imports.dump_of(tasks.find(connection, task.id))
+            values["dump_id"] = tasks.find(connection, task.id).dump
     if not tasks.end(engine, task.id, state, result, **values) and values:  # somebody cancelled it
         with database.writing(engine) as connection:
             connection.execute(sa.update(Task).where(Task.id == task.id).values(values))

@@ -10,8 +10,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp import dumps as readers
 from webapp import jsontext
+from webapp.dumps import reading
 from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.dumps.spool import Spooled
@@ -131,7 +131,7 @@ def _compare(
 ) -> None:
     """Read the file again, and hold each text and entry against what is stored."""
     session, unanswered = "", list[Problem]()
-    for record in readers.read(path, filename, format=None if mapping else result.format, mapping=mapping):
+    for record in reading.read(path, filename, format=None if mapping else result.format, mapping=mapping):
         if isinstance(record, SessionStart):
             session = record.external_id
             result.file.sessions += 1

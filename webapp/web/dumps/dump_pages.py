@@ -10,10 +10,10 @@ from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.dumps import known_formats
 from webapp.dumps.answer_alarm import in_words
+from webapp.dumps.reading import known_formats
 from webapp.dumps.session_keys import NAMES, OPTION
-from webapp.extensions import db
+from webapp.extensions import db, wake
 from webapp.parsing import profiles
 from webapp.parsing.words import called, counted
 from webapp.store import append, tasks
@@ -25,7 +25,7 @@ from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import IngestResult
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
-from webapp.web import audit_trail, identity, questions, worker_process
+from webapp.web import audit_trail, identity, questions
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import SWITCH, Parameter, json, operation, refused
 from webapp.web.api.shapes import QUEUED, READ, TEXT, UPLOAD
@@ -53,8 +53,8 @@ def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
     live = [] if before else imports.shown(db.session.connection())
     exports = tasks.page(db.session.connection(), tasks.EXPORT, live=True)
     if exports or any(job.live for job in live):
-        worker_process.wake()
-    hidden = {dump for job in live if (dump := imports.dump_of(job)) is not None}
+        wake()
+    hidden = {dump for job in live if (dump := job.dump) is not None}
     dumps = store.page(db.session, limit=ROWS_A_PAGE + 1, before=before, without=hidden)
     rows = [dump_rows.of_dump(dump) for dump in dumps[:ROWS_A_PAGE]]
     return render_template(
@@ -184,7 +184,7 @@ def read_again(ident: str) -> AnyResponse:
         key = request.form.get("session_key", "").strip()
         uploads.queue_kept(dump, {OPTION: key} if key else None)
     else:
-        worker_process.wake()
+        wake()
     return redirect(url_for("dumps.show", ident=dump.sha256))
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from webapp.store.jobs.imports import dump_of
 from webapp.store.sessions.dumps import DumpLine, Link
 from webapp.store.tasks import HELD, TaskLine
 
@@ -153,7 +152,7 @@ def of_job(job: TaskLine) -> DumpRow:
         phase=PHASES[progress.get("phase", "receiving")],
         bytes_read=min(progress.get("read", 0), progress.get("bytes", 0)),
         total=progress.get("bytes", 0),
-        dump=dump_of(job),
+        dump=job.dump,
         problem_count=progress.get("problems", 0),
         keys=(job.result or {}).get("keys") if job.state == HELD else None,
         held=job.id if job.state == HELD else None,

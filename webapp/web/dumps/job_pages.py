@@ -76,7 +76,7 @@ def cancel_api(number: int) -> tuple[Response, int]:
 def job_dict(job: TaskLine) -> dict[str, Any]:
     """A job as the API shows it; `progress` counts bytes of its phase, and what was found so far."""
     file = {name: job.about[name] for name in ("filename", "bytes")}
-    return filled(JOB, job, **file, cancelled=job.state == "cancelled", dump=imports.dump_of(job))
+    return filled(JOB, job, **file, cancelled=job.state == "cancelled", dump=job.dump)
 
 
 machine_logs_blueprint = Blueprint("machine_logs", __name__, url_prefix="/machine-logs")

@@ -8,10 +8,9 @@ from typing import Any
 from flask import Blueprint, Response, current_app, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.dumps import SessionStart
 from webapp.dumps.mappings import FIELDS, BadMapping, guessed, outline, paths_of, records
 from webapp.dumps.opening import head_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.extensions import db
 from webapp.store.ingest.result import problem_dict
 from webapp.store.jobs import mappings as store

@@ -14,13 +14,13 @@ from flask import Request as FlaskRequest
 from flask import Response, current_app, jsonify, url_for
 from werkzeug.exceptions import BadRequest, ClientDisconnected
 
-from webapp import dumps as readers
 from webapp.dumps.budget import Budget, reading
+from webapp.dumps.reading import read, session_keys
 from webapp.dumps.records import BadDump, LeftToWorker, TooLarge, Turn, UnknownFormat
 from webapp.dumps.session_keys import OPTION, SessionKeys
 from webapp.dumps.source import ZIPS
 from webapp.dumps.spool import HOLDING_MORE, LONGEST_MARK, spool
-from webapp.extensions import db
+from webapp.extensions import db, wake
 from webapp.store import files
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import Progress, problem_dict
@@ -28,7 +28,7 @@ from webapp.store.ingest.start import IngestResult, ingest
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
 from webapp.store.sessions.dumps import DumpLine
-from webapp.web import links, worker_process
+from webapp.web import links
 from webapp.web.api.shapes import DUMP, filled
 from webapp.web.dumps.dump_rows import LOOKED_AT, RefusedUpload
 
@@ -96,7 +96,7 @@ def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> Inges
         return ingest(db.engine, settings, cast(BinaryIO, _ClientStream(stream)), **options)
     except LeftToWorker as left:
         number = imports.ask(db.engine, settings, filename=filename, path=left.path, **how.for_ingest())
-        worker_process.wake()
+        wake()
         return number
     except UnknownFormat as error:
         return RefusedUpload(filename, 415, "unknown_format", str(error), "byte 0", watch.dump)
@@ -114,7 +114,7 @@ def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: dic
     path = imports.own(settings, cast(BinaryIO, _ClientStream(stream)))
     number = imports.ask(db.engine, settings, filename=filename, path=path, keys=keys, **how.for_ingest())
     if keys is None:
-        worker_process.wake()
+        wake()
     return number
 
 
@@ -122,7 +122,7 @@ def queue_kept(dump: DumpLine, mapping: dict[str, str] | None) -> int:
     """Have the worker read a kept dump anew, by a mapping or with today's formats; gives the job's number."""
     settings = current_app.config["SETTINGS"]
     number = imports.ask(db.engine, settings, filename=dump.filename, dump_id=dump.id, size=dump.bytes, mapping=mapping)
-    worker_process.wake()
+    wake()
     return number
 
 
@@ -140,7 +140,7 @@ def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> di
     path = spool(stream, incoming, max_bytes=sys.maxsize if is_zip else LOOKED_AT, is_beginning=True).path
     try:
         with reading(Budget(size, is_strict=start.startswith(HOLDING_MORE), leaves_rows=True)):
-            keys = readers.session_keys(path, filename, format=how.format, most=LOOKED_AT)
+            keys = session_keys(path, filename, format=how.format, most=LOOKED_AT)
             asks = how.ask or (keys is not None and not keys.is_sure)
             return asdict(keys or _NO_KEYS) | {"preview": _first_turns(path, filename, how)} if asks else None
     except (BadDump, UnknownFormat, LeftToWorker):
@@ -152,7 +152,7 @@ def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> di
 
 def _first_turns(path: Path, filename: str, how: UploadOptions) -> list[dict[str, str]]:
     """The kinds and beginnings of the first turns that say something."""
-    records = islice(readers.read(path, filename, format=how.format), MOST_LOOKED_THROUGH)
+    records = islice(read(path, filename, format=how.format), MOST_LOOKED_THROUGH)
     turns = (turn for turn in records if isinstance(turn, Turn) and (turn.raw or turn.kind != "event"))
     return [{"kind": turn.kind, "text": (turn.raw or "")[:MOST_SHOWN]} for turn in islice(turns, PREVIEWED)]
 
