@@ -9,11 +9,10 @@ from itertools import groupby
 from typing import Any
 
 from webapp import jsontext
-from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import BadDump, Entry, Problem
-from webapp.dumps.source import LINE, Place, Source, entry_or_problem
+from webapp.dumps.source import Source, entry_or_problem
 from webapp.dumps.stream import TAIL, DocumentMember, Item, ListStart, Part, trailing, walk
 from webapp.dumps.values import as_list, as_object, id_text
 
@@ -122,26 +121,24 @@ def whole_document(source: Source) -> Iterator[Entry | Problem]:
 
 
 @contextmanager
-def as_lines(source: Source, head: DumpHead) -> Iterator[tuple[Source, list[Problem], Place]]:
-    """A list's items, or a table's rows, one a line in a file aside; what was wrong with others; and their places.
+def as_lines(source: Source, head: DumpHead) -> Iterator[tuple[Source, list[Problem]]]:
+    """A list's items one a line in a file aside, and what was wrong with others; lines are given as they are.
 
-    A damaged item's line is empty, so that line `n` is item `n - 1`. Lines are given as they are.
+    A damaged item's line is empty, so that line `n` is item `n - 1`.
     """
-    if head.shape not in ("array", "parquet"):
-        yield source, [], LINE
+    if head.shape != "array":
+        yield source, []
         return
-    is_table = head.shape == "parquet"
-    rows = (Item("", index, row) for index, row in enumerate(parquet_rows.rows(source) if is_table else ()))
     problems: list[Problem] = []
     with tempfile.TemporaryFile() as lines:
         written = 0
-        for part in rows if is_table else walk(source.text(), frozenset()):
+        for part in walk(source.text(), frozenset()):
             if isinstance(part, Problem):
                 problems.append(part)
             elif isinstance(part, Item):
                 lines.write(b"\n" * (part.index - written) + jsontext.dumps(part.value).encode("ascii") + b"\n")
                 written = part.index + 1
-        yield Source(lines, source.filename), problems, lambda number: f"[{number - 1}]"
+        yield Source(lines, source.filename), problems
 
 
 def inner_list(chunks: Iterator[str], outer: str, inner: str) -> Iterator[Part]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from webapp.dumps.decoding import Decoder, json_or_none
-from webapp.dumps.source import LineRuns, Source, object_of
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.records import Entry, Problem
 from webapp.dumps.values import id_text
 
 NAMES = ("conversation_id", "session_id", "thread_id", "chat_id", "user.session", "trace_id", "run_id", "source_file")
@@ -229,68 +229,54 @@ Follows = Callable[[dict[str, Any]], bool]
 
 @dataclass(slots=True)
 class _Column:
-    """A key over all lines: the session of each by it; of those that stand alone without it the first, and a count."""
+    """A key over all entries: what it names, and of the entries that stand alone without it the first, and a count."""
 
-    lines: LineRuns
-    names_rest: bool = False
-    """whether one of them names the session that those without it are in"""
+    names: set[str] = field(default_factory=set)
     entries: int = 0
     without: int = 0
-    first_without: int = 0
+    first_without: str = ""
 
-    def put(self, at: int, number: int, name: str | None, *, alone: bool) -> None:
-        self.lines.put(at, number, name, alone=alone)
-        if name is not None:
-            self.names_rest |= name == self.lines.rest
-            self.entries += 1
-        elif alone:
-            self.first_without = self.first_without or number
-            self.without += 1
-
-    @property
-    def sessions(self) -> int:
-        """How many sessions it names."""
-        return len(self.lines.runs) - (self.without > 0 and not self.names_rest)
+    def lack(self, at: str) -> None:
+        """An entry that stands alone does not have the key."""
+        self.first_without = self.first_without or at
+        self.without += 1
 
 
 @dataclass(slots=True)
-class LineKeys:
-    """How many lines hold entries, and the keys that these have."""
+class EntryKeys:
+    """How many entries there are, and the keys that they have."""
 
     columns: dict[str, _Column] = field(default_factory=dict)
     entries: int = 0
 
     def report(self, given_key: str | None) -> SessionKeys:
-        choices = [KeyChoice(key, column.entries, column.sessions) for key, column in self.columns.items()]
+        choices = [KeyChoice(key, column.entries, len(column.names)) for key, column in self.columns.items()]
         key = (given_key if given_key in self.columns else None) if given_key else chosen(choices)
         column = None if key is None else self.columns[key]
         without = column.without if column else 0
-        sessions = column.sessions + bool(without) if column else 1
+        sessions = len(column.names) + bool(without) if column else 1
         return SessionKeys(key, given_key is not None, self.entries, sessions, without, choices)
 
 
-def line_keys(
-    source: Source,
+def entry_keys(
+    entries: Iterable[Entry | Problem],
     names_of: Callable[[dict[str, Any]], Iterable[tuple[str, str]]],
-    follows: Follows = lambda entry: True,
-    rest: str = "",
-) -> LineKeys:
-    """Look at every line once, at its keys and what they name.
-
-    What names no session and stands alone belongs to the session `rest`.
-    """
-    keys, decoder, nameless = LineKeys(), Decoder(), _Column(LineRuns(source.start, rest))
-    for number, (at, data) in enumerate(source.lines(), start=1):
-        value = object_of(source, decoder, data, at)
-        keys.entries += value is not None
-        alone = value is not None and not follows(value)
+    follows: Follows,
+) -> EntryKeys:
+    """Look at every entry once, at its keys and what they name."""
+    keys, nameless = EntryKeys(), _Column()
+    for at, value in (entry for entry in entries if not isinstance(entry, Problem)):
+        keys.entries += 1
         names: dict[str, str] = {}
-        for key, name in () if value is None else names_of(value):
+        for key, name in names_of(value):
             names.setdefault(key, name)
-        for key in names:
+        for key, name in names.items():
             if key not in keys.columns and len(keys.columns) < MOST_KEYS:
                 keys.columns[key] = deepcopy(nameless)
-        for key, column in keys.columns.items():
-            column.put(at, number, names.get(key), alone=alone)
-        nameless.put(at, number, None, alone=alone)
+            if key in keys.columns:
+                keys.columns[key].names.add(name)
+                keys.columns[key].entries += 1
+        if not follows(value):
+            for column in (nameless, *(column for key, column in keys.columns.items() if key not in names)):
+                column.lack(at)
     return keys

@@ -1,4 +1,4 @@
-"""Entries grouped by session: by what names it, by a key, or by time; remembering no more than places."""
+"""Entries grouped by session: by what names it, by a key, or by time; kept aside on disk, not in memory."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any, BinaryIO
 
 from webapp import jsontext
 from webapp.dumps import parquet_rows
-from webapp.dumps.documents import as_lines, nested, objects, whole_document, with_list
+from webapp.dumps.documents import nested, objects, whole_document, with_list
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Entries, Entry, Problem
-from webapp.dumps.session_keys import NO_KEY, OPTION, Follows, LineKeys, SessionKeys, line_keys, named_by, rank_of
-from webapp.dumps.source import Place, Source, lines, lines_of
+from webapp.dumps.session_keys import NO_KEY, OPTION, Follows, SessionKeys, entry_keys, named_by, rank_of
+from webapp.dumps.source import Source, lines
 from webapp.dumps.stream import walk
 from webapp.dumps.values import first_id, first_text, moment
 
@@ -94,10 +94,7 @@ def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Sessions:
         values = [entry[1] for entry in entries if not isinstance(entry, Problem)]
         yield SessionEntries(session_of(values[-1]) or source.stem, entries)
         return
-    with as_lines(source, head) as (recoded, problems, place):
-        yield from problems
-        keys = line_keys(recoded, lambda value: (("", name),) if (name := session_of(value)) is not None else ())
-        yield from _of_lines(recoded, place, keys, "", {})
+    yield from _apart(entries_of(source, head), session_of, source.stem, {})
 
 
 def keyed(source: Source, head: DumpHead, given_key: str | None, follows: Follows) -> Sessions:
@@ -105,28 +102,46 @@ def keyed(source: Source, head: DumpHead, given_key: str | None, follows: Follow
     if head.shape == "object":
         yield _only(source, given_key)
         return
-    with as_lines(source, head) as (recoded, problems, place):
-        yield from problems
-        keys = line_keys(recoded, partial(named_by, given_key=given_key), follows, source.stem)
-        key = keys.report(given_key).key
-        if given_key not in (None, NO_KEY) and key is None:
-            yield Problem("the log", f"no entry has the session key {str(given_key)[:200]!r}; all are one session")
-        column = None if key is None else keys.columns[key]
-        if column and column.without:
-            count = f"{column.without:,} {'entry names' if column.without == 1 else 'entries name'} no {key}"
-            yield Problem(place(column.first_without), f"{count}; in the session {source.stem[:200]!r}")
-        yield from _of_lines(recoded, place, keys, key, {OPTION: key})
+    keys = entry_keys(entries_of(source, head), partial(named_by, given_key=given_key), follows)
+    key = keys.report(given_key).key
+    if given_key not in (None, NO_KEY) and key is None:
+        yield Problem("the log", f"no entry has the session key {str(given_key)[:200]!r}; all are one session")
+    if key is None and keys.entries:
+        yield SessionEntries(source.stem, entries_of(source, head))
+        return
+    column = None if key is None else keys.columns[key]
+    if column and column.without:
+        count = f"{column.without:,} {'entry names' if column.without == 1 else 'entries name'} no {key}"
+        yield Problem(column.first_without, f"{count}; in the session {source.stem[:200]!r}")
+
+    def session(value: dict[str, Any]) -> str | None:
+        name = next((name for own_key, name in named_by(value, given_key) if own_key == key), None)
+        return source.stem if name is None and not follows(value) else name
+
+    yield from _apart(entries_of(source, head), session, source.stem, {OPTION: key})
 
 
-def _of_lines(source: Source, place: Place, keys: LineKeys, key: str | None, extra: dict[str, Any]) -> Sessions:
-    """The lines by the sessions that a key names; one session where no line has it, none where none is an object."""
-    if not keys.entries:
-        yield from (entry for entry in lines(source, place) if isinstance(entry, Problem))
-    elif key not in keys.columns:
-        yield SessionEntries(source.stem, lines(source, place))
-    else:
-        for name, runs in keys.columns[key].lines.runs.items():
-            yield SessionEntries(name, lines_of(source, runs, place), extra=extra)
+def _apart(entries: Entries, session_of: SessionOf, stem: str, extra: dict[str, Any]) -> Sessions:
+    """The entries by the session that each names; what names none, and a problem, stays with what came before it."""
+    with spilled() as aside:
+        current, count = "", 0
+        for entry in entries:
+            if isinstance(entry, Problem):
+                aside.put(current, 0, entry.at, entry.reason)
+            else:
+                current, count = session_of(entry[1]) or current, count + 1
+                aside.put(current, 0, *entry)
+        aside.rename({"": next(filter(None, aside.names), stem)})
+        for name, kept in aside.sessions():
+            of_session = (_as_it_came(*one) for one in kept)
+            if count:
+                yield SessionEntries(name, of_session, extra=extra)
+            else:
+                yield from (entry for entry in of_session if isinstance(entry, Problem))
+
+
+def _as_it_came(at: str, value: Any) -> Entry | Problem:
+    return Problem(at, value) if isinstance(value, str) else (at, value)
 
 
 def _only(source: Source, given_key: str | None) -> SessionEntries:
@@ -142,9 +157,8 @@ def _only(source: Source, given_key: str | None) -> SessionEntries:
 
 def session_keys(source: Source, head: DumpHead, given_key: str | None, follows: Follows) -> SessionKeys:
     """The keys of a dump's entries, and the one that `keyed` takes."""
-    with as_lines(source, head) as (recoded, _, _):
-        names_of = partial(named_by, given_key=given_key)
-        return line_keys(recoded, names_of, follows, source.stem).report(given_key)
+    names_of = partial(named_by, given_key=given_key)
+    return entry_keys(entries_of(source, head), names_of, follows).report(given_key)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -157,7 +171,7 @@ class SpilledEntries:
     file: BinaryIO
     _sessions: dict[str, tuple[array[int], array[int]]] = field(default_factory=dict)
 
-    def put(self, session: str, order: int, at: str, value: dict[str, Any]) -> None:
+    def put(self, session: str, order: int, at: str, value: Any) -> None:
         """Keep `value`; of equal `order` (63 bits) the first put comes first."""
         orders, places = self._sessions.setdefault(session, (array("q"), array("Q")))
         orders.append(max(-(2**63), min(order, 2**63 - 1)))

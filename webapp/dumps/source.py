@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import codecs
 import sys
-from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -154,13 +153,6 @@ def _placed(filename: str) -> tuple[str, str]:
     return "".join(f"{folder}/" for folder in folders), parts[-1] if parts else ""
 
 
-Place = Callable[[int], str]
-"""What a line is called, by its number from 1."""
-LINE: Place = "line {}".format
-Runs = dict[str, "array[int]"]
-"""For each session its runs of lines as triples: byte of the first line, its number (from 1), count of lines."""
-
-
 def entry_or_problem(at: str, value: Any) -> Entry | Problem:
     """`value` as an entry, or what is wrong with it. An SDK's object may stand there as its `str`."""
     if isinstance(value, str):
@@ -170,35 +162,12 @@ def entry_or_problem(at: str, value: Any) -> Entry | Problem:
     return Problem(at, f"expected an object, found {kind_of(value)}; skipped")
 
 
-def lines(source: Source, place: Place = LINE) -> Entries:
+def lines(source: Source) -> Entries:
     """Every line's object in order; empty lines are left out, others that are no object become problems."""
     decoder = Decoder()
     for number, (at, data) in enumerate(source.lines(), start=1):
         if data.strip():
-            yield from _line(source, decoder, data, at, place(number))
-
-
-def object_of(source: Source, decoder: Decoder, data: bytes, at: int) -> dict[str, Any] | None:
-    """The object that a line holds; None for all that is none."""
-    if isinstance(data, Cut) or not data.strip():
-        return None
-    try:
-        value = decoder.loads(source.decode(data, at))
-    except Damage:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def lines_of(source: Source, runs: array[int], place: Place) -> Entries:
-    """The lines of a session's runs."""
-    decoder = Decoder()
-    for first in range(0, len(runs), 3):
-        at, number, count = runs[first : first + 3]
-        for offset in range(count):
-            data, end = source.line(at)
-            if data.strip():
-                yield from _line(source, decoder, data, at, place(number + offset))
-            at = end
+            yield from _line(source, decoder, data, at, f"line {number}")
 
 
 def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) -> Entries:
@@ -218,26 +187,3 @@ def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) ->
         return
     yield from decoder.repeats(place)
     yield entry_or_problem(place, value)
-
-
-@dataclass(slots=True)
-class LineRuns:
-    """Lines by the session that each names; those that name none belong to the one before them, the first ones to the
-    first that is named, and those that stand `alone` to the session `rest`.
-    """
-
-    start: int
-    rest: str = ""
-    runs: Runs = field(default_factory=dict)
-    current: str | None = None
-
-    def put(self, at: int, number: int, name: str | None, *, alone: bool = False) -> None:
-        """The line `number`, which begins at byte `at`; every line is put, in order."""
-        if name is None and alone:
-            name = self.rest
-        if name is not None and name != self.current:
-            runs = self.runs.setdefault(name, array("Q"))
-            runs.extend((self.start, 1, number) if self.current is None else (at, number, 1))
-            self.current = name
-        elif self.current is not None:
-            self.runs[self.current][-1] += 1

@@ -14,7 +14,7 @@ from webapp.dumps.messages.streams import MOST_STREAM, is_data_stream, is_event,
 from webapp.dumps.messages.turns import error_turns, filled
 from webapp.dumps.records import MODEL_KINDS, Problem, Turn
 from webapp.dumps.sessions import entries_of
-from webapp.dumps.source import LINE, Cut, Place, too_long
+from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import as_list, as_object, first_text, id_text
 
 _FIELD = re.compile(r"(?:data|event|id|retry)?:")
@@ -67,9 +67,9 @@ class SseText(Format):
         if head.shape == "object" or (head.shape == "array" and all(map(is_ollama, head.objects))):
             yield SessionEntries(source.stem, entries_of(source, head))  # answers that were not streamed
             return
-        with as_lines(source, head) as (recoded, problems, place):
+        with as_lines(source, head) as (recoded, problems):
             yield from problems
-            yield SessionEntries(source.stem, _streams(recoded, None if place is LINE else place))
+            yield SessionEntries(source.stem, _streams(recoded, recoded is not source))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if "stream" not in entry:
@@ -88,7 +88,7 @@ def _exchanged(request: Any, response: Any, conversation: Conversation) -> list[
     return [filled(turn, model=before) if turn.kind in MODEL_KINDS else turn for turn in turns]
 
 
-def _streams(source: Source, place: Place | None) -> Entries:
+def _streams(source: Source, is_list: bool) -> Entries:
     """Each stream as one entry: up to the event that ends it, or before the one that begins the next.
 
     Those that are written in turn are one entry together, which is as long as 16 MB.
@@ -102,7 +102,7 @@ def _streams(source: Source, place: Place | None) -> Entries:
         ident = match[1] if (match := _IDENT.match(line)) else b""
         is_other = bool(ident) and bool(ended) and ident not in ended and not waiting
         if begun and (is_other or _BEGINS.match(line)):
-            yield _stream(source, lines, place(number) if place else f"byte {first}", first)
+            yield _stream(source, lines, f"[{number - 1}]" if is_list else f"byte {first}", first)
             lines, first, number, begun, waiting, ended = [], at, count, False, set(), set()
         lines.append(line)
         begun = begun or b"{" in line
@@ -110,10 +110,10 @@ def _streams(source: Source, place: Place | None) -> Entries:
             (ended if _FINISHED.search(line) else waiting).add(ident)
             waiting -= ended
         if begun and ((_ENDS.match(line) and not waiting) or at - first > MOST_STREAM):
-            yield _stream(source, lines, place(number) if place else f"byte {first}", first)
+            yield _stream(source, lines, f"[{number - 1}]" if is_list else f"byte {first}", first)
             lines, first, number, begun, waiting, ended = [], at + len(line), count + 1, False, set(), set()
     if begun:
-        yield _stream(source, lines, place(number) if place else f"byte {first}", first)
+        yield _stream(source, lines, f"[{number - 1}]" if is_list else f"byte {first}", first)
 
 
 def _stream(source: Source, lines: list[bytes], place: str, at: int) -> Entry:
