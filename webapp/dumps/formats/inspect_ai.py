@@ -13,6 +13,7 @@ from webapp.dumps.archive_members import of_zip
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import members, nested, objects
+from webapp.dumps.json_path import at
 from webapp.dumps.messages.beside import stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.turns import each_with, error_turns, message_turns, spent
@@ -122,16 +123,10 @@ def _model_calls(context: Context) -> dict[str, dict[str, Any]]:
     events = context.get("events") or as_object(context.get("transcript")).get("events")
     calls: dict[str, dict[str, Any]] = {}
     for event in as_list(events):
-        if isinstance(event, dict) and event.get("event") == "model" and (name := _message_id(event)):
+        name = text(at(event, "output.choices[0].message.id")[0])
+        if name and isinstance(event, dict) and event.get("event") == "model":
             calls.setdefault(name, event)
     return calls
-
-
-def _message_id(event: dict[str, Any]) -> str | None:
-    try:
-        return text(event["output"]["choices"][0]["message"]["id"])
-    except (KeyError, IndexError, TypeError):
-        return None
 
 
 def _resolved(value: Any, attachments: dict[str, Any], level: int = 0) -> Any:

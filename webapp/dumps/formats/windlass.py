@@ -9,7 +9,9 @@ from itertools import chain
 from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import id_problem, with_list
+from webapp.dumps.json_path import at
 from webapp.dumps.linked_turns import LAST_RESPONSE, Side, linked
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.records import Kind, Problem, Turn, changed
@@ -226,14 +228,16 @@ def _raw(entry: dict[str, Any], kind: Kind, parquet: bool) -> tuple[str | None, 
         value = _first(entry, name)
         if isinstance(value, str):
             unwrap = name == "content_json" or (value[:1] == '"' and (parquet or _strings_are_json(entry)))
-            inner = json_text(value) if unwrap else None
+            inner = json_or_none(value) if unwrap else None
             if isinstance(inner, str):
                 return inner, None
             if name == "content" or inner is not None:
                 return value, (name,)
         elif value is not None:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":")), None
-    return (_answer(decoded(_first(entry, "full_response_json"))), None) if kind == "response" else (None, None)
+    whole = decoded(_first(entry, "full_response_json")) if kind == "response" else None
+    answer = at(whole, "choices[0].message.content")[0]
+    return answer if isinstance(answer, str) else None, None
 
 
 def _strings_are_json(entry: dict[str, Any]) -> bool:
@@ -241,28 +245,11 @@ def _strings_are_json(entry: dict[str, Any]) -> bool:
     return isinstance(entry.get("metadata"), str) or isinstance(entry.get("tool_calls"), str)
 
 
-def _answer(response: Any) -> str | None:
-    """The text of a whole logged response, where the entry itself holds none."""
-    try:
-        content = response["choices"][0]["message"]["content"]
-    except (KeyError, IndexError, TypeError):
-        return None
-    return content if isinstance(content, str) else None
-
-
-def json_text(value: str) -> Any:
-    """What a JSON text says; None where it is none."""
-    try:
-        return json.loads(value, strict=False)
-    except (ValueError, RecursionError):
-        return None
-
-
 def decoded(value: Any) -> Any:
     """A structured field: as it is, or read from JSON text, or from the Python repr of older logs."""
     if not isinstance(value, str):
         return value
-    parsed = json_text(value)
+    parsed = json_or_none(value)
     if parsed is None and value[:1] in ("{", "["):
         return from_repr(value)
     return parsed

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from webapp.dumps.json_path import opened
 from webapp.dumps.messages.bodies import answer, is_answer
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import Piece, content, joined, pieces, speaks, text_or_json
 from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.turns import Conversation, each_filled, each_with, filled, spent, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
-from webapp.dumps.spans.attributes import Attributes, id_hex, parsed
+from webapp.dumps.spans.attributes import Attributes, id_hex
 from webapp.dumps.spans.requests import EntrySpan, blocks, flat_message, requested, span_declares, span_host, span_stop
 from webapp.dumps.values import are_messages, as_list, moment, text
 
@@ -127,7 +128,7 @@ def _is_call(attributes: Attributes) -> bool:
 
 def _is_silent(attributes: Attributes) -> bool:
     """Whether the messages that the model answered are logged, and hold nothing."""
-    messages = parsed(attributes.first("gen_ai.output.messages"))
+    messages = opened(attributes.first("gen_ai.output.messages"))
     parts = [message.get("parts", message.get("content")) for message in as_list(messages) if isinstance(message, dict)]
     return bool(parts) and not any(parts)
 
@@ -143,7 +144,7 @@ def _names_answer(attributes: Attributes, is_failed: bool) -> bool:
         return False
     like_answer = _OF_ANSWER if is_failed else _LIKE_ANSWER
     return any(
-        like_answer.search(key) and speaks({key.rpartition(".")[2]: parsed(value)})
+        like_answer.search(key) and speaks({key.rpartition(".")[2]: opened(value)})
         for key, value in attributes.values.items()
     )
 
@@ -202,7 +203,7 @@ def _places(span: EntrySpan, conversation: Conversation) -> Iterator[list[Turn]]
     yield [placed for event in choices for placed in _choice(event, conversation)]
     yield _vercel(attributes, conversation)
     yield _listed(attributes, "llm.output_messages", "message.", conversation)
-    body = parsed(attributes.first(*_BODIES))
+    body = opened(attributes.first(*_BODIES))
     if isinstance(body, dict):
         streamed = text_turns(text(body.get("combined_chunk_content")) or "", "assistant", conversation)
         yield streamed if "combined_chunk_content" in body else answer(body, conversation)
@@ -216,7 +217,7 @@ def _written(attributes: Attributes, key: str, conversation: Conversation) -> li
     raw = attributes.values.get(key)
     if not raw or not isinstance(raw, str | list | dict):
         return []
-    value = parsed(raw)
+    value = opened(raw)
     if are_messages(value):
         return turns_of([piece for message in value for piece in pieces(message)], "assistant", conversation)
     if is_answer(value) and key != "gen_ai.completion":
@@ -234,7 +235,7 @@ def _listed(attributes: Attributes, prefix: str, inner: str, conversation: Conve
 
 def _choice(event: Attributes, conversation: Conversation) -> list[Turn]:
     """The event of the conventions up to 1.36: `message` as JSON text or structured, or `content` beside it."""
-    message = parsed(event.first("message", "gen_ai.event.content"))
+    message = opened(event.first("message", "gen_ai.event.content"))
     if isinstance(listed := blocks(message), list):
         return turns_of(content(listed), "assistant", conversation)
     if isinstance(message, dict):
@@ -250,7 +251,7 @@ def _vercel(attributes: Attributes, conversation: Conversation) -> list[Turn]:
     parts = [Piece("thinking", thought)] if thought else []
     if key is not None:
         parts.append(Piece("text", attributes.text(key)))
-    for call in as_list(parsed(attributes.first("ai.response.toolCalls", "ai.result.toolCalls"))):
+    for call in as_list(opened(attributes.first("ai.response.toolCalls", "ai.result.toolCalls"))):
         if isinstance(call, dict):
             name, ident = text(call.get("toolName")), text(call.get("toolCallId"))
             parts.append(Piece.of_call(call.get("args", call.get("input")), name, ident, call))

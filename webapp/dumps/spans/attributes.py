@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from webapp.dumps.decoding import json_or_none, kind_of
+from webapp.dumps.decoding import kind_of
 from webapp.dumps.records import Problem
 from webapp.dumps.values import as_list, as_object
 
@@ -83,14 +83,6 @@ def plain(value: Any) -> Any:
         return {str(pair.get("key")): plain(pair.get("value")) for pair in listed}
     camel = {SNAKE[key]: inner for key, inner in value.items() if key in SNAKE}
     return plain(camel) if camel else None
-
-
-def parsed(value: Any) -> Any:
-    """A structured value that was written as JSON text; other texts as they are."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        structure = json_or_none(value)
-        return value if structure is None else structure
-    return value
 
 
 def id_hex(value: Any, size: int) -> str | None:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from webapp.dumps.json_path import opened
 from webapp.dumps.messages.beside import hosts_of, stop, stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.pieces import Piece, as_json, speaks
 from webapp.dumps.records import Stop
-from webapp.dumps.spans.attributes import Attributes, parsed, plain
+from webapp.dumps.spans.attributes import Attributes, plain
 from webapp.dumps.values import as_list, as_object, text
 
 _BODIES = ("request_data", "gcp.vertex.agent.llm_request", "mlflow.spanInputs")
@@ -43,7 +44,7 @@ def opened_span(entry: dict[str, Any]) -> EntrySpan:
     for event in as_list(value.get("events")):
         if isinstance(event, dict):
             span.events.append((str(event.get("name")), Attributes(event.get("attributes"))))
-    for event in as_list(parsed(span.attributes.values.get("events"))):  # Logfire's, as JSON text
+    for event in as_list(opened(span.attributes.values.get("events"))):  # Logfire's, as JSON text
         if isinstance(event, dict) and isinstance(event.get("event.name"), str):
             span.events.append((event["event.name"], Attributes(event)))
     for record in as_list(entry.get("logs")):
@@ -65,7 +66,7 @@ def _logged(record: dict[str, Any]) -> tuple[str, Attributes]:
     listed = as_object(as_object(body).get("kvlistValue")).get("values")
     event = Attributes(listed)
     if not listed and (said_plainly := plain(body)) is not None:
-        whole = as_object(parsed(said_plainly))  # a body that was written as JSON text, too
+        whole = as_object(opened(said_plainly))  # a body that was written as JSON text, too
         values = whole if whole.keys() & _BODY or whole is said_plainly else {"content": said_plainly}
         event.values = {str(key): value for key, value in values.items()}
     name = record.get("eventName") or record.get("event_name") or attributes.text("event.name")
@@ -78,17 +79,17 @@ def requested(span: EntrySpan) -> Iterator[dict[str, Any]]:
     attributes = span.attributes
     for key in ("gen_ai.system_instructions", "gen_ai.system.instructions"):
         if attributes.first(key):
-            yield {"role": "system", "content": parsed(attributes.first(key))}
+            yield {"role": "system", "content": opened(attributes.first(key))}
     for key in ("gen_ai.input.messages", "gen_ai.prompt", "ai.prompt.messages", "ai.prompt", *_BODIES):
         values = [attributes.first(key), *(event.first(key) for _, event in span.events)]
         if value := next((value for value in values if value), None):
-            yield from _messages(parsed(value))
+            yield from _messages(opened(value))
             return
     for prefix, inner in (("gen_ai.prompt", ""), ("llm.input_messages", "message.")):
         if listed := attributes.indexed(prefix):
             yield from (_message({key.removeprefix(inner): pair for key, pair in item.items()}) for item in listed)
             return
-    if attributes.first("openinference.span.kind") == "LLM" and (value := parsed(attributes.first("input.value"))):
+    if attributes.first("openinference.span.kind") == "LLM" and (value := opened(attributes.first("input.value"))):
         yield from _messages(value)
         return
     for name, event in span.events:
@@ -101,7 +102,7 @@ def requested(span: EntrySpan) -> Iterator[dict[str, Any]]:
 
 def blocks(value: Any) -> Any:
     """The blocks that a content holds as JSON text, as Strands writes Bedrock's; else what it was."""
-    listed = parsed(value)
+    listed = opened(value)
     if not isinstance(listed, list) or not listed:
         return value
     return listed if all(isinstance(item, dict) and item.keys() & _BLOCKS for item in listed) else value
@@ -199,15 +200,15 @@ def span_declares(span: EntrySpan) -> dict[str, Any] | None:
 
 
 def _declared(attributes: Attributes) -> dict[str, Any]:
-    request: dict[str, Any] = {"tools": _listed(attributes) or parsed(attributes.first(*_TOOLS))}
+    request: dict[str, Any] = {"tools": _listed(attributes) or opened(attributes.first(*_TOOLS))}
     request["max_tokens"] = attributes.first(
         "gen_ai.request.max_tokens", "llm.request.max_tokens", "ai.settings.maxTokens"
     )
-    request["tool_choice"] = parsed(attributes.first(*_CHOICES))
-    request["response_format"] = parsed(attributes.first(*_SCHEMAS))
+    request["tool_choice"] = opened(attributes.first(*_CHOICES))
+    request["response_format"] = opened(attributes.first(*_SCHEMAS))
     declared = declared_in(request) or {}
     for key in _DECLARING_BODIES:
-        declared = {**(declared_in(parsed(attributes.first(key))) or {}), **declared}
+        declared = {**(declared_in(opened(attributes.first(key))) or {}), **declared}
     return declared
 
 
@@ -215,7 +216,7 @@ def span_host(span: EntrySpan) -> str | None:
     """Who served the model of a span."""
     hosts = hosts_of(span.attributes.values)
     for key in _DECLARING_BODIES:
-        hosts += hosts_of(parsed(span.attributes.first(key)))
+        hosts += hosts_of(opened(span.attributes.first(key)))
     return min(hosts, default=(0, None))[1]
 
 
@@ -223,17 +224,17 @@ def _listed(attributes: Attributes) -> list[Any]:
     """Tools that are attributes of their own: OpenInference's and OpenLLMetry's."""
     tools = []
     for item in attributes.indexed("llm.tools"):
-        whole = as_object(parsed(item.get("tool.json_schema")))
-        values = {key.removeprefix("tool."): parsed(value) for key, value in item.items()}
+        whole = as_object(opened(item.get("tool.json_schema")))
+        values = {key.removeprefix("tool."): opened(value) for key, value in item.items()}
         tools.append(whole if _NAMED & whole.keys() else values)
     functions = attributes.indexed("llm.request.functions")
-    return [*tools, *({key: parsed(value) for key, value in item.items()} for item in functions)]
+    return [*tools, *({key: opened(value) for key, value in item.items()} for item in functions)]
 
 
 def span_stop(span: EntrySpan) -> Stop | None:
     """Why the model of a span stopped."""
     attributes = span.attributes
-    word = parsed(attributes.first(*_STOPS))
+    word = opened(attributes.first(*_STOPS))
     if ending := stop(next(iter(as_list(word)), None) if isinstance(word, list) else word):
         return ending
     for item in attributes.indexed("gen_ai.completion"):
@@ -243,6 +244,6 @@ def span_stop(span: EntrySpan) -> Stop | None:
         if ending := stop(holder.first("finish_reason", "gen_ai.response.finish_reason")):
             return ending
         for key in _ANSWERS:
-            if ending := stop_of(parsed(holder.first(key))):
+            if ending := stop_of(opened(holder.first(key))):
                 return ending
     return None
