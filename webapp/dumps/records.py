@@ -19,6 +19,8 @@ MODEL_KINDS = ("response", "tool_call")
 class UnknownFormat(BadInput):
     """No format recognises the dump; the message says what was looked for, `speaks` whether it seems to be dialogue."""
 
+    status, code = 415, "unknown_format"
+
     def __init__(self, message: str = "", *, speaks: bool = False) -> None:
         super().__init__(message)
         self.speaks = speaks
@@ -26,6 +28,8 @@ class UnknownFormat(BadInput):
 
 class BadDump(BadInput):
     """The dump as a whole cannot be read. `at` names the place ("byte 17", "line 3", "entries[5]")."""
+
+    status, code = 422, "bad_dump"
 
     def __init__(self, reason: str, at: str) -> None:
         super().__init__(reason)
@@ -41,6 +45,8 @@ class LeftToWorker(Exception):
 
 class TooLarge(BadDump):
     """The dump is larger than is taken, or a decompression bomb; nothing of it is kept."""
+
+    status, code = 413, "too_large"
 
 
 class Stop(NamedTuple):

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO, TypeVar, cast
 
-from flask import Blueprint, Response, current_app, request
-from sqlalchemy.exc import OperationalError
+from flask import Blueprint, Response, abort, current_app, request
 
 from webapp import jsontext
 from webapp.config import MEGABYTE
@@ -16,7 +15,6 @@ from webapp.dumps.budget import STRICT_VALUES, Allowance
 from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.spool import in_memory
 from webapp.extensions import db
-from webapp.store import files
 from webapp.store.live.growth import take
 from webapp.store.live.logs import ArrivedLog, OtherLog, arrived_logs
 from webapp.store.live.reading import Arrived, arrived
@@ -51,31 +49,32 @@ _Groups = Iterator[tuple[str, dict[str, Any] | Problem]]
 @blueprint.post("/v1/traces")
 def export() -> Response:
     """Spans that are stored when the answer comes. A request is taken whole, but for spans that name no ids."""
-    sent = _read(lambda body: (_at_most(arrived(_groups(body, "resourceSpans")), "spans"), len(body)))
-    return sent if isinstance(sent, Response) else _taken(*sent)
+    sent, size = _read(lambda body: (_at_most(arrived(_groups(body, "resourceSpans")), "spans"), len(body)))
+    spans = [span for span in sent if isinstance(span, Arrived)]
+    _store(spans, size, [])
+    refused = [problem for problem in sent if isinstance(problem, Problem)]
+    refused += [Problem(span.at, span.refused) for span in spans if span.refused]
+    return answer(len(refused), "rejectedSpans", _reasons(refused))
 
 
 @blueprint.post("/v1/logs")
 def logs() -> Response:
     """Log records that say what a span asked and answered are kept for it; others are refused in words."""
-    sent = _read(lambda body: (_at_most(arrived_logs(_groups(body, "resourceLogs")), "log records"), len(body)))
-    if isinstance(sent, Response):
-        return sent
-    records, size = sent
-    failed = _stored([], size, [record for record in records if isinstance(record, ArrivedLog)])
+    records, size = _read(
+        lambda body: (_at_most(arrived_logs(_groups(body, "resourceLogs")), "log records"), len(body))
+    )
+    _store([], size, [record for record in records if isinstance(record, ArrivedLog)])
     other_count = sum(isinstance(record, OtherLog) for record in records)
     _warn("logs", other_count)
     problems = [record for record in records if isinstance(record, Problem)]
     words = [_reasons(problems), NOT_KEPT["logs"] if other_count else ""]
-    return failed or answer(len(problems) + other_count, "rejectedLogRecords", "; ".join(filter(None, words)))
+    return answer(len(problems) + other_count, "rejectedLogRecords", "; ".join(filter(None, words)))
 
 
 @blueprint.post("/v1/metrics")
 def metrics() -> Response:
     """Metrics are refused in words as a success, which keeps the exporter calm."""
     count = _read(lambda body: sum(otlp_protobuf.data_points(group) for _, group in _groups(body, "resourceMetrics")))
-    if isinstance(count, Response):
-        return count
     _warn("metrics", count)
     return answer(count, "rejectedDataPoints", NOT_KEPT["metrics"] if count else "")
 
@@ -88,44 +87,25 @@ def _warn(signal: str, count: int) -> None:
         current_app.logger.warning("OpenTelemetry %s come in and are not kept: %s", signal, NOT_KEPT[signal])
 
 
-def _read(reader: Callable[[bytes], T]) -> T | Response:
-    """What `reader` makes of the request's body, or what is wrong with it."""
+def _read(reader: Callable[[bytes], T]) -> T:
+    """What `reader` makes of the request's body; 400, 413 or 415 where it is wrong."""
     if request.mimetype not in (PROTOBUF, JSON):
-        return refusal(415, f"Send {PROTOBUF} or {JSON}, not {request.mimetype[:100] or 'a body without a type'}.")
+        abort(415, f"Send {PROTOBUF} or {JSON}, not {request.mimetype[:100] or 'a body without a type'}.")
     if (request.content_encoding or "identity").lower() not in ("identity", "gzip", "zstd"):
-        return refusal(415, "A body may be compressed with gzip or zstd, nothing else.")
+        abort(415, "A body may be compressed with gzip or zstd, nothing else.")
     try:
         return reader(in_memory(cast(BinaryIO, request.stream), max_bytes=SPANS_LIMIT))
     except TooLarge as large:
-        return refusal(413, f"{large.reason}. Let the exporter send fewer at a time.")
+        abort(413, f"{large.reason}. Let the exporter send fewer at a time.")
     except BadDump as bad:
-        return refusal(400, f"{bad.reason} ({bad.at})")
+        abort(400, f"{bad.reason} ({bad.at})")
     except (ValueError, RecursionError) as error:
-        return refusal(400, f"not an OTLP export request: {error}")
+        abort(400, f"not an OTLP export request: {error}")
 
 
-def _taken(sent: list[Arrived | Problem], size: int) -> Response:
-    spans = [span for span in sent if isinstance(span, Arrived)]
-    if failed := _stored(spans, size, []):
-        return failed
-    refused = [problem for problem in sent if isinstance(problem, Problem)]
-    refused += [Problem(span.at, span.refused) for span in spans if span.refused]
-    return answer(len(refused), "rejectedSpans", _reasons(refused))
-
-
-def _stored(spans: list[Arrived], size: int, logged: list[ArrivedLog]) -> Response | None:
-    """Store what came; what to answer where that fails."""
-    try:
-        if spans or logged:
-            take(db.engine, current_app.config["SETTINGS"], spans, size, logged)
-    except (OperationalError, OSError) as error:
-        if files.is_full(error):
-            return refusal(507, files.WORDS_WHEN_FULL)
-        if isinstance(error, OSError):
-            raise
-        current_app.logger.warning("database: %s", error.orig)
-        return refusal(503, "The database is busy. Nothing of the request was stored.")
-    return None
+def _store(spans: list[Arrived], size: int, logged: list[ArrivedLog]) -> None:
+    if spans or logged:
+        take(db.engine, current_app.config["SETTINGS"], spans, size, logged)
 
 
 def _at_most(records: Iterator[R], called: str) -> list[R]:

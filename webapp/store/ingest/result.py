@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from webapp.dumps.answer_alarm import Carried, MissingAnswers
-from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, Turn, UnknownFormat
+from webapp.dumps.records import Problem, SessionStart, Turn
+from webapp.refusals import Refusal
 from webapp.store.sessions.dumps import ANSWERS_MISSING, DumpLine
 from webapp.store.write.session_state import SessionOutcome
 
@@ -123,12 +124,9 @@ def problem_of(row: Mapping[str, str]) -> Problem:
     return kind(row["at"], row["reason"])
 
 
-def describe(error: BadDump | UnknownFormat) -> dict[str, str | None]:
+def describe(error: Refusal) -> dict[str, str | None]:
     """An error as a dump keeps it and the API answers it: code, message, at."""
-    if isinstance(error, BadDump):
-        code = "too_large" if isinstance(error, TooLarge) else "bad_dump"
-        return {"code": code, "message": error.reason, "at": error.at}
-    return {"code": "unknown_format", "message": str(error), "at": None}
+    return {"code": error.code, "message": str(error), "at": getattr(error, "at", None)}
 
 
 Outcomes = Sequence[tuple[SessionStart, SessionOutcome]]

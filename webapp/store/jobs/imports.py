@@ -162,13 +162,11 @@ def _note(engine: sa.Engine, number: int, progress: Progress) -> bool:
 def _imported(engine: sa.Engine, settings: Settings, task: TaskLine, progress: Progress) -> dict[str, Any]:
     try:
         result = _read(engine, settings, task, progress)
-    except (BadDump, UnknownFormat) as error:
+    except (BadDump, UnknownFormat, files.DiskFull) as error:
         raise TaskFailed(**describe(error)) from error
     except (dump_files.NotKept, NoSuchDump, FileNotFoundError) as error:
         words = f"Its file is not there any more, or not on this machine ({error}). {_SEND}"
         raise TaskFailed("not_kept", words) from error
-    except files.DiskFull as error:
-        raise TaskFailed(files.DISK_FULL, str(error)) from error
     progress.dump = result.dump.id
     progress.tell(progress)
     counts = {"created": result.created, "sessions": len(result.sessions), "new": result.new, "grown": result.grown}

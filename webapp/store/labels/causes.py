@@ -11,9 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.refusals import BadInput
 from webapp.store import saved
 from webapp.store.labels import label_content
+from webapp.store.labels.label_content import BadLabel
 from webapp.store.models import FinalLabel, Label
 from webapp.visible import is_seen
 
@@ -38,7 +38,7 @@ Content = dict[str, Any]
 _HOPS = 50
 
 
-class BadCause(BadInput):
+class BadCause(BadLabel):
     """A cause cannot be added, renamed or merged as asked; the message says why."""
 
 

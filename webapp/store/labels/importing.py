@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.ids import batched, shortened
-from webapp.store.labels import causes, label_content, labels, settling
+from webapp.store.labels import label_content, labels, settling
 from webapp.store.labels.label_content import BadLabel, LabelContent
 from webapp.store.models import FinalLabel, LabelEvent, Session, Turn, is_response
 
@@ -94,7 +94,7 @@ def _store(db: orm.Session, placed: list[tuple[int, Row, Turn]], result: Importe
         try:
             outcome = _store_label(db, turn, row)
             _settle(db, turn, row.get("settled"))
-        except (BadLabel, causes.BadCause, KeyError, TypeError, ValueError) as error:
+        except (BadLabel, KeyError, TypeError, ValueError) as error:
             words = f"the row has no {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
             result.problems.append((line, words))
             continue

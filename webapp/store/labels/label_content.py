@@ -85,6 +85,8 @@ DEEPEST_EXPECTED = 200
 class BadLabel(BadInput):
     """A label cannot be kept as given; the message says what is taken."""
 
+    status, code = 422, "bad_label"
+
 
 @dataclass(frozen=True, slots=True)
 class LabelContent:

@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.refusals import NotPossible
 from webapp.store import search
 from webapp.store.db.dialect import change, insert_new, upsert
 from webapp.store.labels import causes, label_content
@@ -19,8 +20,10 @@ from webapp.store.models import Label, Session, Turn
 from webapp.store.sessions.turns import MODEL_KINDS
 
 
-class Conflict(RuntimeError):
+class Conflict(NotPossible):
     """The label was changed since it was seen, by the same name elsewhere; `stored` is what it says now, or None."""
+
+    status, code = 409, "conflict"
 
     def __init__(self, label: Label | None) -> None:
         super().__init__("this label was changed in another window")

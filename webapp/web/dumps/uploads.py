@@ -16,7 +16,7 @@ from werkzeug.exceptions import BadRequest, ClientDisconnected
 
 from webapp.dumps.budget import Budget, reading
 from webapp.dumps.reading import read, session_keys
-from webapp.dumps.records import BadDump, LeftToWorker, TooLarge, Turn, UnknownFormat
+from webapp.dumps.records import BadDump, LeftToWorker, Turn, UnknownFormat
 from webapp.dumps.session_keys import OPTION, SessionKeys
 from webapp.dumps.source import ZIPS
 from webapp.dumps.spool import HOLDING_MORE, LONGEST_MARK, spool
@@ -98,14 +98,9 @@ def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> Inges
         number = imports.ask(db.engine, settings, filename=filename, path=left.path, **how.for_ingest())
         wake()
         return number
-    except UnknownFormat as error:
-        return RefusedUpload(filename, 415, "unknown_format", str(error), "byte 0", watch.dump)
-    except TooLarge as error:
-        return RefusedUpload(filename, 413, "too_large", error.reason, error.at, watch.dump)
-    except BadDump as error:
-        return RefusedUpload(filename, 422, "bad_dump", error.reason, error.at, watch.dump)
-    except files.DiskFull as error:
-        return RefusedUpload(filename, 507, files.DISK_FULL, str(error), None, watch.dump)
+    except (UnknownFormat, BadDump, files.DiskFull) as error:
+        at = "byte 0" if isinstance(error, UnknownFormat) else getattr(error, "at", None)
+        return RefusedUpload(filename, error.status, error.code, str(error), at, watch.dump)
 
 
 def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: dict[str, Any] | None = None) -> int:

@@ -13,7 +13,7 @@ from webapp.store.labels import labels as store
 from webapp.store.sessions import turns as turn_store
 from webapp.web import identity
 from webapp.web.answers import wants_partial
-from webapp.web.api.operation import AFTER, json, json_object, operation, refused
+from webapp.web.api.operation import AFTER, json, json_object, operation
 from webapp.web.api.shapes import LABEL, LABEL_PAGE, NEW_LABEL, filled, record, ref
 from webapp.web.identity import author
 from webapp.web.links import own_path, turn_url
@@ -109,16 +109,11 @@ def list_api() -> Response:
     body=json(NEW_LABEL, "The label; `seen` is the `made_at` last seen", {"judgement": "wrong", "expected": {"a": 1}}),
     refuses={409: "The label has changed since it was `seen`", 422: "The label cannot be kept as given"},
 )
-def put_api(ident: str, position: int) -> tuple[Response, int]:
+def put_api(ident: str, position: int) -> Response:
     detail = turn_store.find_by_id(db.session, ident, position)
     body = json_object('{"judgement": "wrong", "cause": …, "note": …}')
-    try:
-        label = store.put(db.session, detail.turn, **asked_for(body))
-    except (label_content.BadLabel, causes.BadCause) as error:
-        return refused("bad_label", str(error))
-    except store.Conflict as conflict:
-        return refused("conflict", str(conflict), status=409)
-    return jsonify(label=label_dict(label, detail.session.external_id, position)), 200
+    label = store.put(db.session, detail.turn, **asked_for(body))
+    return jsonify(label=label_dict(label, detail.session.external_id, position))
 
 
 def asked_for(body: dict[str, Any]) -> dict[str, Any]:
