@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 
@@ -73,6 +72,52 @@ def within(span: Span, edits: Sequence[Edit]) -> Sequence[Edit]:
     return edits[first:last]
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the characters of an edited text stand in the raw one; `begins` has where each edit's new text begins."""
+
+    span: Span
+    edits: list[Edit]
+    begins: list[int]
+
+    def at(self, at: int) -> int:
+        """The raw offset of a decoded one; inside an edit's new text, where that edit begins."""
+        if over := self._over(at):
+            return over.span.start
+        return min(self.span.end, at + self.shift(bisect_right(self.begins, at)))
+
+    def raw(self, start: int, end: int) -> Span:
+        """The raw span of the decoded `[start, end)`; an edit's new text counts as the whole text it replaced."""
+        at = self.at(start)
+        if start >= end:
+            return Span(at, at)
+        over = self._over(end - 1)
+        return Span(at, max(at, over.span.end if over else self.at(end - 1) + 1))
+
+    def shift(self, index: int) -> int:
+        """How much further the unchanged text before the edit at `index` stands in the raw text than in the other."""
+        if not index:
+            return self.span.start
+        before = self.edits[index - 1]
+        return before.span.end - self.begins[index - 1] - len(before.new)
+
+    def _over(self, at: int) -> Edit | None:
+        """The edit in whose new text `at` is."""
+        index = bisect_right(self.begins, at) - 1
+        is_inside = index >= 0 and at < self.begins[index] + len(self.edits[index].new)
+        return self.edits[index] if is_inside else None
+
+
+def places(span: Span, edits: Iterable[Edit]) -> Places:
+    """The mapping for `apply(raw, span, edits)`."""
+    mapped = Places(span, list(edits), [])
+    shift = span.start
+    for _, (start, end), _, new in mapped.edits:
+        mapped.begins.append(start - shift)
+        shift += end - start - len(new)
+    return mapped
+
+
 def composed(raw: str, span: Span, first: Sequence[Edit], second: Sequence[Edit]) -> list[Edit]:
     """The edits of `raw[start:end]` that come to `first` and, in the text after those, `second`.
 
@@ -80,16 +125,13 @@ def composed(raw: str, span: Span, first: Sequence[Edit], second: Sequence[Edit]
     """
     if not second:
         return list(first)
-    edits, begins, shift = list(first), list[int](), span.start
-    for edit in first:
-        begins.append(edit.span.start - shift)
-        shift += edit.span.end - edit.span.start - len(edit.new)
+    mapped = places(span, first)
+    edits, begins = mapped.edits, mapped.begins
     for repair, (start, end), _, new in reversed(second):
         low = high = bisect_left(begins, end)
         while low and begins[low - 1] + len(edits[low - 1].new) > start:
             low -= 1
-        first_at, last_at = (_raw(span, edits, begins, index) for index in (low, high))
-        place, begin = Span(start + first_at, end + last_at), start
+        place, begin = Span(start + mapped.shift(low), end + mapped.shift(high)), start
         if low < high and (begin := min(start, begins[low])) < start:
             place, new = Span(edits[low].span.start, place.end), edits[low].new[: start - begin] + new
         if low < high and (rest := edits[high - 1].new[end - begins[high - 1] :]):
@@ -97,14 +139,6 @@ def composed(raw: str, span: Span, first: Sequence[Edit], second: Sequence[Edit]
         edits[low:high] = [Edit(repair, place, place.of(raw), new)]
         begins[low:high] = [begin]
     return edits
-
-
-def _raw(span: Span, edits: Sequence[Edit], begins: Sequence[int], index: int) -> int:
-    """How much further the unchanged text before the edit at `index` stands in the raw text than in the decoded one."""
-    if not index:
-        return span.start
-    before = edits[index - 1]
-    return before.span.end - begins[index - 1] - len(before.new)
 
 
 class Patch(NamedTuple):
@@ -145,42 +179,3 @@ class NotJson(Exception):
     def __init__(self, at: int, why: str) -> None:
         super().__init__(why)
         self.at = at
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Stretches of the decoded text: where each begins, the raw span it came from, and whether an edit made it."""
-
-    starts: list[int]
-    spans: list[Span]
-    by_edit: list[bool]
-
-    def raw(self, start: int, end: int) -> Span:
-        """The raw span of the decoded `[start, end)`; an edit's new text counts as the whole text it replaced."""
-        if start >= end:
-            at = self.at(start)
-            return Span(at, at)
-        last = self._stretch(end - 1)
-        stop = self.spans[last].end if self.by_edit[last] else self.at(end - 1) + 1
-        return Span(self.at(start), max(self.at(start), stop))
-
-    def at(self, at: int) -> int:
-        """The raw offset of a decoded one; inside an edit's new text, where that edit begins."""
-        index = self._stretch(at)
-        begin, end = self.spans[index]
-        return begin if self.by_edit[index] else min(end, begin + at - self.starts[index])
-
-    def _stretch(self, at: int) -> int:
-        return max(0, bisect_right(self.starts, at) - 1)
-
-
-def places(span: Span, edits: Sequence[Edit]) -> Places:
-    """The mapping for `apply(raw, span, edits)`."""
-    pieces, at = list[tuple[Span, int, bool]](), span.start
-    for edit in edits:
-        pieces += [(Span(at, edit.span.start), edit.span.start - at, False), (edit.span, len(edit.new), True)]
-        at = edit.span.end
-    pieces.append((Span(at, max(at, span.end)), span.end - at, False))
-    kept = [*(piece for piece in pieces if piece[1] > 0), (Span(span.end, span.end), 0, False)]
-    starts = [0, *accumulate(size for _, size, _ in kept[:-1])]
-    return Places(starts, [stretch for stretch, _, _ in kept], [by_edit for _, _, by_edit in kept])
