@@ -22,6 +22,7 @@ _MOVED = {"mismatched_opener", "missing_closer", "extra_closer", "mismatched_clo
 _DOUBTFUL = _MOVED | {"stray_text", "stray_mark"}
 _BETWEEN_KEYS = _MOVED | swallowed.QUOTES
 _strings = later(r"""["']\s*,\s*(["'])[^"'\n]{1,80}+\1\s*\Z""")
+_key = later(r"""["']\s*:""")
 _string = later(r""",\s*["']""")
 _signed = later(r"[~-]++\s*+-?\d")
 """A mark that may be of the number behind it."""
@@ -52,8 +53,10 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     if "missing_colon" in names:
         yield from [Flag("closed_by_guess", edit.span) for edit in edits if _is_listed(raw, edit)][:1]
     yield from _at_the_end(raw, attempt, names)
-    if {"missing_value", "comment"} <= names:
-        yield next(Flag("left_over", edit.span) for edit in attempt.edits if edit.repair == "comment")
+    if "comment" in names:
+        ends_early = "missing_value" in names
+        comments = (edit.span for edit in edits if edit.repair == "comment")
+        yield from [Flag("left_over", span) for span in comments if ends_early or _is_before_closer(raw, span)][:1]
     if "missing_comma" in names and names & {"missing_value", "unquoted_key", "unquoted_value"}:
         yield from _beside_commas(attempt)
     yield from swallowed.flags(raw, attempt, edits, names)
@@ -81,6 +84,11 @@ def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
         if match[2] and (key := json.loads(match[1])) in repeated:
             places.setdefault(key, []).append(match.start())
     return any(bisect_right(offsets, at[0]) < bisect_right(offsets, at[-1]) for at in places.values())
+
+
+def _is_before_closer(raw: str, comment: Span) -> bool:
+    """Whether a comment with a key in it ends at a bracket, not with its line."""
+    return raw[comment.end : comment.end + 1] in ("}", "]") and _key.search(raw, *comment) is not None
 
 
 def _is_listed(raw: str, edit: Edit) -> bool:

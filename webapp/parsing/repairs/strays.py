@@ -18,7 +18,8 @@ LONGEST = 20_000
 @mends("comment", r"//|/\*|#|<!--|--(?=[ \t][^\n\"'{}\[\]]{1,200}+\n)", "kcva", "/#<-", order=5)
 def comment(machine: Machine, match: re.Match[str]) -> bool:
     """A comment, of JavaScript, C, Python, SQL or HTML, is removed."""
-    if machine.state == "v" and match[0] == "#" and _word.match(machine.raw, machine.at, machine.end):
+    no_comment = _word if machine.state == "v" else _mark
+    if match[0] == "#" and no_comment.match(machine.raw, machine.at, machine.end):
         return False
     end = _end(machine.raw, match, machine.end)
     if end < 0:
@@ -47,6 +48,8 @@ def _end(raw: str, match: re.Match[str], limit: int) -> int:
 
 _word = later(r"""#[\w-]{2,40}+(?=[ \t]*+(?:[}\]]|,[ \t]*+(?:["'}\]\n#]|\Z)))|#[\da-fA-F]{3,8}+\s*+[,}\]]""")
 """A colour or a tag, which is a value: `#ff8800`."""
+_mark = later(r"(?<=[\"'\w}\]])#(?=[,:}\]])")
+"""A stray mark between a token and what follows it: `"x"#}`."""
 _closer_comment = later(r"\s{0,100}+[}\]]")
 
 
@@ -109,7 +112,7 @@ _behind = {
     "stray_mark",
     rf"(?P<scalar>{_SCALAR}(?!\.)|-?\d++\.\d++|{_WORD})(?:{MARK}|:){_END}|[*`_\\^;|~.]{{1,3}}+(?=-\d)|-(?=-\d)|{MARK}",
     "kcva",
-    "*`_~\\^.;|-0123456789tfnTFN",
+    "*`_~\\^.;|#-0123456789tfnTFN",
     order=18,
     opens=rf"(?:{MARK}{SPACE}\{{?|\{{{SPACE}{MARK}){SPACE}{QUOTED}(?:{MARK})?+\s*+:"
     rf"|{MARK}[ ]?\n{SPACE}{SCALAR}{SPACE}[,\]]",
