@@ -84,6 +84,15 @@ def print_json(document: Any) -> None:
     click.echo(jsontext.portable(_plain(document)))
 
 
+def say(as_json: bool, document: Any, *lines: str) -> None:
+    """One JSON document for programs, or lines for people."""
+    if as_json:
+        print_json(document)
+        return
+    for line in lines:
+        click.echo(line)
+
+
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}

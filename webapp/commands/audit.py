@@ -32,15 +32,9 @@ def command(by: str | None, limit: int, before: int | None, as_json: bool) -> No
     """
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = audit.page(connection, before=before, author=by, limit=limit)
-    if as_json:
-        _store.print_json({"entries": [asdict(line) | {"outcome": line.outcome} for line in lines]})
-        return
-    for line in lines:
-        click.echo(_words(line))
-    if not lines:
-        click.echo(
-            "nothing is recorded" + (f" of {visible(by)}" if by else "") + (" before that" if before else " yet")
-        )
+    entries = [asdict(line) | {"outcome": line.outcome} for line in lines]
+    nothing = "nothing is recorded" + (f" of {visible(by)}" if by else "") + (" before that" if before else " yet")
+    _store.say(as_json, {"entries": entries}, *(map(_words, lines) if lines else [nothing]))
 
 
 def _words(line: AuditLine) -> str:

@@ -28,12 +28,9 @@ def migrate(as_json: bool) -> None:
     with _store.engine(_store.settings(), migrate=False) as engine:
         before = database.revision(engine)
         database.migrate(engine)
-    if as_json:
-        _store.print_json({"before": before, "revision": database.HEAD})
-    elif before == database.HEAD:
-        click.echo(f"at revision {database.HEAD}, the newest; nothing to do")
-    else:
-        click.echo(f"from revision {before or 'none'} to {database.HEAD}")
+    done = f"from revision {before or 'none'} to {database.HEAD}"
+    words = f"at revision {database.HEAD}, the newest; nothing to do" if before == database.HEAD else done
+    _store.say(as_json, {"before": before, "revision": database.HEAD}, words)
 
 
 @command.command("reindex")
@@ -47,10 +44,8 @@ def reindex_(anew: bool, findings: bool, as_json: bool) -> None:
     """
     with _store.engine(_store.settings()) as engine, _terminal.bar("sessions") as tell:
         count = derive.reindex(engine, anew=anew, every=findings, on_progress=tell)
-    if as_json:
-        _store.print_json({"sessions": count})
-    else:
-        click.echo(f"{counted(count, 'session')} filled in" if count else "nothing is missing")
+    words = f"{counted(count, 'session')} filled in" if count else "nothing is missing"
+    _store.say(as_json, {"sessions": count}, words)
 
 
 @command.command("status")
@@ -63,12 +58,9 @@ def status(as_json: bool) -> None:
         current = revision == database.HEAD
         counts = _counts(engine) if current else {}
         address = engine.url.render_as_string(hide_password=True)
-    if as_json:
-        _store.print_json({"database": address, "revision": revision, "newest": database.HEAD, "counts": counts})
-    else:
-        click.echo(f"{address}\nrevision {revision or 'none'}{'' if current else f', the newest is {database.HEAD}'}")
-        for name, count in counts.items():
-            click.echo(f"{name:<10} {count:>10,}")
+    document = {"database": address, "revision": revision, "newest": database.HEAD, "counts": counts}
+    words = f"{address}\nrevision {revision or 'none'}{'' if current else f', the newest is {database.HEAD}'}"
+    _store.say(as_json, document, words, *(f"{name:<10} {count:>10,}" for name, count in counts.items()))
     sys.exit(0 if current else 1)
 
 
@@ -86,7 +78,7 @@ def backup_(target: Path, as_json: bool) -> None:
             size = database_copy.back_up(engine, target, tell)
         except OSError as error:
             raise click.ClickException(str(error)) from None
-    _store.print_json({"bytes": size}) if as_json else click.echo(f"{target}: {size:,} bytes, checked")
+    _store.say(as_json, {"bytes": size}, f"{target}: {size:,} bytes, checked")
 
 
 @command.command("copy")
@@ -109,7 +101,8 @@ def copy_(source: str, target: str, as_json: bool) -> None:
     opened = [_store.engine(replace(settings, database=address), migrate=False) for address in addresses]
     with opened[0] as first, opened[1] as written, _terminal.bar("copying") as tell:
         copies = database_copy.copy(first, written, lambda name, done, of: tell(done, of or None, name))
-    _store.print_json({"tables": copies}) if as_json else _print_copies(copies)
+    total = f"{counted(sum(table.rows for table in copies), 'row')} in {counted(len(copies), 'table')}"
+    _store.say(as_json, {"tables": copies}, *(f"{table.name:<24} {table.rows:>12,}" for table in copies), total)
 
 
 def _database_address(text: str, *, is_source: bool = False) -> str:
@@ -119,13 +112,6 @@ def _database_address(text: str, *, is_source: bool = False) -> str:
     if is_source and not path.is_file():
         raise click.UsageError(f"SOURCE: there is no file {text}")
     return f"sqlite:///{path}"
-
-
-def _print_copies(copies: list[database_copy.TableCopy]) -> None:
-    for table in copies:
-        click.echo(f"{table.name:<24} {table.rows:>12,}")
-    rows = sum(table.rows for table in copies)
-    click.echo(f"{counted(rows, 'row')} in {counted(len(copies), 'table')}")
 
 
 def _counts(engine: sa.Engine) -> dict[str, int]:

@@ -59,10 +59,9 @@ def command(
             written = session_dump.write(db, settings, chosen[0])
         except OSError as error:
             raise click.ClickException(f"the dump cannot be written: {error}") from None
-    if as_json:
-        _store.print_json({"success": True, "dump_path": written.name, "entry_count": written.entry_count})
-    else:
-        click.echo(f"{written.address}: {counted(written.entry_count, 'entry').replace('entrys', 'entries')}")
+    document = {"success": True, "dump_path": written.name, "entry_count": written.entry_count}
+    entries = counted(written.entry_count, "entry").replace("entrys", "entries")
+    _store.say(as_json, document, f"{written.address}: {entries}")
 
 
 def _pieces(

@@ -69,8 +69,8 @@ def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: boo
             except BadScope:
                 if not remember:
                     raise
-                said = f"remembered: {home.profile} for {words_of(scope.as_dict())}; none is stored yet"
-                _store.print_json({"remembered": scope.as_dict()}) if as_json else click.echo(visible(said))
+                words = f"remembered: {home.profile} for {words_of(scope.as_dict())}; none is stored yet"
+                _store.say(as_json, {"remembered": scope.as_dict()}, visible(words))
                 return
         number = changes.begin(engine, ids, home, scope=scope.as_dict(), author=system_user())
         _work(engine, number, as_json)
@@ -105,14 +105,9 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
         changes.work(engine, number, on_progress=tell)
     with engine.connect() as connection:
         line = changes.as_dict(tasks.find(connection, number))
-    if as_json:
-        _store.print_json(line)
-        return
     sessions = counted(line["total"], "session")
-    if line["undoes"]:
-        click.echo(f"{sessions} as before")
-    else:
-        click.echo(visible(f"{line['profile']}: {sessions}; fencepost home undo {number} undoes it"))
+    done = f"{line['profile']}: {sessions}; fencepost home undo {number} undoes it"
+    _store.say(as_json, line, f"{sessions} as before" if line["undoes"] else visible(done))
 
 
 @command.command("undo")
@@ -137,14 +132,14 @@ def list_changes(as_json: bool) -> None:
     """List the last changes, the newest first."""
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = [changes.as_dict(task) for task in tasks.page(connection, tasks.HOMES, limit=changes.MOST_SHOWN)]
-    if as_json:
-        _store.print_json(lines)
-        return
-    for line in lines:
-        undone = ", undone" if line["undone"] else f", undoes {line['undoes']}" if line["undoes"] else ""
-        share = f"{line['finished']:,} of {line['total']:,}"
-        words = f"{line['profile']} for {words_of(line['scope'])}{undone}"
-        click.echo(visible(f"{line['id']:>5}  {line['state']:<9} {share}  {words}"))
+    _store.say(as_json, lines, *map(_change_words, lines))
+
+
+def _change_words(line: dict[str, Any]) -> str:
+    undone = ", undone" if line["undone"] else f", undoes {line['undoes']}" if line["undoes"] else ""
+    share = f"{line['finished']:,} of {line['total']:,}"
+    words = f"{line['profile']} for {words_of(line['scope'])}{undone}"
+    return visible(f"{line['id']:>5}  {line['state']:<9} {share}  {words}")
 
 
 @command.command("rules")
@@ -153,11 +148,8 @@ def list_rules(as_json: bool) -> None:
     """List the rules for later imports."""
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = rules.lines(connection)
-    if as_json:
-        _store.print_json([rules.as_dict(line) for line in lines])
-        return
-    for line in lines:
-        click.echo(visible(f"{line.id:>5}  {line.kind} {line.name}: {line.content['profile']}"))
+    words = (visible(f"{line.id:>5}  {line.kind} {line.name}: {line.content['profile']}") for line in lines)
+    _store.say(as_json, [rules.as_dict(line) for line in lines], *words)
 
 
 @command.command("forget")

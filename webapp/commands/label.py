@@ -110,10 +110,9 @@ def put(
     with _store.session() as db:
         detail = turns.find_by_id(db, ident, position)
         label = labels.put(db, detail.turn, **values)
-        if as_json:
-            _store.print_json({"session": detail.session.external_id, "position": position, **_document(label)})
-        else:
-            click.echo(visible(f"{detail.session.external_id} {position}: {label.judgement}, said {label.author}"))
+        ident = detail.session.external_id
+        words = visible(f"{ident} {position}: {label.judgement}, said {label.author}")
+        _store.say(as_json, {"session": ident, "position": position, **_document(label)}, words)
 
 
 @command.command("list")

@@ -53,12 +53,12 @@ def command(before: datetime, keep: tuple[str, ...], dry_run: bool, yes: bool, a
         with engine.connect() as connection:
             counts = pruning.prunable(connection, before, keep_failed=keep_failed)
         if dry_run:
-            _store.print_json({"dry_run": True, "counts": counts}) if as_json else click.echo(_plan(counts))
+            _store.say(as_json, {"dry_run": True, "counts": counts}, _plan(counts))
             return
         if not yes:
             _ask(counts)
         pruned = pruning.prune(engine, settings, before, keep_failed=keep_failed)
-    _store.print_json({"dry_run": False, "counts": counts, "pruned": pruned}) if as_json else click.echo(_said(pruned))
+    _store.say(as_json, {"dry_run": False, "counts": counts, "pruned": pruned}, _said(pruned))
 
 
 def _ask(counts: Prunable) -> None:

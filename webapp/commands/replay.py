@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -48,17 +49,13 @@ def command(
     with _store.engine(settings) as engine, _terminal.bar(chosen) as on_progress:
         options: dict[str, Any] = {"session": ident, "filters": narrowed, "again": again}
         run = replays.replay(engine, settings, chosen, on_progress=on_progress, **options)
-    if as_json:
-        _store.print_json(run)
-    else:
-        _print(run)
+    _store.say(as_json, run, *_words(run))
     sys.exit(0 if run.state == "done" else 1)
 
 
-def _print(run: replays.Replay) -> None:
+def _words(run: replays.Replay) -> Iterator[str]:
     state = "" if run.state == "done" else f", {run.state}"
     responses = counted(run.counts["responses"], "response")
-    click.echo(f"{run.profile} {run.version}: {responses}, {run.new:,} of them parsed now{state}")
-    for verdict, mark in MARKS.items():
-        click.echo(f"  {mark} {verdict:<10} {run.counts[verdict]:>8,}")
-    click.echo(f"  {run.counts['rescued']:,} of the failed responses can be read by {run.profile}")
+    yield f"{run.profile} {run.version}: {responses}, {run.new:,} of them parsed now{state}"
+    yield from (f"  {mark} {verdict:<10} {run.counts[verdict]:>8,}" for verdict, mark in MARKS.items())
+    yield f"  {run.counts['rescued']:,} of the failed responses can be read by {run.profile}"

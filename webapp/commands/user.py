@@ -14,6 +14,7 @@ from webapp.commands import _store
 from webapp.parsing.words import counted
 from webapp.store.accounts import accounts, api_tokens, audit
 from webapp.store.accounts.accounts import AccountLine
+from webapp.store.accounts.api_tokens import TokenLine
 from webapp.store.labels.label_content import system_user
 from webapp.visible import visible
 
@@ -63,7 +64,7 @@ def add(name: str, role: str, no_password: bool, subject: str | None, as_json: b
     with _changing("user add", name, role=role) as connection:
         accounts.add(connection, name, role, password=password, subject=subject)
         line = accounts.find(connection, name)
-    _store.print_json(line) if as_json else click.echo(f"{visible(line.name)} may sign in as {line.role}")
+    _store.say(as_json, line, f"{visible(line.name)} may sign in as {line.role}")
 
 
 @command.command("list", short_help="List accounts.")
@@ -72,10 +73,8 @@ def list_accounts(as_json: bool) -> None:
     """List accounts: role, how they sign in, when they last did."""
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = accounts.lines(connection)
-    if as_json:
-        _store.print_json({"accounts": lines})
-        return
-    click.echo("\n".join(map(_words, lines)) or "there is no account yet: fencepost user add NAME --role admin")
+    nothing = "there is no account yet: fencepost user add NAME --role admin"
+    _store.say(as_json, {"accounts": lines}, *(map(_words, lines) if lines else [nothing]))
 
 
 def _words(line: AccountLine) -> str:
@@ -95,7 +94,7 @@ def role(name: str, role: str, as_json: bool) -> None:
         line = accounts.find(connection, name)
         accounts.set_role(connection, line.id, role)
     answer = {"name": line.name, "role": role}
-    _store.print_json(answer) if as_json else click.echo(f"{visible(line.name)} is {role}, was {line.role}")
+    _store.say(as_json, answer, f"{visible(line.name)} is {role}, was {line.role}")
 
 
 @command.command("password", short_help="Set another password.")
@@ -109,7 +108,7 @@ def password(name: str, as_json: bool) -> None:
     with _changing("user password", name) as connection:
         line = accounts.find(connection, name)
         accounts.set_password(connection, line.id, words)
-    _store.print_json({"name": line.name}) if as_json else click.echo(f"{visible(line.name)} has another password")
+    _store.say(as_json, {"name": line.name}, f"{visible(line.name)} has another password")
 
 
 @command.command("remove", short_help="Remove an account.")
@@ -125,7 +124,7 @@ def remove(name: str, yes: bool, as_json: bool) -> None:
     with _changing("user remove", name) as connection:
         line = accounts.find(connection, name)
         accounts.remove(connection, line.id)
-    _store.print_json({"removed": line.name}) if as_json else click.echo(f"{visible(line.name)} is removed")
+    _store.say(as_json, {"removed": line.name}, f"{visible(line.name)} is removed")
 
 
 @command.command("token", short_help="Create an API token.")
@@ -140,7 +139,7 @@ def token(name: str, title: str, scopes: tuple[str, ...], as_json: bool) -> None
     with _changing("user token", name, title=title, scopes=list(scopes)) as connection:
         line = accounts.find(connection, name)
         new_token = api_tokens.make(connection, line.id, title, list(scopes))
-    _store.print_json({"account": line.name, "name": title, "token": new_token}) if as_json else click.echo(new_token)
+    _store.say(as_json, {"account": line.name, "name": title, "token": new_token}, new_token)
 
 
 @command.command("tokens", short_help="List API tokens.")
@@ -151,14 +150,12 @@ def tokens(name: str | None, as_json: bool) -> None:
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         of = accounts.find(connection, name).id if name is not None else None
         lines = api_tokens.lines(connection, of)
-    if as_json:
-        _store.print_json({"tokens": lines})
-        return
-    for line in lines:
-        last = f"used {line.used_at:%Y-%m-%d %H:%M} UTC" if line.used_at else "never used"
-        click.echo(f"{line.id}\t{visible(line.account)}\t{visible(line.name)}\t{' '.join(line.scopes)}\t{last}")
-    if not lines:
-        click.echo("there is no API token")
+    _store.say(as_json, {"tokens": lines}, *(map(_token_words, lines) if lines else ["there is no API token"]))
+
+
+def _token_words(line: TokenLine) -> str:
+    last = f"used {line.used_at:%Y-%m-%d %H:%M} UTC" if line.used_at else "never used"
+    return f"{line.id}\t{visible(line.account)}\t{visible(line.name)}\t{' '.join(line.scopes)}\t{last}"
 
 
 @command.command("revoke", short_help="Revoke an API token.")
@@ -168,4 +165,4 @@ def revoke(number: int, as_json: bool) -> None:
     """Revoke the API token NUMBER, at once (`fencepost user tokens` lists them)."""
     with _changing("user revoke", f"API token {number}") as connection:
         api_tokens.revoke(connection, number)
-    _store.print_json({"revoked": number}) if as_json else click.echo(f"API token {number} is revoked")
+    _store.say(as_json, {"revoked": number}, f"API token {number} is revoked")
