@@ -90,12 +90,12 @@ def portable(value: Any) -> str:
 
 def marked(value: Any) -> Any:
     """`value` with `{MARK: "NaN"}` for what is no number in JSON. An object that looks so already gets a $ more."""
-    return _rebuilt(value, _marked_leaf, lambda key: f"${key}" if _is_mark(key) else key)
+    return rebuilt(value, _marked_leaf, lambda key: f"${key}" if _is_mark(key) else key)
 
 
 def unmarked(value: Any) -> Any:
     """What `marked` was given."""
-    return _rebuilt(value, _unmarked_leaf, lambda key: key[1:] if _is_mark(key) and key != MARK else key)
+    return rebuilt(value, _unmarked_leaf, lambda key: key[1:] if _is_mark(key) and key != MARK else key)
 
 
 def _marked_leaf(value: Any) -> Any:
@@ -110,7 +110,7 @@ def _unmarked_leaf(value: Any) -> Any:
     return value
 
 
-def _rebuilt(value: Any, leaf: Callable[[Any], Any], name: Callable[[Any], Any]) -> Any:
+def rebuilt(value: Any, leaf: Callable[[Any], Any], name: Callable[[Any], Any] = lambda key: key) -> Any:
     """A copy of `value` with other leaves and keys, made without recursion: values may be nested deeply."""
     copy: list[Any] = [None]
     todo: list[tuple[Any, Any, Any]] = [(copy, 0, value)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 import sys
 import tarfile
 import tempfile
@@ -17,8 +18,8 @@ from typing import IO, Any, cast
 
 from webapp.dumps.budget import MOST_WHOLE, PIECE, Budget, current
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.records import BadDump, Problem, TooLarge
-from webapp.dumps.source import Source
+from webapp.dumps.records import BadDump, Entries, Problem, TooLarge
+from webapp.dumps.source import Source, entry_or_problem
 from webapp.dumps.spool import ZstdError, zipfile
 
 MOST_MEMBERS = 10_000
@@ -102,6 +103,20 @@ def of_zip(source: Source, folder: Path, most: int | None = None) -> Iterator[Ar
                 yield Problem(info.filename, "this member is encrypted; skipped")
             else:
                 yield from _copied(info.filename, partial(archive.open, info), folder, budget, most)
+
+
+def zip_objects(source: Source, pattern: re.Pattern[str], others: str | None = None) -> Entries:
+    """The objects that a zip's JSON files of such names hold, with what is wrong with them, and with `others`."""
+    with tempfile.TemporaryDirectory(prefix="objects-") as folder:
+        for member in of_zip(source, Path(folder)):
+            if isinstance(member, Problem):
+                yield member
+            elif pattern.search(member.name):
+                value, *problems = member.value()
+                yield value if isinstance(value, Problem) else entry_or_problem(member.name, value)
+                yield from problems
+            elif others is not None:
+                yield Problem(member.name, others)
 
 
 def of_tar(source: Source, folder: Path, most: int | None = None) -> Iterator[ArchiveMember | Problem]:

@@ -15,8 +15,8 @@ least, `around` by what they stand in; one of its `hints` is in its text) and `s
 `sort` orders a session's entries by time; consecutive ones that pass `runs` and are equal
 in what its last paths lead to are one; the `first` says a title, or which
 parser the program has; `program` says which program it is where what stands around the entries passes `when`. Ids that
-are `hex` may be base64. Of its `rules` the first whose `when` holds says what an entry is; those with `go_on` let
-others follow (`declared_rules`, `declared_pieces`).
+are `hex` may be base64. Of its `rules`, or those of the format that they name, the first whose `when` holds says what
+an entry is; those with `go_on` let others follow (`declared_rules`, `declared_pieces`).
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ class Declared(Format):
         self.home, self.by_key = spec.get("home"), bool(spec.get("by_key"))
         self.id_key, self.id_name = spec.get("id_key", ""), spec.get("id_name", "id")
         self._within, self._pages = spec.get("within", ()), spec.get("pages", ())
+        self._rules = spec["rules"] if isinstance(spec["rules"], list) else table()[spec["rules"]]["rules"]
         self._is_each = "list" in spec or "tree" in spec or bool(spec.get("each"))
 
     def sniff(self, head: DumpHead) -> int:
@@ -268,7 +269,7 @@ class Declared(Format):
             note_once(words, conversation)
         for kind in (path for tests, path in spec.get("kinds", ()) if not holds(entry, tests)):
             note_unknown_kind(at(entry, kind)[0], conversation)
-        turns = without_empty(ruled(spec["rules"], entry, spec, conversation))
+        turns = without_empty(ruled(self._rules, entry, spec, conversation))
         turns = turns or event_turns(text(at(entry, spec.get("event"))[0]))
         turns = each_filled(with_spent(turns, spec, entry), **filling(spec.get("fill", {}), entry))
         conversation.said.update(turn.raw for turn in turns if turn.raw)

@@ -11,7 +11,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.json_path import at, holds
 from webapp.dumps.messages.beside import stop
 from webapp.dumps.messages.bodies import said_turns, unanswered
-from webapp.dumps.messages.exchanges import exchange, traced
+from webapp.dumps.messages.exchanges import entry_turns, exchange, traced
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.printed import from_repr, is_printed
 from webapp.dumps.messages.streams import is_body
@@ -30,7 +30,6 @@ from webapp.dumps.messages.turns import (
 )
 from webapp.dumps.records import Kind, Turn
 from webapp.dumps.values import as_list, as_object, id_text, moment, number, text, whole
-from webapp.plugins import collect
 
 Rule = dict[str, Any]
 Spec = dict[str, Any]
@@ -186,10 +185,7 @@ def _turns(rule: Rule, entry: dict[str, Any], spec: Spec, role: str | None, conv
     if "printed" in rule:
         return _printed(at(entry, rule["printed"])[0], conversation)
     if "known" in rule:
-        turns: list[Turn] = collect("webapp.dumps.formats")["openai"].read_entry(
-            as_object(at(entry, rule["known"])[0]), conversation
-        )
-        return turns
+        return entry_turns(as_object(at(entry, rule["known"])[0]), conversation)
     if "request" in rule or "response" in rule:
         return _exchanged(rule, entry, conversation)
     if "asked" in rule or "answered" in rule:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
-from webapp.dumps.archive_members import of_zip
+from webapp.dumps.archive_members import zip_objects
 from webapp.dumps.base import DumpHead, Entries, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
@@ -32,8 +30,9 @@ _KINDS = (
     *("Condensation", "CondensationRequest", "PauseEvent", "ConversationStateUpdateEvent", "UserRejectObservation"),
     "ConversationErrorEvent",
 )
-_EVENT_FILE = re.compile(r"(?:^|/)events/(?:event-)?(\d+)[^/]*\.json$")
-"""an event in a file of its own, with its number"""
+_EVENT_FILE = re.compile(r"(?:^|/)events/(?:event-)?\d+[^/]*\.json$")
+"""an event in a file of its own, which its number begins"""
+_NUMBER = re.compile(r"\d+")
 _IDS = ("instance_id", "session_id", "sid")
 
 
@@ -132,20 +131,13 @@ def _without_thought(entry: dict[str, Any]) -> Iterator[str]:
 
 def _event_files(source: Source) -> Sessions:
     """A session for each folder with files of events."""
-    with tempfile.TemporaryDirectory(prefix="events-") as folder, spilled() as events:
-        for member in of_zip(source, Path(folder)):
-            if isinstance(member, Problem):
-                yield member
+    with spilled() as events:
+        for entry in zip_objects(source, _EVENT_FILE, "not an event; it was left out"):
+            if isinstance(entry, Problem):
+                yield entry
                 continue
-            match = _EVENT_FILE.search(member.name)
-            value, *problems = member.value() if match else (None,)
-            if match is None or not isinstance(value, dict):
-                reason = "not an event; it was left out"
-                yield value if isinstance(value, Problem) else Problem(member.name, reason)
-                continue
-            yield from problems
-            parents = [part for part in member.name.split("/")[:-1] if part != "events"]
-            events.put(parents[-1] if parents else source.stem, int(match[1]), member.name, value)
+            *folders, name = (part for part in entry[0].split("/") if part != "events")
+            events.put(folders[-1] if folders else source.stem, int(_NUMBER.findall(name)[0]), *entry)
         yield from (SessionEntries(name, entries) for name, entries in events.sessions())
 
 

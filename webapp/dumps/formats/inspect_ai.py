@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
-from webapp.dumps.archive_members import of_zip
+from webapp.dumps.archive_members import zip_objects
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import members, nested, objects
@@ -18,16 +17,14 @@ from webapp.dumps.messages.beside import stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.turns import each_with, error_turns, message_turns, spent
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.source import entry_or_problem
 from webapp.dumps.stream import walk
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
+from webapp.jsontext import rebuilt
 
 _SAMPLE = re.compile(r"(^|/)samples/[^/]+\.json$")
-_HEADERS = ("header.json", "_journal/start.json")
+_HEADER = re.compile(r"\A(?:header|_journal/start)\.json\Z")
 _REFERENCES = ("attachment://", "tc://")
 _PARSING = "parsing"
-_DEEPEST = 60
-"""levels of a message in which references are looked for"""
 
 
 @dataclass(slots=True)
@@ -43,7 +40,7 @@ class InspectAi(Format):
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "zip":
-            has_header = any(name in _HEADERS for name in head.names)
+            has_header = any(map(_HEADER.search, head.names))
             return 95 if has_header and ("header.json" in head.names or any(map(_SAMPLE.search, head.names))) else 0
         return 95 if isinstance(head.members.get("eval"), dict) and head.keys & {"samples", "plan", "status"} else 0
 
@@ -61,7 +58,8 @@ class InspectAi(Format):
         return _Sample(model, attachments=as_object(context.get("attachments")), calls=_model_calls(context))
 
     def read_entry(self, entry: dict[str, Any], conversation: _Sample) -> list[Turn]:
-        message = _resolved(entry, conversation.attachments) if conversation.attachments else entry
+        attachments = conversation.attachments
+        message = rebuilt(entry, partial(_resolved, attachments=attachments)) if attachments else entry
         return _message(message, conversation)
 
 
@@ -71,17 +69,11 @@ plugin = InspectAi()
 def _archive(source: Source) -> Sessions:
     """The samples of an .eval file, one at a time; the header says what was run."""
     log: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory(prefix="eval-") as folder:
-        for header in (True, False):
-            for member in of_zip(source, Path(folder)):
-                if isinstance(member, Problem):
-                    yield from () if header else (member,)
-                elif header and member.name in _HEADERS and (member.name == _HEADERS[0] or not log):
-                    log = next((value for value in member.value() if isinstance(value, dict)), log)
-                elif not header and _SAMPLE.search(member.name):
-                    for value in member.value():
-                        entry = value if isinstance(value, Problem) else entry_or_problem(member.name, value)
-                        yield entry if isinstance(entry, Problem) else _sample(log, *entry)
+    for header in zip_objects(source, _HEADER):
+        if not isinstance(header, Problem) and (header[0] == "header.json" or not log):
+            log = header[1]
+    for entry in zip_objects(source, _SAMPLE):
+        yield entry if isinstance(entry, Problem) else _sample(log, *entry)
 
 
 def _sample(log: dict[str, Any], at: str, value: dict[str, Any]) -> SessionEntries | Problem:
@@ -129,15 +121,11 @@ def _model_calls(context: Context) -> dict[str, dict[str, Any]]:
     return calls
 
 
-def _resolved(value: Any, attachments: dict[str, Any], level: int = 0) -> Any:
-    """`value` with every text that is a reference replaced by what it refers to; `value` itself is not changed."""
-    if level > _DEEPEST:
-        return value
-    if isinstance(value, str) and value.startswith(_REFERENCES):
-        whole = attachments.get(value.partition("://")[2])
-        return whole if isinstance(whole, str) else value
-    if isinstance(value, list):
-        return [_resolved(inner, attachments, level + 1) for inner in value]
-    if isinstance(value, dict):
-        return {key: _resolved(inner, attachments, level + 1) for key, inner in value.items()}
-    return value
+def _resolved(value: Any, attachments: dict[str, Any]) -> Any:
+    """A text that is a reference as what it refers to; anything else as it is."""
+    whole = attachments.get(value.partition("://")[2]) if _is_reference(value) else None
+    return whole if isinstance(whole, str) else value
+
+
+def _is_reference(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(_REFERENCES)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
-from webapp.dumps.archive_members import of_zip
+from webapp.dumps.archive_members import zip_objects
 from webapp.dumps.base import DumpHead, Entry, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import json_or_none
@@ -56,26 +54,21 @@ def _joined(tables: Tables, row: dict[str, Any]) -> Entry | Problem:
 
 def _stored(source: Source) -> Sessions:
     """The sessions of a storage folder: messages by their files' names, parts under the messages that they name."""
-    with tempfile.TemporaryDirectory(prefix="storage-") as folder, spilled() as messages, spilled() as parts:
-        infos: dict[str, dict[str, Any]] = {}
-        for member in of_zip(source, Path(folder)):
-            if isinstance(member, Problem):
-                yield member
-            elif match := _STORED.search(member.name):
-                value, *problems = member.value()
-                if not isinstance(value, dict):
-                    reason = "expected a JSON object; skipped"
-                    yield value if isinstance(value, Problem) else Problem(member.name, reason)
-                    continue
-                yield from problems
-                holder = member.name.split("/")[-2]
-                if match[1] == "session":
-                    infos[id_text(value.get("id")) or holder] = value
-                elif match[1] == "message":
-                    when = microseconds(as_object(value.get("time")).get("created"))
-                    messages.put(id_text(value.get("sessionID")) or holder, when, member.name, value)
-                else:
-                    parts.put(id_text(value.get("messageID")) or holder, 0, member.name, value)
+    infos: dict[str, dict[str, Any]] = {}
+    with spilled() as messages, spilled() as parts:
+        for entry in zip_objects(source, _STORED):
+            if isinstance(entry, Problem):
+                yield entry
+                continue
+            at, value = entry
+            kind, holder, _ = at.split("/")[-3:]
+            if kind == "session":
+                infos[id_text(value.get("id")) or holder] = value
+            elif kind == "message":
+                when = microseconds(as_object(value.get("time")).get("created"))
+                messages.put(id_text(value.get("sessionID")) or holder, when, at, value)
+            else:
+                parts.put(id_text(value.get("messageID")) or holder, 0, at, value)
         of_message = {name: [value for _, value in listed] for name, listed in parts.sessions()}
         for name, listed in messages.sessions():
             joined = ((at, {"info": value, "parts": of_message.get(str(value.get("id")), [])}) for at, value in listed)

@@ -172,7 +172,6 @@ def _piece_of(messages: list[dict[str, Any]]) -> Piece:
     return Piece("call", f"{first.text or ''}{rest}", first.name, first.id, first.call)
 
 
-_GEMINI = {"sessionId", "projectHash"}
 _SPOKEN = ("user", "gemini", "model")
 
 
@@ -183,12 +182,6 @@ class _GeminiSession(Declaring):
 
 class GeminiCli(Declared):
     conversation_type = _GeminiSession
-
-    def sniff(self, head: DumpHead) -> int:
-        if head.shape == "object":
-            return 95 if head.keys >= _GEMINI else 0
-        marked = (line.keys() >= _GEMINI or _is_gemini(line) for line in head.objects)
-        return 95 if head.shape == "lines" and any(marked) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and "messages" in head.keys:
@@ -203,10 +196,6 @@ class GeminiCli(Declared):
             return event_turns(changed)
         turns = super().read_entry(entry, conversation)
         return each_with(turns, sounding=conversation.rewinds or None) if entry.get("type") in _SPOKEN else turns
-
-
-def _is_gemini(value: dict[str, Any]) -> bool:
-    return value.get("type") == "gemini" and "content" in value and "timestamp" in value
 
 
 def _current(source: Source, head: DumpHead) -> Entries:

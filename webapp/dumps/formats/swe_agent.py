@@ -134,10 +134,6 @@ _IDS = ("session_id", "trajectory_id")
 
 
 class Atif(Declared):
-    def sniff(self, head: DumpHead) -> int:
-        versions = [str(item.get("schema_version")) for item in head.objects]
-        return 95 if versions and all(version.startswith("ATIF-v") for version in versions) else 0
-
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object":
             yield _session(source.stem, *with_list(source, head, "steps", needed="schema_version"))
