@@ -55,14 +55,6 @@ NATIVE = "native"
 """the home of programs that take calls from their model's API alone"""
 
 
-class BadEntry(ValueError):
-    """An entry that does not say what it should; it is kept, as `turns` or as an event, with a problem."""
-
-    def __init__(self, reason: str, turns: list[Turn] | None = None) -> None:
-        super().__init__(reason)
-        self.turns = turns or []
-
-
 class Format:
     """One dump format. `shapes`, `sniff` and `read_entry` are its own; the rest has a default."""
 
@@ -141,7 +133,9 @@ class Format:
         )
 
     def read_entry(self, entry: dict[str, Any], conversation: Any) -> list[Turn]:
-        """The turns of one entry, each with the place of its text; none for an event. Raises `BadEntry`.
+        """The turns of one entry, each with the place of its text; none for an event.
+
+        What of it cannot be read goes to the conversation's `notes`.
 
         The same entries always give the same turns, and an entry is not changed.
         """
@@ -216,14 +210,9 @@ class Format:
             for problem in self.repeated_ids(at, value, ids):
                 yield problem, None
             conversation.declares_beside(declared_in(value))
-            try:
-                turns = told_beside(value, self.read_entry(value, conversation), conversation)
-            except BadEntry as bad:
-                turns = bad.turns
-                yield Problem(at, f"{bad}; kept as an event"), None
-            else:
-                if self.checks_texts and not conversation.notes and not self.is_echo(value):
-                    unread.learn(at, value, turns)
+            turns = told_beside(value, self.read_entry(value, conversation), conversation)
+            if self.checks_texts and not conversation.notes and not self.is_echo(value):
+                unread.learn(at, value, turns)
             for note in conversation.notes:
                 yield Problem(at, note), None
             conversation.notes.clear()

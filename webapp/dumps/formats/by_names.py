@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format
+from webapp.dumps.base import Conversation, DumpHead, Format
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.known_tools import answerless
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns, unanswered
@@ -63,7 +63,8 @@ class ExchangePairs(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         sides = _sides(entry)
         if sides is None:
-            raise BadEntry("no request with its response is here")
+            conversation.notes.append("no request with its response is here; kept as an event")
+            return []
         holder, response = sides.holder, sides.holder.get(sides.response)
         request = holder[sides.request]
         http = HttpExchange("", _as_body(request), response, plain=isinstance(response, str))

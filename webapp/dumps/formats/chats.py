@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.json_path import long_texts, opened
 from webapp.dumps.messages.named_texts import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.pieces import block
@@ -96,8 +96,8 @@ class Chats(Format):
             return turns_of(called, "assistant", conversation)
         if message is None:
             if any(map(entry.get, SAID)):
-                raise BadEntry("nobody who is known says anything in it")
-            if speaker(entry) == "assistant":
+                conversation.notes.append("nobody who is known says anything in it; kept as an event")
+            elif speaker(entry) == "assistant":
                 conversation.notes.append("an answer of which nothing is known")
             return []
         model = first_text(message, *_MODELS) or first_text(as_object(message.get("extra")), *_MODELS)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from webapp.dumps.base import BadEntry, Context, DumpHead, Format, Source
+from webapp.dumps.base import Context, DumpHead, Format, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import objects, with_list
@@ -129,7 +129,7 @@ class Mapped(Declared):
             prompts = exchange(request, None, conversation)
             turns = [*each_filled(prompts, sent_at=sent_at), *noted_answers(turns, conversation)]
         if raw is None:
-            raise BadEntry("nothing is at the path of raw", turns)
+            conversation.notes.append("nothing is at the path of raw; kept as an event")
         return turns
 
     def _is_met(self, entry: dict[str, Any]) -> bool:

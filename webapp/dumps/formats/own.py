@@ -10,7 +10,6 @@ from typing import Any, get_args
 from webapp import jsontext
 from webapp.dumps import reading
 from webapp.dumps.base import (
-    BadEntry,
     Context,
     Conversation,
     DumpHead,
@@ -140,7 +139,8 @@ class Responses(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         raw = entry.get("text")
         if not isinstance(raw, str):
-            raise BadEntry("expected a text under the key 'text'")
+            conversation.notes.append("expected a text under the key 'text'; kept as an event")
+            return []
         ident, when, model = id_text(entry.get("id")), moment(entry.get("timestamp")), text(entry.get("model"))
         answer = Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when)
         calls = list(_calls_beside(entry))

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.formats.transcript import templated
 from webapp.dumps.messages.bodies import said_turns
@@ -183,7 +183,8 @@ class PromptMap(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         prompt, response = entry.get("prompt"), entry.get("response")
         if not (isinstance(prompt, str) and isinstance(response, str)):
-            raise BadEntry("expected a prompt and a response that are texts")
+            conversation.notes.append("expected a prompt and a response that are texts; kept as an event")
+            return []
         return [
             Turn(0, "prompt", raw=prompt, role="user"),
             Turn(0, "response", raw=response, role="assistant"),

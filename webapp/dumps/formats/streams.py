@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import as_lines
 from webapp.dumps.messages.block_streams import are_parts, is_ollama
 from webapp.dumps.messages.exchanges import exchange
@@ -76,7 +76,7 @@ class SseText(Format):
             return exchange(None, entry, conversation)
         turns = _exchanged(None, str(entry.get("stream") or ""), conversation)
         if not turns:
-            raise BadEntry("no provider's stream is known that looks like this")
+            conversation.notes.append("no provider's stream is known that looks like this; kept as an event")
         return turns
 
 
