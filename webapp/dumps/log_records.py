@@ -1,9 +1,9 @@
-"""The records of a program's log, as text or in JSON lines: each with the lines that go on with it."""
+"""The records of a text, as of a program's log, also in JSON lines: each with the lines that go on with it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,16 +24,38 @@ _LOOKED_AT = 200
 
 
 @dataclass(slots=True)
-class LogRecord:
-    """A record of the log with the number of its first line."""
+class TextRecord:
+    """Lines of a text that belong together, with the number of the first and the byte at which it begins."""
 
     number: int
+    at: int
     lines: list[str] = field(default_factory=list)
     size: int = 0
 
     @property
     def text(self) -> str:
         return "".join(self.lines).rstrip("\r\n")
+
+
+def text_records(
+    source: Source, begins: Callable[[str], Any], plain: Callable[[str], str] = str
+) -> Iterator[TextRecord | Problem]:
+    """Each line that `begins` a record, made `plain`, with those that go on with it; so are those before the first."""
+    record: TextRecord | None = None
+    most = source.budget.characters()
+    for number, (at, data) in enumerate(source.lines(), start=1):
+        if isinstance(data, Cut) or (record is not None and record.size + len(data) > most):
+            yield Problem(f"line {number}", too_long(at))
+            continue
+        line = plain(source.decode(data, at))
+        if record is None or begins(line):
+            if record is not None:
+                yield record
+            record = TextRecord(number, at)
+        record.lines.append(line)
+        record.size += len(data)
+    if record is not None:
+        yield record
 
 
 def _line_key(record: dict[str, Any]) -> str | None:
@@ -75,23 +97,9 @@ def first_records(head: DumpHead) -> list[str]:
     return records
 
 
-def log_records(source: Source) -> Iterator[LogRecord | Problem]:
-    """Each record with the lines that go on with it."""
-    record: LogRecord | None = None
-    most = source.budget.characters()
-    for number, (at, data) in enumerate(source.lines(), start=1):
-        if isinstance(data, Cut) or (record is not None and record.size + len(data) > most):
-            yield Problem(f"line {number}", too_long(at))
-            continue
-        line = _plain(source.decode(data, at))
-        if record is None or BEGIN.match(line):
-            if record is not None:
-                yield record
-            record = LogRecord(number)
-        record.lines.append(line)
-        record.size += len(data)
-    if record is not None:
-        yield record
+def log_records(source: Source) -> Iterator[TextRecord | Problem]:
+    """The records of a program's log."""
+    return text_records(source, BEGIN.match, _plain)
 
 
 def speaks(value: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
+from webapp.dumps.log_records import text_records
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.turns import event_turns, text_turns
 from webapp.dumps.programs import Program, by_aider
@@ -164,27 +165,14 @@ class AiderLlm(Format):
 
 def _sent_entries(source: Source) -> Entries:
     """What was sent, and each response, in order."""
-    sent, lines, first = None, list[str](), source.start
-    for at, data in source.lines():
-        if isinstance(data, Cut):
-            yield Problem(f"byte {at}", too_long(at))
-        line = source.decode(data, at)
-        if match := _SENT.match(line):
-            if sent is not None:
-                yield f"byte {first}", _sent_entry(sent, lines)
-            sent, lines, first = match, [], at
-        else:
-            lines.append(line)
-    if sent is not None:
-        yield f"byte {first}", _sent_entry(sent, lines)
-
-
-def _sent_entry(sent: re.Match[str], lines: list[str]) -> dict[str, Any]:
-    messages = list(_messages(lines))
-    if sent[1] != _RESPONSE:
-        return {"at": sent[2], "messages": messages}
-    answers = [message["content"] for message in messages if message["role"] == "assistant"]
-    return {"at": sent[2], "response": "\n".join(answers) if answers else None}
+    for record in text_records(source, _SENT.match):
+        if isinstance(record, Problem):
+            yield record
+        elif sent := _SENT.match(record.lines[0]):
+            messages = list(_messages(record.lines[1:]))
+            answers = [message["content"] for message in messages if message["role"] == "assistant"]
+            response = {"response": "\n".join(answers) if answers else None}
+            yield f"byte {record.at}", {"at": sent[2], **(response if sent[1] == _RESPONSE else {"messages": messages})}
 
 
 def _messages(lines: list[str]) -> Iterator[dict[str, str]]:

@@ -20,19 +20,19 @@ from webapp.dumps.base import (
     Sessions,
     Source,
 )
-from webapp.dumps.budget import current
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import id_problem, with_list
 from webapp.dumps.formats.transcript import templated
+from webapp.dumps.log_records import text_records
 from webapp.dumps.messages.bodies import body_in, said_turns
 from webapp.dumps.messages.named_texts import is_chat
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.turns import each_filled, event_turns, text_turns, turns_of
 from webapp.dumps.records import BadDump, Kind, Problem, Record, SessionStart, Turn, changed
-from webapp.dumps.source import Cut, lines, too_long
+from webapp.dumps.source import lines
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
 
 _KINDS = get_args(Kind)
@@ -208,28 +208,18 @@ class Separated(Format):
 
 def _texts(source: Source, mark: re.Pattern[str]) -> Entries:
     """What stands between the marks, without empty lines around it."""
-    heading, first, section, size = "", 1, list[str](), 0
-    for number, (at, data) in enumerate(source.lines(), start=1):
-        if isinstance(data, Cut) or size + len(data) > current().characters():
-            yield Problem(f"line {number}", too_long(at))
+    is_headed = mark is _HEADING
+    for record in text_records(source, mark.fullmatch):
+        if isinstance(record, Problem):
+            yield record
             continue
-        line = source.decode(data, at)
-        if mark.fullmatch(line):
-            yield from _below(heading, first, section, mark is _HEADING)
-            heading, first, section, size = line.strip(), number, [], 0
-        else:
-            section.append(line)
-            size += len(data)
-    yield from _below(heading, first, section, mark is _HEADING)
-
-
-def _below(heading: str, number: int, lines: list[str], is_headed: bool) -> Entries:
-    written = "".join(lines).strip("\r\n").rstrip()
-    if written.strip():
-        entry: dict[str, Any] = {"heading": heading, "text": written}
-        yield f"line {number}", entry if heading or not is_headed else {**entry, "before_first": True}
-    elif heading and is_headed:
-        yield Problem(f"line {number}", f"nothing stands below {heading[:80]!r}")
+        heading = record.lines.pop(0).strip() if mark.fullmatch(record.lines[0]) else ""
+        written = record.text.strip("\r\n").rstrip()
+        if written.strip():
+            entry = {"heading": heading, "text": written}
+            yield f"line {record.number}", entry if heading or not is_headed else {**entry, "before_first": True}
+        elif heading and is_headed:
+            yield Problem(f"line {record.number}", f"nothing stands below {heading[:80]!r}")
 
 
 plugins = (Recorded("recorder"), Fencepost(), Responses(), Separated())
