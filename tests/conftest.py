@@ -30,8 +30,8 @@ hypothesis.settings.load_profile("untimed")
 WRITING = ("server_version_info", "paramstyle", "max_identifier_length", "label_length", "_json_serializer")
 """of a dialect: what the SQL that it writes, and the values it makes of rows, depend on"""
 
-LONG = ("test_the_tests_of_the_rooms_pass_with_all_five", "test_thirty_labels_by_keyboard_alone")
-"""begun late, they go on where the other workers have nothing left: they come first, of all and of browser tests"""
+LONG = "test_thirty_labels_by_keyboard_alone"
+"""begun late, it goes on where the other workers have nothing left: it comes first of the browser tests"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
