@@ -17,7 +17,7 @@ run: $(VENV)/.installed
 # Compiled modules are written down for the two other workers and for every process that a test starts.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.tested browser
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
+	nice -n 19 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 lint: style types
 
