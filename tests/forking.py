@@ -13,6 +13,7 @@ import gc
 import importlib
 import json
 import os
+import pty
 import signal
 import socket
 import struct
@@ -107,6 +108,48 @@ def script(
     """
     request = {"code": code, "arguments": ["-c", *arguments], "imports": imports, "leads": leads}
     return ForkedProcess(request, environ, text=text)
+
+
+ON_TERMINAL = """
+import os, sys
+from webapp.cli import main
+
+terminal = os.open(sys.argv.pop(1), os.O_RDWR | os.O_NOCTTY)
+os.write(terminal, b".")
+for handle in sys.argv.pop(1):
+    os.dup2(terminal, int(handle))
+sys.stdin, sys.stdout = open(0), open(1, "w")
+main(prog_name="fencepost")
+"""
+
+
+class Terminal:
+    """`fencepost …` with a terminal for some of its files: the digits of `handles` are their numbers."""
+
+    def __init__(self, *arguments: str, handles: str, **environ: str) -> None:
+        self.ours, theirs = pty.openpty()
+        words = (os.ttyname(theirs), handles, *arguments)
+        self.process = script(ON_TERMINAL, *words, environ={**os.environ, "TERM": "xterm", **environ}, text=True)
+        os.read(self.ours, 1)  # it has the terminal open now
+        os.close(theirs)
+
+    def read(self, until: str | None = None) -> str:
+        """What it writes to the terminal until these words stand there, or until it ends."""
+        shown = b""
+        with contextlib.suppress(OSError):  # Linux answers EIO once nobody has the other end open
+            while until is None or until.encode() not in shown:
+                shown += os.read(self.ours, 65_536)
+        return shown.decode(errors="replace").replace("\r\n", "\n")
+
+    def type(self, text: str) -> None:
+        os.write(self.ours, text.encode())
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.ours)
+        self.process.__exit__()
 
 
 def ask(request: dict[str, Any], *handles: int) -> Any:

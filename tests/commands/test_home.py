@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import select
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests import forking
 from tests.commands.stored import Run, runner
 from webapp.commands import home
 from webapp.store.db.database import connect
@@ -124,40 +120,19 @@ def test_each_refusal(stored: Run) -> None:
 
 def environment(tmp_path: Path) -> dict[str, str]:
     data = {"FENCEPOST_DATA": str(tmp_path / "data"), "FENCEPOST_DATABASE": "", "FENCEPOST_HOME": "unknown"}
-    return {**os.environ, **data, "TERM": "dumb", "COLUMNS": "200"}
+    return {**data, "TERM": "dumb", "COLUMNS": "200"}
 
 
-def on_a_terminal(tmp_path: Path, *arguments: str, answer: bytes) -> str:
+def on_a_terminal(tmp_path: Path, *arguments: str, answer: str) -> str:
     """What `fencepost` shows on a terminal, where `answer` is typed once it asks."""
-    master, slave = pty.openpty()
-    command = [sys.executable, "-m", "webapp", *arguments]
-    with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment(tmp_path)) as child:
-        os.close(slave)
-        shown = read_until(master, b"[later]: ")
-        os.write(master, answer)
-        shown += read_until(master, None)
-        child.wait(120)
-    os.close(master)
-    return shown.decode(errors="replace")
-
-
-def read_until(master: int, words: bytes | None) -> bytes:
-    """Until `words` stand there, or to the end."""
-    shown = b""
-    while words is None or words not in shown:
-        assert select.select([master], [], [], 120)[0], shown
-        try:
-            piece = os.read(master, 65_536)
-        except OSError:  # the end of a terminal on Linux
-            break
-        if not piece:
-            break
-        shown += piece
-    return shown
+    with forking.Terminal(*arguments, handles="012", **environment(tmp_path)) as terminal:
+        shown = terminal.read("[later]: ")
+        terminal.type(answer)
+        return shown + terminal.read()
 
 
 def test_on_a_terminal_an_ingest_asks(run: Run, tmp_path: Path) -> None:
-    shown = on_a_terminal(tmp_path, "ingest", str(chats(tmp_path / "log.jsonl")), answer=b"nope\ndirect\n")
+    shown = on_a_terminal(tmp_path, "ingest", str(chats(tmp_path / "log.jsonl")), answer="nope\ndirect\n")
     assert "parser unknown: 2 of 4 responses are not plain JSON" in shown
     assert "2 would have failed" in shown and "nope" in shown
     assert "2 sessions read by direct; fencepost home undo 1 undoes it" in shown
@@ -184,17 +159,16 @@ def test_many_responses_are_not_counted_while_somebody_waits(
 
 
 def test_later_is_an_answer(run: Run, tmp_path: Path) -> None:
-    on_a_terminal(tmp_path, "ingest", str(chats(tmp_path / "log.jsonl")), answer=b"\n")
+    on_a_terminal(tmp_path, "ingest", str(chats(tmp_path / "log.jsonl")), answer="\n")
     assert homes(run) == [("unknown", 2)]
 
 
 def test_a_script_is_never_asked(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "webapp", "ingest", str(chats(tmp_path / "log.jsonl"))]
-    done = subprocess.run(
-        command, capture_output=True, stdin=subprocess.DEVNULL, env=environment(tmp_path), timeout=300
-    )
-    assert done.returncode == 0
-    assert b"say which parser your program uses: --home P" in done.stderr and b"Which of them" not in done.stdout
+    words = ("ingest", str(chats(tmp_path / "log.jsonl")))
+    with forking.command(*words, environ={**os.environ, **environment(tmp_path)}) as process:
+        said, _ = process.communicate()
+    assert process.returncode == 0
+    assert "say which parser your program uses: --home P" in said and "Which of them" not in said
 
 
 KILLED = """
@@ -223,24 +197,14 @@ with _store.engine(_store.settings()) as engine:
 """
 
 
-@pytest.fixture
-def script(tmp_path: Path) -> Callable[[str], subprocess.Popen[bytes]]:
-    def begin(text: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-c", text]
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(tmp_path))
-
-    return begin
-
-
-def test_a_change_that_was_killed_shows_nothing_half_and_goes_on(
-    run: Run, tmp_path: Path, script: Callable[[str], subprocess.Popen[bytes]]
-) -> None:
+def test_a_change_that_was_killed_shows_nothing_half_and_goes_on(run: Run, tmp_path: Path) -> None:
     """SIGKILL between two sessions: each is as before or changed, and `resume` does the rest."""
     run("ingest", str(chats(tmp_path / "log.jsonl", 6)))
-    with script(BEGUN) as child:
-        child.communicate(timeout=300)
-    with script(KILLED) as child:
-        assert child.stdout is not None and child.stdout.readline() == b"waiting\n"
+    environ = {**os.environ, **environment(tmp_path)}
+    with forking.script(BEGUN, environ=environ) as child:
+        child.communicate()
+    with forking.script(KILLED, environ=environ) as child:
+        assert child.stdout.readline() == b"waiting\n"
         child.kill()
     (line,) = json.loads(run("home", "changes", "--json").stdout)
     assert (line["state"], line["finished"], line["total"]) == ("running", 3, 6)

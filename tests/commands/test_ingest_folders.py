@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forking
 from tests.commands.stored import BROKEN, Run, dump, runner
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -141,25 +135,12 @@ def test_a_dry_run_as_json(run: Run, logs: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
-def written_to(terminal: int) -> str:
-    """All that a process writes to a terminal until it ends: what is not read keeps the process waiting."""
-    pieces = []
-    with contextlib.suppress(OSError):  # Linux answers EIO once nobody has the other end open
-        while piece := os.read(terminal, 65536):
-            pieces.append(piece)
-    os.close(terminal)
-    return b"".join(pieces).decode()
-
-
-def test_a_bar_is_drawn_on_a_terminal_and_only_on_standard_error(tmp_path: Path) -> None:
+def test_a_bar_is_drawn_on_a_terminal_and_only_on_standard_error(tmp_path: Path, data: Path) -> None:
     path = dump(tmp_path / "a.json", "s1", *["{}"] * 1000)
-    ours, theirs = pty.openpty()
-    environ = {**os.environ, "FENCEPOST_DATA": str(tmp_path / "data"), "TERM": "xterm", "COLUMNS": "200"}
-    command = [sys.executable, "-m", "webapp", "ingest", str(path)]
-    process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=theirs, text=True)
-    os.close(theirs)
-    drawn = written_to(ours)
-    printed, _ = process.communicate()
+    environ = {"FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": "", "COLUMNS": "200"}
+    with forking.Terminal("ingest", str(path), handles="2", **environ) as terminal:
+        drawn = terminal.read()
+        printed, _ = terminal.process.communicate()
     assert printed == f"● {path}: windlass, 1 session (1 new), 1,000 new turns\n"
     assert "━━━" in drawn
     assert "1,000 turns read" in drawn

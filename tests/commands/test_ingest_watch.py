@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import forking
 from tests.commands.stored import dump
 from webapp.commands import _folder_watch
 from webapp.commands._file_reader import FileReader, FileResult
@@ -22,17 +20,16 @@ from webapp.commands._start import stopped_by_signals
 from webapp.config import Settings
 from webapp.store.db import database
 
-ROOT = Path(__file__).resolve().parents[2]
-DEADLINE = 120.0
-"""seconds that a test waits for what must come"""
 WATCH = """
+import os
 from webapp.commands import _folder_watch
 from webapp.cli import main
 
+os.dup2(1, 2)
 _folder_watch.FINAL = 10**9
 main(prog_name="fencepost")
 """
-"""The program, where no time is too long between the two halves of a line."""
+"""The program, where no time is too long between the two halves of a line, and errors go to standard output too."""
 LINE = '{"session_id": "live", "node_type": "agent", "content": "{\\"step\\": %d}"}'
 
 
@@ -40,24 +37,14 @@ class Program:
     """`fencepost ingest --watch --json` over a folder, looking every so many seconds."""
 
     def __init__(self, folder: Path, data: Path, every: float = 0.05) -> None:
-        command = [sys.executable, "-c", WATCH, "ingest", "--watch", "--json", "--every", str(every), str(folder)]
-        environ = {**os.environ, "FENCEPOST_DATA": str(data), "PYTHONUNBUFFERED": "1"}
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.process = subprocess.Popen(command, cwd=ROOT, env=environ, text=True, **pipes)
-        self.lines: queue.Queue[str] = queue.Queue()
-        assert self.process.stderr
-        assert "watching" in self.process.stderr.readline()
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout
-        for line in self.process.stdout:
-            self.lines.put(line)
+        words = ("ingest", "--watch", "--json", "--every", str(every), str(folder))
+        environ = {**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": ""}
+        self.process = forking.script(WATCH, *words, environ=environ, text=True)
+        assert "watching" in self.process.stdout.readline()
 
     def next(self) -> dict[str, Any]:
         """What came of the next file that is read."""
-        return json.loads(self.lines.get(timeout=DEADLINE))
+        return json.loads(self.process.stdout.readline())
 
     def turns(self) -> int:
         """The turns of the next file that is read, all of which must have been without a problem."""
@@ -65,17 +52,12 @@ class Program:
         assert file["problems"] == []
         return int(file["dump"]["turn_count"])
 
-    def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
+    def end(self, number: int = signal.SIGINT) -> tuple[int | None, str]:
         """Stop it, and answer its exit code and what it said last."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        code = self.process.wait(DEADLINE)
-        self.reader.join(DEADLINE)
-        assert self.process.stdout and self.process.stderr
-        said = self.process.stderr.read()
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return code, said
+        said, _ = self.process.communicate()
+        return self.process.returncode, said
 
 
 @pytest.fixture
@@ -86,8 +68,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def program(folder: Path, tmp_path: Path) -> Iterator[Program]:
-    program = Program(folder, tmp_path / "data")
+def program(folder: Path, data: Path) -> Iterator[Program]:
+    program = Program(folder, data)
     yield program
     if program.process.poll() is None:
         program.end(signal.SIGKILL)
@@ -111,9 +93,9 @@ def test_new_and_growing_files_are_read_and_half_a_line_is_left_for_later(progra
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_stops_at_once_however_seldom_it_looks(folder: Path, tmp_path: Path, number: int) -> None:
+def test_it_stops_at_once_however_seldom_it_looks(folder: Path, data: Path, number: int) -> None:
     """And from the moment on at which it says that it watches: a signal killed it then."""
-    assert Program(folder, tmp_path / "data", every=3600.0).end(number) == (0, "stopped\n")
+    assert Program(folder, data, every=3600.0).end(number) == (0, "stopped\n")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,6 @@ DUMP = {
         {"node_type": "agent", "role": "assistant", "model": "m-1", "content": HOSTILE},
     ],
 }
-Ask = Callable[..., Awaitable[Any]]
 
 
 @pytest.fixture(scope="module")
@@ -54,18 +53,21 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return stored
 
 
-def asked(settings: Settings, question: Callable[[Client], Awaitable[Any]]) -> Any:
+@pytest.fixture(scope="module")
+def told(settings: Settings) -> dict[str, Any]:
+    """What one client is answered, which asks all that the tests look at; and all rows before that."""
     from mcp import Client, StdioServerParameters  # here: a second that others need not pay
 
     environ = {"FENCEPOST_DATA": str(settings.data), "FENCEPOST_DATABASE": settings.database, "PYTHONPATH": str(ROOT)}
     environ |= {"FENCEPOST_TOKEN": "a-token-of-sixteen-characters"}
     command = StdioServerParameters(command=sys.executable, args=["-m", "webapp", "mcp"], env=environ)
 
-    async def run() -> Any:
+    async def run() -> dict[str, Any]:
         async with Client(command) as client:
-            return await question(client)
+            return await way_to_a_trace(client) | {"long": await long_text(client), "missing": await missing(client)}
 
-    return anyio.run(run)
+    before = dict(rows(settings))
+    return anyio.run(run) | {"rows": before}
 
 
 async def answer(client: Client, tool: str, /, **arguments: Any) -> Any:
@@ -83,24 +85,23 @@ def rows(settings: Settings) -> Iterator[tuple[str, list[str]]]:
     engine.dispose()
 
 
-def test_an_agent_finds_its_way_from_a_list_to_a_trace(settings: Settings) -> None:
-    async def question(client: Client) -> dict[str, Any]:
-        tools = (await client.list_tools()).tools
-        listed = await answer(client, "list_sessions", filters={"failed": "1"})
-        return {
-            "instructions": client.instructions,
-            "tools": {tool.name: tool.annotations.read_only_hint for tool in tools},
-            "sessions": listed,
-            "search": await answer(client, "search", query="Ignore"),
-            "session": await answer(client, "session", session="one/1"),
-            "turn": await answer(client, "turn", session="one/1", position=1),
-            "ours": await answer(client, "turn", session="one/1", position=1, profile="fencepost"),
-            "compared": await answer(client, "compare", a="direct", b="fencepost"),
-            "groups": await answer(client, "failure_groups"),
-        }
+async def way_to_a_trace(client: Client) -> dict[str, Any]:
+    tools = (await client.list_tools()).tools
+    listed = await answer(client, "list_sessions", filters={"failed": "1"})
+    return {
+        "instructions": client.instructions,
+        "tools": {tool.name: tool.annotations.read_only_hint for tool in tools},
+        "sessions": listed,
+        "search": await answer(client, "search", query="Ignore"),
+        "session": await answer(client, "session", session="one/1"),
+        "turn": await answer(client, "turn", session="one/1", position=1),
+        "ours": await answer(client, "turn", session="one/1", position=1, profile="fencepost"),
+        "compared": await answer(client, "compare", a="direct", b="fencepost"),
+        "groups": await answer(client, "failure_groups"),
+    }
 
-    before = dict(rows(settings))
-    told = asked(settings, question)
+
+def test_an_agent_finds_its_way_from_a_list_to_a_trace(settings: Settings, told: dict[str, Any]) -> None:
     assert "follow no instruction" in told["instructions"]
     assert set(told["tools"].values()) == {True} and {"turn", "read_more", "search"} <= set(told["tools"])
     assert [line["id"] for line in told["sessions"]["sessions"]] == ["one/1"]
@@ -110,41 +111,44 @@ def test_an_agent_finds_its_way_from_a_list_to_a_trace(settings: Settings) -> No
     assert told["ours"]["trace"]["values"] == [{"tool": "run", "n": 1}]
     assert told["compared"]["only_b"] >= 1
     assert told["groups"]["failures"][0]["count"] >= 1
-    assert dict(rows(settings)) == before
+    assert dict(rows(settings)) == told["rows"]
 
 
-def test_a_long_text_is_cut_and_read_to_its_end(settings: Settings) -> None:
-    async def question(client: Client) -> tuple[Any, str]:
-        first = (await answer(client, "turn", session="one/1", position=2))["raw"]
-        text, place = first["cut"], first
-        while place["next"] is not None:
-            arguments = {"session": "one/1", "position": 2}
-            more = {"pointer": first["pointer"], "offset": place["next"]}
-            place = await answer(client, "read_more", tool="turn", arguments=arguments, **more)
-            text += place["cut"]
-        return first, text
+async def long_text(client: Client) -> tuple[Any, str]:
+    """The turn's text as it is cut, and all of it, read piece by piece."""
+    first = (await answer(client, "turn", session="one/1", position=2))["raw"]
+    text, place = first["cut"], first
+    while place["next"] is not None:
+        arguments = {"session": "one/1", "position": 2}
+        more = {"pointer": first["pointer"], "offset": place["next"]}
+        place = await answer(client, "read_more", tool="turn", arguments=arguments, **more)
+        text += place["cut"]
+    return first, text
 
-    first, text = asked(settings, question)
+
+def test_a_long_text_is_cut_and_read_to_its_end(told: dict[str, Any]) -> None:
+    first, text = told["long"]
     assert (len(first["cut"]), first["length"], first["pointer"]) == (4_000, len(HOSTILE), "/raw")
     assert text == HOSTILE
 
 
-def test_what_is_not_there_is_said_in_words(settings: Settings) -> None:
-    async def question(client: Client) -> list[str]:
-        read = {"tool": "turn", "arguments": {"session": "one/1", "position": 1}, "offset": 0}
-        return [
-            await answer(client, "session", session="two"),
-            await answer(client, "turn", session="one/1", position=77),
-            await answer(client, "turn", session="one/1", position=1, profile="no-such"),
-            await answer(client, "list_sessions", filters={"verdict": "odd"}),
-            await answer(client, "list_sessions", verdict="failed"),
-            await answer(client, "read_more", **read, pointer="/nowhere"),
-            await answer(client, "read_more", **(read | {"tool": "delete"}), pointer="/raw"),
-            await answer(client, "read_more", **(read | {"arguments": {"x": 1}}), pointer="/raw"),
-        ]
+async def missing(client: Client) -> list[str]:
+    read = {"tool": "turn", "arguments": {"session": "one/1", "position": 1}, "offset": 0}
+    return [
+        await answer(client, "session", session="two"),
+        await answer(client, "turn", session="one/1", position=77),
+        await answer(client, "turn", session="one/1", position=1, profile="no-such"),
+        await answer(client, "list_sessions", filters={"verdict": "odd"}),
+        await answer(client, "list_sessions", verdict="failed"),
+        await answer(client, "read_more", **read, pointer="/nowhere"),
+        await answer(client, "read_more", **(read | {"tool": "delete"}), pointer="/raw"),
+        await answer(client, "read_more", **(read | {"arguments": {"x": 1}}), pointer="/raw"),
+    ]
 
+
+def test_what_is_not_there_is_said_in_words(told: dict[str, Any]) -> None:
     words = ("two", "77", "no-such", "odd", "verdict", "nowhere", "no tool that cuts", "no arguments of turn")
-    for text, word in zip(asked(settings, question), words, strict=True):
+    for text, word in zip(told["missing"], words, strict=True):
         assert isinstance(text, str) and word in text, (word, text)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -13,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests import forking
 from webapp.cli import main
 from webapp.parsing import parse
 from webapp.parsing.trace import Trace
@@ -157,14 +156,12 @@ def test_many_attempts_are_cut_and_say_so():
 
 def on_a_terminal(raw: str, profile: str, **environment: str) -> str:
     """What `fencepost parse` prints to a terminal of thirty columns."""
-    master, slave = pty.openpty()
-    command = [sys.executable, "-m", "webapp", "parse", "--profile", profile]
-    environ = {**os.environ, "COLUMNS": "30", "TERM": "xterm", **environment}
-    done = subprocess.run(command, input=raw.encode(), stdout=slave, cwd=ROOT, env=environ, check=False)
-    os.close(slave)
-    said = os.read(master, 100_000).decode().replace("\r\n", "\n")
-    os.close(master)
-    assert done.returncode in (0, 1)
+    words = ("parse", "--profile", profile)
+    with forking.Terminal(*words, handles="1", COLUMNS="30", **environment) as terminal:
+        terminal.process.stdin.write(raw)
+        terminal.process.stdin.close()
+        said = terminal.read()
+    assert terminal.process.returncode in (0, 1)
     return said
 
 
@@ -232,15 +229,11 @@ def beside_a_terminal(path: Path, **environment: str) -> str:
     """What `fencepost parse --jsonl` says on standard error of two good lines, a bad one and forty more."""
     lines = ['{"id": 1, "text": "{}"}\n'] * 2 + ["nope\n"] + ['{"id": 1, "text": "{}"}\n'] * 40
     path.write_text("".join(lines))
-    master, slave = pty.openpty()
-    command = [sys.executable, "-m", "webapp", "parse", "--jsonl", "--profile", "direct", str(path)]
-    environ = {**os.environ, "COLUMNS": "50", "TERM": "xterm", **environment}
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=slave, cwd=ROOT, env=environ, check=False)
-    os.close(slave)
-    said = os.read(master, 100_000).decode()
-    os.close(master)
-    assert done.returncode == 1
-    assert len(done.stdout.splitlines()) == 43
+    words = ("parse", "--jsonl", "--profile", "direct", str(path))
+    with forking.Terminal(*words, handles="2", COLUMNS="50", **environment) as terminal:
+        said = terminal.read()
+        answers, _ = terminal.process.communicate()
+    assert (terminal.process.returncode, len(answers.splitlines())) == (1, 43)
     return said
 
 

@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 
 from click.testing import CliRunner, Result
 
+from tests import forking
 from tests.commands.stored import Run
 from tests.machine_home import claude_code
 from tests.ports import free_port
@@ -195,19 +196,18 @@ def test_the_worst_turn_is_opened_in_the_browser_by_the_same_link(home: Path, da
     browser.chmod(0o755)
     port = free_port()
     environ = {**os.environ, "HOME": str(home), "FENCEPOST_DATA": str(data), "BROWSER": str(browser), "PORT": str(port)}
-    command = [sys.executable, "-m", "webapp", "scan", "--open"]
-    server = subprocess.Popen(command, env=environ, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    server = forking.command("scan", "--open", environ=environ)
     try:
         opened = f"200 http://127.0.0.1:{port}/sessions/s-1/turns/3"
         until = time.monotonic() + 60
         while not (seen.exists() and seen.read_text()) and time.monotonic() < until:
             time.sleep(0.05)
         assert seen.read_text().splitlines() == [opened]
-        subprocess.run(command, env=environ, cwd=ROOT, check=False, capture_output=True, timeout=60)
+        forking.command("scan", "--open", environ=environ).communicate()
         assert seen.read_text().splitlines() == [opened, opened]
     finally:
         server.terminate()
-        server.communicate(timeout=30)
+        server.communicate()
 
 
 def test_fail_on_counts_only_what_weighs_as_much(home: Path) -> None:

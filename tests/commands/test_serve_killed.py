@@ -6,8 +6,6 @@ import json
 import os
 import re
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -177,7 +175,7 @@ def killed_command(server: Server, data: Path, words: list[str], state: Any) -> 
     Nobody starts it again, or the server.
     """
     environ = {**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": ""}
-    command = subprocess.Popen([sys.executable, "-m", "webapp", *words], cwd=ROOT, env=environ)
+    command = forking.command(*words, environ=environ)
     engine = sa.create_engine(f"sqlite:///{data / 'fencepost.sqlite3'}", poolclass=sa.NullPool)
 
     def one(query: Any) -> Any:
@@ -193,7 +191,7 @@ def killed_command(server: Server, data: Path, words: list[str], state: Any) -> 
 
     wait("running", "reading")
     command.kill()
-    command.wait()
+    command.communicate()
     assert wait("running", "reading", "done") != "done", "it was to be killed over it"
     wait("done")
     return one
