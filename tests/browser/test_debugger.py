@@ -62,15 +62,6 @@ def test_brackets_step_through_the_attempts_and_back_works(page: Page) -> None:
     expect(page.locator(".attempt.open")).to_contain_text("whole")
 
 
-def test_a_click_chooses_a_profile_and_the_address_keeps_it(page: Page) -> None:
-    failing_turn(page)
-    page.locator(".profiles a", has_text="windlass-balanced").click()
-    expect(page.locator(".profiles [aria-current]")).to_contain_text("windlass-balanced")
-    expect(page.locator(".attempt.open")).to_contain_text("removed 2 extra braces")
-    page.reload()
-    expect(page.locator(".profiles [aria-current]")).to_contain_text("windlass-balanced")
-
-
 def test_n_and_p_go_between_the_turns_that_did_not_parse(page: Page) -> None:
     failing_turn(page)
     first = page.url
@@ -163,13 +154,6 @@ def test_a_dropped_file_is_ingested_and_its_problems_are_listed(page: Page) -> N
     expect(row).to_contain_text("entries[1]")
 
 
-def test_a_narrow_page_never_scrolls_sideways(page: Page) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    for path in ("/", f"/sessions/{STORY}", f"/sessions/{STORY}/turns/12", "/dumps", "/labels", "/profiles"):
-        page.goto(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
-
-
 def test_every_page_works_without_javascript(browser: Browser, server: str, tmp_path: Path) -> None:
     context = browser.new_context(java_script_enabled=False, base_url=server)
     page = context.new_page()
@@ -227,8 +211,7 @@ LIT = "(name) => [...(CSS.highlights.get(name) ?? [])].map((range) => range.toSt
 @pytest.fixture
 def odd(page: Page) -> str:
     """The URL of a session whose responses are odd in every way; the first is turn 0."""
-    messages = [{"role": "assistant", "content": text} for text in ODD]
-    body = json.dumps({"id": "odd", "messages": [*messages, {"role": "tool", "content": "no such tool"}]})
+    body = json.dumps({"id": "odd", "messages": [{"role": "assistant", "content": text} for text in ODD]})
     assert page.request.post("/api/dumps?filename=odd.json", data=body).ok
     return "/sessions/odd/turns"
 
@@ -240,8 +223,7 @@ def tops(page: Page) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("profile", ["fencepost", "direct"])
-@pytest.mark.parametrize("turn", [0, 1])
+@pytest.mark.parametrize(("turn", "profile"), [(0, "direct"), (1, "fencepost")])
 def test_what_is_copied_is_exactly_the_raw_text(page: Page, odd: str, turn: int, profile: str) -> None:
     page.goto(f"{odd}/{turn}?profile={profile}")
     assert page.evaluate(COPY, False) == ODD[turn]
@@ -267,13 +249,6 @@ def test_steps_are_urls_and_move_no_line(page: Page, odd: str) -> None:
         assert tops(page) == lines
     page.go_back()
     expect(page.locator(".attempt.open")).to_contain_text("1 whole")
-
-
-def test_the_state_after_an_edit_is_drawn(page: Page, odd: str) -> None:
-    page.goto(f"{odd}/1?profile=fencepost&attempt=1&edit=1")
-    expect(page.locator("#raw .now").first).to_be_visible()
-    expect(page.locator("#raw del.pend")).to_have_count(1)
-    expect(page.locator(".edits .now .tag")).to_have_attribute("aria-current", "step")
 
 
 def test_a_key_of_the_tree_marks_its_characters_and_a_character_its_key(page: Page, odd: str) -> None:
@@ -307,11 +282,6 @@ def test_reports_are_copied_by_one_key(page: Page, odd: str) -> None:
     assert "single_quotes at line 3" in page.evaluate("navigator.clipboard.readText()")
 
 
-def test_what_stood_before_and_after_is_on_the_page(page: Page, odd: str) -> None:
-    page.goto(f"{odd}/1")
-    expect(page.locator("details.after")).to_contain_text("no such tool")
-
-
 def test_focus_stays_where_it_is_when_a_step_is_taken(page: Page, odd: str) -> None:
     page.goto(f"{odd}/1?profile=fencepost")
     page.locator(".attempt .go").first.focus()
@@ -321,7 +291,7 @@ def test_focus_stays_where_it_is_when_a_step_is_taken(page: Page, odd: str) -> N
 
 
 def test_a_long_response_has_few_elements_and_the_rest_on_demand(page: Page) -> None:
-    raw = "[\n" + '  {"id": 12345, "name": "row"},\n' * 60_000 + "]"
+    raw = "[\n" + '  {"id": 12345, "name": "row"},\n' * 6_000 + "]"
     body = json.dumps({"id": "long-one", "messages": [{"role": "assistant", "content": raw}]})
     assert page.request.post("/api/dumps?filename=long-one.json", data=body).ok
     page.goto("/sessions/long-one/turns/0?profile=fencepost")
@@ -329,5 +299,5 @@ def test_a_long_response_has_few_elements_and_the_rest_on_demand(page: Page) -> 
     page.locator(".gap a").first.click()
     page.wait_for_url(re.compile("lines=51-250"))
     expect(page.locator('#raw li[data-n="250"]')).to_have_count(1)
-    page.goto("/sessions/long-one/turns/0#r=1000000-1000010")
+    page.goto("/sessions/long-one/turns/0#r=100000-100010")
     expect(page.locator("#raw .range").first).to_be_in_viewport()

@@ -1,4 +1,4 @@
-"""Exports in a real browser: asked for by keys from the list, followed, cancelled in their row, downloaded."""
+"""Exports in a real browser: asked for by keys from the list, followed, downloaded."""
 
 from __future__ import annotations
 
@@ -56,14 +56,3 @@ def test_a_selection_and_all_are_exported_by_keys(page: Page, url: str, stored: 
     expect(page.locator("#export")).to_contain_text("400")
     expect(page.get_by_role("link", name="Download")).to_be_visible()
     assert page.locator("[hx-trigger]").count() == 0
-
-
-def test_an_export_is_cancelled_in_its_row(page: Page, url: str, stored: None) -> None:
-    page.goto(f"{url}/exports/new")
-    page.get_by_role("button", name="Export in the background").click()
-    page.goto(f"{url}/tasks?kind=export")
-    page.locator("tr[id^=task-]").first.locator("a[data-row]").focus()
-    page.keyboard.press("C")
-    row = page.locator("tr[id^=task-]").first
-    expect(row).to_contain_text(re.compile("Cancelled|done"))
-    assert page.url.endswith("/tasks?kind=export")

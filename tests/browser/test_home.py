@@ -87,16 +87,6 @@ def test_it_can_be_undone_and_dismissed(own_server: str, log: Path, page: Page) 
     expect(page.locator(".strip.open")).to_have_count(6)
 
 
-def test_without_javascript(own_server: str, log: Path, browser: Any) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.request.post(f"{own_server}/api/dumps?filename=agent.jsonl", data=log.read_bytes())
-    page.goto(f"{own_server}/sessions")
-    page.locator("#question").get_by_role("button", name="Yes, json.loads").click()
-    expect(page.locator("tr.failed")).to_have_count(1)
-    context.close()
-
-
 def test_the_question_leaves_room_on_a_telephone(own_server: str, log: Path, page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{own_server}/dumps")

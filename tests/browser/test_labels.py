@@ -27,12 +27,11 @@ def dump(name: str, count: int) -> str:
     return json.dumps({"session_id": name, "entries": entries})
 
 
-@pytest.fixture
-def filled(tmp_path: Path) -> Iterator[tuple[Path, str]]:
-    """A server of the test's own, with a session of thirty failed responses, and its data folder."""
-    (tmp_path / "data").mkdir()
-    process, url = serve(tmp_path / "data")
-    yield tmp_path / "data", url
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of these tests' own, over the examples; each test labels as people or in sessions of its own."""
+    process, url = serve(tmp_path_factory.mktemp("labels"))
+    yield url
     stop(process)
 
 
@@ -47,8 +46,8 @@ def person(browser: Browser, url: str, name: str) -> BrowserContext:
     return context
 
 
-def labelled(page: Page) -> list[dict[str, Any]]:
-    return page.request.get("/api/labels").json()["labels"]
+def labelled(page: Page, session: str) -> list[dict[str, Any]]:
+    return [label for label in page.request.get("/api/labels").json()["labels"] if label["session"] == session]
 
 
 def at(page: Page) -> str:
@@ -69,8 +68,7 @@ def queue_of(page: Page, url: str, name: str) -> str:
     return f"/labels?ids={key}"
 
 
-def test_thirty_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path, str]) -> None:
-    url = filled[1]
+def test_thirty_labels_by_keyboard_alone(browser: Browser, url: str) -> None:
     context = person(browser, url, "ann")
     page = context.pages[0]
     page.goto(queue_of(page, url, "thirty"))
@@ -93,7 +91,7 @@ def test_thirty_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path, s
             judge(page, "1")
             keys.append(1)
     assert len(keys) == 24, "a key a label"
-    found = [label for label in labelled(page) if label["session"] == "thirty"]
+    found = labelled(page, "thirty")
     assert len(found) == 30 and len({label["position"] for label in found}) == 30
     assert sum(label["cause"] == "extra-closing 1 s u b" and label["note"] == "two braces 5 n" for label in found) == 3
     assert sum(label["expects"] == "none" for label in found) == 3
@@ -113,8 +111,8 @@ def test_thirty_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path, s
     context.close()
 
 
-def test_a_sample_that_cannot_be_drawn_is_refused_in_words(browser: Browser, filled: tuple[Path, str]) -> None:
-    context = person(browser, filled[1], "ann")
+def test_a_sample_that_cannot_be_drawn_is_refused_in_words(browser: Browser, url: str) -> None:
+    context = person(browser, url, "sam")
     page = context.pages[0]
     for size, shown in (("999999", "must be a whole number"), ("3", "0 of ")):
         page.goto("/labels?queue=failed")
@@ -127,8 +125,7 @@ def test_a_sample_that_cannot_be_drawn_is_refused_in_words(browser: Browser, fil
     context.close()
 
 
-def test_two_browsers_never_overwrite_each_other_and_see_each_other(browser: Browser, filled: tuple[Path, str]) -> None:
-    url = filled[1]
+def test_two_browsers_never_overwrite_each_other_and_see_each_other(browser: Browser, url: str) -> None:
     one, other, bob = (person(browser, url, name) for name in ("ann", "ann", "bob"))
     first, second, third = one.pages[0], other.pages[0], bob.pages[0]
     queue = queue_of(first, url, "shared")
@@ -138,12 +135,12 @@ def test_two_browsers_never_overwrite_each_other_and_see_each_other(browser: Bro
     judge(first, "Enter")
     second.keyboard.press("8")
     expect(second.locator(".message.bad")).to_contain_text("missed")
-    assert [(label["author"], label["judgement"]) for label in labelled(first)] == [("ann", "missed")]
+    assert [(label["author"], label["judgement"]) for label in labelled(first, "shared")] == [("ann", "missed")]
     judge(second, "Enter")
-    assert [label["judgement"] for label in labelled(first)] == ["right"]
+    assert [label["judgement"] for label in labelled(first, "shared")] == ["right"]
     judge(third, "9")
     expect(first.locator("#progress")).to_contain_text("bob 1")
-    assert sorted(label["author"] for label in labelled(first)) == ["ann", "bob"]
+    assert sorted(label["author"] for label in labelled(first, "shared")) == ["ann", "bob"]
     for context in (one, other, bob):
         context.close()
 
@@ -168,15 +165,14 @@ def test_a_draft_outlives_a_reload_and_a_stopped_server(browser: Browser, tmp_pa
     expect(page.locator("[name=note]")).to_have_value("half a thought")
     process, _ = serve(tmp_path, "--port", port)
     page.wait_for_function("here => document.getElementById('debugger').dataset.at !== here", arg=here)
-    (label,) = labelled(page)
+    (label,) = labelled(page, "drafts")
     assert (label["note"], label["judgement"]) == ("half a thought", "missed")
     assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('label ')).length") == 0
     context.close()
     stop(process)
 
 
-def test_expected_values_are_filled_by_keys_and_checked_as_typed(browser: Browser, filled: tuple[Path, str]) -> None:
-    url = filled[1]
+def test_expected_values_are_filled_by_keys_and_checked_as_typed(browser: Browser, url: str) -> None:
     context = person(browser, url, "ann")
     page = context.pages[0]
     page.goto(queue_of(page, url, "expected"))
@@ -196,12 +192,12 @@ def test_expected_values_are_filled_by_keys_and_checked_as_typed(browser: Browse
     expect(page.locator("#check")).to_contain_text("2 JSON values, in this order")
     page.keyboard.press("Escape")
     judge(page, "Enter")
-    assert labelled(page)[0]["expected_values"] == [{"tool": "aa"}, [1]]
+    assert labelled(page, "expected")[0]["expected_values"] == [{"tool": "aa"}, [1]]
     context.close()
 
 
-def test_the_queue_works_without_javascript(browser: Browser, filled: tuple[Path, str]) -> None:
-    context = browser.new_context(java_script_enabled=False, base_url=filled[1])
+def test_the_queue_works_without_javascript(browser: Browser, url: str) -> None:
+    context = browser.new_context(java_script_enabled=False, base_url=url)
     page = context.new_page()
     page.goto("/labels")
     page.fill("[name=name]", "plain")
@@ -217,5 +213,7 @@ def test_the_queue_works_without_javascript(browser: Browser, filled: tuple[Path
     page.fill("#expected", "{}")
     page.get_by_role("button", name="Save & next").click()
     expect(page.locator("#debugger")).not_to_have_attribute("data-at", before)
-    assert labelled(page)[0]["expected"] == {}
+    labels = page.request.get("/api/labels").json()["labels"]
+    expected = [label["expected"] for label in labels if label["author"] == "plain"]
+    assert expected and all(each == {} for each in expected), "of those alike too"
     context.close()

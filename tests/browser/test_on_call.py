@@ -92,29 +92,3 @@ def test_from_a_folder_of_logs_to_what_fails_since_when_and_how(own_server: str,
     here = page.url
     page.keyboard.press("N")
     page.wait_for_url(lambda url: "/turns/" in url and url != here)
-
-
-def test_a_group_is_labelled_to_its_end_by_keys_and_leads_back(own_server: str, page: Page) -> None:
-    text = run("q", "model-a", BEGAN, [QUOTES, WELL, "{'other': [%d]}", COMMA])
-    answer = page.request.post(f"{own_server}/api/dumps?filename=q.jsonl&home=direct", data=text)
-    assert answer.ok, answer.text()
-    page.goto(f"{own_server}/")
-    reload_until(page, ".shown:has-text('2 kinds of failure')")
-    page.locator(".group [data-row]", has_text="single quotes").click()
-    expect(page.locator(".sentence")).to_contain_text("2 responses")
-    page.keyboard.press("l")
-    page.wait_for_url("**/labels/name**")
-    page.locator("input[name=name]").fill("ada")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/labels?queue=group**")  # once it has loaded, so that the keys below reach its script
-    progress = page.locator("#progress")
-    expect(progress).to_contain_text("0 of 2 of this group")
-    for done in ("1 of 2 of this group", "2 of 2 of this group"):
-        page.keyboard.press("1")
-        expect(progress).to_contain_text(done)
-        page.reload()  # the address is the state
-        expect(progress).to_contain_text(done)
-    expect(page.get_by_text("You have labelled all 2 responses of the group")).to_be_visible()
-    page.keyboard.press("u")
-    expect(page.locator("h1")).to_contain_text("single quotes")
-    expect(page.locator(".failure-group")).to_contain_text("2 of 2 responses labelled")

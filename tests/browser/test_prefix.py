@@ -23,10 +23,9 @@ HOP = {"connection", "keep-alive", "transfer-encoding", "server", "date"}
 
 @dataclass
 class Proxy:
-    """A host with Fencepost under `PREFIX` and somebody else's program beside it."""
+    """A host with Fencepost under `PREFIX`, which it takes off, and somebody else's program beside it."""
 
     backend: str
-    strips: bool
     asked_elsewhere: list[str] = field(default_factory=list)
     url: str = ""
 
@@ -34,7 +33,7 @@ class Proxy:
         if not path.startswith(f"{PREFIX}/"):
             self.asked_elsewhere.append(path)
             return None
-        return path.removeprefix(PREFIX) if self.strips else path
+        return path.removeprefix(PREFIX)
 
 
 def handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
@@ -68,17 +67,17 @@ def handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-@pytest.fixture(scope="module")
-def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    process, url = serve(tmp_path_factory.mktemp("prefixed"), "--no-examples", FENCEPOST_PREFIX=PREFIX)
+@pytest.fixture
+def backend(tmp_path: Path) -> Iterator[str]:
+    process, url = serve(tmp_path / "data", "--no-examples", FENCEPOST_PREFIX=PREFIX)
     bring_examples(url.rstrip("/") if PREFIX in url else url.rstrip("/") + PREFIX)
     yield url
     stop(process)
 
 
-@pytest.fixture(params=[True, False], ids=["stripped", "kept"])
-def proxy(request: pytest.FixtureRequest, backend: str) -> Iterator[Proxy]:
-    proxy = Proxy(backend, strips=request.param)
+@pytest.fixture
+def proxy(backend: str) -> Iterator[Proxy]:
+    proxy = Proxy(backend)
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler(proxy))
     proxy.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever)

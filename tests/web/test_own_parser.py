@@ -70,13 +70,14 @@ def test_home_runs_filters_and_pages(stored: FlaskClient, own: str) -> None:
     assert "Your own" in page and own in page
     assert stored.post(f"/profiles/{own}/runs").status_code == 303
     work(stored)
-    assert "Run on all 3 responses" in stored.get(f"/profiles/{own}").text
+    page = stored.get(f"/profiles/{own}").text
+    assert "Run on all 3 responses" in page and "What cannot be seen" in page
     assert 'href="/sessions/s' in stored.get(f"/sessions?verdict=failed&under={own}").text
     assert stored.put("/api/session/s/home", json={"home": own}).status_code < 300
     work(stored)
     assert stored.get("/api/session/s/home").json["failed"] == 2
     turn = stored.get("/sessions/s/turns/1").text
-    assert "parsers.py:7" in turn and "Extra data" in turn
+    assert "parsers.py:7" in turn and "Extra data" in turn and "return json.loads(re.search(" in turn
     assert own in stored.get("/api/profiles").text
 
 
