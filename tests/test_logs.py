@@ -16,13 +16,6 @@ import pytest
 from tests.store.conftest import administer
 
 ROOT = Path(__file__).resolve().parents[1]
-READ_BY_GUNICORN = """
-import logging, logging.config
-from webapp import gunicorn_config
-
-logging.config.dictConfig(gunicorn_config.logconfig_dict)
-logging.getLogger("gunicorn.error").info("Listening at: %s", "http://127.0.0.1:1")
-"""
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -35,13 +28,6 @@ def are_json(text: str) -> list[dict[str, str]]:
     lines = [json.loads(line) for line in text.splitlines()]
     assert all({"time", "level", "logger", "message"} <= set(line) for line in lines)
     return lines
-
-
-def test_gunicorns_own_lines(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", READ_BY_GUNICORN], env=environment(tmp_path), capture_output=True, text=True, check=True
-    )
-    assert [line["message"] for line in are_json(done.stderr)] == ["Listening at: http://127.0.0.1:1"]
 
 
 def test_gunicorns_own_way_is_left_without_it(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
 import sqlalchemy as sa
 
 from webapp.config import Settings
@@ -55,20 +54,11 @@ def test_it_answers_and_removes_what_was_deleted_long_ago(tmp_path: Path) -> Non
     assert Path(found["temporary"]).is_relative_to(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "words"),
-    [
-        ("FENCEPOST_DATABASE", "sqlite:////dev/null/f.sqlite3", "cannot make the database's folder"),
-        ("FENCEPOST_HOME", "no-such-parser", "FENCEPOST_HOME: no profile is called 'no-such-parser'"),
-    ],
-)
-def test_gunicorn_ends_with_the_setting_that_keeps_it_from_starting(
-    tmp_path: Path, setting: str, value: str, words: str
-) -> None:
+def test_gunicorn_ends_with_the_setting_that_keeps_it_from_starting(tmp_path: Path) -> None:
     """And does not start its workers again and again."""
-    done = gunicorn(tmp_path, 1, **{setting: value})
+    done = gunicorn(tmp_path, 1, FENCEPOST_DATABASE="sqlite:////dev/null/f.sqlite3")
     assert done.returncode == 4
-    assert words in done.stderr
+    assert "cannot make the database's folder" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from click.testing import CliRunner
 
 from webapp.cli import main
@@ -35,12 +34,10 @@ def test_every_reported_parser_is_there_with_its_report():
     assert {"direct", "json-repair"} <= set(listed())
 
 
-@pytest.mark.parametrize("name", [*REPORTED, "direct", "json-repair"])
-def test_each_says_what_it_is_and_does(name: str):
-    entry = listed()[name]
-    assert entry["help"].endswith(".")
-    assert len(entry["about"]) > 100
-    assert entry["version"]
+def test_each_says_what_it_is_and_does():
+    for name in (*REPORTED, "direct", "json-repair"):
+        entry = listed()[name]
+        assert entry["help"].endswith(".") and len(entry["about"]) > 100 and entry["version"], name
 
 
 def test_readable_is_a_line_each_and_about_says_more():

@@ -71,17 +71,19 @@ def asks(tmp_path_factory: pytest.TempPathFactory, migrated: Path) -> dict[str, 
     return asked
 
 
-@pytest.mark.parametrize(("table", "column"), COLUMNS, ids=lambda name: name)
+@pytest.mark.parametrize("table", sorted({table for table, _ in COLUMNS}))
 def test_no_column_of_text_breaks_a_page(
-    app: Flask, client: FlaskClient, asks: dict[str, set[str]], table: str, column: str
+    app: Flask, client: FlaskClient, asks: dict[str, set[str]], table: str
 ) -> None:
     ident = fill(client)
+    columns = {column for name, column in COLUMNS if name == table}
     with app.app_context(), db.engine.begin() as connection:
-        rows = Base.metadata.tables[table]
-        connection.execute(sa.update(rows).prefix_with("OR IGNORE").values({column: POISON}))
+        for column in columns:
+            rows = Base.metadata.tables[table]
+            connection.execute(sa.update(rows).prefix_with("OR IGNORE").values({column: POISON}))
     broken = []
     for address in pages.addresses(app, **{"session_id:ident": ident}):
-        if column not in asks[address.replace(ident, "KEY")]:
+        if not columns & asks[address.replace(ident, "KEY")]:
             continue
         answer = client.get(address, buffered=True)
         if answer.status_code >= 500 or (answer.mimetype == "text/html" and b"</b>![x]" in answer.data):

@@ -19,14 +19,17 @@ from flask.testing import FlaskClient
 
 from tests.web.test_doors import entry, windlass
 from webapp.dumps import sqlite_tables
+from webapp.extensions import db
 from webapp.store import files
 from webapp.store.db import locks
 from webapp.store.ingest import dump_files
+from webapp.store.jobs import worker
 from webapp.store.jobs.worker import WORKER
 from webapp.web import worker_process
 from webapp.web.dumps import uploads
 
 Post = Callable[..., Any]
+Read = Callable[[int], dict[str, Any]]
 PARTIAL = {"HX-Request-Type": "partial"}
 OWN = b"".join(b'{"run": {"id": "r%d"}, "out": {"text": "%d {}"}}\n' % (n // 2, n) for n in range(6))
 
@@ -42,6 +45,20 @@ def jobs_too(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def send(client: FlaskClient, *files: tuple[bytes, str], headers: dict[str, str] | None = None, **form: Any) -> Any:
     data = {"file": [(io.BytesIO(content), name) for content, name in files], **form}
     return client.post("/dumps", data=data, headers=headers)
+
+
+@pytest.fixture
+def read(app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], dict[str, Any]]:
+    """Does here, without a process, what a request left to the worker, and answers the job."""
+    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
+
+    def read(number: int) -> dict[str, Any]:
+        with app.app_context():
+            worker.work(db.engine, app.config["SETTINGS"])
+        job: dict[str, Any] = client.get(f"/api/jobs/{number}").json["job"]
+        return job
+
+    return read
 
 
 def ended(client: FlaskClient, number: int) -> dict[str, Any]:
@@ -87,16 +104,13 @@ def test_a_large_file_is_read_behind_the_page(client: FlaskClient, jobs_too: Non
     assert client.get("/dumps").text.count("a.json") == 1
 
 
-def test_the_api_leaves_a_file_to_the_worker_where_asked(app: Flask, client: FlaskClient) -> None:
-    try:
-        answer = client.post("/api/dumps?background=1&filename=a.json", data=windlass("s1", entry("hi")))
-        assert answer.status_code == 202
-        assert answer.headers["Location"] == answer.json["job"]["url"] == "/api/jobs/1"
-        job = ended(client, 1)
-        assert (job["state"], job["dump"], job["filename"]) == ("done", 1, "a.json")
-        assert client.delete("/api/jobs/1").json["job"]["state"] == "done"
-    finally:
-        worker_process.of(app).close()
+def test_the_api_leaves_a_file_to_the_worker_where_asked(client: FlaskClient, read: Read) -> None:
+    answer = client.post("/api/dumps?background=1&filename=a.json", data=windlass("s1", entry("hi")))
+    assert answer.status_code == 202
+    assert answer.headers["Location"] == answer.json["job"]["url"] == "/api/jobs/1"
+    job = read(1)
+    assert (job["state"], job["dump"], job["filename"]) == ("done", 1, "a.json")
+    assert client.delete("/api/jobs/1").json["job"]["state"] == "done"
     assert client.get("/api/jobs/2").status_code == 404
 
 
@@ -152,18 +166,15 @@ def test_a_job_is_cancelled_from_its_row(app: Flask, client: FlaskClient, monkey
     assert client.get("/api/sessions").json["total"] == 0
 
 
-def test_a_dump_has_a_page_and_is_read_again(app: Flask, client: FlaskClient, post: Post) -> None:
+def test_a_dump_has_a_page_and_is_read_again(client: FlaskClient, post: Post, read: Read) -> None:
     body = windlass("s1", entry("hi"), *([7] * 60))
     sha256 = post(body, "a.json").json["dump"]["sha256"]
     page = client.get(f"/dumps/{sha256}").text
     assert sha256 in page and "windlass" in page and "Problems 1 to 50 of 60" in page
     assert 'href="/sessions/s1"' in page and f"/dumps/{sha256}/file" in page
     assert "Problems 51 to 60" in client.get("/dumps/1?problems=2").text
-    try:
-        assert client.post("/dumps/1/again").location == f"/dumps/{sha256}"
-        assert ended(client, 1)["result"]["created"] is False
-    finally:
-        worker_process.of(app).close()
+    assert client.post("/dumps/1/again").location == f"/dumps/{sha256}"
+    assert read(1)["result"]["created"] is False
     assert client.get("/dumps/999").status_code == 404
 
 
@@ -180,7 +191,7 @@ def test_older_dumps_are_on_further_pages(client: FlaskClient, post: Post, monke
     assert seen == ["d4.json", "d3.json", "d2.json", "d1.json", "d0.json"]
 
 
-def test_a_mapping_is_made_over_the_dump_and_used(app: Flask, client: FlaskClient) -> None:
+def test_a_mapping_is_made_over_the_dump_and_used(client: FlaskClient, read: Read) -> None:
     row = send(client, (OWN, "own.jsonl"), headers=PARTIAL)
     assert row.status_code == 415 and 'href="/mappings/make?dump=1"' in row.text
     editor = client.get("/mappings/make?dump=1").text
@@ -193,11 +204,8 @@ def test_a_mapping_is_made_over_the_dump_and_used(app: Flask, client: FlaskClien
     refused = client.post("/mappings", data={"dump": "1", "name": "", "raw": "$.out.text", "session": "$.run.id"})
     assert refused.status_code == 422 and 'name="raw" value="$.out.text"' in refused.text and "r0" in refused.text
     form = {"dump": "1", "name": "mine", "raw": "$.out.text", "session": "$.run.id"}
-    try:
-        assert client.post("/mappings", data=form).location == "/dumps"
-        assert ended(client, 1)["result"]["sessions"] == 3
-    finally:
-        worker_process.of(app).close()
+    assert client.post("/mappings", data=form).location == "/dumps"
+    assert read(1)["result"]["sessions"] == 3
     assert [session["id"] for session in client.get("/api/sessions").json["sessions"]] == ["r2", "r1", "r0"]
     assert "raw=$.out.text" in client.get("/dumps/1").text
 
@@ -228,7 +236,7 @@ def test_a_refusal_says_on_the_page_what_the_terminal_says(
     assert advice in both.text and "if it has one" not in both.text.partition("not.json")[0]
 
 
-def test_a_client_maps_what_was_not_recognised(app: Flask, client: FlaskClient) -> None:
+def test_a_client_maps_what_was_not_recognised(client: FlaskClient, read: Read) -> None:
     """From the dump's number in the 415 over a guess and a look at the first turns to a job that reads it."""
     refused = client.post("/api/dumps?filename=own.jsonl", data=OWN)
     assert (refused.status_code, refused.json["error"]["code"]) == (415, "unknown_format")
@@ -240,12 +248,9 @@ def test_a_client_maps_what_was_not_recognised(app: Flask, client: FlaskClient) 
     assert client.get("/api/sessions").json["sessions"] == []
     for bad in ({}, {"mapping": []}, {"mapping": {"raw": "$["}}, {"mapping": {"raw": 1}}):
         assert client.post(place, json=bad).json["error"]["code"] == "bad_mapping"
-    try:
-        job = client.post(place, json={"mapping": guess["mapping"]})
-        assert (job.status_code, job.location) == (202, job.json["job"]["url"])
-        assert ended(client, job.json["job"]["id"])["result"]["sessions"] == 3
-    finally:
-        worker_process.of(app).close()
+    job = client.post(place, json={"mapping": guess["mapping"]})
+    assert (job.status_code, job.location) == (202, job.json["job"]["url"])
+    assert read(job.json["job"]["id"])["result"]["sessions"] == 3
 
 
 def test_a_saved_mapping_is_chosen_and_deleted(client: FlaskClient) -> None:

@@ -25,22 +25,16 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-kind, talk, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+talk, count = sys.argv[1], int(sys.argv[2])
 provider = TracerProvider()
 provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
 tracer = provider.get_tracer("test")
 
 def said(number):
-    answer = '{"n": %d}' % number
-    if kind == "gen_ai":
-        parts = [{"role": "assistant", "parts": [{"type": "text", "content": answer}], "finish_reason": "stop"}]
-        return {"gen_ai.operation.name": "chat", "gen_ai.conversation.id": talk,
-                "gen_ai.request.model": "m1", "gen_ai.output.messages": json.dumps(parts)}
-    if kind == "openinference":
-        return {"openinference.span.kind": "LLM", "session.id": talk, "llm.model_name": "m1",
-                "llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": answer}
-    return {"llm.request.type": "chat", "gen_ai.request.model": "m1", "session.id": talk,
-            "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": answer}
+    parts = [{"type": "text", "content": '{"n": %d}' % number}]
+    answer = [{"role": "assistant", "parts": parts, "finish_reason": "stop"}]
+    return {"gen_ai.operation.name": "chat", "gen_ai.conversation.id": talk,
+            "gen_ai.request.model": "m1", "gen_ai.output.messages": json.dumps(answer)}
 
 with tracer.start_as_current_span("agent"):
     for number in range(count):
@@ -48,20 +42,19 @@ with tracer.start_as_current_span("agent"):
             span.set_attributes(said(number))
 provider.shutdown()
 """
-KINDS = ["gen_ai", "openinference", "openllmetry"]
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[str]:
-    process, url = serve(tmp_path, "--no-examples")
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    process, url = serve(tmp_path_factory.mktemp("exported"), "--no-examples")
     yield url
     stop(process)
 
 
-def run(url: str, kind: str, talk: str, count: int, **more: str) -> subprocess.CompletedProcess[str]:
+def run(url: str, talk: str, count: int, **more: str) -> subprocess.CompletedProcess[str]:
     """The program, which knows of Fencepost by its environment alone."""
     told = {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf", **more}
-    command = [sys.executable, "-c", PROGRAM, kind, talk, str(count)]
+    command = [sys.executable, "-c", PROGRAM, talk, str(count)]
     return subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True, timeout=120)
 
 
@@ -70,20 +63,20 @@ def session(url: str, talk: str) -> dict[str, object]:
         return json.load(answer)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_convention(served: str, kind: str) -> None:
-    ran = run(served, kind, kind, 3, OTEL_EXPORTER_OTLP_COMPRESSION="gzip")
+def test_what_it_sends_packed_is_a_session_that_grows(served: str) -> None:
+    """`tests/dumps/formats/test_otlp.py` reads what other conventions call it."""
+    ran = run(served, "packed", 3, OTEL_EXPORTER_OTLP_COMPRESSION="gzip")
     assert (ran.returncode, ran.stderr) == (0, "")
-    found = session(served, kind)
+    found = session(served, "packed")
     said = [turn["preview"] for turn in found["turns"] if turn["kind"] == "response"]
     assert (said, found["session"]["models"]) == (['{"n": 0}', '{"n": 1}', '{"n": 2}'], ["m1"])
-    with urlopen(f"{served}/sessions/{kind}") as page:
+    with urlopen(f"{served}/sessions/packed") as page:
         assert "Updating live" in page.read().decode()
 
 
 def test_four_exporters_at_once_lose_nothing(served: str) -> None:
     """All write to one session, which is counted again a moment after its last span; each trace is one of its own."""
-    jobs = [threading.Thread(target=run, args=(served, KINDS[number % 3], "shared", 100)) for number in range(4)]
+    jobs = [threading.Thread(target=run, args=(served, "shared", 100)) for _ in range(4)]
     for job in jobs:
         job.start()
     for job in jobs:
@@ -125,8 +118,8 @@ def test_a_program_that_sends_logs_and_metrics_too_is_left_in_peace(served: str)
 def test_the_token_goes_with_the_exporters_headers(tmp_path: Path) -> None:
     process, url = serve(tmp_path, "--no-examples", FENCEPOST_TOKEN="secret-secret-secret")
     try:
-        assert "401" in run(url, "gen_ai", "no", 1).stderr
-        ran = run(url, "gen_ai", "yes", 1, OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20secret-secret-secret")
+        assert "401" in run(url, "no", 1).stderr
+        ran = run(url, "yes", 1, OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20secret-secret-secret")
     finally:
         stop(process)
     assert ran.stderr == ""
@@ -134,13 +127,13 @@ def test_the_token_goes_with_the_exporters_headers(tmp_path: Path) -> None:
 
 def test_what_was_answered_is_there_after_a_kill(tmp_path: Path) -> None:
     process, url = serve(tmp_path, "--no-examples")
-    assert run(url, "gen_ai", "killed", 50).stderr == ""
+    assert run(url, "killed", 50).stderr == ""
     process.send_signal(signal.SIGKILL)
     stop(process)
     process, url = serve(tmp_path, "--no-examples")
     try:
         assert session(url, "killed")["session"]["responses"] == 50
-        run(url, "gen_ai", "killed", 10)
+        run(url, "killed", 10)
         assert session(url, "killed")["session"]["responses"] == 60
     finally:
         stop(process)

@@ -24,7 +24,12 @@ def test_an_empty_database_says_what_this_is_and_offers_the_examples(client: Fla
 
 @pytest.mark.usefixtures("examples")
 def test_five_steps_lead_from_the_mark_to_your_parser_and_never_again(client: FlaskClient) -> None:
-    assert "See one failed response in five steps" in client.get("/sessions").text
+    page = client.get("/sessions").text
+    assert "See one failed response in five steps" in page
+    assert 'popovertarget="legend" data-key="i"' in page
+    legend = page.partition('id="legend"')[2].partition("</dl>")[0]
+    for words in ("clean", "extracted", "repaired", "failed", "no JSON found", "Fencepost can"):
+        assert words in legend
     url = client.get("/guide").location
     told = ("What the agent wrote", "Where your parser stopped", "What would mend it", "What would have been read")
     for number, shows in enumerate((*told, "Who else reads it"), 1):
@@ -47,12 +52,3 @@ def test_the_demo_says_what_it_is_and_one_step_removes_it(client: FlaskClient) -
     assert "Demo." not in client.get("/").text and f"{len(keys)} examples left the lists" in client.get("/dumps").text
     page = client.post("/selection/deleted", data={"ids": keys}, follow_redirects=True).text
     assert f"Deleted {len(keys)} sessions" in page and "Demo." not in client.get("/dumps").text
-
-
-@pytest.mark.usefixtures("examples")
-def test_the_list_has_a_legend_of_the_marks(client: FlaskClient) -> None:
-    page = client.get("/sessions").text
-    assert 'popovertarget="legend" data-key="i"' in page
-    legend = page.partition('id="legend"')[2].partition("</dl>")[0]
-    for words in ("clean", "extracted", "repaired", "failed", "no JSON found", "Fencepost can"):
-        assert words in legend

@@ -83,14 +83,14 @@ def session(client: FlaskClient, name: str) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.parametrize("path", ["/", "/sessions", "/dumps", "/sessions/one", "/dumps/1", "/homes"])
-def test_it_is_asked_for(client: FlaskClient, counted: None, path: str) -> None:
-    page = client.get(path).text
-    assert "Which parser is yours?" in page and page.count("Read as <code>json.loads</code>") == 1
-    assert '<details id="question-parsers">' in page, "it stands folded and covers nothing"
-    assert page.index('value="fire-circle"') > page.index("<summary>Field reports</summary>")
-    assert "1 would have failed" in page
-    assert "none would have failed, no JSON found in 2" in page, "vllm-hermes returns all of session one as plain text"
+def test_it_is_asked_for(client: FlaskClient, counted: None) -> None:
+    for path in ("/", "/sessions", "/dumps", "/sessions/one", "/dumps/1", "/homes"):
+        page = client.get(path).text
+        assert "Which parser is yours?" in page and page.count("Read as <code>json.loads</code>") == 1, path
+        assert '<details id="question-parsers">' in page, "it stands folded and covers nothing"
+        assert page.index('value="fire-circle"') > page.index("<summary>Field reports</summary>")
+        assert "1 would have failed" in page
+        assert "none would have failed, no JSON found in 2" in page, "vllm-hermes returns all of session one as plain"
 
 
 def test_it_is_counted_behind_the_page(client: FlaskClient, brought: dict[str, Any]) -> None:
@@ -255,13 +255,14 @@ def test_sessions_are_filtered_by_their_service(client: FlaskClient) -> None:
     assert "acme.parsers:parse" in client.get("/homes").text
 
 
-@pytest.mark.parametrize("path", ["/sessions/log", "/sessions/log/turns/2", "/responses"])
-def test_a_native_call_that_is_json_is_marked_as_that(client: FlaskClient, post: Callable[..., Any], path: str) -> None:
+def test_a_native_call_that_is_json_is_marked_as_that(client: FlaskClient, post: Callable[..., Any]) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     lines = [dialects.chat([("count", schema)], "count", {"n": value}) for value in ("two", 2)]
     assert post("\n".join(map(json.dumps, lines)).encode(), "log.jsonl").get_json()["sessions"] == ["log"]
-    assert "parser unknown" in client.get("/sessions/log").text
-    page = client.get(path).text
-    assert 'class="o failed"' in page and 'class="o clean"' in page and 'class="o open"' not in page
+    session_page = client.get("/sessions/log").text
+    assert "parser unknown" in session_page
     labels = ('aria-label="turn 1: failed"', 'aria-label="turn 2: clean"')
-    assert path != "/sessions/log" or [label in page for label in labels] == [True, True], "the map says the same"
+    assert [label in session_page for label in labels] == [True, True], "the map says the same"
+    for path in ("/sessions/log", "/sessions/log/turns/2", "/responses"):
+        page = client.get(path).text
+        assert 'class="o failed"' in page and 'class="o clean"' in page and 'class="o open"' not in page, path

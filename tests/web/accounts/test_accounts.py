@@ -50,7 +50,6 @@ def bearer(app: Flask, name: str, *scopes: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-@both
 def test_name_and_password_let_in_and_go_on(guarded: Flask) -> None:
     client = guarded.test_client()
     assert client.get("/dumps").headers["Location"] == "/login?next=/dumps"
@@ -87,7 +86,6 @@ def test_wrong_passwords_are_limited_for_each_account(guarded: Flask) -> None:
     assert client.post("/login", data={"account": "Bo", "password": PASSWORD}).status_code == 303
 
 
-@both
 def test_a_cookie_is_worth_nothing_once_its_account_is_gone(guarded: Flask) -> None:
     client = sign_in(guarded, "Bo")
     assert client.get("/").status_code == 200
@@ -100,7 +98,6 @@ def number(app: Flask, name: str) -> int:
         return accounts.find(connection, name).id
 
 
-@both
 def test_a_label_is_its_accounts_and_nobody_elses(guarded: Flask) -> None:
     admin = sign_in(guarded)
     assert admin.post("/api/dumps", data=pages.SESSION).status_code == 201
@@ -119,7 +116,6 @@ def test_a_label_is_its_accounts_and_nobody_elses(guarded: Flask) -> None:
     assert 'name="author"' not in shown
 
 
-@both
 def test_own_page_makes_shows_once_and_revokes_tokens(guarded: Flask) -> None:
     client = sign_in(guarded, "Bo")
     page = client.post("/account/tokens", data={"name": "<ci>", "scope": ["read", "label"]})
@@ -142,7 +138,6 @@ def test_a_token_that_cannot_be_made_is_refused_in_words(guarded: Flask, form: d
     assert page.status_code == 422 and 'role="alert"' in page.text
 
 
-@both
 def test_another_password_takes_the_present_one_and_ends_other_logins(guarded: Flask) -> None:
     client, other = sign_in(guarded, "Bo"), sign_in(guarded, "Bo")
     new = {"password": PASSWORD + "!", "again": PASSWORD + "!"}
@@ -173,7 +168,6 @@ def test_an_admin_adds_changes_and_removes_accounts(guarded: Flask) -> None:
     assert guarded.test_client().get("/api/sessions", headers=headers).status_code == 401
 
 
-@both
 def test_a_scope_that_the_role_lost_is_shown_so(guarded: Flask) -> None:
     headers, view = bearer(guarded, "Bo", "read", "label"), {"name": "x"}
     client, program = sign_in(guarded), guarded.test_client()
@@ -222,7 +216,6 @@ def test_whose_view_was_removed_is_in_the_audit_log(guarded: Flask) -> None:
     assert "view: mine" in page and "saved_by: Bo" in page
 
 
-@both
 def test_an_upload_is_logged_with_its_files_and_a_sign_in_with_its_name(guarded: Flask) -> None:
     client = sign_in(guarded)
     client.post("/dumps", data={"file": (io.BytesIO(pages.SESSION), "monday.json")})
@@ -230,7 +223,6 @@ def test_an_upload_is_logged_with_its_files_and_a_sign_in_with_its_name(guarded:
     assert "login.submit" in client.get("/audit?by=Ada").text
 
 
-@both
 def test_what_a_stranger_is_refused_fills_no_log(guarded: Flask) -> None:
     stranger = guarded.test_client()
     assert stranger.get("/login/oidc/finish?x").status_code == 404
@@ -291,7 +283,6 @@ def test_a_program_is_told_that_its_token_is_wrong(guarded: Flask) -> None:
     assert "wrong" not in client.get("/api/sessions").text
 
 
-@both
 def test_a_write_that_never_ended_stays_in_the_log(guarded: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     client = sign_in(guarded)
 
@@ -304,7 +295,6 @@ def test_a_write_that_never_ended_stays_in_the_log(guarded: Flask, monkeypatch: 
     assert "unknown: it never ended" in client.get("/audit").text
 
 
-@both
 def test_who_is_refused_writes_nothing_into_the_log(guarded: Flask) -> None:
     client = sign_in(guarded, "Cy")
     assert client.post("/selection/deleted", data={"ids": "s"}).status_code == 403

@@ -77,7 +77,6 @@ def test_a_newcomer_signs_in_and_is_known_again(guarded: Flask, at_home: Provide
     assert "code" not in line.object
 
 
-@both
 def test_without_a_role_for_newcomers_an_admin_makes_the_account(make: Make, at_home: Provider) -> None:
     app = serve(make, at_home, newcomers="none")
     assert "fencepost user add NAME" in app.test_client().get("/login").text
@@ -89,7 +88,6 @@ def test_without_a_role_for_newcomers_an_admin_makes_the_account(make: Make, at_
     assert sign_in(client).status_code == 303 and client.get("/accounts").status_code == 200
 
 
-@both
 def test_a_provider_gives_nobody_anothers_account(guarded: Flask) -> None:
     with guarded.app_context(), db.engine.begin() as connection:
         accounts.add(connection, "ADA", "admin", password="correct horse battery")
