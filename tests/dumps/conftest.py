@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 
 from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.reading import read
-from webapp.dumps.records import Problem, SessionStart, Turn
+from webapp.dumps.records import Problem, Record, SessionStart, Turn
 from webapp.exports.session_dump import document, whole_entry
 
 
@@ -71,8 +71,12 @@ def got(tmp_path: Path) -> Reader:
 
 
 def gather(path: Path, filename: str, named: str | None = None) -> Got:
+    return gathered(read(path, filename, format=named))
+
+
+def gathered(records: Iterable[Record]) -> Got:
     found = Got([], [], [], [])
-    for record in read(path, filename, format=named):
+    for record in records:
         if isinstance(record, SessionStart):
             found.starts.append(record)
             found.turns.append([])

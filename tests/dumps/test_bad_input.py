@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 import unicodedata
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,42 +61,10 @@ def pages(client: FlaskClient, key: str) -> str:
     return shown
 
 
-def key_of(client: FlaskClient) -> str:
-    return client.get("/api/sessions").json["sessions"][0]["key"]
-
-
-def archive(members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, data in members.items():
-            packed.writestr(name, data)
-    return out.getvalue()
-
-
-def test_members_that_lead_out_are_only_names(put: Any, client: FlaskClient, tmp_path: Any) -> None:
-    body = archive({"../../evil.json": windlass("a", "x"), "/etc/passwd.json": windlass("b", "y")})
-    answer = put(body, "x.zip")
-    assert answer.status_code in (201, 422)
-    assert not (tmp_path.parent / "evil.json").exists()
-    assert not (tmp_path.parent.parent / "evil.json").exists()
-
-
-def test_ten_thousand_members(put: Any, client: FlaskClient) -> None:
-    answer = put(
-        archive({f"{number}.json": b"{}" for number in range(10_000)} | {"s.json": windlass("s", "x")}), "x.zip"
-    )
-    assert answer.status_code in (201, 413, 422)
-    assert len(answer.json.get("problems", [])) <= 200
-
-
-@pytest.mark.parametrize("depth", [200, 5000])
-def test_deep_nesting(put: Any, client: FlaskClient, depth: int) -> None:
+def test_deep_nesting(put: Any, client: FlaskClient) -> None:
     body = b'{"session_id":"deep","entries":[{"node_type":"agent","role":"agent","content":"x","deep":'
-    answer = put(body + b"[" * depth + b"]" * depth + b"}]}")
-    assert answer.status_code in (201, 422)
-    if depth == 200:
-        assert answer.status_code == 201
-        pages(client, key_of(client))
+    assert put(body + b"[" * 200 + b"]" * 200 + b"}]}").status_code == 201
+    pages(client, client.get("/api/sessions").json["sessions"][0]["key"])
 
 
 NAMES = [
@@ -161,57 +127,14 @@ def test_any_clock(put: Any, client: FlaskClient) -> None:
         assert b'"timestamp"' in client.get(f"/api/session/s{number}/dump").data, time
 
 
-@pytest.mark.parametrize(
-    "started", ["0", "-5", "9999999999999999999", "nan", 7226582400 * 10**9, 253402300800 * 10**9, None]
-)
-def test_any_clock_of_a_span(client: FlaskClient, started: Any) -> None:
+ODD_STARTS = ["0", "-5", "9999999999999999999", "nan", 7226582400 * 10**9, 253402300800 * 10**9, None]
+
+
+def test_any_clock_of_a_span(client: FlaskClient) -> None:
     from tests.web.test_traces import numbered, trace
 
-    body = trace({**numbered(0), "startTimeUnixNano": started}, numbered(1))
+    odd = [{**numbered(number), "startTimeUnixNano": started} for number, started in enumerate(ODD_STARTS)]
+    body = trace(*odd, numbered(len(odd)))
     assert client.post("/v1/traces", data=body, content_type="application/json").json == {}
-    assert client.get("/api/session/talk").json["session"]["responses"] == 2
+    assert client.get("/api/session/talk").json["session"]["responses"] == len(odd) + 1
     pages(client, "talk")
-
-
-def test_duplicate_keys_are_said(put: Any, client: FlaskClient) -> None:
-    body = b'{"session_id":"s","entries":[{"node_type":"agent","role":"agent","content":"a","content":"b"}]}'
-    answer = put(body)
-    assert answer.status_code == 201
-    assert any("twice" in problem["reason"] or "repeat" in problem["reason"] for problem in answer.json["problems"])
-
-
-def test_invalid_utf8_is_kept_and_shown(put: Any, client: FlaskClient) -> None:
-    body = windlass("s", "before HERE after").replace(b"HERE", b"\xff\xc3\x28")
-    answer = put(body)
-    assert answer.status_code == 201
-    sha = answer.json["dump"]["sha256"]
-    assert client.get(f"/dumps/{sha}/file").data == body
-    page = pages(client, "s")
-    assert "before" in page and "after" in page
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_other_encodings(put: Any, client: FlaskClient, encoding: str) -> None:
-    answer = put(windlass("s", "x é").decode().encode(encoding))
-    assert (answer.status_code, answer.json["sessions"]) == (201, ["s"])
-    pages(client, "s")
-
-
-def test_a_turn_of_five_megabytes(put: Any, client: FlaskClient) -> None:
-    """Fifty are in benchmarks/bad_input.py."""
-    assert put(windlass("s", '{"a": [' + "1, " * 1_600_000 + "]}")).status_code == 201
-    pages(client, "s")
-
-
-def test_the_same_file_from_two_people_at_once(made: Flask) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    body = windlass("s", *[f"[{number}]" for number in range(200)])
-
-    def send(name: str) -> int:
-        return made.test_client().post(f"/api/dumps?filename={name}.json", data=body).status_code
-
-    with ThreadPoolExecutor(4) as people:
-        statuses = sorted(people.map(send, "abcd"))
-    assert statuses == [200, 200, 200, 201]
-    assert made.test_client().get("/api/session/s").json["session"]["turns"] == 200

@@ -259,7 +259,7 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "long.jsonl.xz": lambda _: lzma.compress(LONG, preset=0),
     "long.jsonl.bz2": lambda _: bz2.compress(LONG, 1),
     "values.jsonl.gz": lambda _: gzip.compress(VALUES),
-    "items.json.zst": lambda _: zstd.compress(b"[" + (VALUES.strip() + b",") * 6 + b"{}]"),
+    "items.json.zst": lambda _: zstd.compress(b"[" + (VALUES.strip() + b",") * 2 + b"{}]"),
     "values.json.gz": lambda _: gzip.compress(b"[" + VALUES + b"]"),
     "lists.json.zst": lambda _: zstd.compress(b'{"a":"' + b"x" * 300_000 + b'"' + LISTS + b"}"),
     "inner.jsonl.zst": lambda _: zstd.compress(INNER),
@@ -306,7 +306,7 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "buffer.txt": lambda _: b"Human: a\nAI: b\n" + b"[{'name': '" * 100_000,
     "frame.json": lambda _: json.dumps({"columns": ["prompt", "a" * 2**20], "data": [["q", "x"]] * 50_000}).encode(),
     "lists.json": lambda _: b"[\n1\n]\n[\n2\n]\n[\n" + b"3,\n" * 800_000 + b"4\n]\n",
-    "rows.csv.gz": lambda _: gzip.compress(b"prompt,response\n" + b"a,b\n" * 15_000_000),
+    "rows.csv.gz": lambda _: gzip.compress(b"prompt,response\n" + b"a,b\n" * 4_000_000),
     "newlines.txt": lambda _: b"[{]" + b"\n" * 250_000,
     "aliases.yaml": lambda _: YAML,
     "values.yaml.gz": lambda _: gzip.compress(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
 import random
 import time
 from pathlib import Path
@@ -169,13 +168,13 @@ GROWTH = {
 
 @pytest.mark.parametrize("name", GROWTH)
 def test_time_grows_no_faster_than_the_text(name: str) -> None:
-    times = []
-    for size in (2_000, 20_000):
-        raw = GROWTH[name](size)
-        best = math.inf
-        for _ in range(3):
-            start = time.process_time()
-            parse(raw)
-            best = min(best, time.process_time() - start)
-        times.append(best)
-    assert times[1] / times[0] < 50  # ten times the text; 100 where the time grows with its square
+    short, long = GROWTH[name](2_000), GROWTH[name](20_000)
+    # ten times the text; 100 where the time grows with its square; what is disturbed is measured again
+    assert any(seconds(long) / min(seconds(short) for _ in range(3)) < 50 for _ in range(3))
+
+
+def seconds(raw: str) -> float:
+    """Of processor time that a parse takes."""
+    start = time.process_time()
+    parse(raw)
+    return time.process_time() - start

@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from webapp.dumps.archive_members import MOST_MEMBERS
+from webapp.dumps import archive_members
 from webapp.dumps.reading import sniff
 from webapp.dumps.records import BadDump, TooLarge
 from webapp.dumps.spool import zipfile as zstd_zipfile
@@ -122,16 +122,12 @@ def test_links_of_a_zip(got):
     assert (found.ids, [problem.at for problem in found.problems]) == (["in"], ["link.json"])
 
 
-def test_ten_thousand_members_are_refused(got):
+@PACKERS
+def test_a_crowd_of_members_is_refused(got, pack, monkeypatch):
+    monkeypatch.setattr(archive_members, "MOST_MEMBERS", 20)
     with pytest.raises(TooLarge) as caught:
-        got(zipped({f"{number}.txt": "a" for number in range(MOST_MEMBERS)}), "x")
-    assert caught.value.at == "member 10000"
-
-
-def test_a_crowded_tar_ends_where_it_is_too_much(got):
-    crowd = tarred({f"{number}.txt": "" for number in range(MOST_MEMBERS)})
-    with pytest.raises(BadDump):
-        got(crowd, "x")
+        got(pack({f"{number}.txt": "" for number in range(20)}), "x")
+    assert caught.value.at == "member 20"
 
 
 def test_a_bomb_is_refused_before_it_is_read(got):

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.dumps.conftest import Reader, gather
+from tests.dumps.conftest import Reader, gathered
 from tests.parsing import _cases
 from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.first_look import look
@@ -38,7 +38,7 @@ def test_case(name: str, case: _cases.Case, tmp_path: Path, got: Reader) -> None
     assert case.done == [name] == [sniff(path, path.name)]
     records = list(read(path, path.name))
     assert [said(record, value) for record, value in zip_longest(records, case.values, fillvalue={})] == case.values
-    found = gather(path, path.name)
+    found = gathered(records)
     for number, start in enumerate(value for value in case.values if "session" in value):
         again = got(found.dumped(number))
         assert repr(again.turns) == repr([found.turns[number]]), "our own dump of the session is the session"

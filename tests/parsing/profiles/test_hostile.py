@@ -84,11 +84,12 @@ def test_a_fence_and_many_spaces(name: str, gap: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("depth", [100, 990, 100_000])
-def test_deep_nesting_is_a_failure_at_most(name: str, depth: int) -> None:
-    pairs = min(depth, 20_000)
-    arrays, objects = "[" * depth + "]" * depth, '{"a":' * pairs + "1" + "}" * pairs
-    for raw in (arrays, objects, f"```json\n{objects}\n```"):
+def test_deep_nesting_is_a_failure_at_most(name: str) -> None:
+    """Just within what Python's decoder takes, and far beyond it."""
+    objects = '{"a":' * 990 + "1" + "}" * 990
+    for raw in ("[" * 990 + "]" * 990, objects, f"```json\n{objects}\n```"):
+        parse(raw, name)
+    for raw in ("[" * 50_000 + "]" * 50_000, '{"a":' * 20_000 + "1" + "}" * 20_000):
         parse(raw, name)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry
+from webapp import jsontext
 from webapp.config import Settings
 from webapp.store import tasks
 from webapp.store.files import file_store
@@ -30,9 +31,11 @@ def of_filters(filters: Filters) -> dict[str, Any]:
 
 def bring_hostile(bring: Bring) -> None:
     """A session of each id, of which every second one has a failed response, and each its own length."""
+    lines = []
     for number, name in enumerate(HOSTILE):
         texts = [CALL] * number + [BROKEN if number % 2 else CALL]
-        bring(windlass(name, [entry(text, model=f"m{number % 3}") for text in texts]))
+        lines += [jsontext.dumps(entry(text, model=f"m{number % 3}", session_id=name)) for text in texts]
+    bring("\n".join(lines).encode(), filename="hostile.jsonl")
 
 
 def key(db: orm.Session, external_id: str) -> str:

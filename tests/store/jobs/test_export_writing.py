@@ -44,7 +44,7 @@ from webapp.store.sessions import deletion, selection
 from webapp.store.sessions.filters import Filters
 
 PATIENT = hypothesis_settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 FILTERS = st.builds(
     Filters,
@@ -69,9 +69,8 @@ def direct(db: orm.Session, sessions: list[Session], job: tasks.TaskLine) -> byt
 @PATIENT
 @given(filters=FILTERS)
 def test_filters_give_the_bytes_of_the_direct_download(
-    engine: sa.Engine, settings: Settings, db: orm.Session, bring: Bring, filters: Filters
+    engine: sa.Engine, settings: Settings, db: orm.Session, hostile: None, filters: Filters
 ) -> None:
-    bring_hostile(bring)
     job = exported(engine, settings, of_filters(filters))
     data = content(settings, job)
     chosen = selection.filtered(db, filters)
@@ -85,9 +84,8 @@ def test_filters_give_the_bytes_of_the_direct_download(
 @PATIENT
 @given(ids=st.lists(st.sampled_from(HOSTILE), min_size=1, unique=True))
 def test_chosen_sessions_give_the_bytes_of_the_direct_download(
-    engine: sa.Engine, settings: Settings, db: orm.Session, bring: Bring, ids: list[str]
+    engine: sa.Engine, settings: Settings, db: orm.Session, hostile: None, ids: list[str]
 ) -> None:
-    bring_hostile(bring)
     keys = [key(db, external_id) for external_id in ids]
     job = exported(engine, settings, of_keys(keys))
     assert content(settings, job) == direct(db, selection.find(db, keys), job)

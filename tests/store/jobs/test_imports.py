@@ -34,7 +34,7 @@ from webapp.store.sessions import dumps
 from webapp.store.write import turn_rows
 
 ROOT = Path(__file__).resolve().parents[3]
-SESSIONS, ENTRIES = 8, 150
+SESSIONS, ENTRIES = 6, 50
 
 CHILD = """
 import os
@@ -70,7 +70,7 @@ elif where == "unpacked":
 elif where == "keep":
     before(os, "fsync")
 elif where == "reading":
-    before(result.IngestCounts, "turn", 500)
+    before(result.IngestCounts, "turn", 170)
 elif where == "between":
     before(dump_ingest.DumpIngest, "_take", 4)
 elif where == "inside":
