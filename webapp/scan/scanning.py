@@ -169,7 +169,7 @@ class OpenSession:
         self.state.settle()
         tally, findings = self.state.tally, self.state.findings
         for row in self.state.contracts:
-            self.evidence.held(tally.positions[row.turn_id], row.state)
+            self.evidence.held(tally.positions[row["turn_id"]], row["state"])
         checks = results(self.evidence, findings)
         return ScannedSession(
             self.start.external_id,

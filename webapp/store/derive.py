@@ -195,7 +195,7 @@ def _write(connection: sa.Connection, states: list[SessionState]) -> None:
     _forget(connection, ids[0], ids[-1])
     connection.execute(_update, [{"session": state.session_id, **state.columns()} for state in states])
     findings = [stored_turns.finding_row(one.session_id, finding) for one in states for finding in one.findings]
-    contracts = [row._asdict() for one in states for row in one.contracts]
+    contracts = [row for one in states for row in one.contracts]
     failed = [row for one in states for row in one.failed.rows(one.happened_at)]
     new_rows: dict[type[Base], list[Any]] = {Finding: findings, TurnContract: contracts, FailedResponse: failed}
     for model, values in new_rows.items():
