@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import __version__
-from webapp.contracts import BROKEN
 from webapp.exports import base
 from webapp.exports.labelled import LabelledResponse, LabelView, expected_values, left_out_sentence, why_unknown
 from webapp.exports.labelled import rows as flat_rows
@@ -274,8 +273,7 @@ def _turns(db: orm.Session, stored_session: Session) -> Iterator[ExportedTurn]:
 def _turn(
     turn: Turn, state: str | None, home: Parse | None, ours: Parse | None, labelled: settling.Labelled | None
 ) -> ExportedTurn:
-    recorded = turn.recorded_failure is not None or state in BROKEN
-    failed = turns.is_failed(turn.kind, home.verdict if home else None, recorded)
+    failed, _ = turns.outcome(turn, home.verdict if home else None, None, state)
     numbers = (("sounding", turn.sounding), ("round", turn.round), ("attempt", turn.attempt))
     group = [turn.phase, *(f"{name} {number}" for name, number in numbers if number is not None)]
     return ExportedTurn(

@@ -24,6 +24,7 @@ from webapp.store.labels.alike import Alike
 from webapp.store.labels.queue_spec import CHOSEN, FAILED, GROUP, GROUPS, SAMPLE, VIEW, Spec
 from webapp.store.models import FailedResponse, Label, Parse, Session, Turn, is_response, turns_of
 from webapp.store.sessions import sessions
+from webapp.store.sessions.facets import top
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import Condition, listed
 from webapp.store.write.parser import UNKNOWN
@@ -84,8 +85,8 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class QueueProgress:
-    """How far a queue is labelled: `people` by how many of its responses each has labelled; `seconds` is what the
-    person took for one lately, the median."""
+    """How far a queue is labelled: `people` by how many of its responses each has labelled, most first; `seconds` is
+    what the person took for one lately, the median."""
 
     total: int
     labelled: int
@@ -127,7 +128,7 @@ def progress(db: orm.Session, queue: Queue, author: str) -> QueueProgress:
     times = sa.select(Label.seconds).where(Label.author == author, Label.seconds.is_not(None))
     lately = sorted(seconds or 0.0 for seconds in db.scalars(times.order_by(Label.made_at.desc()).limit(25)))
     median = lately[len(lately) // 2] if lately else None
-    return QueueProgress(len(queue.turn_ids), people[author], dict(people), median)
+    return QueueProgress(len(queue.turn_ids), people[author], dict(top(people, None, len(people))[0]), median)
 
 
 def similar(db: orm.Session, spec: Spec, queue: Queue, turn: Turn, author: str) -> list[Alike]:
