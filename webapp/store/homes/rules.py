@@ -17,7 +17,7 @@ from webapp.refusals import NotThere, WrongUse
 from webapp.store import saved
 from webapp.store.db import database
 from webapp.store.db.ids import short
-from webapp.store.saved import Saved
+from webapp.store.models import SavedItem
 from webapp.store.write.parser import NOT_KNOWN, UNKNOWN, Home
 from webapp.store.write.session_state import is_known
 
@@ -74,13 +74,13 @@ def read(connection: sa.Connection) -> Rules:
     return {(rule.kind, rule.name): rule.content["profile"] for rule in lines(connection)}
 
 
-def lines(connection: sa.Connection) -> list[Saved]:
+def lines(connection: sa.Connection) -> list[SavedItem]:
     """All rules, by kind and value: sessions whose service or format (`kind`) is `name` are read under the `content`'s
     `profile` when they come in."""
     return saved.every(connection, *KINDS)
 
 
-def as_dict(rule: Saved) -> dict[str, Any]:
+def as_dict(rule: SavedItem) -> dict[str, Any]:
     """A rule as commands print it."""
     about = {"id": rule.id, "kind": rule.kind, "value": rule.name, **rule.content}
     return about | {"author": rule.author, "made_at": rule.made_at}
@@ -96,7 +96,7 @@ def remember(connection: sa.Connection, kind: str, value: str, profile: str, aut
     saved.put(connection, kind, value, {"profile": profile}, author)
 
 
-def forget(engine: sa.Engine, number: int) -> Saved:
+def forget(engine: sa.Engine, number: int) -> SavedItem:
     """Delete a rule; what came under it stays as it is. Raises `NoSuchRule`."""
     with database.writing(engine) as connection:
         rule = saved.remove(connection, number, *KINDS)
