@@ -98,14 +98,15 @@ class TurnRows:
         place = self._place(turn)
         row = self._row(turn, first=self.tally.firsts[turn.entry] == place.ordinal)
         row |= {"id": self._id(place.ordinal), "session_id": self.session_id, "ordinal": place.ordinal}
-        row |= {"position": place.position, "duplicate_of": None}
+        answered = None if turn.answers is None else self.tally.answered(turn.answers)
+        row |= {"position": place.position, "duplicate_of": None, "answers": answered}
         if place.original is not None:
             row["duplicate_of"] = self._id(place.original)
             if turn.failure is not None:
                 self.fail(place.original, turn.failure)
         elif turn.raw is not None:
             self.batch.texts.append((row["id"], rows.encoded(turn.raw)))
-        if turn.answers is not None and (answered := self.tally.answered(turn.answers)) is not None:
+        if answered is not None:
             self.fail(answered, turn.raw if turn.raw is not None else turn.failure or "")
         if (declared := rows.declared(turn.declared)) is not None:
             self.batch.declared.add(declared)
