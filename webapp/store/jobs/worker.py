@@ -22,7 +22,7 @@ from webapp.store.jobs import export_jobs, failure_webhook, imports, pruning, re
 from webapp.store.live.growth import show_overdue
 from webapp.store.models import Task
 from webapp.store.sessions import deletion
-from webapp.store.tasks import EXPORT, HOMES, IMPORT, REPLAY, TaskFailed, TaskLine
+from webapp.store.tasks import EXPORT, HOMES, IMPORT, REPLAY, TaskFailed
 
 WORKER = "worker"
 """The lock that the worker behind a server's pages holds: a data folder has one."""
@@ -109,7 +109,7 @@ def do(engine: sa.Engine, settings: Settings, number: int, ends: Ends = lambda: 
         return mine
 
 
-def _do(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends) -> None:
+def _do(engine: sa.Engine, settings: Settings, task: Task, ends: Ends) -> None:
     state, result = "done", None
     try:
         result = _result(engine, settings, task, ends)
@@ -133,7 +133,7 @@ def _do(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends) -> No
     _end(engine, settings, task, state, result)
 
 
-def _end(engine: sa.Engine, settings: Settings, task: TaskLine, state: str, result: dict[str, Any] | None) -> None:
+def _end(engine: sa.Engine, settings: Settings, task: Task, state: str, result: dict[str, Any] | None) -> None:
     values = {}
     if task.kind == IMPORT:
         if ((result or {}).get("error") or {}).get("code") == files.DISK_FULL:
@@ -147,7 +147,7 @@ def _end(engine: sa.Engine, settings: Settings, task: TaskLine, state: str, resu
         imports.forget(settings, task)
 
 
-def _result(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends) -> dict[str, Any] | None:
+def _result(engine: sa.Engine, settings: Settings, task: Task, ends: Ends) -> dict[str, Any] | None:
     """What came of it. Raises `TaskFailed`, and `Stopped` where it was cancelled or the worker is to end."""
     if task.tries > tasks.MOST_TRIES and not (task.kind == IMPORT and imports.is_stored(engine, task)):
         name = imports.give_up(engine, task) if task.kind == IMPORT else ""
