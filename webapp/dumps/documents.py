@@ -9,9 +9,10 @@ from itertools import groupby
 from typing import Any
 
 from webapp import jsontext
+from webapp.dumps.budget import BadDump
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.head import DumpHead
-from webapp.dumps.records import BadDump, Entry, Problem
+from webapp.dumps.records import Entry, Problem
 from webapp.dumps.source import Source, entry_or_problem
 from webapp.dumps.stream import TAIL, DocumentMember, Item, ListStart, Part, trailing, walk
 from webapp.dumps.values import as_list, as_object, id_text

@@ -11,11 +11,11 @@ from typing import cast
 from webapp.dumps.advice import refused
 from webapp.dumps.answer_alarm import watched
 from webapp.dumps.base import Format
-from webapp.dumps.budget import current
+from webapp.dumps.budget import BadDump, current
 from webapp.dumps.first_look import look
 from webapp.dumps.head import DumpHead
 from webapp.dumps.opening import head_of, opened
-from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
+from webapp.dumps.records import Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.dumps.source import Source
 from webapp.plugins import collect

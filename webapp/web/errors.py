@@ -12,7 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.dumps.records import BadDump
+from webapp.dumps.budget import BadDump
 from webapp.refusals import Refusal
 from webapp.store import files
 from webapp.store.files import StoreUnreachable

@@ -11,8 +11,8 @@ from flask import Blueprint, Response, abort, current_app, request
 from webapp import jsontext
 from webapp.config import MEGABYTE
 from webapp.dumps import otlp_protobuf
-from webapp.dumps.budget import STRICT_VALUES, Allowance
-from webapp.dumps.records import BadDump, Problem, TooLarge
+from webapp.dumps.budget import STRICT_VALUES, Allowance, BadDump, TooLarge
+from webapp.dumps.records import Problem
 from webapp.dumps.spool import in_memory
 from webapp.extensions import db
 from webapp.store.live.growth import take

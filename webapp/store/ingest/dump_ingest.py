@@ -13,7 +13,8 @@ import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.dumps import reading
-from webapp.dumps.records import BadDump, SessionStart, UnknownFormat
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import SessionStart, UnknownFormat
 from webapp.dumps.spool import Spooled
 from webapp.store import append, files
 from webapp.store.db import database

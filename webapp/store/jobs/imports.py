@@ -20,7 +20,8 @@ from typing import Any, BinaryIO
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import UnknownFormat
 from webapp.store import files, tasks
 from webapp.store.db import database, locks
 from webapp.store.ingest import dump_files

@@ -13,8 +13,9 @@ import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.dumps import reading
+from webapp.dumps.budget import BadDump
 from webapp.dumps.mappings import BadMapping
-from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
+from webapp.dumps.records import Problem, SessionStart, Turn, UnknownFormat
 from webapp.refusals import NotThere
 from webapp.store import saved
 from webapp.store.db import database
