@@ -32,6 +32,12 @@ def known_formats() -> dict[str, Format]:
     return dict(sorted(collect("webapp.dumps.formats").items()))
 
 
+def home_of(format_name: str) -> str | None:
+    """The profile that the programs of a format parse with, where the format says so; None of an unknown one."""
+    format_ = known_formats().get(format_name)
+    return None if format_ is None else format_.home
+
+
 def sniff(path: Path, filename: str) -> str:
     """The name of the format of the dump at `path`. Raises `UnknownFormat`, and `BadDump` where it is empty."""
     return choose(head_of(path, filename)).name

@@ -22,8 +22,8 @@ from webapp.store.labels.queue_spec import SAMPLE, spec_of
 from webapp.store.models import Task
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import selection as selected
+from webapp.store.sessions import session_list
 from webapp.store.sessions import sessions as session_store
-from webapp.store.sessions.filters import BadFilter
 from webapp.web import audit_trail, links, task_pages
 from webapp.web.answers import download, wants_partial
 from webapp.web.api.operation import (
@@ -100,13 +100,14 @@ def session_api(ident: str) -> Response:
 
 def scope_of_request() -> tuple[str, dict[str, Any]]:
     """What is exported, in words and as `exporting.labels` takes it. Raises `BadFilter` and `NoSuchSession`."""
-    idents, spec = request.args.getlist("ids"), None
+    idents = request.args.getlist("ids")
     if request.args.get("queue"):
         spec = spec_of(request.args, idents)
         if spec.kind == SAMPLE and not queue.is_drawn(db.session, spec):
-            raise BadFilter("this sample is not drawn yet: open it under Labels and draw it")
+            raise filtering.BadFilter("this sample is not drawn yet: open it under Labels and draw it")
+        return queue.to_export(db.session, spec)
     filters = filtering.of_parameters(request.args.to_dict() | {"format": request.args.get("source", "")})
-    return exporting.chosen(db.session, spec, idents, filters)
+    return exporting.chosen(db.session, idents, filters)
 
 
 def redactor_of_request() -> Redactor | None:
@@ -145,7 +146,7 @@ def ask() -> str:
         "export_jobs/ask.html",
         active=filters.active(),
         words=selected.words_of({"filters": filters.active()}).capitalize(),
-        page=session_store.page(db.session, filters, limit=1),
+        page=session_list.page(db.session, filters, limit=1),
         most=selected.MOST,
         days=current_app.config["SETTINGS"].export_days,
     )
@@ -154,9 +155,8 @@ def ask() -> str:
 @jobs_blueprint.post("/exports")
 def make() -> AnyResponse:
     """An export of the sessions selected in the list (`ids`), else of those under its filters."""
-    selection: dict[str, Any]
     if idents := request.form.getlist("ids"):
-        selection = {"keys": [session.key for session in selected.find(db.session, idents)]}
+        selection: dict[str, Any] = {"keys": [session.key for session in selected.find(db.session, idents)]}
     else:
         selection = {"filters": filtering.of_parameters(request.form.to_dict()).active()}
     return redirect(url_for("export_jobs.show", number=_made(selection).id), 303)
@@ -169,8 +169,8 @@ def show(number: int) -> str:
     job = task_pages.find(number, tasks.EXPORT)
     expires_at = (job.result or {}).get("expires_at")
     removes_at = datetime.fromisoformat(expires_at) if expires_at else None
-    context: dict[str, Any] = {"days": current_app.config["SETTINGS"].export_days, "removes_at": removes_at}
-    return render_template(template, task=job, export=as_dict(job), name=_name(job), **context)
+    about = {"export": as_dict(job), "name": _name(job), "removes_at": removes_at}
+    return render_template(template, task=job, days=current_app.config["SETTINGS"].export_days, **about)
 
 
 def _name(job: Task) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.dumps.programs import KEY
-from webapp.dumps.reading import known_formats
 from webapp.dumps.records import Problem, SessionStart
 from webapp.parsing import engine
 from webapp.refusals import NotThere, WrongUse
@@ -107,10 +106,11 @@ def forget(engine: sa.Engine, number: int) -> SavedItem:
 
 @dataclass(frozen=True, slots=True)
 class HomeChooser:
-    """`told` is what was said with the dump; `setting` is FENCEPOST_HOME."""
+    """`told` is what was said with the dump; `setting` is FENCEPOST_HOME; `of_format` gives a format's own home."""
 
     rules: Rules
     setting: str
+    of_format: Callable[[str], str | None]
     told: str | None = None
 
     def choose(self, start: SessionStart, on_problem: Callable[[Problem], None]) -> Home:
@@ -125,9 +125,7 @@ class HomeChooser:
         return NOT_KNOWN
 
     def _named(self, start: SessionStart) -> Iterator[Home]:
-        format_ = known_formats().get(start.source_format)
-        by_format = format_.home if format_ is not None else None
-        session_home = start.home if start.home != by_format else None
+        session_home = start.home if start.home != self.of_format(start.source_format) else None
         candidates = (
             (self.told, "told"),
             (session_home, "told"),

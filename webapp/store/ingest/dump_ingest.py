@@ -70,7 +70,7 @@ class DumpIngest:
     def run(self) -> IngestResult:
         """Raises `BadDump` and `UnknownFormat` once what could be read is stored, `Stopped` and `DiskFull` sooner."""
         with self.engine.connect() as connection:
-            self._homes = rules.HomeChooser(rules.read(connection), self.settings.home, self.home)
+            self._homes = rules.HomeChooser(rules.read(connection), self.settings.home, reading.home_of, self.home)
         return self._run()
 
     def _run(self) -> IngestResult:

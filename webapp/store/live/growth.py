@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.dumps.programs import LOOKED_AT
+from webapp.dumps.reading import home_of
 from webapp.dumps.records import Problem, SessionStart
 from webapp.exports.session_dump import whole_entry
 from webapp.store import append, derive
@@ -139,7 +140,7 @@ def _append(connection: sa.Connection, stored_session: Any, spans: list[Arrived]
 
 def _begin(connection: sa.Connection, spans: dict[str, list[Arrived]], dump_id: int, home: str) -> Iterator[Count]:
     """Write sessions that begin with spans."""
-    homes = rules.HomeChooser(rules.read(connection), home)
+    homes = rules.HomeChooser(rules.read(connection), home, home_of)
     new = {name: _numbered(of_session, 0) for name, of_session in spans.items()}
     inputs = [_read(connection, name, of_session, homes) for name, of_session in new.items()]
     outcomes = append.write(connection, inputs, dump_id=lambda _: dump_id, on_problem=ignore)
