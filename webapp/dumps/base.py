@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
@@ -169,11 +170,18 @@ class Format:
             if isinstance(session, Problem):
                 yield session
             else:
-                home, entries = session.home or self.home, iter(session.entries)
+                entries = iter(session.entries)
                 early = list(islice(entries, LOOKED_AT))
+                first = next((entry[1] for entry in early if not isinstance(entry, Problem)), {})
+                session = replace(session, **self.says_of_session(first))
+                home = session.home or self.home
                 extra = session.extra | self.program_in(early, session.extra)
                 yield SessionStart(session.name, self.name, home, session.title, extra, session.service)
                 yield from self.turns(chain(early, entries), extra)
+
+    def says_of_session(self, first: dict[str, Any]) -> dict[str, Any]:
+        """What the first entry says of its session, by the fields of `SessionEntries`."""
+        return {}
 
     def program_of(self, entry: dict[str, Any]) -> Program | None:
         """The program that an entry says it is of."""

@@ -17,7 +17,7 @@ from webapp.dumps.base import (
 )
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import with_list
+from webapp.dumps.documents import joined_runs, with_list
 from webapp.dumps.linked_turns import Side
 from webapp.dumps.messages.pieces import Piece, call
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, turns_of
@@ -142,24 +142,15 @@ def _joins(line: dict[str, Any]) -> tuple[str, str | None] | None:
 
 
 def _with_runs(entries: Iterable[Entry | Problem]) -> Entries:
-    """The entries, with lines that are parts of one text or call as one, where the first stood."""
-    run: list[Entry | Problem] = []
-    last = None
-    for entry in entries:
-        value = {} if isinstance(entry, Problem) else entry[1]
-        joins = _joins(value)
-        if run and (joins is None or joins != last or _innermost(value)[0].get("type") == "ToolCall"):
-            yield _as_one(run)
-            run = []
-        last = joins
-        run.append(entry)
-    if run:
-        yield _as_one(run)
+    """The entries, with lines that are parts of one text or call as one; each call that begins is another."""
+    begun = 0
 
+    def ident(line: dict[str, Any]) -> Any:
+        nonlocal begun
+        begun += _innermost(line)[0].get("type") == "ToolCall"
+        return _joins(line), begun
 
-def _as_one(run: list[Entry | Problem]) -> Entry | Problem:
-    lines = [entry for entry in run if not isinstance(entry, Problem)]
-    return run[0] if len(run) == 1 else (lines[0][0], {_RUN: [line for _, line in lines]})
+    return joined_runs(entries, lambda line: _joins(line) is not None, _RUN, ident, least=2)
 
 
 def _piece_of(messages: list[dict[str, Any]]) -> Piece:
