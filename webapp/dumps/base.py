@@ -170,7 +170,7 @@ class Format:
             if isinstance(session, Problem):
                 yield session
             else:
-                entries = iter(session.entries)
+                entries = iter(self.arranged(session.entries))
                 early = list(islice(entries, LOOKED_AT))
                 first = next((entry[1] for entry in early if not isinstance(entry, Problem)), {})
                 session = replace(session, **self.says_of_session(first))
@@ -178,6 +178,10 @@ class Format:
                 extra = session.extra | self.program_in(early, session.extra)
                 yield SessionStart(session.name, self.name, home, session.title, extra, session.service)
                 yield from self.turns(chain(early, entries), extra)
+
+    def arranged(self, entries: Iterable[Entry | Problem]) -> Iterable[Entry | Problem]:
+        """The entries of a session, with those as one that are pieces of one."""
+        return entries
 
     def says_of_session(self, first: dict[str, Any]) -> dict[str, Any]:
         """What the first entry says of its session, by the fields of `SessionEntries`."""

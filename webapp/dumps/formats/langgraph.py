@@ -27,6 +27,9 @@ class LangGraph(LangChain):
             return 95 if "checkpoints" in head.names else 0
         return 94 if head.objects and (all(map(_is_state, head.objects)) or _is_stream(head.objects)) else 0
 
+    def arranged(self, entries: Iterable[Entry | Problem]) -> Iterable[Entry | Problem]:
+        return entries
+
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "sqlite":
             yield from _states(source, head)

@@ -50,7 +50,7 @@ class Mapped(Declared):
         paths_of(mapping)
         return Mapped(mapping)
 
-    def _sessions(self, source: Source, head: DumpHead) -> Sessions:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if not self.mapping:
             raise BadDump("this format needs a mapping, as raw=$.output.text", "the mapping")
         extra = {"mapping": dict(self.mapping)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps.base import (
@@ -113,9 +113,16 @@ _AGENTS = ("subagent_type", "agent_id", "parent_tool_call_id", "task_tool_call_i
 
 
 class KimiWire(Declared):
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        for session in super().sessions(source, head):
-            yield session if isinstance(session, Problem) else replace(session, entries=_with_runs(session.entries))
+    def arranged(self, entries: Iterable[Entry | Problem]) -> Entries:
+        """Lines that are parts of one text or call as one; each call that begins is another."""
+        begun = 0
+
+        def ident(line: dict[str, Any]) -> Any:
+            nonlocal begun
+            begun += _innermost(line)[0].get("type") == "ToolCall"
+            return _joins(line), begun
+
+        return joined_runs(entries, lambda line: _joins(line) is not None, _RUN, ident, least=2)
 
     def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         lines = [as_object(line) for line in as_list(entry.get(_RUN))]
@@ -139,18 +146,6 @@ def _joins(line: dict[str, Any]) -> tuple[str, str | None] | None:
     if message.get("type") == "ContentPart" and (part := as_object(message.get("payload"))).keys() & {"text", "think"}:
         return str(part.get("type")), agent
     return ("call", agent) if message.get("type") in ("ToolCall", "ToolCallPart") else None
-
-
-def _with_runs(entries: Iterable[Entry | Problem]) -> Entries:
-    """The entries, with lines that are parts of one text or call as one; each call that begins is another."""
-    begun = 0
-
-    def ident(line: dict[str, Any]) -> Any:
-        nonlocal begun
-        begun += _innermost(line)[0].get("type") == "ToolCall"
-        return _joins(line), begun
-
-    return joined_runs(entries, lambda line: _joins(line) is not None, _RUN, ident, least=2)
 
 
 def _piece_of(messages: list[dict[str, Any]]) -> Piece:

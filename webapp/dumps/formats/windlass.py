@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -41,8 +41,7 @@ class Windlass(Format):
             return
         whole = any(map(_is_session, head.objects))
         lists = each_session(entries_of(source, head), source.stem, _listed) if whole else None
-        for session in lists or grouped(source, head, self.session_of):
-            yield session if isinstance(session, Problem) else replace(session, home=HOME)
+        yield from lists or grouped(source, head, self.session_of)
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         return linked(turns(entries, WindlassLog(parquet=context.get("source") == "parquet")), marks_calls=False)
@@ -94,7 +93,7 @@ def _document(source: Source, head: DumpHead) -> SessionEntries:
         next(filter(None, (id_text(entry.get("session_id")) for entry in early)), source.stem) if name is None else name
     )
     title = next(filter(None, (text(entry.get("cascade_id")) for entry in early)), None)
-    return SessionEntries(name, chain(id_problem("session_id", ident, name), counted), title, HOME, beside)
+    return SessionEntries(name, chain(id_problem("session_id", ident, name), counted), title, extra=beside)
 
 
 def _counted(entries: Entries, count_said: Any) -> Entries:
