@@ -30,8 +30,7 @@ from itertools import chain, islice
 from typing import Any
 
 from webapp.dumps.head import DumpHead as DumpHead
-from webapp.dumps.linked_turns import RepeatedIds as RepeatedIds
-from webapp.dumps.linked_turns import Side, SidedTurns, linked
+from webapp.dumps.linked_turns import RepeatedIds, Side, SidedTurns, linked
 from webapp.dumps.messages.beside import hosts_of, says_error, stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.turns import Conversation as Conversation
@@ -64,7 +63,7 @@ class Format:
     called: str = ""
     """what it is known by, where its module holds several formats"""
     id_key: str = ""
-    """the key of an entry's own id, where an id that comes twice is worth a word"""
+    """the key of an entry's own id"""
     id_name: str = "id"
     session_field: str | None = "session_id"
     """the key under which an entry names its session; None where it does not"""
@@ -159,10 +158,9 @@ class Format:
         """Whether an entry of which nothing is read says only what others say, too."""
         return False
 
-    def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
-        """Ids of the entry that came before."""
-        if self.id_key:
-            yield from ids.again(at, self.id_name, entry.get(self.id_key))
+    def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """The ids of an entry by what they are called; one that comes twice is worth a word."""
+        return {self.id_name: entry.get(self.id_key)} if self.id_key else {}
 
     def read(self, source: Source, head: DumpHead) -> Iterator[Record]:
         """The dump's sessions, turns and problems."""
@@ -219,8 +217,8 @@ class Format:
                 yield entry, None
                 continue
             at, value = entry
-            for problem in self.repeated_ids(at, value, ids):
-                yield problem, None
+            for name, ident in self.ids_of(value).items():
+                yield from ((problem, None) for problem in ids.again(at, name, ident))
             conversation.declares_beside(declared_in(value))
             turns = told_beside(value, self.read_entry(value, conversation), conversation)
             if self.checks_texts and not conversation.notes and not self.is_echo(value):

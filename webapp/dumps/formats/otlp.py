@@ -10,7 +10,7 @@ from typing import Any
 from webapp.dumps import otlp_protobuf
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import objects
-from webapp.dumps.linked_turns import RepeatedIds, Side
+from webapp.dumps.linked_turns import Side
 from webapp.dumps.programs import Program, by_scope
 from webapp.dumps.records import Entries, Entry, Problem, Turn, numbered
 from webapp.dumps.sessions import SpilledEntries, entries_of, spilled
@@ -79,9 +79,8 @@ class Otlp(Format):
                 yield SessionEntries(name, chain.from_iterable(_with_logs(entry, logged) for entry in entries))
             yield from problems
 
-    def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
-        span = {} if logs.has_no_span(entry) else as_object(entry.get("span"))
-        yield from ids.again(at, "span id", logs.span_of(span))
+    def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return {} if logs.has_no_span(entry) else {"span id": logs.span_of(as_object(entry.get("span")))}
 
     def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
         span = self._known(opened_span(entry), entry, conversation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,6 @@ from webapp.dumps.base import (
     DumpHead,
     Entries,
     Entry,
-    RepeatedIds,
     SessionEntries,
     Sessions,
     Source,
@@ -56,15 +55,15 @@ class Codex(Declared):
             return iter([SessionEntries(name or source.stem, items, extra=extra)])
         return grouped(source, head, _session_namer())
 
-    def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
+    def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
         """Ids of items and of calls; a call and its output share one, so each kind of item has its own."""
         payload = entry.get("payload")
         item = payload if isinstance(payload, dict) else entry
         kind = item.get("type")
         is_item = entry.get("type") == "response_item" or (payload is None and kind in _ITEMS)
-        if is_item and isinstance(kind, str):
-            yield from ids.again(at, "item id", item.get("id"))
-            yield from ids.again(at, f"call id of a {kind[:50]}", item.get("call_id"))
+        if not is_item or not isinstance(kind, str):
+            return {}
+        return {"item id": item.get("id"), f"call id of a {kind[:50]}": item.get("call_id")}
 
     def read_entry(self, entry: dict[str, Any], conversation: _Rollout) -> list[Turn]:  # type: ignore[override]
         kind = entry.get("type")
