@@ -32,17 +32,12 @@ class Cut(NamedTuple):
     lost: bool = False
 
 
-def cut(raw: str) -> Cut:
-    """The fence, the double braces, the brace counting: each as the program does it, in its order."""
-    fence = _fence(raw)
-    return fence if fence.lost else _count(raw, _halve(raw, fence))
-
-
 def read(tracer: Tracer) -> Attempt:
     """The one attempt that the program makes; chosen where it decodes and has the required keys."""
-    piece = cut(tracer.raw)
+    piece = _fence(tracer.raw)
     if piece.lost:
         return tracer.fail(piece.strategy, piece.span, "ValueError: substring not found", note="; ".join(piece.notes))
+    piece = _braces(tracer.raw, piece)
     note = "; ".join(piece.notes) or None
     attempt = tracer.attempt(piece.strategy, piece.span, piece.edits, note=note, strict=False)
     if attempt.ok and (reason := _missing(attempt.value)):
@@ -80,36 +75,26 @@ def _fence(raw: str) -> Cut:
     return Cut("whole", whole)
 
 
-def _halve(raw: str, piece: Cut) -> Cut:
-    """A leading `{{` loses one brace; whether or not it was there, a closing `}}` loses one too."""
+def _braces(raw: str, piece: Cut) -> Cut:
+    """A leading `{{` loses one brace; whether or not it was there, a closing `}}` loses one too.
+
+    Then what follows the brace that balances the first one is cut off; braces inside strings count.
+    """
     (start, end), edits, notes = piece.span, list(piece.edits), list(piece.notes)
     if raw.startswith("{{", start, end):
         edits.append(Edit("double_brace", Span(start, start + 1), "{", ""))
         notes.append("{{ loses a brace")
         start += 1
     if raw.endswith("}}", start, end):
-        edits.append(Edit("double_brace", Span(end - 1, end), "}", ""))
+        end -= 1
+        edits.append(Edit("double_brace", Span(end, end + 1), "}", ""))
         notes.append("}} loses a brace")
-    return piece._replace(edits=tuple(edits), notes=tuple(notes))
-
-
-def _count(raw: str, piece: Cut) -> Cut:
-    """Cut after the brace that balances the first one; braces inside strings count."""
-    start, end = piece.span
-    start += any(edit.span.start == start for edit in piece.edits)
-    end -= any(edit.span.end == end for edit in piece.edits)
-    if not raw.startswith("{", start, end):
-        return piece
-    first = next(balanced(raw, start, end), None)
-    return _shortened(piece, first.end, end) if first else piece
-
-
-def _shortened(piece: Cut, to: int, end: int) -> Cut:
-    if to == end:
-        return piece
-    edits = tuple(edit for edit in piece.edits if edit.span.end <= to)
-    note = f"cut after the brace that balances the first: {end - to} characters dropped"
-    return piece._replace(span=Span(piece.span.start, to), edits=edits, notes=(*piece.notes, note))
+    stop = piece.span.end
+    first = next(balanced(raw, start, end), None) if raw.startswith("{", start, end) else None
+    if first and first.end < end:
+        stop, edits = first.end, [edit for edit in edits if edit.span.end <= first.end]
+        notes.append(f"cut after the brace that balances the first: {end - stop} characters dropped")
+    return piece._replace(span=Span(piece.span.start, stop), edits=tuple(edits), notes=tuple(notes))
 
 
 def gives_up(tracer: Tracer, attempt: Attempt, then: str) -> None:
