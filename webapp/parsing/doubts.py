@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from webapp.parsing import swallowed
 from webapp.parsing.decode import decode, first_keys
-from webapp.parsing.edit import Edit, Span, apply
+from webapp.parsing.edit import Edit, Span, apply, places
 from webapp.parsing.machine.tokens import SCALAR, STRING
 from webapp.parsing.one_character import closed_twice, opened_twice
 from webapp.parsing.patterns import later
@@ -74,16 +74,13 @@ def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
     text = apply(raw, attempt.span, attempt.edits)
     if not (repeated := first_keys(text)[1]):
         return False
-    offsets, shift = list[int](), -attempt.span.start
-    for edit in attempt.edits:  # where each is in the mended text
-        if edit.span.start < core and edit.repair in _BETWEEN_KEYS:
-            offsets.append(edit.span.start + shift)
-        shift += len(edit.new) - len(edit.old)
-    places: dict[str, list[int]] = {}
+    begins = zip(attempt.edits, places(attempt.span, attempt.edits).begins, strict=True)
+    mended = [at for edit, at in begins if edit.span.start < core and edit.repair in _BETWEEN_KEYS]
+    keys: dict[str, list[int]] = {}
     for match in _string_or_key.finditer(text):
         if match[2] and (key := json.loads(match[1])) in repeated:
-            places.setdefault(key, []).append(match.start())
-    return any(bisect_right(offsets, at[0]) < bisect_right(offsets, at[-1]) for at in places.values())
+            keys.setdefault(key, []).append(match.start())
+    return any(bisect_right(mended, at[0]) < bisect_right(mended, at[-1]) for at in keys.values())
 
 
 def _is_before_closer(raw: str, comment: Span) -> bool:
@@ -156,9 +153,8 @@ def _is_guess(raw: str, attempt: Attempt, edit: Edit, cut: bool) -> bool:
         return False
     if edit.repair == "missing_closer" and not behind and not cut:
         return True
-    rest = [other for other in attempt.edits if other is not edit]
-    text = apply(raw, attempt.span, rest)
-    at = len(apply(raw, Span(attempt.span.start, edit.span.start), [e for e in rest if e.span.end <= edit.span.start]))
+    text = apply(raw, attempt.span, [other for other in attempt.edits if other is not edit])
+    at = places(attempt.span, attempt.edits).begins[attempt.edits.index(edit)]
     if edit.repair == "extra_closer":
         return bool(behind.strip(f"{edit.old} \t\r\n") or closed_twice(text, 0, at, len(text)))
     if not behind:

@@ -43,7 +43,6 @@ class Finder:
     missing: str
     accepted: list[tuple[int, int]] = field(default_factory=list)
     end: int = 0
-    budget: int = 0
     skips: int = 0
     look: int = 0
     tries: int = 0
@@ -63,8 +62,7 @@ class Finder:
         raw = self.tracer.raw
         if not self.whole.end:
             size = len(raw)
-            self.budget, self.skips = 6 * size + 10_000, 4 * size + 10_000
-            self.look, self.tries = 24 * size + 20_000, 8 * size + 20_000
+            self.skips, self.look, self.tries = 4 * size + 10_000, 24 * size + 20_000, 14 * size + 30_000
             self.whole = stripped(raw)
         self.end = end
         return max(start, self.resume_at)
@@ -124,11 +122,11 @@ class Finder:
 
     def consider(self, strategy: str, start: int, limits: Limits, tier: int, note: str | None = None) -> int:
         """Try the value that begins at `start`: as it is, then repaired up to one of `limits`; where it ends."""
-        if self.budget > 0:
+        if self.tries > 0:
             end, value, cost = decode.read(self.tracer.raw, start)
             if end > 0 and not closers.goes_on(self.tracer.raw, start, end, self.end):
                 return self._as_it_is(strategy, start, end, value, tier, note)
-            self.budget -= cost
+            self.tries -= cost
             if end < 0 and self.skips > 0 and (layer := escaped.layer_at(self.tracer.raw, start, self.end, cost)):
                 self.skips -= layer.span.end - start
                 return self.unescaped(layer, tier)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webapp.parsing.edit import Edit, Span, apply, as_edit, as_span, composed
+from webapp.parsing.edit import Edit, Span, apply, as_edit, as_span, composed, places
 from webapp.parsing.machine.tokens import LITERALS, STRING
 from webapp.parsing.one_character import Mended, decoded, one_character
 from webapp.parsing.patterns import later
@@ -72,10 +72,9 @@ def _inside(raw: str, start: int, end: int) -> Iterator[Edit]:
 
 def _spoils(twin: str, stop: int, edits: Sequence[Edit], slips: Sequence[Edit], start: int) -> bool:
     """Whether a word that was taken for a literal stands in a string of the mended text."""
-    words, shift = set(), -start
-    for edit in edits:
-        if edit.repair == "literal" and (at := edit.span.start + shift) < stop:
-            words.add(at + sum(len(slip.new) - len(slip.old) for slip in slips if slip.span.start <= at))
-        shift += len(edit.new) - len(edit.old)
-    text = apply(twin, Span(0, stop), slips) if words else ""
-    return not words <= {match.start() for match in _json_literal.finditer(text) if match["literal"]}
+    begins = places(Span(start, start), edits).begins
+    words = {at for edit, at in zip(edits, begins, strict=True) if edit.repair == "literal" and at < stop}
+    if not words:
+        return False
+    mended, mapped = apply(twin, Span(0, stop), slips), places(Span(0, stop), slips)
+    return not words <= {mapped.at(match.start()) for match in _json_literal.finditer(mended) if match["literal"]}

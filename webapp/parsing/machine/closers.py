@@ -33,6 +33,7 @@ _more_items = later(rf"{SPACE},{SPACE}(?:{SCALAR}{SPACE},{SPACE})*+{SCALAR}{SPAC
 _in_object = later(rf"{SPACE}(?:[}}\])]|\Z|,{SPACE}(?:{ANY_KEY}|[}}\]]|\Z))")
 _in_array = later(rf"{SPACE}(?:[}}\])]|\Z|,(?!{SPACE}{ANY_KEY}))")
 _at_root = later(rf"{SPACE}(?![,}}\]])")
+_run = later(r"\}++|\]++|\)++")
 _tail = later(r"[ \t\r\n]{0,200}+[}\]](?:[ \t\r\n]{0,20}+[}\]])*+")
 text_goes_on = later(r"""[ \t]{0,20}+(?:["':]|,[ \t]{0,20}+"[^"\n]{1,60}+"[ \t]{0,20}+:)""")
 DEEPEST = 64
@@ -138,8 +139,10 @@ def _mismatched(machine: Machine, char: str) -> None:
     if follows:
         close_missing(machine, opener + 1)
     elif stays:
-        machine.patch("extra_closer", machine.at, machine.at + 1)
-        machine.at += 1
+        run = _run.match(machine.raw, machine.at, machine.end) if opener < 0 else None
+        end = run.end() if run else machine.at + 1  # where nothing of its kind is open, none like it closes anything
+        machine.patch("extra_closer", machine.at, end)
+        machine.at = end
     else:
         _replace(machine)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from webapp.parsing.edit import Patch, as_patch
 from webapp.parsing.patterns import later
 
@@ -46,6 +48,21 @@ def control(raw: str, at: int) -> Patch:
     """The escape of the control character at `at` (RFC 8259, section 7)."""
     char = raw[at]
     return as_patch((at, at + 1, _SHORT.get(char) or f"\\u{ord(char):04x}", "control_character"))
+
+
+_special = later(r'(?s)\\.|["\x00-\x1f]')
+
+
+def inside(raw: str, start: int, end: int) -> Iterator[Patch]:
+    """The escapes that `raw[start:end]` needs, all of which is of a string's text."""
+    for match in _special.finditer(raw, start, end):
+        at = match.start()
+        if raw[at] == '"':
+            yield Patch(at, at, "\\", "unescaped_quote")
+        elif raw[at] != "\\":
+            yield control(raw, at)
+        elif patch := backslash(raw, at, end)[0]:
+            yield patch
 
 
 def together(raw: str, start: int, end: int, patches: list[Patch]) -> list[Patch]:

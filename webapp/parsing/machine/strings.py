@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from webapp.parsing.edit import Patch, as_patch
 from webapp.parsing.machine import escapes, missing_tokens, string_end, string_quotes
@@ -106,7 +105,7 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
 
 def _keep(machine: Machine, reading: Reading, start: int, stop: int) -> None:
     """Escape what stands in `raw[start:stop]`, all of which is of the text."""
-    patches = list(_escaped(machine.raw, start, stop))
+    patches = list(escapes.inside(machine.raw, start, stop))
     reading.patches += patches
     reading.inner += sum(patch.repair == "unescaped_quote" for patch in patches)
 
@@ -275,25 +274,10 @@ def _read_triple(machine: Machine, where: str) -> bool:
         return False
     reading = Reading(start, start + 3, where, "")
     machine.patch("triple_quotes", start, start + 3, '"')
-    machine.patches += _escaped(raw, start + 3, end)
+    machine.patches += escapes.inside(raw, start + 3, end)
     machine.patch("triple_quotes", end, end + 3, '"')
     finish(machine, reading, end + 3)
     return True
-
-
-_special = later(r'\\.|["\x00-\x1f]', re.DOTALL)
-
-
-def _escaped(raw: str, start: int, end: int) -> Iterator[Patch]:
-    """The escapes that `raw[start:end]` needs, all of which is of a string's text."""
-    for match in _special.finditer(raw, start, end):
-        at = match.start()
-        if raw[at] == '"':
-            yield Patch(at, at, "\\", "unescaped_quote")
-        elif raw[at] != "\\":
-            yield escapes.control(raw, at)
-        elif patch := escapes.backslash(raw, at, end)[0]:
-            yield patch
 
 
 def _name(quote: str) -> str:

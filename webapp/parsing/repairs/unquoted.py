@@ -99,29 +99,19 @@ def _quote(machine: Machine, start: int, end: int) -> None:
     if single:
         machine.patch("single_quotes", end - 1, end, '"')
         machine.patch("missing_quote", start, start, '"')
-        _escape(machine, start, end)
+        machine.patches += escapes.inside(raw, start, end)
         machine.value_done(end)
         return
     closed = closed and not _key.match(raw, end, machine.end)
     machine.patch("missing_quote" if closed else "unquoted_value", start, start, '"')
-    _escape(machine, start, end)
+    machine.patches += escapes.inside(raw, start, end)
     if not closed:
         machine.patch("unquoted_value", end, end, '"')
         machine.truncated = machine.truncated or (end == machine.end and machine.final)
     machine.value_done(end + closed)
 
 
-def _escape(machine: Machine, start: int, end: int) -> None:
-    """What may not stand in a string as it is, in the text that is to become one."""
-    for match in _special.finditer(machine.raw, start, end):
-        if match["slash"]:
-            machine.patch("bad_escape", match.start(), match.start(), "\\")
-        elif match["control"]:
-            machine.patches.append(escapes.control(machine.raw, match.start()))
-
-
 _number = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null|(?P<word>True|False|None)")
-_special = later(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<slash>\\)|(?P<control>[\x00-\x1f])')
 _stop = later(r"(?:[^" + COMMA + CLOSE + r"{\n\"()\\]|\\[^\n])*+")
 _braced = later(r"\{[\w ]{1,80}+\}")
 _call = later(r"\([^()\n\"]{0,200}+\)")
