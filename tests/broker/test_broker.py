@@ -59,6 +59,7 @@ def test_two_workers_of_one_host_work_at_once(engine: sa.Engine, settings: Setti
                 kill(worker_to_end)
 
 
+@rabbitmq  # what comes twice is told by the rows, whoever brings it
 def test_a_message_that_comes_twice_changes_nothing(engine: sa.Engine, settings: Settings) -> None:
     number = upload(engine, settings)
     for _ in range(3):

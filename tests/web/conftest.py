@@ -15,11 +15,40 @@ from tests.unhurried import be_unhurried
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
+from webapp.store.jobs import worker
+from webapp.web.worker_process import WorkerSupervisor, of
 
 
 @pytest.fixture(autouse=True, scope="session")
 def unhurried() -> None:
     be_unhurried()
+
+
+@pytest.fixture(autouse=True)
+def no_worker(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No server starts a worker, which takes seconds, but in tests that ask for `worker_process`."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "worker_process" not in request.fixturenames:
+            patch.setattr(WorkerSupervisor, "wake", lambda _: None)
+        yield
+
+
+@pytest.fixture
+def worker_process(app: Flask) -> Iterator[None]:
+    """What requests leave to the worker is done by one, in a process of its own, that ends with the test."""
+    yield
+    of(app).close()
+
+
+@pytest.fixture
+def work(app: Flask) -> Callable[[], None]:
+    """Does here, without a process, what requests left to the worker."""
+
+    def work() -> None:
+        with app.app_context():
+            worker.work(db.engine, app.config["SETTINGS"])
+
+    return work
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import json
 import re
 import sqlite3
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,12 @@ from flask.testing import FlaskClient
 
 from tests.web.test_doors import entry, windlass
 from webapp.dumps import sqlite_tables
-from webapp.extensions import db
 from webapp.store import files
 from webapp.store.db import locks
 from webapp.store.ingest import dump_files
-from webapp.store.jobs import worker
 from webapp.store.jobs.worker import WORKER
-from webapp.web import worker_process
 from webapp.web.dumps import uploads
+from webapp.web.worker_process import of
 
 Post = Callable[..., Any]
 Read = Callable[[int], dict[str, Any]]
@@ -35,11 +33,21 @@ OWN = b"".join(b'{"run": {"id": "r%d"}, "out": {"text": "%d {}"}}\n' % (n // 2, 
 
 
 @pytest.fixture
-def jobs_too(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Everything but the smallest files goes to the worker, which ends with the test."""
+def jobs_too(worker_process: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything but the smallest files goes to the worker."""
     monkeypatch.setattr(uploads, "AT_ONCE", 100)
-    yield
-    worker_process.of(app).close()
+
+
+@pytest.fixture
+def read(client: FlaskClient, work: Callable[[], None]) -> Read:
+    """Does what a request left to the worker, and answers the job."""
+
+    def read(number: int) -> dict[str, Any]:
+        work()
+        job: dict[str, Any] = client.get(f"/api/jobs/{number}").json["job"]
+        return job
+
+    return read
 
 
 def send(client: FlaskClient, *files: tuple[bytes, str], headers: dict[str, str] | None = None, **form: Any) -> Any:
@@ -47,23 +55,9 @@ def send(client: FlaskClient, *files: tuple[bytes, str], headers: dict[str, str]
     return client.post("/dumps", data=data, headers=headers)
 
 
-@pytest.fixture
-def read(app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], dict[str, Any]]:
-    """Does here, without a process, what a request left to the worker, and answers the job."""
-    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
-
-    def read(number: int) -> dict[str, Any]:
-        with app.app_context():
-            worker.work(db.engine, app.config["SETTINGS"])
-        job: dict[str, Any] = client.get(f"/api/jobs/{number}").json["job"]
-        return job
-
-    return read
-
-
 def ended(client: FlaskClient, number: int) -> dict[str, Any]:
     """The job, once nothing is left to do."""
-    if (watcher := worker_process.of(client.application)._watcher) is not None:
+    if (watcher := of(client.application)._watcher) is not None:
         watcher.join(120)
     job: dict[str, Any] = client.get(f"/api/jobs/{number}").json["job"]
     assert job["state"] not in ("queued", "running")
@@ -130,7 +124,6 @@ def test_no_request_makes_rows_of_what_a_library_reads(
     app: Flask, client: FlaskClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker does, which may die over it."""
-    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
     monkeypatch.setattr(sqlite_tables, "_fill", lambda *_: pytest.fail("it was read in a request"))
     for number, (name, content) in enumerate(packed_rows(tmp_path / "a.db").items()):
         answer = client.post(f"/api/dumps?filename={name}", data=content)
@@ -140,28 +133,21 @@ def test_no_request_makes_rows_of_what_a_library_reads(
         assert len(list(dump_files.incoming(app.config["SETTINGS"].data).glob("job-*"))) == 2 * number + 2
 
 
-def test_a_job_that_another_server_left_is_taken_over(app: Flask, client: FlaskClient) -> None:
+def test_a_job_that_another_server_left_is_taken_over(app: Flask, client: FlaskClient, worker_process: None) -> None:
     """While another server's worker is at it there is none of ours; once that is gone, without being asked."""
-    try:
-        with locks.hold_file(app.config["SETTINGS"].data, WORKER):
-            answer = client.post("/api/dumps?background=1&filename=a.json", data=windlass("s1", entry("hi")))
-            assert answer.status_code == 202
-            assert worker_process.of(app)._child is None
-        assert ended(client, 1)["state"] == "done"
-    finally:
-        worker_process.of(app).close()
+    with locks.hold_file(app.config["SETTINGS"].data, WORKER):
+        answer = client.post("/api/dumps?background=1&filename=a.json", data=windlass("s1", entry("hi")))
+        assert answer.status_code == 202
+        assert of(app)._child is None
+    assert ended(client, 1)["state"] == "done"
 
 
-def test_a_job_is_cancelled_from_its_row(app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_is_cancelled_from_its_row(client: FlaskClient, monkeypatch: pytest.MonkeyPatch, read: Read) -> None:
     monkeypatch.setattr(uploads, "AT_ONCE", 1)
-    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
     send(client, (windlass("s1", entry("hi")), "a.json"))
     row = client.post("/dumps/jobs/1/cancel", headers=PARTIAL).text
     assert "cancelled" in row and "data-cancel" not in row
-    monkeypatch.undo()
-    client.get("/dumps")
-    assert ended(client, 1)["state"] == "cancelled"
-    worker_process.of(app).close()
+    assert read(1)["state"] == "cancelled"
     assert "cancelled" in client.get("/dumps").text
     assert client.get("/api/sessions").json["total"] == 0
 

@@ -19,17 +19,10 @@ from tests.store.made import BROKEN, CALL, entry, windlass
 from webapp.extensions import db
 from webapp.store.jobs import export_jobs, worker
 from webapp.store.models import AuditEntry, Task
-from webapp.web import worker_process
 
 Post = Callable[..., Any]
 Work = Callable[[], None]
 PARTIAL = {"HX-Request-Type": "partial"}
-
-
-@pytest.fixture(autouse=True)
-def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker is this process, when a test says so."""
-    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
 
 
 @pytest.fixture
@@ -38,15 +31,6 @@ def stored(client: FlaskClient, post: Post) -> FlaskClient:
         dump = json.dumps(windlass(name, [entry(BROKEN if number else '{"a": 1}')])).encode()
         assert post(dump, home="direct").status_code == 201
     return client
-
-
-@pytest.fixture
-def work(app: Flask) -> Work:
-    def work() -> None:
-        with app.app_context():
-            worker.work(db.engine, app.config["SETTINGS"])
-
-    return work
 
 
 def keys(client: FlaskClient, query: str = "") -> list[str]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
 
 from webapp.config import BadSetting, Settings
-from webapp.extensions import db
 from webapp.parsing import UnknownProfile, parse, profile, profiles
-from webapp.store.jobs import worker
-from webapp.web import worker_process
 
+Work = Callable[[], None]
 NAME = "acme.parsers:fenced"
 SOURCE = """
 import json, os, re
@@ -35,7 +34,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (package / "parsers.py").write_text(SOURCE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FENCEPOST_PROFILES", NAME)
-    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
     return NAME
 
 
@@ -46,11 +44,6 @@ def stored(own: str, client: FlaskClient) -> FlaskClient:
     document = {"session_id": "s", "entry_count": len(entries), "entries": entries}
     assert client.post("/api/dumps?filename=s.json", data=json.dumps(document)).status_code == 201
     return client
-
-
-def work(client: FlaskClient) -> None:
-    with client.application.app_context():
-        worker.work(db.engine, client.application.config["SETTINGS"])
 
 
 def test_it_is_a_profile_among_the_others(own: str) -> None:
@@ -65,16 +58,16 @@ def test_it_is_a_profile_among_the_others(own: str) -> None:
         profile("os:system")
 
 
-def test_home_runs_filters_and_pages(stored: FlaskClient, own: str) -> None:
+def test_home_runs_filters_and_pages(stored: FlaskClient, own: str, work: Work) -> None:
     page = stored.get("/profiles").text
     assert "Your own" in page and own in page
     assert stored.post(f"/profiles/{own}/runs").status_code == 303
-    work(stored)
+    work()
     page = stored.get(f"/profiles/{own}").text
     assert "Run on all 3 responses" in page and "What cannot be seen" in page
     assert 'href="/sessions/s' in stored.get(f"/sessions?verdict=failed&under={own}").text
     assert stored.put("/api/session/s/home", json={"home": own}).status_code < 300
-    work(stored)
+    work()
     assert stored.get("/api/session/s/home").json["failed"] == 2
     turn = stored.get("/sessions/s/turns/1").text
     assert "parsers.py:7" in turn and "Extra data" in turn and "return json.loads(re.search(" in turn
@@ -88,10 +81,10 @@ def test_no_form_makes_one(stored: FlaskClient) -> None:
 
 
 def test_a_home_that_is_configured_no_longer_is_said_to_be_gone(
-    stored: FlaskClient, own: str, monkeypatch: pytest.MonkeyPatch
+    stored: FlaskClient, own: str, monkeypatch: pytest.MonkeyPatch, work: Work
 ) -> None:
     stored.put("/api/session/s/home", json={"home": own})
-    work(stored)
+    work()
     monkeypatch.setenv("FENCEPOST_PROFILES", "")
     for address in ("/", "/sessions/s", "/sessions/s/turns/1", "/responses", "/profiles"):
         answer = stored.get(address)
@@ -111,13 +104,13 @@ def test_what_cannot_be_read_stops_the_start(monkeypatch: pytest.MonkeyPatch) ->
         Settings.from_environment({"FENCEPOST_PROFILES": "oops"})
 
 
-def test_it_is_compared_without_being_chosen(stored: FlaskClient) -> None:
+def test_it_is_compared_without_being_chosen(stored: FlaskClient, work: Work) -> None:
     """From the first page: Parsers, Compare two, Run it over these."""
     assert 'href="/compare"' in stored.get("/profiles").text
     page = stored.get("/compare").text
     assert f"<option selected>{NAME}</option>" in page
     assert "Run it over these" in page
     stored.post(f"/profiles/{NAME}/runs")
-    work(stored)
+    work()
     counts = stored.get("/api/compare").get_json()
     assert (counts["a"], counts["b"], counts["both_same"], counts["only_b"]) == (NAME, "fencepost", 1, 1)

@@ -21,7 +21,8 @@ from flask import Flask
 from tests.dumps.test_bombs import BOMBS, table
 from webapp.app import create_app
 from webapp.config import MEGABYTE, Settings
-from webapp.web import worker_process
+from webapp.store.db import locks
+from webapp.store.jobs.worker import WORKER as LOCK
 from webapp.web.guards import FORM_LIMIT as FORMS
 from webapp.web.guards import most_bytes
 
@@ -181,8 +182,11 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("growing"))
-    yield running
+    """Its worker is held off: requests that leave something to it would start one, for seconds each."""
+    folder = tmp_path_factory.mktemp("growing")
+    with locks.hold_file(folder, LOCK):
+        running = Server(folder)
+        yield running
     running.process.send_signal(signal.SIGINT)
     running.process.wait(60)
     assert running.process.stdout
@@ -290,10 +294,7 @@ def peak_of_worker(app: Flask, body: bytes) -> tuple[int, int]:
     return kilobytes * 1024, job["result"]["problems"]
 
 
-def test_the_worker_grows_no_more_than_a_request(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        worker_process.WorkerSupervisor, "wake", lambda _: None
-    )  # the one that is measured is started here
+def test_the_worker_grows_no_more_than_a_request(app: Flask) -> None:
     before, _ = peak_of_worker(app, gzip.compress(entry(b'"hello"')))
     peak, problems = peak_of_worker(app, zstd.compress(entry(b'"' + b"a" * 30 * MEGABYTE + '🙂"'.encode())))
     assert peak - before < MOST and problems, (before, peak, problems)
@@ -322,10 +323,9 @@ def kept_by_worker(app: Flask, bodies: dict[str, bytes]) -> int:
     return int(done.stdout) * 1024
 
 
-def test_the_worker_keeps_nothing_of_bombs(app: Flask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_worker_keeps_nothing_of_bombs(app: Flask, tmp_path: Path) -> None:
     """Arrow's own pool and the gaps between small values kept 98 MB of these, the gaps alone 49; now 27 are."""
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
     honest = kept_by_worker(app, {"a.parquet": table(response=lambda pa: pa.array(["A"]))(tmp_path)})
     names = ["inner.jsonl.zst", "one_text.parquet", "lying.parquet", "gzip.har"]
     assert kept_by_worker(app, {name: BOMBS[name](tmp_path) for name in names}) - honest < 40 * MEGABYTE

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 
 import pytest
 from flask.testing import FlaskClient
 
-from webapp.config import Settings
-from webapp.extensions import db
 from webapp.parsing import parse, words
-from webapp.store.jobs import worker
-from webapp.web import worker_process
 
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'
 COUNT = 3
-
-
-@pytest.fixture(autouse=True)
-def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
+Work = Callable[[], None]
 
 
 @pytest.fixture
@@ -29,12 +22,6 @@ def stored(client: FlaskClient) -> FlaskClient:
     document = {"session_id": "s", "entry_count": COUNT, "entries": entries}
     assert client.post("/api/dumps?filename=s.json", data=json.dumps(document)).status_code == 201
     return client
-
-
-def work(client: FlaskClient) -> None:
-    settings: Settings = client.application.config["SETTINGS"]
-    with client.application.app_context():
-        worker.work(db.engine, settings)
 
 
 def test_a_filter_under_a_profile_that_was_not_run_says_so(stored: FlaskClient) -> None:
@@ -46,11 +33,11 @@ def test_a_filter_under_a_profile_that_was_not_run_says_so(stored: FlaskClient) 
     assert answer["under"] == {"profile": "direct", "run": 0, "of": 3, "reason": "not run over 3 responses"}
 
 
-def test_the_button_runs_it_and_then_there_are_numbers(stored: FlaskClient) -> None:
+def test_the_button_runs_it_and_then_there_are_numbers(stored: FlaskClient, work: Work) -> None:
     answer = stored.post("/profiles/direct/runs", data={})
     assert answer.status_code == 303
     assert "waiting" in stored.get("/profiles/direct").text
-    work(stored)
+    work()
     assert "Run on all 3 responses" in stored.get("/profiles/direct").text
     assert stored.get("/api/sessions?verdict=failed&under=direct").json["total"] == 1
     assert "<b>1 session</b>" in stored.get("/sessions?verdict=failed&under=direct").text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,16 +15,11 @@ from flask.testing import FlaskClient
 from tests.web.test_doors import entry, windlass
 from webapp.extensions import db
 from webapp.store import tasks
-from webapp.store.jobs import pruning, worker
+from webapp.store.jobs import pruning
 from webapp.store.models import Session
-from webapp.web import worker_process
 
+Work = Callable[[], None]
 PARTIAL = {"HX-Request-Type": "partial"}
-
-
-@pytest.fixture(autouse=True)
-def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
 
 
 @pytest.fixture
@@ -42,12 +38,7 @@ def asked(app: Flask, client: FlaskClient) -> FlaskClient:
     return client
 
 
-def work(client: FlaskClient) -> None:
-    with client.application.app_context():
-        worker.work(db.engine, client.application.config["SETTINGS"])
-
-
-def test_every_kind_has_a_row_and_ends(asked: FlaskClient) -> None:
+def test_every_kind_has_a_row_and_ends(asked: FlaskClient, work: Work) -> None:
     page = asked.get("/tasks").text
     assert page.count('<tr id="task-') == 5 and page.count('hx-trigger="every 1s"') == 4
     for words in (
@@ -59,7 +50,7 @@ def test_every_kind_has_a_row_and_ends(asked: FlaskClient) -> None:
     ):
         assert words in page
     assert "<later>" not in page and page.count("data-cancel") >= 4
-    work(asked)
+    work()
     page = asked.get("/tasks").text
     assert "hx-trigger" not in page and page.count(">done</span>") == 5
     assert "1 session, 1 new turn" in page and "Download" in page and "0 sessions removed" in page
@@ -75,7 +66,7 @@ def test_an_unknown_kind_is_refused(client: FlaskClient) -> None:
     assert client.get("/tasks/9").status_code == client.post("/tasks/9/cancel").status_code == 404
 
 
-def test_each_is_cancelled_in_its_row_and_a_prune_by_its_command(asked: FlaskClient) -> None:
+def test_each_is_cancelled_in_its_row_and_a_prune_by_its_command(asked: FlaskClient, work: Work) -> None:
     with asked.application.app_context():
         kinds = {task.id: task.kind for task in tasks.page(db.session.connection())}
     for number, kind in kinds.items():
@@ -84,14 +75,14 @@ def test_each_is_cancelled_in_its_row_and_a_prune_by_its_command(asked: FlaskCli
             assert answer.status_code == 409
         else:
             assert "cancelled" in answer.text and "Cancelled" in answer.text and "hx-trigger" not in answer.text
-    work(asked)
+    work()
     assert asked.get("/tasks").text.count(">cancelled</span>") == 4
     assert asked.get("/api/sessions").json["total"] == 1
 
 
-def test_why_it_failed_and_what_to_do_are_said(asked: FlaskClient) -> None:
+def test_why_it_failed_and_what_to_do_are_said(asked: FlaskClient, work: Work) -> None:
     asked.post("/api/dumps?background=1&filename=own.jsonl", data=json.dumps({"a": 1}).encode())
-    work(asked)
+    work()
     page = asked.get("/tasks?kind=import").text
     assert ">failed</span>" in page and "Name its format with fencepost ingest --format" in page
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.web.test_dumps import ended
-from webapp.web import worker_process
+from webapp.web import worker_process as supervised
 
 
 @pytest.fixture
-def away(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def away(worker_process: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The database refuses the next times that it is asked for work; who asked is noted."""
     asked: list[str] = []
 
     def refusing(name: str, times: int) -> Any:
-        real = getattr(worker_process, name)
+        real = getattr(supervised, name)
 
         def ask(*about: Any) -> bool:
             asked.append(name)
@@ -31,9 +29,8 @@ def away(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return ask
 
     for name, times in (("is_work_free", 1), ("is_work_left", 2)):
-        monkeypatch.setattr(worker_process, name, refusing(name, times))
-    yield asked
-    worker_process.of(app).close()
+        monkeypatch.setattr(supervised, name, refusing(name, times))
+    return asked
 
 
 def test_a_database_that_restarts_does_not_end_the_watch_over_jobs(client: FlaskClient, away: list[str]) -> None:

@@ -12,7 +12,8 @@ from webapp.parsing import helps, profile
 from webapp.store import tasks
 from webapp.store.homes import trials
 from webapp.store.homes.trials import Question
-from webapp.store.models import Session, Task
+from webapp.store.models import Session
+from webapp.store.tasks import TaskLine
 from webapp.store.write.parser import UNKNOWN
 
 
@@ -77,7 +78,7 @@ def choices(question: Question) -> list[Choice]:
     return sorted(lines, key=lambda line: (line.reported, line.profile == "fencepost"))
 
 
-def running() -> Task | None:
+def running() -> TaskLine | None:
     """The change of parsers that is under way, for its progress on every page that asks; it is worked on."""
     live = tasks.page(db.session.connection(), tasks.HOMES, live=True, limit=1)
     if not live:

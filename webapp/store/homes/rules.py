@@ -10,13 +10,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.dumps.programs import KEY
+from webapp.dumps.reading import known_formats
 from webapp.dumps.records import Problem, SessionStart
 from webapp.parsing import engine
 from webapp.refusals import NotThere, WrongUse
 from webapp.store import saved
 from webapp.store.db import database
 from webapp.store.db.ids import short
-from webapp.store.models import SavedItem
+from webapp.store.saved import Saved
 from webapp.store.write.parser import NOT_KNOWN, UNKNOWN, Home
 from webapp.store.write.session_state import is_known
 
@@ -73,13 +74,13 @@ def read(connection: sa.Connection) -> Rules:
     return {(rule.kind, rule.name): rule.content["profile"] for rule in lines(connection)}
 
 
-def lines(connection: sa.Connection) -> list[SavedItem]:
+def lines(connection: sa.Connection) -> list[Saved]:
     """All rules, by kind and value: sessions whose service or format (`kind`) is `name` are read under the `content`'s
     `profile` when they come in."""
     return saved.every(connection, *KINDS)
 
 
-def as_dict(rule: SavedItem) -> dict[str, Any]:
+def as_dict(rule: Saved) -> dict[str, Any]:
     """A rule as commands print it."""
     about = {"id": rule.id, "kind": rule.kind, "value": rule.name, **rule.content}
     return about | {"author": rule.author, "made_at": rule.made_at}
@@ -95,7 +96,7 @@ def remember(connection: sa.Connection, kind: str, value: str, profile: str, aut
     saved.put(connection, kind, value, {"profile": profile}, author)
 
 
-def forget(engine: sa.Engine, number: int) -> SavedItem:
+def forget(engine: sa.Engine, number: int) -> Saved:
     """Delete a rule; what came under it stays as it is. Raises `NoSuchRule`."""
     with database.writing(engine) as connection:
         rule = saved.remove(connection, number, *KINDS)
@@ -106,11 +107,10 @@ def forget(engine: sa.Engine, number: int) -> SavedItem:
 
 @dataclass(frozen=True, slots=True)
 class HomeChooser:
-    """`told` is what was said with the dump; `setting` is FENCEPOST_HOME; `of_format` gives a format's own home."""
+    """`told` is what was said with the dump; `setting` is FENCEPOST_HOME."""
 
     rules: Rules
     setting: str
-    of_format: Callable[[str], str | None]
     told: str | None = None
 
     def choose(self, start: SessionStart, on_problem: Callable[[Problem], None]) -> Home:
@@ -125,7 +125,9 @@ class HomeChooser:
         return NOT_KNOWN
 
     def _named(self, start: SessionStart) -> Iterator[Home]:
-        session_home = start.home if start.home != self.of_format(start.source_format) else None
+        format_ = known_formats().get(start.source_format)
+        by_format = format_.home if format_ is not None else None
+        session_home = start.home if start.home != by_format else None
         candidates = (
             (self.told, "told"),
             (session_home, "told"),

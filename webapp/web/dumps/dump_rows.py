@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from webapp.store.models import Task
 from webapp.store.sessions.dumps import DumpLine, Link
-from webapp.store.tasks import HELD
+from webapp.store.tasks import HELD, TaskLine
 
 STATES = {
     "held": ("which sessions?", "edit"),
@@ -137,7 +136,7 @@ def of_dump(dump: DumpLine, *, created: bool = True) -> DumpRow:
     )
 
 
-def of_job(job: Task) -> DumpRow:
+def of_job(job: TaskLine) -> DumpRow:
     progress = job.progress
     live = job.live
     return DumpRow(
