@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forking
 from tests.gate.made import CASES, write
 
 INSTALLED = entry_points(group="pytest11", name="fencepost")
@@ -22,10 +24,29 @@ def parse(text):
 """
 
 
+FORKED = """
+import os, sys
+import pytest
+os.chdir(sys.argv[1])
+os.dup2(1, 2)
+sys.exit(pytest.main(sys.argv[2:]))
+"""
+
+
 def run(folder: Path, *arguments: str) -> tuple[int, str]:
+    """pytest as people start it."""
     command = [sys.executable, "-m", "pytest", *PLUGINS, "-v", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
+
+
+def run_forked(folder: Path, *arguments: str) -> tuple[int, str]:
+    """The same of a process that has imported pytest and this program, without others' plugins."""
+    words = (str(folder), "-pno:cacheprovider", "-pfencepost_pytest", "-v", *arguments)
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    with forking.script(FORKED, *words, environ=environ, imports=("pytest",), text=True) as process:
+        out, _ = process.communicate()
+        return process.wait(), out
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +77,7 @@ def test_each_response_is_a_test_and_a_failure_draws_its_trace(project: Path) ->
 def test_a_wrong_value_shows_edits_and_the_first_difference(project: Path) -> None:
     wrong = [{**CASES[2], "expected": [{"a": [1, 3]}]}]
     write(project / "wrong.jsonl", wrong)
-    code, out = run(project, "--fencepost", "wrong.jsonl", "-k", "wrong.jsonl")
+    code, out = run_forked(project, "--fencepost", "wrong.jsonl", "-k", "wrong.jsonl")
     assert code == 1 and "1 deselected" in out, out
     assert "silently wrong" in out and "trailing_comma at line 1" in out
     assert "first difference at [0].a[1]:" in out and "expected 3" in out and "got      2" in out
@@ -71,7 +92,7 @@ def test_a_wrong_value_shows_edits_and_the_first_difference(project: Path) -> No
     ],
 )
 def test_what_cannot_be_run_is_an_error_in_words(project: Path, arguments: list[str], words: str) -> None:
-    code, out = run(project, *arguments)
+    code, out = run_forked(project, *arguments)
     assert code == 4 and words in out and "Traceback" not in out, out
 
 

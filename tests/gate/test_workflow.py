@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.gate.made import CASES, write
-from tests.gate.test_pytest_plugin import PLUGINS
+from tests.gate.test_pytest_plugin import run_forked
 
 ROOT = Path(__file__).resolve().parents[2]
 TOLERANT = """
@@ -33,13 +33,12 @@ def steps() -> list[str]:
 
 
 def run(folder: Path, line: str) -> tuple[int, str]:
-    """One line of the workflow, by this environment's programs; the plugin is named where it is not installed."""
+    """One line of the workflow, by this environment's programs."""
     program, *arguments = shlex.split(line)
-    if program == "fencepost":
-        command = [sys.executable, "-I", "-m", "webapp", *arguments]
-    else:
+    if program != "fencepost":
         assert (program, *arguments[:2]) == ("python", "-m", "pytest")
-        command = [sys.executable, "-m", "pytest", *PLUGINS, *arguments[2:]]
+        return run_forked(folder, *arguments[2:])
+    command = [sys.executable, "-I", "-m", "webapp", *arguments]
     environ = os.environ | {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environ)
     return done.returncode, done.stdout + done.stderr

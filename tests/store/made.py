@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -13,6 +14,8 @@ from webapp.store.models import FacetValue, Session, SessionFacet
 
 Bring = Callable[..., IngestResult]
 BringRecords = Callable[..., IngestResult]
+on_sqlite = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+"""for a test in which both kinds of database are asked the same, and others ask it of both"""
 
 CALL = '```json\n{"tool": "run_code", "arguments": {"code": "1"}}\n```'
 BROKEN = '```json\n{"tool": "run_code", "arguments": {"code": "1"}}}}\n```'

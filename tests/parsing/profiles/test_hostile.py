@@ -45,7 +45,7 @@ BRICKS = {
     "digits": "1",
     "constants": "NaN ",
 }
-STARTS = {"": "", "a fence": "```json", "an opened fence": "```json{", "a key": '{"a": "'}
+STARTS = {"": "", "an opened fence": "```json{", "a key": '{"a": "'}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
 from webapp.store.compare import comparing, listing, profile_results
@@ -57,6 +57,7 @@ def test_each_response_stands_in_one_cell(stored: orm.Session) -> None:
         compare(stored, "nobody", "fencepost")
 
 
+@on_sqlite
 def test_different_values_and_values_too_deep_to_compare_are_cells_of_their_own(
     stored: orm.Session, bring: Bring, settings: Settings
 ) -> None:
@@ -111,6 +112,7 @@ def test_pages_follow_each_other_and_say_where_grouping_ended(
     assert cut.cut and cut.grouped == 1 and len(cut.lines) == 3
 
 
+@on_sqlite
 def test_labels_say_what_was_fixed_broken_and_silently_broken(stored: orm.Session) -> None:
     meant: list[Any] = [{"tool": "run_code", "arguments": {"code": "1"}}] * 2
     meant += [None, {"a": 2}, {"a": 3}]

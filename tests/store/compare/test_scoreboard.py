@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import Bring, entry, windlass
+from tests.store.made import Bring, entry, on_sqlite, windlass
 from webapp.config import Settings
 from webapp.gate.judging import judge
 from webapp.parsing import UnknownProfile, parse, profiles
@@ -81,6 +81,7 @@ def test_each_profile_is_judged_over_the_same_responses(labelled: orm.Session) -
     assert {score.total for score in board.scores.values()} == {6}
 
 
+@on_sqlite
 def test_cells_are_lists_of_their_responses(labelled: orm.Session) -> None:
     board = scoreboard.board(labelled)
     for dimension in scoreboard.DIMENSIONS:
@@ -97,6 +98,7 @@ def counts_of(score: scoreboard.Score) -> dict[str, int]:
     return dict(score.outcomes)
 
 
+@on_sqlite
 def test_what_one_profile_fixes_and_breaks_against_another(labelled: orm.Session) -> None:
     told = scoreboard.change(labelled, "windlass-strict", "fencepost")
     assert [line.labelled.turn.position for line in told.fixed] == [1] and told.broken == []
@@ -126,11 +128,13 @@ def test_what_is_kept_follows_the_labels(labelled: orm.Session) -> None:
     )
 
 
+@on_sqlite
 def test_one_response_is_compared_however_little_time_there_is(labelled: orm.Session) -> None:
     assert [scoreboard.board(labelled, seconds=0).waiting for _ in range(9)] == [7, 6, 5, 4, 3, 2, 1, 0, 0]
     assert scoreboard.board(labelled, seconds=0).compared == 6
 
 
+@on_sqlite
 def test_a_long_response_is_compared_once_its_parse_is_stored(
     bring: Bring, db: orm.Session, engine: sa.Engine, settings: Settings
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry
+from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp import jsontext
 from webapp.config import Settings
 from webapp.store import tasks
@@ -30,11 +30,18 @@ def of_filters(filters: Filters) -> dict[str, Any]:
 
 
 def bring_hostile(bring: Bring) -> None:
-    """A session of each id, of which every second one has a failed response, and each its own length."""
+    """A session of each id, of which every second one has a failed response, and each its own length.
+
+    They are one log, but for the one without an id, which no line of a log can have.
+    """
     lines = []
     for number, name in enumerate(HOSTILE):
         texts = [CALL] * number + [BROKEN if number % 2 else CALL]
-        lines += [jsontext.dumps(entry(text, model=f"m{number % 3}", session_id=name)) for text in texts]
+        entries = [entry(text, model=f"m{number % 3}") for text in texts]
+        if name:
+            lines += [jsontext.dumps(one | {"session_id": name}) for one in entries]
+        else:
+            bring(windlass(name, entries))
     bring("\n".join(lines).encode(), filename="hostile.jsonl")
 
 

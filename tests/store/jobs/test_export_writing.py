@@ -33,7 +33,7 @@ from tests.store.jobs.exporting import (
     of_keys,
 )
 from tests.store.jobs.workers import disconnected
-from tests.store.made import CALL, Bring, entry, windlass
+from tests.store.made import CALL, Bring, entry, on_sqlite, windlass
 from webapp.config import Settings
 from webapp.store import tasks
 from webapp.store.exports import session_dump
@@ -81,6 +81,7 @@ def test_filters_give_the_bytes_of_the_direct_download(
     db.rollback()
 
 
+@on_sqlite
 @PATIENT
 @given(ids=st.lists(st.sampled_from(HOSTILE), min_size=1, unique=True))
 def test_chosen_sessions_give_the_bytes_of_the_direct_download(
@@ -146,6 +147,7 @@ def test_what_is_deleted_or_changed_meanwhile_is_named(
     assert names(content(settings, job)) == ["a.json", "c.json", "d.json"] and job.result["sessions"] == 3
 
 
+@on_sqlite
 def test_a_session_deleted_before_the_worker_began_is_named_too(
     engine: sa.Engine, settings: Settings, db: orm.Session, bring: Bring
 ) -> None:
@@ -159,6 +161,7 @@ def test_a_session_deleted_before_the_worker_began_is_named_too(
     assert result is not None and result["deleted"] == {"count": 1, "sessions": [{"key": keys[0], "id": None}]}
 
 
+@on_sqlite
 def test_progress_counts_sessions_and_bytes(
     engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +180,7 @@ def test_progress_counts_sessions_and_bytes(
     assert (job.progress["sessions"], job.progress["chosen"]) == (len(HOSTILE), len(HOSTILE))
 
 
+@on_sqlite
 def test_a_cancelled_export_leaves_nothing(
     engine: sa.Engine, settings: Settings, hostile: None, between: Between, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +193,7 @@ def test_a_cancelled_export_leaves_nothing(
     assert files(settings) == []
 
 
+@on_sqlite
 def test_a_worker_that_is_to_end_leaves_the_export_to_the_next(
     engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,6 +227,7 @@ def test_an_import_that_comes_meanwhile_is_done_first(
     assert len(names(content(settings, find(engine, number)))) == len(HOSTILE)
 
 
+@on_sqlite
 def test_a_full_disk_is_said_and_leaves_nothing(
     engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +240,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(
     assert "Make room" in job.result["error"]["message"] and files(settings) == []
 
 
+@on_sqlite
 def test_a_store_that_cannot_be_written_is_said(
     engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,6 +254,7 @@ def test_a_store_that_cannot_be_written_is_said(
     assert "s3://bucket" in job.result["error"]["message"] and files(settings) == []
 
 
+@on_sqlite
 def test_a_bug_ends_the_export_in_words_and_not_the_worker(
     engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,6 +316,7 @@ def test_a_worker_killed_at_any_moment_never_leaves_half_a_file(
     assert files(settings) == [export_jobs.name_of(job.result["sha256"])]
 
 
+@on_sqlite
 def test_the_time_of_removal_is_the_settings(engine: sa.Engine, settings: Settings, hostile: None) -> None:
     assert settings.export_days == 7
     job = exported(engine, settings, of_filters(Filters()))

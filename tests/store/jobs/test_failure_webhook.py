@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp.config import BadSetting, Settings
 from webapp.store.jobs import failure_webhook
 
@@ -96,6 +96,7 @@ def test_new_groups_are_posted_once_signed_and_retried(
     assert headers["X-Fencepost-Signature"] == expected
 
 
+@on_sqlite
 @pytest.mark.usefixtures("begun")
 def test_an_answer_that_is_no_http_is_a_failed_try(
     bring: Bring, engine: sa.Engine, settings: Settings, receiver: Receiver
@@ -125,6 +126,7 @@ def test_what_was_taken_is_written_down_before_the_next_is_sent(
     assert len(titles) == len(set(titles)) == 2
 
 
+@on_sqlite
 @pytest.mark.usefixtures("begun")
 def test_nobody_there_is_given_up_in_the_end_and_said(bring: Bring, engine: sa.Engine, settings: Settings) -> None:
     told = replace(settings, webhook="http://127.0.0.1:9/", webhook_secret=SECRET)
