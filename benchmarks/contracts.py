@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.contracts.dialects import DIALECTS, Tools, contracts, errors, mended, request
-from webapp.contracts import Contract
+from webapp.contracts.contract import Contract
 
 
 def main() -> None:

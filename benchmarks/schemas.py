@@ -22,7 +22,8 @@ from typing import Any
 
 from tests.contracts.made import schema, value
 from tests.contracts.test_hostile import junk
-from webapp.contracts import Declaration, held_call
+from webapp.contracts.contract import Declaration
+from webapp.contracts.held import held_call
 
 SEEN = 2_000
 """calls of a tool whose schema was compiled before"""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from webapp import jsontext
 from webapp.capture import specs
-from webapp.contracts import Contract
+from webapp.contracts.contract import Contract
 from webapp.contracts.held import MOST, fitted
 from webapp.parsing.trace import Attempt, Trace
 

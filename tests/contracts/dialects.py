@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.contracts import made
-from webapp.contracts import Contract, Holder
+from webapp.contracts.contract import Contract
+from webapp.contracts.held import Holder
 from webapp.contracts.shapes import path_text
 from webapp.dumps.reading import read
 from webapp.dumps.records import Turn

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.contracts import Declaration, held_answer, held_call
+from webapp.contracts.contract import Declaration
+from webapp.contracts.held import held_answer, held_call
 
 FLIGHTS = {
     "type": "object",

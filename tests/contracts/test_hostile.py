@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from webapp.contracts import Declaration, held_call
+from webapp.contracts.contract import Declaration
+from webapp.contracts.held import held_call
 
 WORDS = (
     *("type", "properties", "items", "$ref", "allOf", "anyOf", "oneOf", "not", "if", "required", "enum", "const"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import contract_twins
-from webapp.contracts import STATES
+from webapp.contracts.contract import STATES
 from webapp.dumps.records import Turn
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.dumps.conftest import gather
-from webapp.contracts import Holder
+from webapp.contracts.held import Holder
 from webapp.parsing import parse
 
 FOLDER = Path(__file__).parents[2] / "examples"

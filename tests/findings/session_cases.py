@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from webapp.contracts import Declaration, held_call
+from webapp.contracts.contract import Declaration
+from webapp.contracts.held import held_call
 from webapp.findings.rule import RuleContext, RuleFinding, TurnView
 from webapp.findings.rulebook import RuleRunner
 from webapp.parsing import parse

@@ -24,7 +24,7 @@ from flask.testing import FlaskClient
 from tests.contracts.dialects import DIALECTS, errors, request
 from webapp.cli import main
 from webapp.commands._mcp_server import Tools
-from webapp.contracts import BROKEN, STATES
+from webapp.contracts.contract import BROKEN, STATES
 
 NOT_CHECKED = {"type": "nothing that there is"}
 WRITTEN = ("chat", "responses")

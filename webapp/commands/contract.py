@@ -14,7 +14,8 @@ import click
 
 from webapp import fitting, jsontext
 from webapp.commands._input import open_log
-from webapp.contracts import BROKEN, STATES, Contract, Holder
+from webapp.contracts.contract import BROKEN, STATES, Contract
+from webapp.contracts.held import Holder
 from webapp.dumps.reading import read
 from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.dumps.spool import spool

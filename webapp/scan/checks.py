@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from webapp.contracts import BROKEN
+from webapp.contracts.contract import BROKEN
 from webapp.dumps.records import Turn
 from webapp.findings.rule import RuleFinding
 from webapp.parsing import Trace

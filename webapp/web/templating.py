@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from webapp import jsontext, paths
 from webapp.capture import specs
-from webapp.contracts import BROKEN, STATES
+from webapp.contracts.contract import BROKEN, STATES
 from webapp.findings.rulebook import about_rule, reason, rules
 from webapp.parsing import profiles, words
 from webapp.parsing.words import called, filled, in_python

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.contracts import BROKEN
+from webapp.contracts.contract import BROKEN
 from webapp.parsing import Trace
 from webapp.store.models import MODEL_KINDS, TURNS_A_SESSION, Finding, Label, Parse, Session, Turn, TurnContract
 from webapp.store.sessions import sessions

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import __version__
-from webapp.contracts import BROKEN
+from webapp.contracts.contract import BROKEN
 from webapp.exports import base
 from webapp.exports.labelled import LabelledResponse, LabelView, expected_values, left_out_sentence, why_unknown
 from webapp.exports.labelled import rows as flat_rows

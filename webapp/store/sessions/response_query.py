@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.contracts import BROKEN, MISFITS
+from webapp.contracts.contract import BROKEN, MISFITS
 from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.parsing import Trace
 from webapp.store import search

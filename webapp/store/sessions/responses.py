@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.contracts import MISFITS
+from webapp.contracts.contract import MISFITS
 from webapp.parsing.trace import Flag
 from webapp.store.db import types
 from webapp.store.models import Session, Turn, contract_state

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.contracts import Contract
+from webapp.contracts.contract import Contract
 from webapp.contracts.held import fitted
 from webapp.dumps.linked_turns import call_id
 from webapp.dumps.messages.beside import stop

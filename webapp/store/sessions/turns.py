@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.contracts import BROKEN, MISFITS
+from webapp.contracts.contract import BROKEN, MISFITS
 from webapp.parsing import Trace
 from webapp.parsing.trace import read_stored
 from webapp.refusals import NotThere

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.contracts import STATES
+from webapp.contracts.contract import STATES
 from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.store.db.dialect import TookTooLong, within
 from webapp.store.failures.group_line import COLUMNS, NAMES, Rate, Spent, rate

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from webapp import parsing
-from webapp.contracts import Contract
+from webapp.contracts.contract import Contract
 from webapp.parsing import Trace, failure_group
 from webapp.parsing.failure_group import VERSION
 from webapp.parsing.trace import read_stored

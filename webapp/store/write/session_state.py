@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from webapp import fitting, parsing
-from webapp.contracts import Contract, Holder
+from webapp.contracts.contract import Contract
+from webapp.contracts.held import Holder
 from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.dumps.records import SessionStart, Turn
 from webapp.dumps.tools_file import of_service

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.contracts import STATES
+from webapp.contracts.contract import STATES
 from webapp.dumps.messages.beside import REASONS
 from webapp.parsing.words import KINDS
 from webapp.store.sessions.filters import NUMBERS
