@@ -23,7 +23,8 @@ from typing import Any
 
 from webapp.app import create_app
 from webapp.config import Settings
-from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import UnknownFormat
 from webapp.extensions import db
 from webapp.store.ingest.start import ingest
 

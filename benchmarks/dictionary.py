@@ -15,7 +15,8 @@ import sqlalchemy as sa
 
 from webapp import jsontext
 from webapp.config import Settings
-from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import UnknownFormat
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
 from webapp.store.models import Parse, Turn

@@ -39,7 +39,8 @@ from benchmarks import mutations
 from webapp import cli
 from webapp.app import create_app
 from webapp.config import Settings
-from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import UnknownFormat
 from webapp.extensions import db
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import worker

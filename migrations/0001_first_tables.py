@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001_1f45fc11"
+revision = "0001_345e0e9e"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -347,6 +347,7 @@ def upgrade() -> None:
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("entry", sa.Integer(), nullable=False),
         sa.Column("duplicate_of", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("answers", sa.Integer(), nullable=True),
         sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column("role", sa.String(length=255), nullable=True),
         sa.Column("agent", sa.String(length=255), nullable=True),

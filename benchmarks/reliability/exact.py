@@ -33,7 +33,7 @@ from webapp.store.models import (
     Turn,
     is_response,
 )
-from webapp.store.sessions import sessions
+from webapp.store.sessions import session_list
 from webapp.store.sessions.filters import Filters
 
 _SEARCHED = 12
@@ -210,7 +210,7 @@ def pages(world: World, ledger: Ledger) -> Iterator[str]:
     _, groups = world.ask("GET", "/api/failures", limit="500")
     anew = database.connect(world.settings.database)  # an index of its own, read from the rows
     with orm.Session(anew) as db:
-        page = sessions.page(db, Filters(), limit=1)
+        page = session_list.page(db, Filters(), limit=1)
         facets = {name: dict(facet.values) for name, facet in page.facets.items()}
         counted = {key: (one.count, len(one.sessions)) for key, one in recount(db).items()}
     anew.dispose()

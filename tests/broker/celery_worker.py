@@ -58,7 +58,7 @@ def upload(engine: sa.Engine, settings: Settings) -> int:
     return imports.ask(engine, settings, filename="a.jsonl", path=path)
 
 
-def find(engine: sa.Engine, number: int) -> tasks.TaskLine:
+def find(engine: sa.Engine, number: int) -> Task:
     with engine.connect() as connection:
         return tasks.find(connection, number)
 

@@ -36,7 +36,8 @@ from pathlib import Path
 from webapp.dumps import budget
 from webapp.dumps.reading import read
 from webapp.dumps.budget import Budget
-from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import UnknownFormat
 from webapp.dumps.spool import spool
 
 def peak():

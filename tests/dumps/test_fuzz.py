@@ -8,8 +8,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from webapp.dumps.budget import BadDump
 from webapp.dumps.reading import read
-from webapp.dumps.records import BadDump, SessionStart, Turn, UnknownFormat
+from webapp.dumps.records import SessionStart, Turn, UnknownFormat
 from webapp.exports.session_dump import whole_entry
 from webapp.jsontext import dumps
 

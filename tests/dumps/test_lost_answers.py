@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.dumps.conftest import Got, gather
-from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import UnknownFormat
 from webapp.scan.files import LogFile
 from webapp.scan.scanning import scan_file
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from webapp.dumps.budget import BadDump
 from webapp.dumps.formats import chats
 from webapp.dumps.messages.named_texts import spoken
 from webapp.dumps.reading import known_formats, read, sniff
-from webapp.dumps.records import BadDump, Problem, Turn, UnknownFormat
+from webapp.dumps.records import Problem, Turn, UnknownFormat
 from webapp.plugins import help_of
 
 ENTRY = '{"node_type": "agent", "role": "agent", "content": "x"}'

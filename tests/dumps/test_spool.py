@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from webapp.dumps.records import BadDump, TooLarge
+from webapp.dumps.budget import BadDump, TooLarge
 from webapp.dumps.spool import spool
 
 if sys.version_info >= (3, 14):

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webapp.dumps.budget import BadDump
 from webapp.dumps.decoding import MAX_DEPTH, depth, kind_of
-from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.records import Problem
 from webapp.dumps.stream import DocumentMember, Item, ItemSkipper, walk
 from webapp.dumps.window import Resync, TooLong, Window
 

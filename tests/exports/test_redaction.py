@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,6 +48,14 @@ def test_a_redacted_response_still_reads_as_its_redacted_value() -> None:
     response = hide.response(made.labelled(made.BROKEN, made.said(made.MEANT)))
     assert list(parse(response.raw).values) == expected_values(response.final)
     assert "x" not in response.raw.split("code")[2] and [mark.rule for mark in response.redactions] == ["key code"]
+
+
+def test_names_in_a_labels_history_stay_and_those_of_its_value_do_not() -> None:
+    hide = redaction.redactor(patterns=["[a-z]+"])
+    assert hide is not None
+    event = {"action": "put", "said": {"expected": {"secret": 1}, "note": "mine", "was": None}}
+    hidden = hide.statement(replace(made.said(made.MEANT), history=(event,)))
+    assert hidden.history == ({"action": "███", "said": {"expected": {"██████": 1}, "note": "████", "was": None}},)
 
 
 def test_the_spans_and_edits_of_a_redacted_session_stay_valid() -> None:

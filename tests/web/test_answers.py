@@ -19,7 +19,7 @@ from flask.testing import FlaskClient
 from tests.web import pages
 from webapp.app import create_app
 from webapp.config import Settings
-from webapp.dumps.records import BadDump
+from webapp.dumps.budget import BadDump
 from webapp.extensions import db
 from webapp.store.db.types import ExactText
 from webapp.store.models import Base

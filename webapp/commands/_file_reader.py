@@ -18,7 +18,8 @@ from webapp.commands._input import InputFile, open_log, size_of
 from webapp.config import Settings
 from webapp.dumps import reading
 from webapp.dumps.answer_alarm import MissingAnswers
-from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import Problem, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.dumps.spool import Spooled, spool
 from webapp.parsing.words import counted

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+import threading
+import time
 from collections.abc import Callable
 from threading import Event
 
@@ -14,13 +17,19 @@ from webapp.app import create_app
 from webapp.commands import _start, _store
 from webapp.config import Settings
 from webapp.extensions import db
+from webapp.store import derive
 from webapp.store.ingest.start import ingest_examples
-from webapp.store.jobs import worker
+from webapp.store.jobs import export_jobs, failure_webhook
+from webapp.store.live.growth import show_overdue
+from webapp.store.sessions import deletion
 from webapp.store.sessions.dumps import count
 from webapp.web import worker_process
 
 MOST_CONNECTIONS = 1_000
 MOST_HEADER_BYTES = 64 * 1024
+_EVERY, _OVERDUE, _ALERTS, _LEFT, _GROWN = 600.0, 20.0, 60.0, 5.0, 1.0
+"""seconds"""
+_log = logging.getLogger(__name__)
 
 
 def app(settings: Settings, *, examples: bool = False) -> Flask:
@@ -34,7 +43,7 @@ def app(settings: Settings, *, examples: bool = False) -> Flask:
     with made.app_context():
         if examples and not count(db.session):
             ingest_examples(db.engine, settings)
-        worker.start_upkeep(db.engine, settings, worker_process.of(made).take_up)
+        start_upkeep(db.engine, settings, worker_process.of(made).take_up)
     return made
 
 
@@ -94,3 +103,29 @@ def _bound(settings: Settings, host: str, port: int, threads: int, examples: boo
     except (OSError, ValueError) as error:  # ValueError: waitress knows no such host
         reason = getattr(error, "strerror", None) or error
         raise click.UsageError(f"cannot listen on {host}:{port}: {reason}; try another PORT or HOST") from error
+
+
+def start_upkeep(engine: sa.Engine, settings: Settings, take_up: Callable[[], object]) -> None:
+    """Begin a thread for each task, so that none ends another; they end with the process.
+
+    `take_up` sees to it that a worker does what nobody is at.
+    """
+    _begin(deletion.purge, engine)
+    _begin(export_jobs.purge, engine, settings)
+    _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
+    _begin(show_overdue, engine, settings, every=_OVERDUE)
+    _begin(derive.catch_up, engine, every=_GROWN)
+    _begin(take_up, every=_LEFT)
+
+
+def _begin(task: Callable[..., object], *about: object, every: float | None = None) -> None:
+    threading.Thread(target=_repeat, args=(every, task, *about), name="upkeep", daemon=True).start()
+
+
+def _repeat(every: float | None, task: Callable[..., object], *about: object) -> None:
+    while True:
+        try:
+            task(*about)
+        except (sa.exc.SQLAlchemyError, OSError) as error:  # a long write, no room, no file store, a restart
+            _log.warning("%s is tried again in %d seconds: %s", task.__name__, every or _EVERY, error)
+        time.sleep(every or _EVERY)

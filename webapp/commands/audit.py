@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from typing import Any
 
 import click
 
 from webapp import jsontext
 from webapp.commands import _store
 from webapp.store.accounts import audit
-from webapp.store.accounts.audit import AuditLine
+from webapp.store.models import AuditEntry
 from webapp.visible import visible
 
 
@@ -32,12 +32,16 @@ def command(by: str | None, limit: int, before: int | None, as_json: bool) -> No
     """
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = audit.page(connection, before=before, author=by, limit=limit)
-    entries = [asdict(line) | {"outcome": line.outcome} for line in lines]
+    entries = [_as_dict(line) for line in lines]
     nothing = "nothing is recorded" + (f" of {visible(by)}" if by else "") + (" before that" if before else " yet")
     _store.say(as_json, {"entries": entries}, *(map(_words, lines) if lines else [nothing]))
 
 
-def _words(line: AuditLine) -> str:
+def _as_dict(line: AuditEntry) -> dict[str, Any]:
+    return {column.name: getattr(line, column.name) for column in line.__table__.columns} | {"outcome": line.outcome}
+
+
+def _words(line: AuditEntry) -> str:
     who = f"{visible(line.author) or 'no name given'} ({visible(line.via) or 'signing in'}, {visible(line.peer)})"
     detail = f" {visible(jsontext.dumps(line.detail))}" if line.detail else ""
     return f"{line.id}\t{line.at:%Y-%m-%d %H:%M:%S}\t{who}\t{line.act}\t{visible(line.object)}{detail}\t{line.outcome}"

@@ -16,6 +16,7 @@ from webapp.exports import base
 from webapp.exports.labelled import left_out_sentence
 from webapp.store.exports import exporting
 from webapp.store.labels import importing, label_content, label_list, labels
+from webapp.store.labels.queue import to_export
 from webapp.store.labels.queue_spec import spec_of
 from webapp.store.models import Label
 from webapp.store.sessions import filters as filtering
@@ -77,7 +78,7 @@ def export(
     with _store.session() as db:
         spec = spec_of(dict(parse_qsl(f"queue={queue}"))) if queue else None
         filters = filtering.of_parameters(dict(parse_qsl(filter_))) if filter_ else None
-        scope, only = exporting.chosen(db, spec, idents, filters)
+        scope, only = to_export(db, spec) if spec else exporting.chosen(db, idents, filters)
         left_out: Counter[str] = Counter()
         _store.print_pieces(exporting.labels(db, name, scope=scope, redactor=redactor, left_out=left_out, **only))
     if left_out:

@@ -10,13 +10,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from webapp import jsontext
+from webapp.dumps.budget import BadDump
 from webapp.dumps.first_look import look
 from webapp.dumps.head import DumpHead
 from webapp.dumps.json_path import parse_path, value_at
 from webapp.dumps.known_tools import BEGIN, CLOUDWATCH, LEVELS, LINES, answerless, is_of_chats, looks_like
 from webapp.dumps.mappings import guessed, guessed_tables
 from webapp.dumps.messages.printed import printed_objects
-from webapp.dumps.records import BadDump, Turn, UnknownFormat
+from webapp.dumps.records import Turn, UnknownFormat
 from webapp.dumps.source import Source
 from webapp.dumps.values import as_object
 from webapp.plugins import collect

@@ -16,9 +16,9 @@ from lzma import LZMAError
 from pathlib import Path
 from typing import IO, Any, cast
 
-from webapp.dumps.budget import MOST_WHOLE, PIECE, Budget, current
+from webapp.dumps.budget import MOST_WHOLE, PIECE, BadDump, Budget, TooLarge, current
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.records import BadDump, Entries, Problem, TooLarge
+from webapp.dumps.records import Entries, Problem
 from webapp.dumps.source import Source, entry_or_problem
 from webapp.dumps.spool import ZstdError, zipfile
 

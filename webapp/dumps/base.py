@@ -25,12 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
 from webapp.dumps.head import DumpHead as DumpHead
-from webapp.dumps.linked_turns import RepeatedIds as RepeatedIds
-from webapp.dumps.linked_turns import Side, SidedTurns, linked
+from webapp.dumps.linked_turns import RepeatedIds, Side, SidedTurns, linked
 from webapp.dumps.messages.beside import hosts_of, says_error, stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.turns import Conversation as Conversation
@@ -63,7 +63,7 @@ class Format:
     called: str = ""
     """what it is known by, where its module holds several formats"""
     id_key: str = ""
-    """the key of an entry's own id, where an id that comes twice is worth a word"""
+    """the key of an entry's own id"""
     id_name: str = "id"
     session_field: str | None = "session_id"
     """the key under which an entry names its session; None where it does not"""
@@ -158,10 +158,9 @@ class Format:
         """Whether an entry of which nothing is read says only what others say, too."""
         return False
 
-    def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
-        """Ids of the entry that came before."""
-        if self.id_key:
-            yield from ids.again(at, self.id_name, entry.get(self.id_key))
+    def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """The ids of an entry by what they are called; one that comes twice is worth a word."""
+        return {self.id_name: entry.get(self.id_key)} if self.id_key else {}
 
     def read(self, source: Source, head: DumpHead) -> Iterator[Record]:
         """The dump's sessions, turns and problems."""
@@ -169,11 +168,22 @@ class Format:
             if isinstance(session, Problem):
                 yield session
             else:
-                home, entries = session.home or self.home, iter(session.entries)
+                entries = iter(self.arranged(session.entries))
                 early = list(islice(entries, LOOKED_AT))
+                first = next((entry[1] for entry in early if not isinstance(entry, Problem)), {})
+                session = replace(session, **self.says_of_session(first))
+                home = session.home or self.home
                 extra = session.extra | self.program_in(early, session.extra)
                 yield SessionStart(session.name, self.name, home, session.title, extra, session.service)
                 yield from self.turns(chain(early, entries), extra)
+
+    def arranged(self, entries: Iterable[Entry | Problem]) -> Iterable[Entry | Problem]:
+        """The entries of a session, with those as one that are pieces of one."""
+        return entries
+
+    def says_of_session(self, first: dict[str, Any]) -> dict[str, Any]:
+        """What the first entry says of its session, by the fields of `SessionEntries`."""
+        return {}
 
     def program_of(self, entry: dict[str, Any]) -> Program | None:
         """The program that an entry says it is of."""
@@ -207,8 +217,8 @@ class Format:
                 yield entry, None
                 continue
             at, value = entry
-            for problem in self.repeated_ids(at, value, ids):
-                yield problem, None
+            for name, ident in self.ids_of(value).items():
+                yield from ((problem, None) for problem in ids.again(at, name, ident))
             conversation.declares_beside(declared_in(value))
             turns = told_beside(value, self.read_entry(value, conversation), conversation)
             if self.checks_texts and not conversation.notes and not self.is_echo(value):

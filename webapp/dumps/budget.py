@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import thread_time
 from typing import TypeVar
 
-from webapp.dumps.records import LeftToWorker, TooLarge
+from webapp.refusals import BadInput
 
 PIECE = 1024 * 1024
 RATIO = 200
@@ -38,6 +39,29 @@ MOST_SECONDS = 3
 """of processor time for what a file makes us compute, and one more for each megabyte of it"""
 _T = TypeVar("_T")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+
+
+class BadDump(BadInput):
+    """The dump as a whole cannot be read. `at` names the place ("byte 17", "line 3", "entries[5]")."""
+
+    status, code = 422, "bad_dump"
+
+    def __init__(self, reason: str, at: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.at = at
+
+
+class LeftToWorker(Exception):
+    """A library makes the rows of this file, which no request waits for; `path` is the file, where it was kept."""
+
+    path: Path | None = None
+
+
+class TooLarge(BadDump):
+    """The dump is larger than is taken, or a decompression bomb; nothing of it is kept."""
+
+    status, code = 413, "too_large"
 
 
 @dataclass(slots=True)

@@ -126,33 +126,16 @@ class Declared(Format):
                 return id_text(at(entry, path)[0])
         return None
 
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        sessions = self._sessions(source, head)
-        if "first" in self.spec:
-            return map(self._told, sessions)
+    def arranged(self, entries: Iterable[Entry | Problem]) -> Iterable[Entry | Problem]:
         if "runs" not in self.spec:
-            return sessions
-        return (session if isinstance(session, Problem) else self._joined(session) for session in sessions)
-
-    def _joined(self, session: SessionEntries) -> SessionEntries:
+            return entries
         when, key, same = self.spec["runs"]
-        entries = joined_runs(session.entries, lambda value: holds(value, when), key, lambda value: all_at(value, same))
-        return replace(session, entries=entries)
+        return joined_runs(entries, lambda value: holds(value, when), key, lambda value: all_at(value, same))
 
-    def _told(self, session: SessionEntries | Problem) -> SessionEntries | Problem:
-        """A session with what the `first` of its entries says of it."""
-        if isinstance(session, Problem):
-            return session
-        entries, early = iter(session.entries), list[Entry | Problem]()
-        for entry in entries:
-            early.append(entry)
-            if not isinstance(entry, Problem):
-                break
-        first = next((entry[1] for entry in early if not isinstance(entry, Problem)), {})
-        told: dict[str, Any] = {key: text(at(first, path)[0]) for key, path in self.spec["first"].items()}
-        return replace(session, entries=chain(early, entries), **told)
+    def says_of_session(self, first: dict[str, Any]) -> dict[str, Any]:
+        return {key: text(at(first, path)[0]) for key, path in self.spec.get("first", {}).items()}
 
-    def _sessions(self, source: Source, head: DumpHead) -> Sessions:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         entries = self.entries(source, head)
         if head.shape == "sqlite":
             yield from self._stored(source)

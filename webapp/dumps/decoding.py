@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.budget import Allowance, check_json
-from webapp.dumps.records import Problem, TooLarge
+from webapp.dumps.budget import Allowance, TooLarge, check_json
+from webapp.dumps.records import Problem
 
 MAX_DEPTH = 400
 """What is nested deeper cannot safely be written again by the standard library from within a deep call stack."""

@@ -9,9 +9,10 @@ from itertools import groupby
 from typing import Any
 
 from webapp import jsontext
+from webapp.dumps.budget import BadDump
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.head import DumpHead
-from webapp.dumps.records import BadDump, Entry, Problem
+from webapp.dumps.records import Entry, Problem
 from webapp.dumps.source import Source, entry_or_problem
 from webapp.dumps.stream import TAIL, DocumentMember, Item, ListStart, Part, trailing, walk
 from webapp.dumps.values import as_list, as_object, id_text
@@ -42,10 +43,11 @@ def joined_runs(
     joins: Callable[[dict[str, Any]], bool],
     key: str,
     ident: Callable[[dict[str, Any]], Any] = lambda value: None,
+    least: int = 1,
 ) -> Iterator[Entry | Problem]:
     """The entries, with each run of those that `joins` and have the same `ident` as one: `{key: [entry, …]}`.
 
-    It stands where the first stood.
+    It stands where the first stood. Runs that are shorter than `least` stay as they are.
     """
 
     def run_of(entry: Entry | Problem) -> tuple[Any] | None:
@@ -54,9 +56,9 @@ def joined_runs(
     for run, members in groupby(entries, run_of):
         if run is None:
             yield from members
-        else:
-            joined = [entry for entry in members if not isinstance(entry, Problem)]
-            yield joined[0][0], {key: [value for _, value in joined]}
+            continue
+        joined = [entry for entry in members if not isinstance(entry, Problem)]
+        yield from joined if len(joined) < least else [(joined[0][0], {key: [value for _, value in joined]})]
 
 
 def with_list(

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from webapp import jsontext
-from webapp.dumps.budget import current
+from webapp.dumps.budget import BadDump, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.first_look import look
 from webapp.dumps.head import DumpHead
 from webapp.dumps.messages.printed import printed_records
 from webapp.dumps.messages.streams import is_event, wrapped_event
-from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.records import Problem
 from webapp.dumps.source import BLOCK, CHUNK, HEAD, NO_RECORD, TAR, TAR_AT, ZIPS, Source
 from webapp.dumps.stream import Item, walk
 from webapp.dumps.text_records import CONSOLE, FLOWS, FRAME, flows, frame_rows, spoken, table_rows

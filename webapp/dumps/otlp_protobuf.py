@@ -12,8 +12,8 @@ from collections.abc import Container, Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
-from webapp.dumps.budget import DEEPEST, MOST_WHOLE, Allowance, current
-from webapp.dumps.records import Problem, TooLarge
+from webapp.dumps.budget import DEEPEST, MOST_WHOLE, Allowance, TooLarge, current
+from webapp.dumps.records import Problem
 
 VARINT, I64, LEN, I32 = 0, 1, 2, 5
 LOOKED_AT = 10_000

@@ -8,8 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from webapp.dumps.budget import PIECE, Budget
-from webapp.dumps.records import BadDump, TooLarge
+from webapp.dumps.budget import PIECE, BadDump, Budget, TooLarge
 from webapp.dumps.source import Source
 from webapp.extras import install_extra
 from webapp.memory import at_most

@@ -11,11 +11,11 @@ from typing import cast
 from webapp.dumps.advice import refused
 from webapp.dumps.answer_alarm import watched
 from webapp.dumps.base import Format
-from webapp.dumps.budget import current
+from webapp.dumps.budget import BadDump, current
 from webapp.dumps.first_look import look
 from webapp.dumps.head import DumpHead
 from webapp.dumps.opening import head_of, opened
-from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
+from webapp.dumps.records import Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.dumps.source import Source
 from webapp.plugins import collect
@@ -30,6 +30,12 @@ MOST_EARLY = 1000
 def known_formats() -> dict[str, Format]:
     """The known formats by name. (Not `formats`: the package `webapp.dumps.formats` takes that name.)"""
     return dict(sorted(collect("webapp.dumps.formats").items()))
+
+
+def home_of(format_name: str) -> str | None:
+    """The profile that the programs of a format parse with, where the format says so; None of an unknown one."""
+    format_ = known_formats().get(format_name)
+    return None if format_ is None else format_.home
 
 
 def sniff(path: Path, filename: str) -> str:

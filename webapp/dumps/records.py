@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from webapp.refusals import BadInput
@@ -24,29 +23,6 @@ class UnknownFormat(BadInput):
     def __init__(self, message: str = "", *, speaks: bool = False) -> None:
         super().__init__(message)
         self.speaks = speaks
-
-
-class BadDump(BadInput):
-    """The dump as a whole cannot be read. `at` names the place ("byte 17", "line 3", "entries[5]")."""
-
-    status, code = 422, "bad_dump"
-
-    def __init__(self, reason: str, at: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.at = at
-
-
-class LeftToWorker(Exception):
-    """A library makes the rows of this file, which no request waits for; `path` is the file, where it was kept."""
-
-    path: Path | None = None
-
-
-class TooLarge(BadDump):
-    """The dump is larger than is taken, or a decompression bomb; nothing of it is kept."""
-
-    status, code = 413, "too_large"
 
 
 class Stop(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from webapp import jsontext
 from webapp.dumps import parquet_rows
-from webapp.dumps.documents import nested, objects, whole_document, with_list
+from webapp.dumps.documents import objects, whole_document, with_list
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Entries, Entry, Problem
 from webapp.dumps.session_keys import NO_KEY, OPTION, Follows, SessionKeys, entry_keys, named_by, rank_of
@@ -68,19 +68,6 @@ def each_session(
     """A session of each entry; `make` gets the name of one that has none, the entry's place and the entry."""
     for number, entry in enumerate(entries, start=1):
         yield entry if isinstance(entry, Problem) else make(f"{stem}-{number}", *entry)
-
-
-def each_list(source: Source, head: DumpHead, key: str, *, ids: Iterable[str], title: Iterable[str] = ()) -> Sessions:
-    """A session of each entry: of the list under its `key`; what stands around names it, by the first of `ids`."""
-
-    def session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
-        listed = value.pop(key, None)
-        if not isinstance(listed, list):
-            return Problem(at, f"no list of {key}; skipped")
-        name = first_id(value, *ids) or fallback
-        return SessionEntries(name, nested(at, key, listed), first_text(value, *title), extra=value)
-
-    return each_session(entries_of(source, head), source.stem, session)
 
 
 def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Sessions:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from webapp.dumps.budget import Budget, current
+from webapp.dumps.budget import BadDump, Budget, current
 from webapp.dumps.decoding import Damage, Decoder, kind_of
 from webapp.dumps.messages.printed import unprinted
-from webapp.dumps.records import BadDump, Entries, Entry, Problem
+from webapp.dumps.records import Entries, Entry, Problem
 
 CHUNK = 1024 * 1024
 HEAD = 256 * 1024

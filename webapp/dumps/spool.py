@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from webapp.dumps.budget import PIECE, Budget, current
-from webapp.dumps.records import BadDump, Problem, TooLarge
+from webapp.dumps.budget import PIECE, BadDump, Budget, TooLarge, current
+from webapp.dumps.records import Problem
 
 if sys.version_info >= (3, 14):
     import zipfile

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from webapp.dumps import json_path
-from webapp.dumps.budget import PIECE, Budget
-from webapp.dumps.records import BadDump, Problem, TooLarge
+from webapp.dumps.budget import PIECE, BadDump, Budget, TooLarge
+from webapp.dumps.records import Problem
 from webapp.dumps.source import Source
 
 _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name"

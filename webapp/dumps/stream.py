@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from webapp.dumps.budget import BadDump
 from webapp.dumps.decoding import Damage, Decoder, kind_of
-from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.records import Problem
 from webapp.dumps.values import as_object
 from webapp.dumps.window import ItemSkipper, Resync, TooLong, Window
 

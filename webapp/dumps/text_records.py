@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
-from webapp.dumps.budget import MOST_CHARACTERS, current
+from webapp.dumps.budget import MOST_CHARACTERS, TooLarge, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.printed import from_repr, printed_list
-from webapp.dumps.records import Problem, TooLarge
+from webapp.dumps.records import Problem
 from webapp.dumps.source import HEAD, Source
 from webapp.dumps.spool import packed_text
 from webapp.dumps.values import as_list, as_object

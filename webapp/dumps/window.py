@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from itertools import accumulate, chain
 from typing import Any
 
-from webapp.dumps.budget import Allowance, check_json, current
+from webapp.dumps.budget import Allowance, TooLarge, check_json, current
 from webapp.dumps.decoding import Damage, Decoder, skip_space
-from webapp.dumps.records import TooLarge
 
 SLICE = 256 * 1024
 _ESCAPE = re.compile(r"\\.", re.S)

@@ -8,8 +8,8 @@ from typing import Any, BinaryIO
 
 import yaml
 
-from webapp.dumps.budget import DEEPEST, Allowance, current
-from webapp.dumps.records import BadDump, Entry, Problem, TooLarge
+from webapp.dumps.budget import DEEPEST, Allowance, BadDump, TooLarge, current
+from webapp.dumps.records import Entry, Problem
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.values import BINARY
 

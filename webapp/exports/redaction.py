@@ -164,17 +164,23 @@ class Redactor:
         """`text` with what is to be hidden masked, as long as before."""
         return mask(text, self.spans(text))
 
-    def value(self, value: Any, *, under: bool = False) -> Any:
-        """A decoded value with its strings masked as they are in the text; all of those below a hidden key."""
+    def value(self, value: Any, *, under: bool = False, record: bool = False) -> Any:
+        """A decoded value with its strings masked as they are in the text; all of those below a hidden key.
+
+        Of a `record` of ours the names stay as they are, but for those in an expected value.
+        """
         if isinstance(value, str):
             return _masked(value, escapes=False) if under else self._string(value)
         if isinstance(value, dict):
             hidden = {key.lower() for key in self.keys}
             return {
-                self._string(key): self.value(item, under=under or key.lower() in hidden) for key, item in value.items()
+                key if record else self._string(key): self.value(
+                    item, under=under or key.lower() in hidden, record=record and key != "expected"
+                )
+                for key, item in value.items()
             }
         if isinstance(value, list | tuple):
-            return [self.value(item, under=under) for item in value]
+            return [self.value(item, under=under, record=record) for item in value]
         return value
 
     def response(self, response: LabelledResponse) -> LabelledResponse:
@@ -188,14 +194,14 @@ class Redactor:
             labels=labels,
             final=final,
             session=self.text(response.session),
-            settled=None if response.settled is None else self.value(response.settled),
+            settled=None if response.settled is None else self.value(response.settled, record=True),
             redactions=tuple(spans),
         )
 
     def statement(self, statement: LabelView) -> LabelView:
         """A label with its note, expected value and history masked."""
         note = None if statement.note is None else self.text(statement.note)
-        history = tuple(self.value(event) for event in statement.history)
+        history = tuple(self.value(event, record=True) for event in statement.history)
         return replace(statement, note=note, expected=self.value(statement.expected), history=history)
 
     def _string(self, text: str) -> str:

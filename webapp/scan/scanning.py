@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from webapp.dumps import reading, records
-from webapp.dumps.records import Problem, Record, SessionStart, Turn
+from webapp.dumps import reading
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.spool import LONGEST_MARK, packed_as, spool
 from webapp.dumps.sqlite_tables import merged
 from webapp.findings.rule import RuleFinding
@@ -101,7 +102,7 @@ def scan_file(file: LogFile, since: float | None, home: str | None = None) -> Sc
                 session = OpenSession(record, home or record.home or UNKNOWN)
             elif session is not None:
                 session.see(record)
-    except (records.BadDump, records.UnknownFormat, OSError) as error:
+    except (BadDump, UnknownFormat, OSError) as error:
         scanned.error = str(error)
     _keep(scanned, session, since)
     return scanned
@@ -169,7 +170,7 @@ class OpenSession:
         self.state.settle()
         tally, findings = self.state.tally, self.state.findings
         for row in self.state.contracts:
-            self.evidence.held(tally.positions[row.turn_id], row.state)
+            self.evidence.held(tally.positions[row["turn_id"]], row["state"])
         checks = results(self.evidence, findings)
         return ScannedSession(
             self.start.external_id,

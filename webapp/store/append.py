@@ -145,22 +145,33 @@ def _write_piece(
 
 
 def _target(connection: sa.Connection, session: SessionInput, dump_id: DumpId, *, anew: bool) -> _Target:
-    """Where the turns of a session go."""
+    """Where the turns of a session go: to the newest revision that has all of them, else to one that they continue.
+
+    With `anew` a revision that today's format reads otherwise is none of these, though its entries are the same.
+    """
     external_id = ids.shortened(session.start.external_id)
-    plan = turn_rows.plan(connection, external_id, session.turns, anew=anew)
-    if plan.stored is None:
-        key = _free_key(connection, external_id, plan.next_revision)
-        values = columns(session, external_id, plan.next_revision, key, dump_id(connection))
-        number = connection.scalars(_insert, values | {"changed": clock()}).one()
-        search.index_notes(connection, search.session_notes(number, external_id, session.start.title))
-        return _Target("new", number, key, 0, Tally())
-    stored = plan.stored
-    connection.execute(_bring_back, {"session": stored.id})
-    if not plan.grows:
-        return _Target("found", stored.id, stored.key, plan.skip, Tally())
-    dump_id(connection)
-    tally = stored_turns.places(connection, stored.id)
-    return _Target("grown", stored.id, stored.key, plan.skip, tally)
+    revisions = turn_rows.revisions(connection, external_id)
+    entries = b"".join(turn_rows.entry_digests(session.turns)) if revisions else b""
+
+    def fits(number: int) -> bool:
+        return not anew or turn_rows.same_reading(connection, number, session.turns)
+
+    for row, stored in revisions:
+        if stored.startswith(entries) and fits(row.id):
+            connection.execute(_bring_back, {"session": row.id})
+            return _Target("found", row.id, row.key, 0, Tally())
+    for row, stored in revisions:
+        if entries.startswith(stored) and fits(row.id):
+            connection.execute(_bring_back, {"session": row.id})
+            dump_id(connection)
+            tally = stored_turns.places(connection, row.id)
+            return _Target("grown", row.id, row.key, len(stored) // turn_rows.DIGEST, tally)
+    revision = 1 + max((row.revision for row, _ in revisions), default=0)
+    key = _free_key(connection, external_id, revision)
+    values = columns(session, external_id, revision, key, dump_id(connection))
+    number = connection.scalars(_insert, values | {"changed": clock()}).one()
+    search.index_notes(connection, search.session_notes(number, external_id, session.start.title))
+    return _Target("new", number, key, 0, Tally())
 
 
 def _appended(target: _Target, turns: Iterable[Turn], new: TurnRows) -> Iterator[None]:

@@ -32,7 +32,7 @@ from webapp.store.models import (
 from webapp.store.write import facets, rows, stored_turns
 from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.store.write.session_state import SessionParser, SessionState, is_known
-from webapp.store.write.stored_turns import TurnOrder, other_traces, pages, stored_traces
+from webapp.store.write.stored_turns import other_traces, pages, placed, stored_traces
 
 SHARE = 10
 """a session that grows is derived again no sooner than after so many times as long as that took"""
@@ -143,15 +143,15 @@ def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> lis
         about = facets.of_session(row.home_profile, row.source_format, row.service, row.extra)
         states[row.id].facets.counts.update(about)
     parsers, declared = cache(_parser), stored_turns.declarations(connection)
-    orders = {number: TurnOrder() for number in states}
     for page in pages(connection, min(states), max(states)) if states else ():
         beside, new = other_traces(connection, page), list[rows.Row]()
         for row in page:
             state = states[row.session_id]
             traces, more = _traces(row, state.home, parsers(state.home), new)
             state.tally.put(row.entry, row.kind, row.raw is not None, row.original, row.position)
-            declaration = declared(row.declaration_id)
-            state.see(orders[row.session_id].placed(row, declaration, traces, (*more, *beside.get(row.id, ()))))
+            answers = None if row.answers is None else state.tally.positions[row.answers]
+            others = (*more, *beside.get(row.id, ()))
+            state.see(placed(row, answers, declared(row.declaration_id), traces, others))
             if row.recorded_failure is not None:
                 state.fail(row.ordinal, row.recorded_failure)
         if new:
@@ -195,7 +195,7 @@ def _write(connection: sa.Connection, states: list[SessionState]) -> None:
     _forget(connection, ids[0], ids[-1])
     connection.execute(_update, [{"session": state.session_id, **state.columns()} for state in states])
     findings = [stored_turns.finding_row(one.session_id, finding) for one in states for finding in one.findings]
-    contracts = [row._asdict() for one in states for row in one.contracts]
+    contracts = [row for one in states for row in one.contracts]
     failed = [row for one in states for row in one.failed.rows(one.happened_at)]
     new_rows: dict[type[Base], list[Any]] = {Finding: findings, TurnContract: contracts, FailedResponse: failed}
     for model, values in new_rows.items():

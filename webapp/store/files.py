@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import sqlalchemy as sa
@@ -64,43 +64,26 @@ def draft(folder: Path, prefix: str) -> Iterator[Path]:
             path.unlink()
 
 
-class FileStore(Protocol):
-    """Files by names such as `dumps/<sha256>.zst`. Every method may raise `OSError`."""
-
-    @property
-    def place(self) -> str:
-        """What people call it: a folder, or a URL without its password."""
-
-    def open(self, name: str) -> BinaryIO:
-        """The content, read from its beginning; raises `FileNotFoundError`."""
-
-    def put(self, name: str, path: Path) -> None:
-        """Move a finished file in, in place of one of that name: whole or not at all. `path` is gone then."""
-
-    def find(self, name: str) -> StoredFile | None:
-        """What is known of a file; None where there is none of that name."""
-
-    def remove(self, name: str) -> None:
-        """Remove a file, if there is one of that name."""
-
-    def files(self, folder: str) -> Iterator[StoredFile]:
-        """The files that stand in a folder, not those in folders below it; none where it is not there."""
-
-
 @dataclass(frozen=True, slots=True)
 class LocalFiles:
-    """A `FileStore` in a folder. Files that are put come from the same disk, so that moving one is a rename."""
+    """Files by names such as `dumps/<sha256>.zst`, in a folder. Every method may raise `OSError`.
+
+    Files that are put come from the same disk, so that moving one is a rename.
+    """
 
     folder: Path
 
     @property
     def place(self) -> str:
+        """What people call it: a folder, or a URL without its password."""
         return str(self.folder)
 
     def open(self, name: str) -> BinaryIO:
+        """The content, read from its beginning; raises `FileNotFoundError`."""
         return (self.folder / name).open("rb")
 
     def put(self, name: str, path: Path) -> None:
+        """Move a finished file in, in place of one of that name: whole or not at all. `path` is gone then."""
         target = self.folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         with path.open("rb") as file:
@@ -108,6 +91,7 @@ class LocalFiles:
         path.replace(target)
 
     def find(self, name: str) -> StoredFile | None:
+        """What is known of a file; None where there is none of that name."""
         try:
             status = (self.folder / name).stat()
         except FileNotFoundError:
@@ -115,9 +99,11 @@ class LocalFiles:
         return StoredFile(name, status.st_size, time.time() - status.st_mtime)
 
     def remove(self, name: str) -> None:
+        """Remove a file, if there is one of that name."""
         (self.folder / name).unlink(missing_ok=True)
 
     def files(self, folder: str) -> Iterator[StoredFile]:
+        """The files that stand in a folder, not those in folders below it; none where it is not there."""
         root = self.folder / folder
         names = [path.name for path in root.iterdir() if path.is_file()] if root.is_dir() else []
         for name in names:
@@ -125,7 +111,7 @@ class LocalFiles:
                 yield file
 
 
-def file_store(settings: Settings) -> FileStore:
+def file_store(settings: Settings) -> LocalFiles | RemoteFiles:
     """Where `FENCEPOST_STORE` says, or the data folder; raises `StoreUnreachable`."""
     return remote_files(settings.store) if settings.store else LocalFiles(settings.data)
 
@@ -155,7 +141,7 @@ def without_password(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFiles:
-    """A `FileStore` at an fsspec file system."""
+    """As `LocalFiles`, at an fsspec file system."""
 
     file_system: AbstractFileSystem
     root: str

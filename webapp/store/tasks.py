@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -43,36 +42,6 @@ class TaskFailed(RuntimeError):
         self.error: dict[str, str | None] = {"code": code, "message": message, "at": at}
 
 
-@dataclass(frozen=True, slots=True)
-class TaskLine:
-    """One task: `state` is held, queued, running, done, failed, cancelled, interrupted or, of an export, removed.
-
-    What `about`, `progress` ({} before the first) and `result` have, the module of its kind says; a result that has
-    `error` (code, message, at) says why there is no other.
-    """
-
-    id: int
-    kind: str
-    state: str
-    about: dict[str, Any]
-    progress: dict[str, Any]
-    result: dict[str, Any] | None
-    tries: int
-    dump_id: int | None
-    made_at: datetime
-    began_at: datetime | None
-    ended_at: datetime | None
-
-    @property
-    def live(self) -> bool:
-        return self.state in LIVE
-
-    @property
-    def dump(self) -> int | None:
-        """The number of the dump that an import makes or reads again, once there is one."""
-        return self.dump_id or self.progress.get("dump")
-
-
 def make(engine: sa.Engine, kind: str, about: Mapping[str, Any], **values: Any) -> int:
     """A task that waits, or with other values of its columns; its number."""
     with files.full_disk_in_words(), database.writing(engine) as connection:
@@ -84,7 +53,7 @@ def insert(connection: sa.Connection, kind: str, about: Mapping[str, Any], **val
     return connection.scalars(sa.insert(Task).values(row).returning(Task.id)).one()
 
 
-def begin(engine: sa.Engine, number: int) -> TaskLine | None:
+def begin(engine: sa.Engine, number: int) -> Task | None:
     """Note that a task is worked at; None where it has ended. Only who holds its lock may."""
     live = sa.and_(Task.id == number, Task.state.in_(LIVE))
     values = {
@@ -151,7 +120,7 @@ def _end(
     return bool(connection.execute(sa.update(Task).where(here).values(values)).rowcount)
 
 
-def find(connection: sa.Connection, number: int, kind: str | None = None) -> TaskLine:
+def find(connection: sa.Connection, number: int, kind: str | None = None) -> Task:
     """The task, of that kind where one is given; raises `NoSuchTask`."""
     row = connection.execute(_lines.where(Task.id == number)).first()
     if row is None or kind not in (None, row.kind):
@@ -161,7 +130,7 @@ def find(connection: sa.Connection, number: int, kind: str | None = None) -> Tas
 
 def page(
     connection: sa.Connection, *kinds: str, after: int | None = None, limit: int = 50, live: bool = False
-) -> list[TaskLine]:
+) -> list[Task]:
     """Tasks of these kinds, or of all, the newest first, those behind the number `after`; with `live` those alone."""
     query = _lines.order_by(Task.id.desc()).limit(limit)
     query = query.where(Task.kind.in_(kinds)) if kinds else query
@@ -177,10 +146,10 @@ def are_live(connection: sa.Connection) -> bool:
 _lines = sa.select(Task.__table__)
 
 
-def line_of(row: sa.Row[Any]) -> TaskLine:
+def line_of(row: sa.Row[Any]) -> Task:
     values = dict(row._mapping)
     values["progress"] = values["progress"] or {}
-    return TaskLine(**values)
+    return Task(**values)
 
 
 def hold(engine: sa.Engine, settings: Settings, number: int) -> AbstractContextManager[bool]:
@@ -189,7 +158,7 @@ def hold(engine: sa.Engine, settings: Settings, number: int) -> AbstractContextM
 
 
 @contextmanager
-def done_here(engine: sa.Engine, settings: Settings, kind: str, about: Mapping[str, Any]) -> Iterator[TaskLine]:
+def done_here(engine: sa.Engine, settings: Settings, kind: str, about: Mapping[str, Any]) -> Iterator[Task]:
     """A task of this command's own, begun and locked before anybody can see it.
 
     Where the command is interrupted, it is; where it is killed, the next worker begins it again.

@@ -15,6 +15,7 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.wsgi import ClosingIterator
 
 from webapp import jsontext
+from webapp.dumps import otlp_protobuf
 from webapp.extensions import db
 from webapp.visible import sign
 
@@ -25,6 +26,11 @@ else:
 
 
 ERRORS = "fencepost-signs"
+PROTOBUF, JSON = "application/x-protobuf", "application/json"
+RETRY_AFTER = 5
+"""seconds"""
+_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 413: 8, 415: 3, 503: 14}
+"""HTTP status to google.rpc.Code."""
 
 
 def _signs(error: UnicodeError) -> tuple[bytes, int]:
@@ -203,3 +209,19 @@ def download(pieces: Iterator[bytes], format_: Any, name: str) -> Response:
     how = "inline" if request.args.get("show") == "1" and format_.suffix != ".html" else "attachment"
     response.headers.set("Content-Disposition", how, filename=f"{name}{format_.suffix}")
     return response
+
+
+def otlp_refusal(status: int, message: str) -> Response:
+    """A `Status` in the request's encoding; with `Retry-After` where the same may be taken later."""
+    code = _CODES.get(status, 2)
+    response = otlp_answer(status, {"code": code, "message": message}, otlp_protobuf.answer(code, message))
+    if status in (429, 503):
+        response.headers["Retry-After"] = str(RETRY_AFTER)
+    return response
+
+
+def otlp_answer(status: int, value: dict[str, Any], packed: bytes) -> Response:
+    """An answer to an exporter in the encoding of its request: as JSON, or `packed`."""
+    if request.mimetype == PROTOBUF:
+        return Response(packed, status, mimetype=PROTOBUF)
+    return Response(jsontext.portable(value), status, mimetype=JSON)

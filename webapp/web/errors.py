@@ -12,12 +12,11 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.dumps.records import BadDump
+from webapp.dumps.budget import BadDump
 from webapp.refusals import Refusal
 from webapp.store import files
 from webapp.store.files import StoreUnreachable
-from webapp.web import traces
-from webapp.web.answers import wants_partial
+from webapp.web.answers import otlp_refusal, wants_partial
 from webapp.web.api.operation import refused as json_refusal
 
 Answer = tuple[str | Response, int]
@@ -46,7 +45,7 @@ def answer(status: int, code: str, message: str, at: str | None = None) -> Answe
     if request.path.startswith("/api/"):
         return json_refusal(code, message, at, status)
     if request.path.startswith("/v1/"):
-        return traces.refusal(status, message), status
+        return otlp_refusal(status, message), status
     if wants_partial():
         return refused(status, message)
     return render_template("error.html", status=status, message=message), status

@@ -19,11 +19,11 @@ from webapp.store.exports.session_dump import safe_name
 from webapp.store.jobs import export_jobs
 from webapp.store.labels import queue
 from webapp.store.labels.queue_spec import SAMPLE, spec_of
+from webapp.store.models import Task
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import selection as selected
+from webapp.store.sessions import session_list
 from webapp.store.sessions import sessions as session_store
-from webapp.store.sessions.filters import BadFilter
-from webapp.store.tasks import EXPORT, TaskLine
 from webapp.web import audit_trail, links, task_pages
 from webapp.web.answers import download, wants_partial
 from webapp.web.api.operation import (
@@ -100,13 +100,14 @@ def session_api(ident: str) -> Response:
 
 def scope_of_request() -> tuple[str, dict[str, Any]]:
     """What is exported, in words and as `exporting.labels` takes it. Raises `BadFilter` and `NoSuchSession`."""
-    idents, spec = request.args.getlist("ids"), None
+    idents = request.args.getlist("ids")
     if request.args.get("queue"):
         spec = spec_of(request.args, idents)
         if spec.kind == SAMPLE and not queue.is_drawn(db.session, spec):
-            raise BadFilter("this sample is not drawn yet: open it under Labels and draw it")
+            raise filtering.BadFilter("this sample is not drawn yet: open it under Labels and draw it")
+        return queue.to_export(db.session, spec)
     filters = filtering.of_parameters(request.args.to_dict() | {"format": request.args.get("source", "")})
-    return exporting.chosen(db.session, spec, idents, filters)
+    return exporting.chosen(db.session, idents, filters)
 
 
 def redactor_of_request() -> Redactor | None:
@@ -124,17 +125,17 @@ _AUDITED = 200
 """characters of a selection that the audit log keeps"""
 
 
-def _made(selection: dict[str, Any]) -> TaskLine:
+def _made(selection: dict[str, Any]) -> Task:
     """A new export, which the worker begins now, or once what waits before it is done."""
     db.session.rollback()
-    number = tasks.make(db.engine, EXPORT, selection)
+    number = tasks.make(db.engine, tasks.EXPORT, selection)
     audit_trail.about(export=number, sessions=selected.words_of(selection)[:_AUDITED])
-    return task_pages.find(number, EXPORT)
+    return task_pages.find(number, tasks.EXPORT)
 
 
 @jobs_blueprint.get("/exports", endpoint="index")
 def show_tasks() -> AnyResponse:
-    return redirect(url_for("tasks.index", kind=EXPORT), 302)
+    return redirect(url_for("tasks.index", kind=tasks.EXPORT), 302)
 
 
 @jobs_blueprint.get("/exports/new")
@@ -145,7 +146,7 @@ def ask() -> str:
         "export_jobs/ask.html",
         active=filters.active(),
         words=selected.words_of({"filters": filters.active()}).capitalize(),
-        page=session_store.page(db.session, filters, limit=1),
+        page=session_list.page(db.session, filters, limit=1),
         most=selected.MOST,
         days=current_app.config["SETTINGS"].export_days,
     )
@@ -154,9 +155,8 @@ def ask() -> str:
 @jobs_blueprint.post("/exports")
 def make() -> AnyResponse:
     """An export of the sessions selected in the list (`ids`), else of those under its filters."""
-    selection: dict[str, Any]
     if idents := request.form.getlist("ids"):
-        selection = {"keys": [session.key for session in selected.find(db.session, idents)]}
+        selection: dict[str, Any] = {"keys": [session.key for session in selected.find(db.session, idents)]}
     else:
         selection = {"filters": filtering.of_parameters(request.form.to_dict()).active()}
     return redirect(url_for("export_jobs.show", number=_made(selection).id), 303)
@@ -166,18 +166,18 @@ def make() -> AnyResponse:
 def show(number: int) -> str:
     """The export's page; for htmx what it shows of it."""
     template = "export_jobs/_export.html" if wants_partial() else "export_jobs/show.html"
-    job = task_pages.find(number, EXPORT)
+    job = task_pages.find(number, tasks.EXPORT)
     expires_at = (job.result or {}).get("expires_at")
     removes_at = datetime.fromisoformat(expires_at) if expires_at else None
-    context: dict[str, Any] = {"days": current_app.config["SETTINGS"].export_days, "removes_at": removes_at}
-    return render_template(template, task=job, export=as_dict(job), name=_name(job), **context)
+    about = {"export": as_dict(job), "name": _name(job), "removes_at": removes_at}
+    return render_template(template, task=job, days=current_app.config["SETTINGS"].export_days, **about)
 
 
-def _name(job: TaskLine) -> str:
+def _name(job: Task) -> str:
     return f"sessions-{job.id}.zip"
 
 
-def as_dict(job: TaskLine) -> dict[str, Any]:
+def as_dict(job: Task) -> dict[str, Any]:
     """An export as the API shows it: `sessions` of `of` are in it, which is None before it began; `deleted` and
     `changed` are sessions to which that happened before they were written: how many, and the first."""
     result, progress = job.result or {}, job.progress
@@ -199,16 +199,16 @@ def as_dict(job: TaskLine) -> dict[str, Any]:
 
 @jobs_blueprint.post("/exports/<int:number>/remove")
 def remove(number: int) -> AnyResponse:
-    _removed(task_pages.find(number, EXPORT))
+    _removed(task_pages.find(number, tasks.EXPORT))
     return redirect(url_for("export_jobs.show", number=number), 303)
 
 
-def _removed(job: TaskLine) -> TaskLine:
+def _removed(job: Task) -> Task:
     """Remove the file of an export that is done."""
     db.session.rollback()
     audit_trail.about(export=job.id, sessions=selected.words_of(job.about)[:_AUDITED])
     export_jobs.remove(db.engine, current_app.config["SETTINGS"], job)
-    return task_pages.find(job.id, EXPORT)
+    return task_pages.find(job.id, tasks.EXPORT)
 
 
 @jobs_blueprint.post("/api/exports")
@@ -241,14 +241,14 @@ def make_api() -> tuple[Response, int]:
     query=(AFTER, LIMIT),
 )
 def list_api() -> Response:
-    page, older = task_pages.page(request.args.get("after"), limit_of_request(task_pages.ROWS_A_PAGE), EXPORT)
+    page, older = task_pages.page(request.args.get("after"), limit_of_request(task_pages.ROWS_A_PAGE), tasks.EXPORT)
     return jsonify(exports=[as_dict(job) for job in page], next=older)
 
 
 @jobs_blueprint.get("/api/exports/<int:number>")
 @operation("Exports", "Read how far an export is", json(_EXPORT, "The export"))
 def show_api(number: int) -> Response:
-    return jsonify(export=as_dict(task_pages.find(number, EXPORT)))
+    return jsonify(export=as_dict(task_pages.find(number, tasks.EXPORT)))
 
 
 @jobs_blueprint.delete("/api/exports/<int:number>")
@@ -258,7 +258,7 @@ def show_api(number: int) -> Response:
     {202: json(_EXPORT, "The export: cancelled when its worker next looks, or removed if it was done")},
 )
 def cancel_api(number: int) -> tuple[Response, int]:
-    job = task_pages.cancelled(number, EXPORT)
+    job = task_pages.cancelled(number, tasks.EXPORT)
     return jsonify(export=as_dict(_removed(job) if job.state == "done" else job)), 202
 
 
@@ -279,7 +279,7 @@ def file_api(number: int) -> AnyResponse:
 
     Raises `NotReady` and `ExportRemoved`.
     """
-    job = task_pages.find(number, EXPORT)
+    job = task_pages.find(number, tasks.EXPORT)
     stream = export_jobs.opened(current_app.config["SETTINGS"], job)
     export = as_dict(job)
     response = Response(wrap_file(request.environ, stream), mimetype="application/zip", direct_passthrough=True)

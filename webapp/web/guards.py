@@ -12,10 +12,11 @@ from webapp.config import KILOBYTE, MEGABYTE, Settings
 from webapp.web import answers, identity
 from webapp.web.metrics import OPEN_ENDPOINTS as HEALTH
 from webapp.web.rights import OF_ACCOUNTS, OPEN, RIGHT_OF, SAFE_METHODS, lacking, refusal
-from webapp.web.traces import SPANS_LIMIT
 
 LOGIN_LIMIT = 4 * KILOBYTE
 FORM_LIMIT = 1 * MEGABYTE
+SPANS_LIMIT = 64 * MEGABYTE
+"""of one request of an exporter"""
 TEXT_LIMIT = 5 * MEGABYTE
 """of a playground's text, or of a label through the API"""
 

@@ -19,9 +19,9 @@ from webapp.store.compare import scoreboard
 from webapp.store.failures.group_line import Rate
 from webapp.store.jobs import replays
 from webapp.store.labels import label_list
+from webapp.store.models import Task
 from webapp.store.sessions import facets
 from webapp.store.sessions.filters import Filters, of_parameters
-from webapp.store.tasks import TaskLine
 from webapp.web import task_pages
 from webapp.web.answers import page
 from webapp.web.api.operation import FILTERS, json, operation
@@ -222,7 +222,7 @@ def by_dict(board: scoreboard.Scoreboard) -> dict[str, Any]:
 runs_blueprint = Blueprint("runs", __name__)
 
 
-def queued(name: str, filters: Filters) -> TaskLine:
+def queued(name: str, filters: Filters) -> Task:
     """A run that the worker begins now, or once those before it are finished."""
     db.session.rollback()
     return task_pages.find(replays.queue(db.engine, name, filters))
@@ -260,7 +260,7 @@ def cancel_api(number: int) -> tuple[Response, int]:
     return jsonify(run=run_dict(task_pages.cancelled(number, tasks.REPLAY))), 202
 
 
-def run_dict(run: TaskLine) -> dict[str, Any]:
+def run_dict(run: Task) -> dict[str, Any]:
     """A replay as the API shows it; `progress` goes from 0 to 1, `counts` is null before the first piece."""
     return filled(
         RUN,
@@ -274,7 +274,7 @@ def run_dict(run: TaskLine) -> dict[str, Any]:
     )
 
 
-def share(run: TaskLine) -> float:
+def share(run: Task) -> float:
     """How much of it is done, from 0 to 1."""
     if run.state == "done":
         return 1.0

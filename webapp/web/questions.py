@@ -12,8 +12,7 @@ from webapp.parsing import helps, profile
 from webapp.store import tasks
 from webapp.store.homes import trials
 from webapp.store.homes.trials import Question
-from webapp.store.models import Session
-from webapp.store.tasks import TaskLine
+from webapp.store.models import Session, Task
 from webapp.store.write.parser import UNKNOWN
 
 
@@ -78,7 +77,7 @@ def choices(question: Question) -> list[Choice]:
     return sorted(lines, key=lambda line: (line.reported, line.profile == "fencepost"))
 
 
-def running() -> TaskLine | None:
+def running() -> Task | None:
     """The change of parsers that is under way, for its progress on every page that asks; it is worked on."""
     live = tasks.page(db.session.connection(), tasks.HOMES, live=True, limit=1)
     if not live:

@@ -8,6 +8,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from webapp.extensions import db
 from webapp.store.sessions import responses as store
+from webapp.store.sessions import session_list
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.facets import ProfileCoverage
@@ -35,7 +36,7 @@ def index() -> Response:
     around = rows_context(result, filters)
     if "after" in request.args and wants_partial():
         return page("responses/_rows.html", "responses/_rows.html", **around)
-    around |= list_filters.panel_context(session_store.page(db.session, filters, limit=1), filters)
+    around |= list_filters.panel_context(session_list.page(db.session, filters, limit=1), filters)
     return page("responses/index.html", "responses/_list.html", **around, views=view_store.views(db.session))
 
 
@@ -45,7 +46,7 @@ def grouped(filters: Filters, by: str) -> Response:
         rows, why = group_by.groups(db.session, filters, by), None
     except group_by.NotGrouped as refused:
         rows, why = [], str(refused)
-    around = list_filters.panel_context(session_store.page(db.session, filters, limit=1), filters)
+    around = list_filters.panel_context(session_list.page(db.session, filters, limit=1), filters)
     view = session_store.view(db.session, filters)
     cards, more_cards = group_by.card(db.session, view)
     around |= {"found": rows, "why": why, "by": by, "cards": cards, "more_cards": more_cards}

@@ -13,9 +13,10 @@ from webapp.parsing.words import called, counted
 from webapp.store import tasks as store
 from webapp.store.accounts.accounts import ADMIN, INGEST, LABEL, READ
 from webapp.store.jobs import imports
+from webapp.store.models import Task
 from webapp.store.sessions import selection
 from webapp.store.sessions.sessions import BadCursor
-from webapp.store.tasks import EXPORT, HOMES, IMPORT, KINDS, PRUNE, REPLAY, TaskLine
+from webapp.store.tasks import EXPORT, HOMES, IMPORT, KINDS, PRUNE, REPLAY
 from webapp.web import identity, rights
 from webapp.web.answers import wants_partial
 from webapp.web.dumps.dump_rows import NEXT, PHASES
@@ -39,7 +40,7 @@ _VERDICTS = ("clean", "extracted", "repaired", "failed", "none")
 
 
 @blueprint.app_template_global()
-def task_phase(task: TaskLine) -> str:
+def task_phase(task: Task) -> str:
     return PHASES.get(task.progress.get("phase", ""), "running") if task.state == "running" else "waiting"
 
 
@@ -49,7 +50,7 @@ def give_tables() -> dict[str, Any]:
 
 
 @blueprint.app_template_global()
-def task_words(task: TaskLine) -> str:
+def task_words(task: Task) -> str:
     """What it is about."""
     about = task.about
     if task.kind == IMPORT:
@@ -67,7 +68,7 @@ def task_words(task: TaskLine) -> str:
 
 
 @blueprint.app_template_global()
-def task_share(task: TaskLine) -> tuple[int, int]:
+def task_share(task: Task) -> tuple[int, int]:
     """How much is through its phase, of how much; 0 where that is unknown."""
     progress = task.progress
     if task.kind == IMPORT:
@@ -78,7 +79,7 @@ def task_share(task: TaskLine) -> tuple[int, int]:
 
 
 @blueprint.app_template_global()
-def task_outcome(task: TaskLine) -> str:
+def task_outcome(task: Task) -> str:
     """What came of it so far, in words; "" where there is nothing to say."""
     result: dict[str, Any] = task.result or {}
     if counts := task.progress.get("counts"):
@@ -98,7 +99,7 @@ def task_outcome(task: TaskLine) -> str:
 
 
 @blueprint.app_template_global()
-def task_url(task: TaskLine) -> str | None:
+def task_url(task: Task) -> str | None:
     """The page of what it makes, or made."""
     if task.kind == EXPORT:
         return url_for("export_jobs.show", number=task.id)
@@ -117,7 +118,7 @@ ROWS_A_PAGE = 50
 NAMES = {IMPORT: "Imports", EXPORT: "Exports", REPLAY: "Replays", HOMES: "Parser changes", "prune": "Prunes"}
 
 
-def page(after: str | None, limit: int, *kinds: str) -> tuple[list[TaskLine], str | None]:
+def page(after: str | None, limit: int, *kinds: str) -> tuple[list[Task], str | None]:
     """Tasks behind a cursor, and the next one; whoever looks at live ones sees to it that there is a worker."""
     if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
         raise BadCursor("after is not what an earlier page gave as next")
@@ -143,7 +144,7 @@ def show(number: int) -> str | AnyResponse:
     return _answer(find(number))
 
 
-def find(number: int, kind: str | None = None) -> TaskLine:
+def find(number: int, kind: str | None = None) -> Task:
     """The task; whoever asks after one that is live sees to it that there is a worker. Raises `NoSuchTask`."""
     task = store.find(db.session.connection(), number, kind)
     if task.live:
@@ -151,7 +152,7 @@ def find(number: int, kind: str | None = None) -> TaskLine:
     return task
 
 
-def cancelled(number: int, kind: str | None = None) -> TaskLine:
+def cancelled(number: int, kind: str | None = None) -> Task:
     """The task, stopped where it still can be; what is stored stays. Raises `NoSuchTask`."""
     task = find(number, kind)
     db.session.rollback()
@@ -162,7 +163,7 @@ def cancelled(number: int, kind: str | None = None) -> TaskLine:
     return find(number)
 
 
-def _answer(task: TaskLine) -> str | AnyResponse:
+def _answer(task: Task) -> str | AnyResponse:
     if not wants_partial():
         return redirect(url_for("tasks.index", _anchor=f"task-{task.id}"), 303)
     return render_template("tasks/_row.html", task=task)

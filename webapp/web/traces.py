@@ -8,38 +8,31 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from flask import Blueprint, Response, abort, current_app, request
 
-from webapp import jsontext
-from webapp.config import MEGABYTE
 from webapp.dumps import otlp_protobuf
-from webapp.dumps.budget import STRICT_VALUES, Allowance
-from webapp.dumps.records import BadDump, Problem, TooLarge
+from webapp.dumps.budget import STRICT_VALUES, Allowance, BadDump, TooLarge
+from webapp.dumps.records import Problem
 from webapp.dumps.spool import in_memory
 from webapp.extensions import db
 from webapp.store.live.growth import take
 from webapp.store.live.logs import ArrivedLog, OtherLog, arrived_logs
 from webapp.store.live.reading import Arrived, arrived
+from webapp.web.answers import JSON, PROTOBUF, otlp_answer
 from webapp.web.api import operation
+from webapp.web.guards import SPANS_LIMIT
 
 blueprint = Blueprint("traces", __name__)
 
-SPANS_LIMIT = 64 * MEGABYTE
-"""of one request's body"""
 MOST_SPANS = 10_000
 """of one request; exporters send a few hundred at a time"""
 MOST_MARKS = 4_000_000
 """of one in JSON, its commas, and four for each bracket: see `check_json`"""
 MOST_WORDS = 5
 """Reasons that an answer names; the dumps page has more."""
-RETRY_AFTER = 5
-"""seconds"""
-PROTOBUF, JSON = "application/x-protobuf", "application/json"
 NOT_KEPT = {
     "logs": "Fencepost keeps the log records of GenAI instrumentations (gen_ai.…) only, no other logs;"
     " OTEL_LOGS_EXPORTER=none stops all of them, and with them messages that come as logs.",
     "metrics": "Fencepost keeps traces, and logs of messages, only; OTEL_METRICS_EXPORTER=none stops this.",
 }
-_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 413: 8, 415: 3, 503: 14}
-"""HTTP status to google.rpc.Code."""
 _SNAKE = {"resourceSpans": "resource_spans", "resourceLogs": "resource_logs", "resourceMetrics": "resource_metrics"}
 T = TypeVar("T")
 R = TypeVar("R", Arrived | Problem, ArrivedLog | OtherLog | Problem)
@@ -137,21 +130,6 @@ def _reasons(refused: list[Problem]) -> str:
 def answer(rejected: int, name: str, message: str) -> Response:
     """An Export…ServiceResponse, in the request's encoding; `name` is what its JSON calls the count of the rejected."""
     if not rejected:
-        return _answer(200, {}, b"")
+        return otlp_answer(200, {}, b"")
     packed = otlp_protobuf.part(1, otlp_protobuf.answer(rejected, message))
-    return _answer(200, {"partialSuccess": {name: str(rejected), "errorMessage": message}}, packed)
-
-
-def refusal(status: int, message: str) -> Response:
-    """A `Status` in the request's encoding; with `Retry-After` where the same may be taken later."""
-    code = _CODES.get(status, 2)
-    response = _answer(status, {"code": code, "message": message}, otlp_protobuf.answer(code, message))
-    if status in (429, 503):
-        response.headers["Retry-After"] = str(RETRY_AFTER)
-    return response
-
-
-def _answer(status: int, value: dict[str, Any], packed: bytes) -> Response:
-    if request.mimetype == PROTOBUF:
-        return Response(packed, status, mimetype=PROTOBUF)
-    return Response(jsontext.portable(value), status, mimetype=JSON)
+    return otlp_answer(200, {"partialSuccess": {name: str(rejected), "errorMessage": message}}, packed)

@@ -11,8 +11,8 @@ import zipfile
 import pytest
 
 from webapp.dumps import archive_members
+from webapp.dumps.budget import BadDump, TooLarge
 from webapp.dumps.reading import sniff
-from webapp.dumps.records import BadDump, TooLarge
 from webapp.dumps.spool import zipfile as zstd_zipfile
 
 CHAT = json.dumps([{"role": "user", "content": "Hi"}])

@@ -6,11 +6,12 @@ import json
 
 import pytest
 
+from webapp.dumps.budget import BadDump
 from webapp.dumps.json_path import BadPath, member, parse_path, value_at
 from webapp.dumps.mappings import BadMapping, guessed
 from webapp.dumps.opening import head_of
 from webapp.dumps.reading import read
-from webapp.dumps.records import BadDump, SessionStart, Turn
+from webapp.dumps.records import SessionStart, Turn
 
 MAPPING = {
     "raw": "$.output.text",

@@ -13,7 +13,7 @@ import pytest
 
 from tests.dumps.conftest import gather
 from webapp.dumps import budget
-from webapp.dumps.records import BadDump
+from webapp.dumps.budget import BadDump
 
 ANSWER = 'The answer {"a": 1,}'
 CHAT = {"model": "m", "choices": [{"message": {"role": "assistant", "content": ANSWER}}]}

@@ -204,7 +204,7 @@ def test_a_group_whole(db: orm.Session) -> None:
     merged = group_detail.find(db, FENCED_KEY, Filters(), now=NOW)
     assert (merged.asked, merged.key, merged.line and merged.line.count) == (FENCED_KEY, COMMA_KEY, 8)
     assert group_detail.find(db, COMMA_KEY, Filters(model="nobody"), now=NOW).line is None
-    assert len(group_detail.members(db, COMMA_KEY, Filters())) == 8
+    assert len(groups.members(db, COMMA_KEY, Filters())) == 8
 
 
 @pytest.mark.usefixtures("stored")

@@ -20,7 +20,7 @@ from webapp.store.homes.changes import HomeScope
 from webapp.store.labels import queue
 from webapp.store.labels.queue_spec import Spec
 from webapp.store.models import Base, Finding, Parse, Session, Turn
-from webapp.store.sessions import sessions
+from webapp.store.sessions import session_list
 from webapp.store.sessions.filters import Filters
 from webapp.store.write.parser import Home
 
@@ -101,7 +101,7 @@ def notes(db: orm.Session, stored: Any) -> dict[str, list[str]]:
     ids = {row.id: row.external_id for row in stored}
     rows = db.execute(sa.text("SELECT rowid FROM search_note")).scalars()
     keys = [key for key in rows if key // size in ids]  # of this test, where several share a database
-    errors = sessions.page(db, Filters(q="JSONDecodeError"), limit=500)
+    errors = session_list.page(db, Filters(q="JSONDecodeError"), limit=500)
     return {
         "places": [f"{ids[key // size]} {key % size}" for key in sorted(keys, key=lambda key: (ids[key // size], key))],
         "hits": sorted(line.external_id for line in errors.sessions),
@@ -118,7 +118,7 @@ def views(db: orm.Session) -> list[Any]:
         Filters(home="unknown"),
         Filters(rescued=True),
     ):
-        page = sessions.page(db, filters, limit=500)
+        page = session_list.page(db, filters, limit=500)
         facets = {name: sorted(facet.values) for name, facet in page.facets.items()}
         told.append((sorted(line.external_id for line in page.sessions), facets, asdict(page.counts)))
     return told
@@ -243,8 +243,8 @@ def test_an_unknown_home_is_read_as_json_loads_and_its_counters_stay(bring_unkno
     assert (session.home_profile, session.home_source) == ("unknown", "unknown")
     assert (session.failed_count, session.rescued_count, session.failed) == (0, 0, True)
     assert set(session.strip) <= set("cernu")
-    assert sessions.page(db, Filters(home="unknown")).total == 1
-    verdicts = dict(sessions.page(db, Filters()).facets["verdict"].values)
+    assert session_list.page(db, Filters(home="unknown")).total == 1
+    verdicts = dict(session_list.page(db, Filters()).facets["verdict"].values)
     assert set(verdicts) <= {"clean", "failed", "none"}, "read as json.loads"
 
 

@@ -14,7 +14,8 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
 from webapp.config import Settings
-from webapp.dumps.records import BadDump, Record, SessionStart, Turn, UnknownFormat
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import Record, SessionStart, Turn, UnknownFormat
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.start import IngestResult, ingest, ingest_again
 from webapp.store.labels import label_list, labels

@@ -11,7 +11,8 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
 from webapp import parsing
 from webapp.config import Settings
-from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, Turn
+from webapp.dumps.budget import BadDump, TooLarge
+from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.store.ingest import dump_files, result
 from webapp.store.ingest.start import ingest
 from webapp.store.models import Dump, DumpSession, Parse, Session

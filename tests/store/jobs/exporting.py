@@ -15,7 +15,7 @@ from webapp.config import Settings
 from webapp.store import tasks
 from webapp.store.files import file_store
 from webapp.store.jobs import export_jobs, worker
-from webapp.store.models import Session
+from webapp.store.models import Session, Task
 from webapp.store.sessions.filters import Filters
 
 HOSTILE = ("../../etc/passwd", "CON", "a\0b", "\ud800", "A", "a", "x" * 300, ".hidden", "C:\\x", "é/ü", "", "s|rm -rf")
@@ -49,19 +49,19 @@ def key(db: orm.Session, external_id: str) -> str:
     return db.scalars(sa.select(Session.key).where(Session.external_id == external_id)).one()
 
 
-def find(engine: sa.Engine, number: int) -> tasks.TaskLine:
+def find(engine: sa.Engine, number: int) -> Task:
     with engine.connect() as connection:
         return tasks.find(connection, number, tasks.EXPORT)
 
 
-def exported(engine: sa.Engine, settings: Settings, selection: dict[str, Any]) -> tasks.TaskLine:
+def exported(engine: sa.Engine, settings: Settings, selection: dict[str, Any]) -> Task:
     """The job of an export that a worker has ended."""
     number = tasks.make(engine, tasks.EXPORT, selection)
     worker.work(engine, settings)
     return find(engine, number)
 
 
-def content(settings: Settings, job: tasks.TaskLine) -> bytes:
+def content(settings: Settings, job: Task) -> bytes:
     with export_jobs.opened(settings, job) as file:
         return file.read()
 

@@ -16,10 +16,9 @@ from webapp.store.files import file_store
 from webapp.store.jobs import export_jobs
 from webapp.store.models import Task
 from webapp.store.sessions.filters import Filters
-from webapp.store.tasks import TaskLine
 
 ALL = of_filters(Filters())
-Make = Callable[[], TaskLine]
+Make = Callable[[], Task]
 
 
 @pytest.fixture
@@ -28,7 +27,7 @@ def make(engine: sa.Engine, settings: Settings, bring: Bring) -> Make:
     return lambda: exported(engine, settings, ALL)
 
 
-def expire(engine: sa.Engine, job: TaskLine) -> None:
+def expire(engine: sa.Engine, job: Task) -> None:
     past = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     with engine.begin() as connection:
         result = (job.result or {}) | {"expires_at": past}

@@ -39,7 +39,7 @@ from webapp.store import tasks
 from webapp.store.exports import session_dump
 from webapp.store.files import StoreUnreachable
 from webapp.store.jobs import export_jobs, imports, worker
-from webapp.store.models import Session
+from webapp.store.models import Session, Task
 from webapp.store.sessions import deletion, selection
 from webapp.store.sessions.filters import Filters
 
@@ -60,7 +60,7 @@ def hostile(bring: Bring) -> None:
     bring_hostile(bring)
 
 
-def direct(db: orm.Session, sessions: list[Session], job: tasks.TaskLine) -> bytes:
+def direct(db: orm.Session, sessions: list[Session], job: Task) -> bytes:
     """What the direct download would have been at the moment of the export."""
     assert job.result is not None
     return b"".join(session_dump.stream_zip(db, sessions, datetime.fromisoformat(job.result["written_at"])))

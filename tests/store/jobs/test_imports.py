@@ -109,8 +109,8 @@ def make(engine: sa.Engine, settings: Settings) -> Make:
 
 
 @pytest.fixture
-def find(engine: sa.Engine, settings: Settings) -> Callable[[int], tasks.TaskLine]:
-    def find(number: int) -> tasks.TaskLine:
+def find(engine: sa.Engine, settings: Settings) -> Callable[[int], Task]:
+    def find(number: int) -> Task:
         with engine.connect() as connection:
             return tasks.find(connection, number)
 

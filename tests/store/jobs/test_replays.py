@@ -20,7 +20,7 @@ from webapp.parsing.edit import Span
 from webapp.parsing.installing import NotInstalled
 from webapp.store import derive, tasks
 from webapp.store.jobs import replays, worker
-from webapp.store.models import Parse, Session
+from webapp.store.models import Parse, Session, Task
 from webapp.store.sessions import debugger_queries, sessions, turns
 from webapp.store.sessions.filters import Filters
 
@@ -280,7 +280,7 @@ def test_a_cancelled_run_stops_counted_and_goes_on_later(
     assert replays.replay(engine, settings, "direct").new == 34 - before
 
 
-def recent(engine: sa.Engine) -> list[tasks.TaskLine]:
+def recent(engine: sa.Engine) -> list[Task]:
     with engine.connect() as connection:
         return tasks.page(connection, tasks.REPLAY)
 

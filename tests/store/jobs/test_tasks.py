@@ -27,7 +27,7 @@ def make(engine: sa.Engine, settings: Settings, name: str = "a") -> int:
     return imports.ask(engine, settings, filename=f"{name}.jsonl", path=imports.own(settings, io.BytesIO(lines)))
 
 
-def every(engine: sa.Engine) -> list[tasks.TaskLine]:
+def every(engine: sa.Engine) -> list[Task]:
     with engine.connect() as connection:
         return tasks.page(connection)
 

@@ -13,7 +13,7 @@ from sqlalchemy import orm
 from webapp.contracts.contract import BROKEN
 from webapp.parsing import Trace
 from webapp.store.models import MODEL_KINDS, TURNS_A_SESSION, Finding, Label, Parse, Session, Turn, TurnContract
-from webapp.store.sessions import sessions
+from webapp.store.sessions import session_list
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import FACETS
 from webapp.store.write.facets import digest, kind_of, tools_of
@@ -145,7 +145,7 @@ def check(db: orm.Session, filters: Filters) -> int:
     keys: list[str] = []
     after = None
     while True:
-        page = sessions.page(db, filters, after=after, limit=7)
+        page = session_list.page(db, filters, after=after, limit=7)
         keys += [line.key for line in page.sessions]
         if (after := page.next) is None:
             break

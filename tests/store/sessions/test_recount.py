@@ -14,7 +14,7 @@ from webapp.store.homes import changes
 from webapp.store.jobs import replays
 from webapp.store.labels import labels
 from webapp.store.models import Session
-from webapp.store.sessions import deletion, facets, sessions, turns
+from webapp.store.sessions import deletion, facets, session_list, sessions, turns
 from webapp.store.sessions.filters import SORTS, Filters
 from webapp.store.write.parser import Home
 
@@ -84,12 +84,12 @@ def test_what_takes_too_long_is_cut_and_says_so(bring: Bring, db: orm.Session, m
     bring_some(bring, 0, 3)
     monkeypatch.setattr(facets, "counts", _endless)
     monkeypatch.setattr(facets, "LIMIT", 0.05)
-    page = sessions.page(db, Filters(), limit=2)
+    page = session_list.page(db, Filters(), limit=2)
     assert len(page.sessions) == 2 and page.next is not None
     assert (page.total, page.hidden, page.counts, page.facets) == (None, None, None, {})
     assert page.cut == facets.FACETS
     monkeypatch.undo()
-    assert sessions.page(db, Filters()).total == 3
+    assert session_list.page(db, Filters()).total == 3
 
 
 def _endless(db: orm.Session, view: object) -> facets.Counts:

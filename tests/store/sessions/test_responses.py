@@ -9,7 +9,7 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.store.labels import labels
-from webapp.store.sessions import responses, sessions, turns
+from webapp.store.sessions import responses, session_list, sessions, turns
 from webapp.store.sessions.filters import Filters, encoded_cursor
 
 CASES = [
@@ -72,7 +72,7 @@ def test_each_filter_holds_for_the_one_response(stored: orm.Session) -> None:
 
 
 def test_errors_and_findings_lead_to_the_responses_that_have_them(stored: orm.Session) -> None:
-    facets = sessions.page(stored, Filters()).facets
+    facets = session_list.page(stored, Filters()).facets
     for kind, _ in facets["error"].values:
         (place,) = places(stored, Filters(error=kind))
         assert place in (("mixed", 1), ("mixed", 2)), kind

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
-from webapp.store.sessions import sessions
+from webapp.store.sessions import session_list, sessions
 from webapp.store.sessions.filters import Filters, decoded_cursor
 
 
@@ -24,7 +24,7 @@ def four(bring: Bring) -> None:
 
 
 def test_a_line_says_all_that_the_list_shows(four: None, db: orm.Session) -> None:
-    line = sessions.page(db, Filters()).sessions[0]
+    line = session_list.page(db, Filters()).sessions[0]
     assert (line.external_id, line.revision, line.models, line.strip) == ("rescued", 1, ["m1"], "s")
     assert (line.turn_count, line.response_count, line.failed_count, line.rescued_count) == (1, 1, 1, 1)
     assert (line.source_format, line.home_profile, line.label_count) == ("windlass", "windlass-strict", 0)
@@ -39,14 +39,14 @@ def test_a_search_and_values_that_no_session_has(four: None, db: orm.Session) ->
         (Filters(format="\ud800\0"), []),
         (Filters(verdict="clean"), []),
     ]:
-        page = sessions.page(db, filters)
+        page = session_list.page(db, filters)
         assert [line.external_id for line in page.sessions] == expected
         assert (page.total, page.hidden) == (len(expected), 4 - len(expected))
 
 
 def test_a_page_that_just_fits_has_no_next(four: None, db: orm.Session) -> None:
-    assert sessions.page(db, Filters(), limit=4).next is None
-    assert sessions.page(db, Filters(), limit=3).next is not None
+    assert session_list.page(db, Filters(), limit=4).next is None
+    assert session_list.page(db, Filters(), limit=3).next is not None
 
 
 def test_a_made_up_cursor_is_refused(db: orm.Session) -> None:
@@ -58,7 +58,7 @@ def test_a_made_up_cursor_is_refused(db: orm.Session) -> None:
         *(base64.urlsafe_b64encode(text).decode() for text in (b'[1,"x",1]', b'[true,"2020-01-01",1]')),
     ]:
         with pytest.raises(sessions.BadCursor):
-            sessions.page(db, Filters(), after=after)
+            session_list.page(db, Filters(), after=after)
 
 
 @given(st.text())

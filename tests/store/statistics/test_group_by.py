@@ -49,5 +49,6 @@ def test_models_have_rates_and_days_come_newest_first(db: orm.Session) -> None:
     assert spent == {"m1": (11 + 12, 2, None), "m2": (None, 0, None)}, "of the failed ones alone; unknown is no zero"
     assert [one.value for one in groups(db, Filters(), "day")] == ["2026-11-03", "2026-11-02", "2026-11-01"]
     assert [one.value for one in groups(db, Filters(model="m2"), "model")] == ["m2"]
+    assert [one.value for one in groups(db, Filters(model="m2"), "strategy")] == ["whole", None], "as many: by name"
     with pytest.raises(NotGrouped):
         groups(db, Filters(tool="x"), "model")

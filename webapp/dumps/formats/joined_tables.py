@@ -77,12 +77,6 @@ def _stored(source: Source) -> Sessions:
 
 
 class LlmLogs(Declared):
-    def sniff(self, head: DumpHead) -> int:
-        if head.shape != "sqlite":
-            return super().sniff(head)
-        old = {"conversations", "responses"} <= set(head.names)
-        return 95 if old or {"threads", "turns", "messages", "parts"} <= set(head.names) else 0
-
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         return _of_log(source) if head.shape == "sqlite" else super().sessions(source, head)
 

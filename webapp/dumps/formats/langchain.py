@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format
 from webapp.dumps.declared import Declared
 from webapp.dumps.documents import joined_runs
 from webapp.dumps.messages.chat_streams import add, settled
@@ -38,13 +39,8 @@ class LangChain(Declared):
             return 88
         return 75 if all("data" in message or "lc" in message for message in messages) else 15
 
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        for session in super().sessions(source, head):
-            if isinstance(session, Problem):
-                yield session
-                continue
-            runs = joined_runs(session.entries, is_chunk, "chunks", lambda chunk: unwrapped(chunk).get("id"))
-            yield replace(session, entries=runs)
+    def arranged(self, entries: Iterable[Entry | Problem]) -> Iterable[Entry | Problem]:
+        return joined_runs(entries, is_chunk, "chunks", lambda chunk: unwrapped(chunk).get("id"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if isinstance(entry.get("chunks"), list):

@@ -11,11 +11,11 @@ import msgpack
 
 from webapp import jsontext
 from webapp.dumps.base import DumpHead, Entries, Entry, SessionEntries, Sessions, Source
-from webapp.dumps.budget import DEEPEST, Allowance
+from webapp.dumps.budget import DEEPEST, Allowance, TooLarge
 from webapp.dumps.decoding import depth, json_or_none
 from webapp.dumps.formats.langchain import IDS, LangChain, is_conversation
 from webapp.dumps.messages.langchain import is_message, unwrapped
-from webapp.dumps.records import Problem, TooLarge
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of, spilled
 from webapp.dumps.sqlite_tables import opened_tables
 from webapp.dumps.values import as_list, as_object, first_id, id_text
@@ -26,6 +26,9 @@ class LangGraph(LangChain):
         if head.shape == "sqlite":
             return 95 if "checkpoints" in head.names else 0
         return 94 if head.objects and (all(map(_is_state, head.objects)) or _is_stream(head.objects)) else 0
+
+    def arranged(self, entries: Iterable[Entry | Problem]) -> Iterable[Entry | Problem]:
+        return entries
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "sqlite":

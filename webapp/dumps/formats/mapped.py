@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from webapp.dumps.base import Context, DumpHead, Format, Source
+from webapp.dumps.budget import BadDump
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import objects, with_list
@@ -16,7 +17,7 @@ from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.turns import each_filled, event_turns
-from webapp.dumps.records import BadDump, Entries, Entry, Problem, Turn
+from webapp.dumps.records import Entries, Entry, Problem, Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, entries_of, grouped, spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.stream import walk
@@ -49,7 +50,7 @@ class Mapped(Declared):
         paths_of(mapping)
         return Mapped(mapping)
 
-    def _sessions(self, source: Source, head: DumpHead) -> Sessions:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if not self.mapping:
             raise BadDump("this format needs a mapping, as raw=$.output.text", "the mapping")
         extra = {"mapping": dict(self.mapping)}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 from webapp.dumps import otlp_protobuf
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import objects
-from webapp.dumps.linked_turns import RepeatedIds, Side
+from webapp.dumps.linked_turns import Side
 from webapp.dumps.programs import Program, by_scope
 from webapp.dumps.records import Entries, Entry, Problem, Turn, numbered
 from webapp.dumps.sessions import SpilledEntries, entries_of, spilled
@@ -76,12 +76,11 @@ class Otlp(Format):
                         _put(aside, names, *lone)
             aside.rename(names)
             for name, entries in aside.sessions():
-                yield _session_of(name, chain.from_iterable(_with_logs(entry, logged) for entry in entries))
+                yield SessionEntries(name, chain.from_iterable(_with_logs(entry, logged) for entry in entries))
             yield from problems
 
-    def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
-        span = {} if logs.has_no_span(entry) else as_object(entry.get("span"))
-        yield from ids.again(at, "span id", logs.span_of(span))
+    def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return {} if logs.has_no_span(entry) else {"span id": logs.span_of(as_object(entry.get("span")))}
 
     def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
         span = self._known(opened_span(entry), entry, conversation)
@@ -99,6 +98,13 @@ class Otlp(Format):
             del conversation.spans[next(iter(conversation.spans))]
         return span
 
+    def says_of_session(self, first: dict[str, Any]) -> dict[str, Any]:
+        """What the resource says that the program is called and parses with."""
+        attributes = Attributes(as_object(first.get("resource")).get("attributes"))
+        version = attributes.text(self.VERSION)
+        about = {"home": attributes.text(self.HOME), "service": attributes.text(self.SERVICE)}
+        return about if version is None else {**about, "extra": {self.VERSION: version}}
+
     def program_of(self, entry: dict[str, Any]) -> Program | None:
         return by_scope(entry.get("scope"))
 
@@ -108,18 +114,6 @@ class Otlp(Format):
 
 
 plugin = Otlp()
-
-
-def _session_of(name: str, entries: Entries) -> SessionEntries:
-    """A session, whose first entry's resource says what the program is called and parses with."""
-    early = list(islice(entries, 1))
-    first = early[0] if early else None
-    resource = as_object(first[1].get("resource")) if isinstance(first, tuple) else {}
-    attributes = Attributes(resource.get("attributes"))
-    home, service = attributes.text(plugin.HOME), attributes.text(plugin.SERVICE)
-    version = attributes.text(plugin.VERSION)
-    extra = {} if version is None else {plugin.VERSION: version}
-    return SessionEntries(name, chain(early, entries), home=home, service=service, extra=extra)
 
 
 @dataclass(frozen=True, slots=True)

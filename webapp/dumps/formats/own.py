@@ -20,6 +20,7 @@ from webapp.dumps.base import (
     Sessions,
     Source,
 )
+from webapp.dumps.budget import BadDump
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.decoding import kind_of
@@ -31,7 +32,7 @@ from webapp.dumps.messages.named_texts import is_chat
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.turns import each_filled, event_turns, text_turns, turns_of
-from webapp.dumps.records import BadDump, Kind, Problem, Record, SessionStart, Turn, changed
+from webapp.dumps.records import Kind, Problem, Record, SessionStart, Turn, changed
 from webapp.dumps.source import lines
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Entries, Entry, Sessions, Source
 from webapp.dumps.documents import nested
 from webapp.dumps.formats.otlp import Otlp, Trace
-from webapp.dumps.linked_turns import RepeatedIds
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import by_time, page_entries
@@ -37,8 +35,8 @@ class Phoenix(Otlp):
             rows, lambda row: first_id(_flat(row), *_SESSIONS) or source.stem, lambda row: row.get("start_time")
         )
 
-    def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
-        yield from ids.again(at, "span id", _flat(entry).get("context.span_id"))
+    def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return {"span id": _flat(entry).get("context.span_id")}
 
     def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
         return super().read_entry({"span": _span(_flat(entry))}, conversation)
@@ -113,8 +111,8 @@ class Jaeger(Otlp):
         sessions = _named(page_entries(source, head, "data"), source.stem)
         yield from by_time(sessions, lambda entry: str(entry["session"]), lambda entry: entry["span"].get("startTime"))
 
-    def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
-        yield from ids.again(at, "span id", as_object(entry.get("span")).get("spanID"))
+    def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return {"span id": as_object(entry.get("span")).get("spanID")}
 
     def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
         return super().read_entry({"span": _as_otlp(as_object(entry.get("span")))}, conversation)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps.base import (
     DumpHead,
     Entries,
     Entry,
-    RepeatedIds,
     SessionEntries,
     Sessions,
     Source,
 )
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import with_list
+from webapp.dumps.documents import joined_runs, with_list
 from webapp.dumps.linked_turns import Side
 from webapp.dumps.messages.pieces import Piece, call
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, turns_of
@@ -56,15 +55,15 @@ class Codex(Declared):
             return iter([SessionEntries(name or source.stem, items, extra=extra)])
         return grouped(source, head, _session_namer())
 
-    def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
+    def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
         """Ids of items and of calls; a call and its output share one, so each kind of item has its own."""
         payload = entry.get("payload")
         item = payload if isinstance(payload, dict) else entry
         kind = item.get("type")
         is_item = entry.get("type") == "response_item" or (payload is None and kind in _ITEMS)
-        if is_item and isinstance(kind, str):
-            yield from ids.again(at, "item id", item.get("id"))
-            yield from ids.again(at, f"call id of a {kind[:50]}", item.get("call_id"))
+        if not is_item or not isinstance(kind, str):
+            return {}
+        return {"item id": item.get("id"), f"call id of a {kind[:50]}": item.get("call_id")}
 
     def read_entry(self, entry: dict[str, Any], conversation: _Rollout) -> list[Turn]:  # type: ignore[override]
         kind = entry.get("type")
@@ -113,9 +112,16 @@ _AGENTS = ("subagent_type", "agent_id", "parent_tool_call_id", "task_tool_call_i
 
 
 class KimiWire(Declared):
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        for session in super().sessions(source, head):
-            yield session if isinstance(session, Problem) else replace(session, entries=_with_runs(session.entries))
+    def arranged(self, entries: Iterable[Entry | Problem]) -> Entries:
+        """Lines that are parts of one text or call as one; each call that begins is another."""
+        begun = 0
+
+        def ident(line: dict[str, Any]) -> Any:
+            nonlocal begun
+            begun += _innermost(line)[0].get("type") == "ToolCall"
+            return _joins(line), begun
+
+        return joined_runs(entries, lambda line: _joins(line) is not None, _RUN, ident, least=2)
 
     def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         lines = [as_object(line) for line in as_list(entry.get(_RUN))]
@@ -139,27 +145,6 @@ def _joins(line: dict[str, Any]) -> tuple[str, str | None] | None:
     if message.get("type") == "ContentPart" and (part := as_object(message.get("payload"))).keys() & {"text", "think"}:
         return str(part.get("type")), agent
     return ("call", agent) if message.get("type") in ("ToolCall", "ToolCallPart") else None
-
-
-def _with_runs(entries: Iterable[Entry | Problem]) -> Entries:
-    """The entries, with lines that are parts of one text or call as one, where the first stood."""
-    run: list[Entry | Problem] = []
-    last = None
-    for entry in entries:
-        value = {} if isinstance(entry, Problem) else entry[1]
-        joins = _joins(value)
-        if run and (joins is None or joins != last or _innermost(value)[0].get("type") == "ToolCall"):
-            yield _as_one(run)
-            run = []
-        last = joins
-        run.append(entry)
-    if run:
-        yield _as_one(run)
-
-
-def _as_one(run: list[Entry | Problem]) -> Entry | Problem:
-    lines = [entry for entry in run if not isinstance(entry, Problem)]
-    return run[0] if len(run) == 1 else (lines[0][0], {_RUN: [line for _, line in lines]})
 
 
 def _piece_of(messages: list[dict[str, Any]]) -> Piece:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import id_problem, with_list
+from webapp.dumps.documents import id_problem, nested, with_list
 from webapp.dumps.json_path import at
 from webapp.dumps.linked_turns import LAST_RESPONSE, Side, linked
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.records import Kind, Problem, Turn, changed
-from webapp.dumps.sessions import each_list, grouped
-from webapp.dumps.values import as_object, id_text, moment, number, text, whole
+from webapp.dumps.sessions import each_session, entries_of, grouped
+from webapp.dumps.values import as_object, first_id, id_text, moment, number, text, whole
 
 HOME = "windlass-strict"
 _FIRST_FIELDS = {"timestamp", "session_id", "role", "content", "metadata"}
@@ -40,9 +40,8 @@ class Windlass(Format):
             yield _document(source, head)
             return
         whole = any(map(_is_session, head.objects))
-        lists = each_list(source, head, "entries", ids=("session_id",)) if whole else None
-        for session in lists or grouped(source, head, self.session_of):
-            yield session if isinstance(session, Problem) else replace(session, home=HOME)
+        lists = each_session(entries_of(source, head), source.stem, _listed) if whole else None
+        yield from lists or grouped(source, head, self.session_of)
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         return linked(turns(entries, WindlassLog(parquet=context.get("source") == "parquet")), marks_calls=False)
@@ -60,6 +59,13 @@ def _is_session(value: dict[str, Any]) -> bool:
     """A whole session, as it stands alone in a file of its own."""
     entries = value.get("entries")
     return isinstance(entries, list) and any(isinstance(entry, dict) and "node_type" in entry for entry in entries)
+
+
+def _listed(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
+    listed = value.pop("entries", None)
+    if not isinstance(listed, list):
+        return Problem(at, "no list of entries; skipped")
+    return SessionEntries(first_id(value, "session_id") or fallback, nested(at, "entries", listed), extra=value)
 
 
 def _sniff_object(head: DumpHead) -> int:
@@ -87,7 +93,7 @@ def _document(source: Source, head: DumpHead) -> SessionEntries:
         next(filter(None, (id_text(entry.get("session_id")) for entry in early)), source.stem) if name is None else name
     )
     title = next(filter(None, (text(entry.get("cascade_id")) for entry in early)), None)
-    return SessionEntries(name, chain(id_problem("session_id", ident, name), counted), title, HOME, beside)
+    return SessionEntries(name, chain(id_problem("session_id", ident, name), counted), title, extra=beside)
 
 
 def _counted(entries: Entries, count_said: Any) -> Entries:

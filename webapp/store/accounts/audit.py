@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from webapp.store.models import AuditEntry
 
@@ -31,29 +32,6 @@ class Act:
     detail: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AuditLine:
-    """One line of the log. `status` is None where the request never came to its end."""
-
-    id: int
-    at: datetime
-    author: str
-    via: str
-    peer: str
-    act: str
-    object: str
-    detail: dict[str, Any] | None
-    status: int | None
-
-    @property
-    def outcome(self) -> str:
-        if self.status is None:
-            return "unknown: it never ended"
-        if self.status == 0:
-            return "done"
-        return f"done ({self.status})" if self.status < 400 else f"refused ({self.status})"
-
-
 def begin(connection: sa.Connection, act: Act, status: int | None = None) -> int:
     """Note a write, and return the entry's id for `finish`; give `status` where it is done already."""
     limited = {"via": act.via[:255], "peer": act.peer[:64], "act": act.act[:100], "object": _cut(act.object)}
@@ -72,15 +50,14 @@ def finish(connection: sa.Connection, number: int, status: int, detail: dict[str
 
 def page(
     connection: sa.Connection, *, before: int | None = None, author: str | None = None, limit: int = 100
-) -> list[AuditLine]:
+) -> list[AuditEntry]:
     """`limit` lines, the newest first, older than the line `before`; of one author where one is named."""
-    columns = (getattr(AuditEntry, name) for name in AuditLine.__dataclass_fields__)
-    query = sa.select(*columns).order_by(AuditEntry.id.desc()).limit(limit)
+    query = sa.select(AuditEntry).order_by(AuditEntry.id.desc()).limit(limit)
     if before is not None:
         query = query.where(AuditEntry.id < before)
     if author:
         query = query.where(AuditEntry.author == author)
-    return [AuditLine(*row) for row in connection.execute(query)]
+    return list(orm.Session(connection).scalars(query))
 
 
 def _cut(text: str) -> str:

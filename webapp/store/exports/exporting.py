@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import __version__
-from webapp.contracts.contract import BROKEN
 from webapp.exports import base
 from webapp.exports.labelled import LabelledResponse, LabelView, expected_values, left_out_sentence, why_unknown
 from webapp.exports.labelled import rows as flat_rows
@@ -23,8 +22,7 @@ from webapp.parsing import words
 from webapp.parsing.trace import fitting
 from webapp.store.db.ids import batched
 from webapp.store.exports import session_dump
-from webapp.store.labels import label_content, queue, settling
-from webapp.store.labels.queue_spec import Spec
+from webapp.store.labels import label_content, settling
 from webapp.store.models import Finding, Label, Parse, Session, Turn, TurnContract
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import turns
@@ -80,15 +78,11 @@ def labels(
     return format_.pieces(responses, facts if left_out is None else replace(facts, left_out=left_out))
 
 
-def chosen(
-    db: orm.Session, spec: Spec | None, idents: Sequence[str], filters: Filters | None
-) -> tuple[str, dict[str, Any]]:
-    """The labels of a queue, else of sessions, else under filters, else all: in words, and as `labels` takes them.
+def chosen(db: orm.Session, idents: Sequence[str], filters: Filters | None) -> tuple[str, dict[str, Any]]:
+    """The labels of sessions, else under filters, else all: in words, and as `labels` takes them.
 
     Raises `NoSuchSession`.
     """
-    if spec is not None:
-        return f"labels of the queue: {spec.words}", {"turn_ids": of_queue(db, spec)}
     if idents:
         ids = [session_store.find(db, ident).id for ident in idents]
         return f"labels of {words.counted(len(ids), 'chosen session')}", {"sessions": ids}
@@ -156,13 +150,6 @@ def of_filters(db: orm.Session, filters: Filters) -> set[int]:
     """The ids of the sessions under the list's filters that hold a label."""
     view = session_store.view(db, filters if filters.label else replace(filters, label="labelled"))
     return set(db.scalars(view.ids()))
-
-
-def of_queue(db: orm.Session, spec: Spec) -> list[int]:
-    """The turns of a queue that have a label; ends the transaction."""
-    turn_ids = queue.labelled(db, spec)
-    db.rollback()
-    return turn_ids
 
 
 def of_turns(db: orm.Session, turn_ids: Sequence[int]) -> Iterator[LabelledResponse]:
@@ -274,8 +261,7 @@ def _turns(db: orm.Session, stored_session: Session) -> Iterator[ExportedTurn]:
 def _turn(
     turn: Turn, state: str | None, home: Parse | None, ours: Parse | None, labelled: settling.Labelled | None
 ) -> ExportedTurn:
-    recorded = turn.recorded_failure is not None or state in BROKEN
-    failed = turns.is_failed(turn.kind, home.verdict if home else None, recorded)
+    failed, _ = turns.outcome(turn, home.verdict if home else None, None, state)
     numbers = (("sounding", turn.sounding), ("round", turn.round), ("attempt", turn.attempt))
     group = [turn.phase, *(f"{name} {number}" for name, number in numbers if number is not None)]
     return ExportedTurn(

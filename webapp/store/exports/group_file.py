@@ -12,14 +12,15 @@ from webapp.exports.formats.pytest import MOST_UNLABELLED, GroupTests, of_group
 from webapp.exports.labelled import LabelledResponse, expected_values
 from webapp.store.db.ids import batched
 from webapp.store.exports import exporting
-from webapp.store.failures import group_detail
-from webapp.store.labels import alike, queue, settling
+from webapp.store.failures import groups
+from webapp.store.labels import alike, settling
+from webapp.store.labels.queue_spec import MOST_OF_GROUP
 from webapp.store.models import Label, Parse
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.store.write.tally import READABLE
 
-MOST = queue.MOST_OF_GROUP
+MOST = MOST_OF_GROUP
 """responses without a known value that a file can have"""
 _AT_ONCE = 1_000
 
@@ -29,7 +30,7 @@ def pieces(
 ) -> Iterator[bytes]:
     """The file of a group under the filters: all responses whose value is known, and at most `most` others, of each
     sort one first. `urls` are where they are labelled and where a file with more of them is."""
-    members = group_detail.members(db, key, filters)
+    members = groups.members(db, key, filters)
     decided, undecidable = _said(db, members)
     without = [turn_id for turn_id in members if turn_id not in decided and turn_id not in undecidable]
     readable = _readable(db, without)

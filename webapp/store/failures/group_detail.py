@@ -149,15 +149,9 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
         before=before,
         after=after,
         tokens=top(_counter(db, here, FailedResponse.tokens), None, MOST_VALUES)[0],
-        readers=_readers(db, groups.members(db, here, LOOKED_AT), filters.under),
+        readers=_readers(db, groups.turns_in(db, here, LOOKED_AT), filters.under),
         looked_at=min(line.count, LOOKED_AT),
     )
-
-
-def members(db: orm.Session, key: str, filters: Filters, limit: int | None = None) -> list[int]:
-    """The turns of all responses of a group under the filters, the newest first."""
-    here = scope(db, filters)
-    return groups.members(db, here.of(events.shown_as(here.merged)(key)), limit)
 
 
 def _counter(db: orm.Session, here: Scope, column: Any) -> Counter[Any]:

@@ -48,7 +48,7 @@ def page(
     new = [line for line in all_lines if line.is_new or line.new_models]
     chosen = sorted(new if only_new else all_lines, key=_order)
     start = _start(after)
-    newest = {line.key: members(db, lines.scope.of(line.key), 1)[0] for line in chosen[start : start + limit]}
+    newest = {line.key: turns_in(db, lines.scope.of(line.key), 1)[0] for line in chosen[start : start + limit]}
     examples_by_turn = examples(db, newest.values())
     return Groups(
         [replace(line, example=examples_by_turn.get(newest[line.key])) for line in chosen[start : start + limit]],
@@ -104,7 +104,13 @@ def largest(db: orm.Session, limit: int) -> list[tuple[str, str]]:
     return [(key, failure_group.title(key)) for key in ordered[:limit]]
 
 
-def members(db: orm.Session, scope_in_view: Scope, limit: int | None = None) -> list[int]:
+def members(db: orm.Session, key: str, filters: Filters, limit: int | None = None) -> list[int]:
+    """The turns of all responses of a group under the filters, the newest first."""
+    here = scope(db, filters)
+    return turns_in(db, here.of(events.shown_as(here.merged)(key)), limit)
+
+
+def turns_in(db: orm.Session, scope_in_view: Scope, limit: int | None = None) -> list[int]:
     """The turns of the failed responses of a scope, the newest first."""
     query = sa.select(FailedResponse.turn_id).where(*scope_in_view.where)
     return list(db.scalars(query.order_by(FailedResponse.at.desc(), FailedResponse.turn_id.desc()).limit(limit)))

@@ -27,7 +27,7 @@ from webapp.store.homes import rules
 from webapp.store.models import Parse, Session, Task, turns_of
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.filters import Filters, of_parameters
-from webapp.store.tasks import HOMES, TaskLine
+from webapp.store.tasks import HOMES
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
 
 MOST_SHOWN = 50
@@ -125,7 +125,7 @@ def tell(engine: sa.Engine, keys: Sequence[str], name: str, scope: dict[str, Any
     return len(ids)
 
 
-def as_dict(task: TaskLine) -> dict[str, Any]:
+def as_dict(task: Task) -> dict[str, Any]:
     """A change as commands print it."""
     names = ("profile", "scope", "author", "total", "undoes", "undone")
     about = {"id": task.id, "state": "running" if task.live else task.state}
@@ -146,13 +146,13 @@ def _claim(connection: sa.Connection, number: int, *where: sa.ColumnElement[bool
     connection.execute(sa.update(Session).where(*where).values(home_change=number, **values))
 
 
-def _locked(connection: sa.Connection, number: int) -> TaskLine:
+def _locked(connection: sa.Connection, number: int) -> Task:
     """The task, which nobody else notes anything of before the transaction ends."""
     connection.execute(sa.select(Task.id).where(Task.id == number).with_for_update())
     return tasks.find(connection, number, HOMES)
 
 
-def _step(connection: sa.Connection, task: TaskLine) -> int | None:
+def _step(connection: sa.Connection, task: Task) -> int | None:
     """Change the next session, and give its number; None where none is left."""
     after, finished = task.progress.get("after", 0), task.progress.get("finished", 0)
     query = sa.select(

@@ -10,14 +10,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.dumps.programs import KEY
-from webapp.dumps.reading import known_formats
 from webapp.dumps.records import Problem, SessionStart
 from webapp.parsing import engine
 from webapp.refusals import NotThere, WrongUse
 from webapp.store import saved
 from webapp.store.db import database
 from webapp.store.db.ids import short
-from webapp.store.saved import Saved
+from webapp.store.models import SavedItem
 from webapp.store.write.parser import NOT_KNOWN, UNKNOWN, Home
 from webapp.store.write.session_state import is_known
 
@@ -74,13 +73,13 @@ def read(connection: sa.Connection) -> Rules:
     return {(rule.kind, rule.name): rule.content["profile"] for rule in lines(connection)}
 
 
-def lines(connection: sa.Connection) -> list[Saved]:
+def lines(connection: sa.Connection) -> list[SavedItem]:
     """All rules, by kind and value: sessions whose service or format (`kind`) is `name` are read under the `content`'s
     `profile` when they come in."""
     return saved.every(connection, *KINDS)
 
 
-def as_dict(rule: Saved) -> dict[str, Any]:
+def as_dict(rule: SavedItem) -> dict[str, Any]:
     """A rule as commands print it."""
     about = {"id": rule.id, "kind": rule.kind, "value": rule.name, **rule.content}
     return about | {"author": rule.author, "made_at": rule.made_at}
@@ -96,7 +95,7 @@ def remember(connection: sa.Connection, kind: str, value: str, profile: str, aut
     saved.put(connection, kind, value, {"profile": profile}, author)
 
 
-def forget(engine: sa.Engine, number: int) -> Saved:
+def forget(engine: sa.Engine, number: int) -> SavedItem:
     """Delete a rule; what came under it stays as it is. Raises `NoSuchRule`."""
     with database.writing(engine) as connection:
         rule = saved.remove(connection, number, *KINDS)
@@ -107,10 +106,11 @@ def forget(engine: sa.Engine, number: int) -> Saved:
 
 @dataclass(frozen=True, slots=True)
 class HomeChooser:
-    """`told` is what was said with the dump; `setting` is FENCEPOST_HOME."""
+    """`told` is what was said with the dump; `setting` is FENCEPOST_HOME; `of_format` gives a format's own home."""
 
     rules: Rules
     setting: str
+    of_format: Callable[[str], str | None]
     told: str | None = None
 
     def choose(self, start: SessionStart, on_problem: Callable[[Problem], None]) -> Home:
@@ -125,9 +125,7 @@ class HomeChooser:
         return NOT_KNOWN
 
     def _named(self, start: SessionStart) -> Iterator[Home]:
-        format_ = known_formats().get(start.source_format)
-        by_format = format_.home if format_ is not None else None
-        session_home = start.home if start.home != by_format else None
+        session_home = start.home if start.home != self.of_format(start.source_format) else None
         candidates = (
             (self.told, "told"),
             (session_home, "told"),

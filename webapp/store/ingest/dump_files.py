@@ -18,7 +18,7 @@ from typing import BinaryIO, cast
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.dumps.records import BadDump
+from webapp.dumps.budget import BadDump
 from webapp.dumps.spool import Spooled
 from webapp.refusals import NotThere
 from webapp.store import files

@@ -13,7 +13,8 @@ import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.dumps import reading
-from webapp.dumps.records import BadDump, SessionStart, UnknownFormat
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import SessionStart, UnknownFormat
 from webapp.dumps.spool import Spooled
 from webapp.store import append, files
 from webapp.store.db import database
@@ -69,7 +70,7 @@ class DumpIngest:
     def run(self) -> IngestResult:
         """Raises `BadDump` and `UnknownFormat` once what could be read is stored, `Stopped` and `DiskFull` sooner."""
         with self.engine.connect() as connection:
-            self._homes = rules.HomeChooser(rules.read(connection), self.settings.home, self.home)
+            self._homes = rules.HomeChooser(rules.read(connection), self.settings.home, reading.home_of, self.home)
         return self._run()
 
     def _run(self) -> IngestResult:

@@ -13,9 +13,9 @@ from sqlalchemy import orm
 from webapp import paths
 from webapp.config import Settings
 from webapp.dumps import budget, reading
-from webapp.dumps.budget import Budget
+from webapp.dumps.budget import BadDump, Budget, LeftToWorker
 from webapp.dumps.mappings import MAPPED, paths_of
-from webapp.dumps.records import BadDump, LeftToWorker, UnknownFormat
+from webapp.dumps.records import UnknownFormat
 from webapp.dumps.session_keys import told_key
 from webapp.dumps.spool import Spooled, spool
 from webapp.store import derive, files

@@ -8,7 +8,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
-from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import Problem, Record, SessionStart, Turn
 
 MOST_TURNS = 2000
 MOST_TEXT = 4 * 1024 * 1024

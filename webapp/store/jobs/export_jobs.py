@@ -25,7 +25,7 @@ from webapp.store.ingest.result import Progress, Stopped
 from webapp.store.models import Session, Task
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import of_parameters
-from webapp.store.tasks import EXPORT, TaskFailed, TaskLine
+from webapp.store.tasks import EXPORT, TaskFailed
 
 FOLDER = "exports"
 REMOVED = "removed"
@@ -53,7 +53,7 @@ def name_of(sha256: str) -> str:
     return f"{FOLDER}/{sha256}.zip"
 
 
-def opened(settings: Settings, task: TaskLine) -> BinaryIO:
+def opened(settings: Settings, task: Task) -> BinaryIO:
     """The file of an export, from its beginning. Raises `NotReady`, `ExportRemoved`, `StoreUnreachable`."""
     if task.state == REMOVED:
         raise ExportRemoved(f"The file of export {task.id} was removed. {_AGAIN}")
@@ -68,7 +68,7 @@ def opened(settings: Settings, task: TaskLine) -> BinaryIO:
         raise ExportRemoved(f"The file of export {task.id} {words}. {_AGAIN}") from None
 
 
-def remove(engine: sa.Engine, settings: Settings, task: TaskLine) -> bool:
+def remove(engine: sa.Engine, settings: Settings, task: Task) -> bool:
     """Remove the file of an export that is done; False where it is not, or was removed already."""
     with writing(engine) as connection:
         if not connection.execute(
@@ -118,7 +118,7 @@ Chosen = list[tuple[int, str, int]]
 """the sessions of an export in order: number, key and last change of each"""
 
 
-def write(engine: sa.Engine, settings: Settings, task: TaskLine, between: Callable[[], None]) -> dict[str, Any]:
+def write(engine: sa.Engine, settings: Settings, task: Task, between: Callable[[], None]) -> dict[str, Any]:
     """Write the export and move it to its place; its result. `between` is called between two sessions.
 
     Raises `TaskFailed`, and `Stopped` where it was cancelled or `between` says so: then nothing is left.

@@ -20,7 +20,8 @@ from typing import Any, BinaryIO
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.dumps.budget import BadDump
+from webapp.dumps.records import UnknownFormat
 from webapp.store import files, tasks
 from webapp.store.db import database, locks
 from webapp.store.ingest import dump_files
@@ -28,7 +29,7 @@ from webapp.store.ingest.result import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
 from webapp.store.models import Dump, Session, Task
 from webapp.store.sessions.dumps import NoSuchDump
-from webapp.store.tasks import HELD, IMPORT, LIVE, TaskFailed, TaskLine
+from webapp.store.tasks import HELD, IMPORT, LIVE, TaskFailed
 
 AGAIN = "What was stored stays; read it again to go on."
 _SEND = "Send it again; workers on several machines need one data folder or FENCEPOST_STORE that they share."
@@ -103,19 +104,19 @@ def release(engine: sa.Engine, number: int, mapping: Mapping[str, str] | None) -
         return bool(connection.execute(sa.update(Task).where(is_waiting).values(values)).rowcount)
 
 
-def cancel(engine: sa.Engine, settings: Settings, task: TaskLine) -> None:
+def cancel(engine: sa.Engine, settings: Settings, task: Task) -> None:
     """End it; one that nobody had begun leaves nothing."""
     if tasks.cancel(engine, task.id) and task.state != "running":
         forget(settings, task)
 
 
-def forget(settings: Settings, task: TaskLine) -> None:
+def forget(settings: Settings, task: Task) -> None:
     """Remove the file of an import that has ended."""
     if task.about["spooled"]:
         dump_files.remove_upload(settings, task.about["spooled"])
 
 
-def shown(connection: sa.Connection) -> list[TaskLine]:
+def shown(connection: sa.Connection) -> list[Task]:
     """What the list of dumps shows before the dumps, the newest first: live ones, and those of a day without a dump."""
     lately = sa.and_(Task.dump_id.is_(None), Task.ended_at > datetime.now(UTC) - _REMEMBERED)
     query = sa.select(Task.__table__).where(Task.kind == IMPORT, sa.or_(Task.state.in_((*LIVE, HELD)), lately))
@@ -128,7 +129,7 @@ def live_of(connection: sa.Connection, dump_id: int) -> int | None:
     return connection.scalar(query.limit(1))
 
 
-def work(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Callable[[], bool]) -> dict[str, Any]:
+def work(engine: sa.Engine, settings: Settings, task: Task, ends: Callable[[], bool]) -> dict[str, Any]:
     """Read the dump; what the result says. Raises `TaskFailed`, and `Stopped` where it was cancelled or `ends`."""
 
     def tell(progress: Progress) -> None:
@@ -159,7 +160,7 @@ def _note(engine: sa.Engine, number: int, progress: Progress) -> bool:
         return True
 
 
-def _imported(engine: sa.Engine, settings: Settings, task: TaskLine, progress: Progress) -> dict[str, Any]:
+def _imported(engine: sa.Engine, settings: Settings, task: Task, progress: Progress) -> dict[str, Any]:
     try:
         result = _read(engine, settings, task, progress)
     except (BadDump, UnknownFormat, files.DiskFull) as error:
@@ -173,7 +174,7 @@ def _imported(engine: sa.Engine, settings: Settings, task: TaskLine, progress: P
     return counts | {"turns": result.new_turns, "problems": result.dump.problem_count}
 
 
-def _read(engine: sa.Engine, settings: Settings, task: TaskLine, progress: Progress) -> IngestResult:
+def _read(engine: sa.Engine, settings: Settings, task: Task, progress: Progress) -> IngestResult:
     progress.tell(progress)
     options: dict[str, Any] = {name: task.about[name] for name in ("format", "home", "mapping")}
     if not task.about["spooled"]:
@@ -194,14 +195,14 @@ def _note_failure(engine: sa.Engine, dump_id: int | None) -> None:
         connection.execute(sa.update(Dump).where(wrong).values(state="failed", error=error))
 
 
-def is_stored(engine: sa.Engine, task: TaskLine) -> bool:
+def is_stored(engine: sa.Engine, task: Task) -> bool:
     """Whether all of a file is stored, though who read it died: then that is only noted."""
     with engine.connect() as connection:
         state = connection.scalar(sa.select(Dump.state).where(Dump.id == task.dump))
     return bool(task.about["spooled"]) and state == "done"
 
 
-def give_up(engine: sa.Engine, task: TaskLine) -> str:
+def give_up(engine: sa.Engine, task: Task) -> str:
     """Have nobody read a dump again that killed its reader; how many of its sessions are stored, in words."""
     _note_failure(engine, task.dump)
     with engine.connect() as connection:
@@ -229,7 +230,7 @@ def left_by_readers(engine: sa.Engine, settings: Settings) -> Iterator[sa.Row[in
                     yield row
 
 
-def _live(connection: sa.Connection) -> list[TaskLine]:
+def _live(connection: sa.Connection) -> list[Task]:
     rows = connection.execute(sa.select(Task.__table__).where(Task.kind == IMPORT, Task.state.in_((*LIVE, HELD))))
     return [tasks.line_of(row) for row in rows]
 

@@ -13,14 +13,15 @@ import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.dumps import reading
+from webapp.dumps.budget import BadDump
 from webapp.dumps.mappings import BadMapping
-from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
+from webapp.dumps.records import Problem, SessionStart, Turn, UnknownFormat
 from webapp.refusals import NotThere
 from webapp.store import saved
 from webapp.store.db import database
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.start import mapped
-from webapp.store.saved import Saved
+from webapp.store.models import SavedItem
 from webapp.visible import is_seen
 
 KIND = "mapping"
@@ -49,7 +50,7 @@ def save(engine: sa.Engine, name: str, fields: Mapping[str, str]) -> str:
     return name
 
 
-def find(connection: sa.Connection, name: str | int) -> Saved:
+def find(connection: sa.Connection, name: str | int) -> SavedItem:
     """The mapping saved under that name, or number; raises `NoSuchMapping`."""
     mapping = saved.find(connection, KIND, name)
     if mapping is None:
@@ -57,12 +58,12 @@ def find(connection: sa.Connection, name: str | int) -> Saved:
     return mapping
 
 
-def every(connection: sa.Connection) -> list[Saved]:
+def every(connection: sa.Connection) -> list[SavedItem]:
     """All of them, by name."""
     return saved.every(connection, KIND)
 
 
-def delete(engine: sa.Engine, number: int) -> Saved:
+def delete(engine: sa.Engine, number: int) -> SavedItem:
     """Forget a mapping, and say what it was; dumps that were read by it keep theirs. Raises `NoSuchMapping`."""
     with database.writing(engine) as connection:
         mapping = find(connection, number)

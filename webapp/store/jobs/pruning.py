@@ -15,9 +15,9 @@ from webapp.store import tasks
 from webapp.store.db.database import writing
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import Stopped
-from webapp.store.models import Dump, DumpSession, Session
+from webapp.store.models import Dump, DumpSession, Session, Task
 from webapp.store.sessions import deletion
-from webapp.store.tasks import PRUNE, TaskLine
+from webapp.store.tasks import PRUNE
 from webapp.store.write.rows import remove_unused_declarations
 
 _AT_ONCE = 200
@@ -71,7 +71,7 @@ def prune(engine: sa.Engine, settings: Settings, before: datetime, *, keep_faile
 
 
 def work(
-    engine: sa.Engine, settings: Settings, task: TaskLine, *, between: Callable[[], None] = lambda: None
+    engine: sa.Engine, settings: Settings, task: Task, *, between: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
     """Remove what is left of a prune; its result, as `Pruned`. `between` is called between two steps."""
     before, keep_failed = datetime.fromisoformat(task.about["before"]), task.about["keep_failed"]

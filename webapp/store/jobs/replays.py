@@ -21,10 +21,10 @@ from webapp.store import derive, tasks
 from webapp.store.db.database import writing, writing_long
 from webapp.store.db.types import PackedText
 from webapp.store.ingest.result import Stopped
-from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn, is_response, turns_of
+from webapp.store.models import TURNS_A_SESSION, Parse, Session, Task, Turn, is_response, turns_of
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters, of_parameters
-from webapp.store.tasks import REPLAY, TaskLine
+from webapp.store.tasks import REPLAY
 from webapp.store.write import rows
 from webapp.store.write.tally import READABLE
 
@@ -87,7 +87,7 @@ def _filters_scope(filters: Filters | None) -> dict[str, Any]:
     return {"filters": active} if active else {}
 
 
-def recent(connection: sa.Connection, profile: str) -> list[TaskLine]:
+def recent(connection: sa.Connection, profile: str) -> list[Task]:
     """The last replays of a profile, the newest first."""
     lines = tasks.page(connection, REPLAY, limit=_LOOKED_AT)
     return [line for line in lines if line.about["profile"] == profile][:MOST_SHOWN]
@@ -136,7 +136,7 @@ def forget(engine: sa.Engine, profile: str) -> None:
             derive.derive(connection, [session_id])
 
 
-def work(engine: sa.Engine, task: TaskLine, *, between: Callable[[], None]) -> dict[str, Any]:
+def work(engine: sa.Engine, task: Task, *, between: Callable[[], None]) -> dict[str, Any]:
     """Do what a replay lacks; its result. `between` is called between two pieces, and may raise."""
     parser = parsing.profile(task.about["profile"])
     refuse_absent(parser)
@@ -178,7 +178,7 @@ def _together(counted: list[tuple[int, int]]) -> Iterator[list[int]]:
 
 
 def _go_through(
-    engine: sa.Engine, task: TaskLine, run: Replay, between: Callable[[], None], on_progress: OnProgress
+    engine: sa.Engine, task: Task, run: Replay, between: Callable[[], None], on_progress: OnProgress
 ) -> None:
     """Raises `Stopped` where the task was cancelled, and what `between` and `on_progress` raise."""
     counted = _sessions(engine, task.about)

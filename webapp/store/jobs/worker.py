@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,15 +13,13 @@ from webapp import memory
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
-from webapp.store import derive, files, tasks
+from webapp.store import files, tasks
 from webapp.store.db import database, locks
 from webapp.store.homes import changes, trials
 from webapp.store.ingest.result import Stopped
-from webapp.store.jobs import export_jobs, failure_webhook, imports, pruning, replays
-from webapp.store.live.growth import show_overdue
+from webapp.store.jobs import export_jobs, imports, pruning, replays
 from webapp.store.models import Task
-from webapp.store.sessions import deletion
-from webapp.store.tasks import EXPORT, HOMES, IMPORT, REPLAY, TaskFailed, TaskLine
+from webapp.store.tasks import EXPORT, HOMES, IMPORT, REPLAY, TaskFailed
 
 WORKER = "worker"
 """The lock that the worker behind a server's pages holds: a data folder has one."""
@@ -109,7 +106,7 @@ def do(engine: sa.Engine, settings: Settings, number: int, ends: Ends = lambda: 
         return mine
 
 
-def _do(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends) -> None:
+def _do(engine: sa.Engine, settings: Settings, task: Task, ends: Ends) -> None:
     state, result = "done", None
     try:
         result = _result(engine, settings, task, ends)
@@ -133,7 +130,7 @@ def _do(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends) -> No
     _end(engine, settings, task, state, result)
 
 
-def _end(engine: sa.Engine, settings: Settings, task: TaskLine, state: str, result: dict[str, Any] | None) -> None:
+def _end(engine: sa.Engine, settings: Settings, task: Task, state: str, result: dict[str, Any] | None) -> None:
     values = {}
     if task.kind == IMPORT:
         if ((result or {}).get("error") or {}).get("code") == files.DISK_FULL:
@@ -147,7 +144,7 @@ def _end(engine: sa.Engine, settings: Settings, task: TaskLine, state: str, resu
         imports.forget(settings, task)
 
 
-def _result(engine: sa.Engine, settings: Settings, task: TaskLine, ends: Ends) -> dict[str, Any] | None:
+def _result(engine: sa.Engine, settings: Settings, task: Task, ends: Ends) -> dict[str, Any] | None:
     """What came of it. Raises `TaskFailed`, and `Stopped` where it was cancelled or the worker is to end."""
     if task.tries > tasks.MOST_TRIES and not (task.kind == IMPORT and imports.is_stored(engine, task)):
         name = imports.give_up(engine, task) if task.kind == IMPORT else ""
@@ -184,33 +181,3 @@ def _imports_first(engine: sa.Engine, settings: Settings, ends: Ends) -> Callabl
         looked_at = time.monotonic()
 
     return give_way
-
-
-_EVERY, _OVERDUE, _ALERTS, _LEFT, _GROWN = 600.0, 20.0, 60.0, 5.0, 1.0
-"""seconds"""
-
-
-def start_upkeep(engine: sa.Engine, settings: Settings, take_up: Callable[[], object]) -> None:
-    """Begin a thread for each task, so that none ends another; they end with the process.
-
-    `take_up` sees to it that a worker does what nobody is at.
-    """
-    _begin(deletion.purge, engine)
-    _begin(export_jobs.purge, engine, settings)
-    _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
-    _begin(show_overdue, engine, settings, every=_OVERDUE)
-    _begin(derive.catch_up, engine, every=_GROWN)
-    _begin(take_up, every=_LEFT)
-
-
-def _begin(task: Callable[..., object], *about: object, every: float | None = None) -> None:
-    threading.Thread(target=_repeat, args=(every, task, *about), name="upkeep", daemon=True).start()
-
-
-def _repeat(every: float | None, task: Callable[..., object], *about: object) -> None:
-    while True:
-        try:
-            task(*about)
-        except (sa.exc.SQLAlchemyError, OSError) as error:  # a long write, no room, no file store, a restart
-            _log.warning("%s is tried again in %d seconds: %s", task.__name__, every or _EVERY, error)
-        time.sleep(every or _EVERY)

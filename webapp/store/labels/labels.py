@@ -11,13 +11,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.dumps.records import MODEL_KINDS
 from webapp.refusals import NotPossible
 from webapp.store import search
 from webapp.store.db.dialect import change, insert_new, upsert
 from webapp.store.labels import causes, label_content
 from webapp.store.labels.label_content import BadLabel, LabelContent
 from webapp.store.models import Label, Session, Turn
-from webapp.store.sessions.turns import MODEL_KINDS
 
 
 class Conflict(NotPossible):

@@ -17,13 +17,14 @@ from sqlalchemy import orm
 from webapp.store import saved
 from webapp.store.db.dialect import TookTooLong, within
 from webapp.store.db.ids import batched
-from webapp.store.failures import group_detail, neighbours
+from webapp.store.failures import groups, neighbours
 from webapp.store.failures.scope import scope
 from webapp.store.labels import alike
 from webapp.store.labels.alike import Alike
-from webapp.store.labels.queue_spec import CHOSEN, FAILED, GROUP, GROUPS, SAMPLE, VIEW, Spec
+from webapp.store.labels.queue_spec import CHOSEN, FAILED, GROUP, GROUPS, MOST_OF_GROUP, SAMPLE, VIEW, Spec
 from webapp.store.models import FailedResponse, Label, Parse, Session, Turn, is_response, turns_of
 from webapp.store.sessions import sessions
+from webapp.store.sessions.facets import top
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import Condition, listed
 from webapp.store.write.parser import UNKNOWN
@@ -32,8 +33,6 @@ from webapp.store.write.tally import READABLE
 
 MOST = 10_000
 """responses of a queue; of more, the first"""
-MOST_OF_GROUP = 1_000
-"""responses of a failure group, the newest"""
 MOST_FOUND = 1_000
 """sessions with what is searched for, the newest"""
 MOST_SAMPLES = 20
@@ -84,8 +83,8 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class QueueProgress:
-    """How far a queue is labelled: `people` by how many of its responses each has labelled; `seconds` is what the
-    person took for one lately, the median."""
+    """How far a queue is labelled: `people` by how many of its responses each has labelled, most first; `seconds` is
+    what the person took for one lately, the median."""
 
     total: int
     labelled: int
@@ -96,7 +95,7 @@ class QueueProgress:
 def of(db: orm.Session, spec: Spec, author: str = "") -> Queue:
     """The queue as it is now, for that person: of each failure group they are given one response."""
     if spec.kind == GROUP:
-        members = group_detail.members(db, spec.group, spec.filters())
+        members = groups.members(db, spec.group, spec.filters())
         return Queue(alike.one_of_each_first(db, members[:MOST_OF_GROUP]), len(members))
     if spec.kind in (GROUPS, SAMPLE):
         turn_ids = _of_groups(db, author) if spec.kind == GROUPS else _of_sample(db, spec)
@@ -127,7 +126,7 @@ def progress(db: orm.Session, queue: Queue, author: str) -> QueueProgress:
     times = sa.select(Label.seconds).where(Label.author == author, Label.seconds.is_not(None))
     lately = sorted(seconds or 0.0 for seconds in db.scalars(times.order_by(Label.made_at.desc()).limit(25)))
     median = lately[len(lately) // 2] if lately else None
-    return QueueProgress(len(queue.turn_ids), people[author], dict(people), median)
+    return QueueProgress(len(queue.turn_ids), people[author], dict(top(people, None, len(people))[0]), median)
 
 
 def similar(db: orm.Session, spec: Spec, queue: Queue, turn: Turn, author: str) -> list[Alike]:
@@ -135,7 +134,7 @@ def similar(db: orm.Session, spec: Spec, queue: Queue, turn: Turn, author: str) 
     waiting = queue.others(turn.id)
     if spec.kind == GROUPS:
         same = neighbours.of_turn(db, turn.id)
-        waiting = [] if same is None else group_detail.members(db, same.key, Filters())
+        waiting = [] if same is None else groups.members(db, same.key, Filters())
     mine = _labelled_by(db, author)
     return alike.to(db, turn, [number for number in waiting if number not in mine and number != turn.id])
 
@@ -148,6 +147,13 @@ def labelled(db: orm.Session, spec: Spec) -> list[int]:
     if spec.kind in (GROUP, SAMPLE):
         return sorted(set(of(db, spec).turn_ids).intersection(db.scalars(labels)))
     return list(db.scalars(labels.where(Label.turn_id.in_(_selected(db, spec).order_by(None)))))
+
+
+def to_export(db: orm.Session, spec: Spec) -> tuple[str, dict[str, Any]]:
+    """The labels of a queue, in words and as `exporting.labels` takes them; ends the transaction."""
+    turn_ids = labelled(db, spec)
+    db.rollback()
+    return f"labels of the queue: {spec.words}", {"turn_ids": turn_ids}
 
 
 def is_drawn(db: orm.Session, spec: Spec) -> bool:

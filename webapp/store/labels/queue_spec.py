@@ -24,6 +24,8 @@ KINDS = {
 FAILED, GROUPS, GROUP, SAMPLE, VIEW, CHOSEN = "failed", "one-per-group", "group", "sample", "view", "chosen"
 LARGEST_SAMPLE = 10_000
 MOST_CHOSEN = 1_000
+MOST_OF_GROUP = 1_000
+"""responses of a failure group, the newest"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.dumps.programs import LOOKED_AT
+from webapp.dumps.reading import home_of
 from webapp.dumps.records import Problem, SessionStart
 from webapp.exports.session_dump import whole_entry
 from webapp.store import append, derive
@@ -90,7 +91,7 @@ def _reason(record: Arrived | ArrivedLog) -> str | None:
 
 
 _AT_ONCE = 500
-"""spans of new sessions that are written together, and turns that are read together"""
+"""turns that are read together"""
 _find_span = sa.select(LiveSpan.entry).where(LiveSpan.session_id == sa.bindparam("session")).limit(1)
 _find_entries = (
     sa.select(StoredTurn.entry, StoredTurn.ordinal, StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at)
@@ -98,13 +99,6 @@ _find_entries = (
     .order_by(StoredTurn.ordinal)
 )
 _bring_back = sa.update(Session).where(Session.id == sa.bindparam("session")).values(deleted_at=None, changed=change())
-
-
-class _New(NamedTuple):
-    """A new session, read but not written."""
-
-    given: SessionInput
-    spans: list[Arrived]
 
 
 def grow(connection: sa.Connection, sessions: dict[str, list[Arrived]], dump_id: int, home: str) -> list[Count]:
@@ -124,7 +118,7 @@ def grow(connection: sa.Connection, sessions: dict[str, list[Arrived]], dump_id:
     return counts
 
 
-def _append(connection: sa.Connection, stored_session: lookup.LiveSession, spans: list[Arrived]) -> Count:
+def _append(connection: sa.Connection, stored_session: Any, spans: list[Arrived]) -> Count:
     session_id, batch = stored_session.id, TurnBatch()
     tally = stored_turns.places(connection, session_id)
     first = len(tally.positions)
@@ -144,33 +138,22 @@ def _append(connection: sa.Connection, stored_session: lookup.LiveSession, spans
     return Count(session_id, False, turn_rows.count - first)
 
 
-def _begin(connection: sa.Connection, spans: dict[str, list[Arrived]], dump_id: int, home: str) -> list[Count]:
-    """Write sessions that begin with spans, short ones many at a time."""
-    homes, counts = rules.HomeChooser(rules.read(connection), home), list[Count]()
-    waiting, size = list[_New](), 0
-    for name, new in spans.items():
-        waiting.append(_read(connection, name, _numbered(new, 0), homes))
-        size += len(new)
-        if size >= _AT_ONCE:
-            counts += _written(connection, waiting, dump_id)
-            waiting, size = [], 0
-    return [*counts, *_written(connection, waiting, dump_id)]
+def _begin(connection: sa.Connection, spans: dict[str, list[Arrived]], dump_id: int, home: str) -> Iterator[Count]:
+    """Write sessions that begin with spans."""
+    homes = rules.HomeChooser(rules.read(connection), home, home_of)
+    new = {name: _numbered(of_session, 0) for name, of_session in spans.items()}
+    inputs = [_read(connection, name, of_session, homes) for name, of_session in new.items()]
+    outcomes = append.write(connection, inputs, dump_id=lambda _: dump_id, on_problem=ignore)
+    for of_session, session, outcome in zip(new.values(), inputs, outcomes, strict=True):
+        reading.note(connection, outcome.id, of_session, 0, session.turns)
+        yield Count(outcome.id, True, outcome.new_turns)
 
 
-def _read(connection: sa.Connection, name: str, spans: list[Arrived], homes: rules.HomeChooser) -> _New:
+def _read(connection: sa.Connection, name: str, spans: list[Arrived], homes: rules.HomeChooser) -> SessionInput:
     told_home, service = (_resource_text(spans, key) for key in (otlp.HOME, otlp.SERVICE))
     extra = otlp.program_in((("", span.entry) for span in spans[:LOOKED_AT]), {})
     start = SessionStart(name, otlp.name, told_home, service=service, extra=extra)
-    turns = reading.read(connection, 0, spans, 0).turns
-    return _New(SessionInput(start, turns, homes.choose(start, ignore)), spans)
-
-
-def _written(connection: sa.Connection, waiting: list[_New], dump_id: int) -> Iterator[Count]:
-    inputs = [new.given for new in waiting]
-    outcomes = append.write(connection, inputs, dump_id=lambda _: dump_id, on_problem=ignore)
-    for new, outcome in zip(waiting, outcomes, strict=True):
-        reading.note(connection, outcome.id, new.spans, 0, list(new.given.turns))
-        yield Count(outcome.id, True, outcome.new_turns)
+    return SessionInput(start, reading.read(connection, 0, spans, 0).turns, homes.choose(start, ignore))
 
 
 def _resource_text(spans: list[Arrived], key: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -31,19 +31,13 @@ _find = (
 _Key = tuple[bytes, bytes]
 
 
-class LiveSession(NamedTuple):
-    """The newest revision of a session that spans can be added to."""
-
-    id: int
-    deleted: bool
-
-
-def stored(connection: sa.Connection, names: Sequence[str]) -> dict[str, LiveSession]:
-    """Those of the sessions `names` whose newest revision came as spans."""
+def stored(connection: sa.Connection, names: Sequence[str]) -> dict[str, Any]:
+    """Those of the sessions `names` whose newest revision came as spans: rows with its `id`, and whether it is
+    `deleted`."""
     newest = {
         row.external_id: row for part in batched(names, _AT_ONCE) for row in connection.execute(_find, {"names": part})
     }
-    return {name: LiveSession(row.id, row.deleted) for name, row in newest.items() if row.source_format == otlp.name}
+    return {name: row for name, row in newest.items() if row.source_format == otlp.name}
 
 
 def unknown(

@@ -76,24 +76,37 @@ class LiveLog(Base):
 
 
 class Task(Numbered):
-    """An import, replay, change of homes, export or prune: what it is about, how far it is, and how it ended."""
+    """An import, replay, change of homes, export or prune: what it is about, how far it is, and how it ended.
+
+    What `about`, `progress` and `result` have, the module of its kind says.
+    """
 
     kind: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     """import, replay, homes, export or prune"""
     state: orm.Mapped[str] = orm.mapped_column(sa.String(16), index=True)
     """held, queued, running, done, failed, cancelled or interrupted; of an export also removed"""
     about: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
-    """what it is to do, as the module of its kind says"""
-    progress: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
-    """how far it came"""
+    """what it is to do"""
+    progress: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson, nullable=True)
+    """how far it came; {} before it began"""
     result: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
-    """what came of it, or its error"""
+    """what came of it, or the `error` (code, message, at) that says why nothing did"""
     tries: orm.Mapped[int] = orm.mapped_column(default=0)
     """how many workers died over it"""
     dump_id: orm.Mapped[int | None] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="SET NULL"))
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
     began_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
     ended_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+
+    @property
+    def live(self) -> bool:
+        """Whether it waits or goes on."""
+        return self.state in ("queued", "running")
+
+    @property
+    def dump(self) -> int | None:
+        """The number of the dump that an import makes or reads again, once there is one."""
+        return self.dump_id or self.progress.get("dump")
 
 
 class Parse(Numbered):

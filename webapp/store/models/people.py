@@ -205,6 +205,14 @@ class AuditEntry(Numbered):
     status: orm.Mapped[int | None]
     """the answer's; None where the request never came to its end"""
 
+    @property
+    def outcome(self) -> str:
+        if self.status is None:
+            return "unknown: it never ended"
+        if self.status == 0:
+            return "done"
+        return f"done ({self.status})" if self.status < 400 else f"refused ({self.status})"
+
 
 class DatabaseSecret(Base):
     """Made once, by whichever machine needs it first: see `store.db.database_secrets`."""

@@ -192,6 +192,8 @@ class Turn(Base):
     position: orm.Mapped[int]
     entry: orm.Mapped[int]
     duplicate_of: orm.Mapped[int | None] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"))
+    answers: orm.Mapped[int | None]
+    """of an error, the ordinal of the response that it speaks of"""
     kind: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     role: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
     agent: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))

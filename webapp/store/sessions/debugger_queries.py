@@ -9,12 +9,13 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext, parsing
+from webapp.dumps.records import MODEL_KINDS
 from webapp.parsing.trace import read_stored
 from webapp.store.db import types
 from webapp.store.models import Parse, Session, Turn
 from webapp.store.sessions import sessions, turns
 from webapp.store.sessions.filters import Filters, order_values
-from webapp.store.sessions.turns import MODEL_KINDS, NoSuchTurn, TurnDetail
+from webapp.store.sessions.turns import NoSuchTurn, TurnDetail
 
 EXCERPT = 1_200
 """code points"""

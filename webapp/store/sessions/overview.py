@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVarTuple
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.models import Parse, Session, Turn, has_failed, has_mark
-from webapp.store.sessions.turns import MODEL_KINDS, NoSuchTurn
-from webapp.store.write.parser import OURS, UNKNOWN
-
-Columns = TypeVarTuple("Columns")
+from webapp.store.models import Parse, Session, Turn, has_mark
+from webapp.store.sessions.turns import NoSuchTurn, has_failed_here, written
 
 CELLS = 120
 MOST_FAILED = 2000
@@ -67,7 +64,7 @@ def failed_positions(db: orm.Session, session: Session) -> list[int]:
     """Where the session failed, in order; the first 2,000."""
     if not session.failed_count:
         return []
-    query = _written(session, sa.select(Turn.position)).where(_failed(session)).order_by(Turn.position)
+    query = written(session, sa.select(Turn.position)).where(has_failed_here(session)).order_by(Turn.position)
     return list(db.scalars(query.limit(MOST_FAILED)))
 
 
@@ -83,7 +80,7 @@ def spent(db: orm.Session, session: Session) -> Spent:
 
 def response_position(db: orm.Session, session: Session, number: int) -> int:
     """The position of the response that a strip's mark `number`, from 0, stands for; raises `NoSuchTurn`."""
-    query = _written(session, sa.select(Turn.position)).where(has_mark(Turn)).order_by(Turn.position)
+    query = written(session, sa.select(Turn.position)).where(has_mark(Turn)).order_by(Turn.position)
     position = db.scalar(query.offset(number).limit(1)) if 0 <= number < session.response_count else None
     if position is None:
         raise NoSuchTurn(f"session {session.external_id[:200]!r} has no response {number}")
@@ -100,12 +97,12 @@ def time_before(db: orm.Session, session: Session, position: int) -> datetime | 
 def _cells(session: Session, turns_a_cell: int) -> sa.Select[int, int, int, int]:
     cell = Turn.position.op("/", return_type=sa.Integer())(sa.literal_column(str(turns_a_cell)))
     gravity = sa.case(
-        (_failed(session), 5),
+        (has_failed_here(session), 5),
         *((Parse.verdict == name, grade) for grade, name in enumerate(OUTCOMES) if 0 < grade < 5),
         else_=0,
     )
-    count = sa.func.sum(sa.case((_failed(session), 1), else_=0))
-    query = _written(
+    count = sa.func.sum(sa.case((has_failed_here(session), 1), else_=0))
+    query = written(
         session,
         sa.select(
             cell.label("cell"),
@@ -115,21 +112,5 @@ def _cells(session: Session, turns_a_cell: int) -> sa.Select[int, int, int, int]
         ),
     )
     if session.turn_count > LONGEST:
-        query = query.where(_failed(session))
+        query = query.where(has_failed_here(session))
     return query.group_by(cell)
-
-
-def _written(session: Session, query: sa.Select[*Columns]) -> sa.Select[*Columns]:
-    """What models wrote in the session, beside their home profile's parses, `fencepost`'s where that is unknown."""
-    profile = OURS if session.home_profile == UNKNOWN else session.home_profile
-    home = sa.and_(Parse.turn_id == Turn.id, Parse.profile == profile)
-    return query.outerjoin(Parse, home).where(
-        Turn.session_id == session.id, Turn.duplicate_of.is_(None), Turn.kind.in_(MODEL_KINDS)
-    )
-
-
-def _failed(session: Session) -> sa.ColumnElement[bool]:
-    recorded = has_failed(Turn)
-    if session.home_profile == UNKNOWN:
-        return recorded
-    return sa.or_(recorded, sa.func.coalesce(Parse.verdict, "") == "failed")

@@ -1,10 +1,10 @@
-"""Sessions as the list shows them: filtered, searched, in order, a page at a time, with what their facets hold."""
+"""Sessions as filters and words find them, in order and a page at a time; and one of them by its id."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,9 +14,8 @@ from webapp.refusals import NotThere
 from webapp.store import search
 from webapp.store.db.dialect import contains
 from webapp.store.db.ids import shortened
-from webapp.store.models import Finding, Session
-from webapp.store.sessions import facets, where
-from webapp.store.sessions.facets import Counts, Facet
+from webapp.store.models import Session
+from webapp.store.sessions import where
 from webapp.store.sessions.filters import KEYS, Filters, behind, cursor, cursor_position, encoded_cursor, order_by
 from webapp.store.sessions.filters import BadCursor as BadCursor
 from webapp.store.sessions.where import View
@@ -84,51 +83,6 @@ class NoSuchSession(NotThere):
     """No session has that id or key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """`counts` says how many sessions match, and `next` is the `after` of the next page, None on the last.
-
-    `facets` are those of `FACETS` that have values, in that order; `cut` those that were not counted in time, and with
-    `counts` None nothing was. After a search `matches` has up to three places for each session, by its key. With
-    `open_ended` the text stands in more sessions than were counted: counts and facets are of the newest ones.
-    """
-
-    sessions: list[Session]
-    next: str | None
-    counts: Counts | None
-    facets: dict[str, Facet] = field(default_factory=dict)
-    matches: dict[str, list[search.Match]] = field(default_factory=dict)
-    open_ended: bool = False
-    cut: tuple[str, ...] = ()
-
-    @property
-    def total(self) -> int | None:
-        """How many sessions match; None where they were not counted in time."""
-        return None if self.counts is None else self.counts.total
-
-    @property
-    def hidden(self) -> int | None:
-        """How many do not match."""
-        return None if self.counts is None else 0 if self.open_ended else self.counts.of - self.counts.total
-
-
-def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: int = 50) -> Page:
-    """The sessions behind `after` in the order that the filters ask for. Raises `BadCursor`."""
-    in_view = view(db, filters, limit)
-    found = _hits(db, in_view, after, limit)
-    lines = _lines(db, found.ids)
-    counts = facets.counted(db, in_view)
-    return Page(
-        list(lines.values()),
-        found.next,
-        counts.counts,
-        counts.facets,
-        {line.key: found.matches[number] for number, line in lines.items() if number in found.matches},
-        in_view.open_ended,
-        counts.cut,
-    )
-
-
 def view(db: orm.Session, filters: Filters, most: int = 0) -> View:
     """What the filters leave, search included: of a text that very many sessions have, the newest of them."""
     return _search_view(db, filters, most) if filters.searches else View(filters)
@@ -146,7 +100,7 @@ def in_order(
 
 
 def ids_in_order(db: orm.Session, filters: Filters) -> Iterator[int]:
-    """The ids of all sessions that `page` would show page by page, as they are now. Ends the transaction."""
+    """The ids of all sessions that `session_list` would show page by page, as they are now. Ends the transaction."""
     after: str | None = None
     while True:
         found = hits(db, filters, after, _FOUND_AT_ONCE)
@@ -158,30 +112,17 @@ def ids_in_order(db: orm.Session, filters: Filters) -> Iterator[int]:
 
 def hits(db: orm.Session, filters: Filters, after: str | None, limit: int) -> Hits:
     """The sessions of one page, without what stands around them. Raises `BadCursor`."""
-    return _hits(db, view(db, filters, limit), after, limit)
+    return hits_in(db, view(db, filters, limit), after, limit)
 
 
-def _hits(db: orm.Session, in_view: View, after: str | None, limit: int) -> Hits:
+def hits_in(db: orm.Session, in_view: View, after: str | None, limit: int) -> Hits:
+    """The same of a view that is known."""
     if in_view.filters.searches:
         return _search_page(db, in_view, after, limit)
     sort = in_view.filters.sort
     rows = in_order(db, in_view, sort, cursor_position(sort, after), limit + 1)
     following = cursor(sort, rows[limit - 1]) if len(rows) > limit else None
     return Hits([row.id for row in rows[:limit]], {}, following)
-
-
-def _lines(db: orm.Session, ids: list[int]) -> dict[int, Session]:
-    """The sessions with these ids, in their order; one that was deleted a moment ago is left out."""
-    lines = {session.id: session for session in db.scalars(_listed, {"ids": ids})} if ids else {}
-    return {number: lines[number] for number in ids if number in lines}
-
-
-_listed = (
-    sa.select(Session)
-    .options(orm.defer(Session.extra), orm.defer(Session.tried))
-    .options(orm.selectinload(Session.finding_rows).load_only(Finding.rule))
-    .where(Session.id.in_(sa.bindparam("ids", expanding=True)), _not_deleted)
-)
 
 
 def find(db: orm.Session, ident: str) -> Session:

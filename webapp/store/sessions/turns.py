@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVarTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -19,9 +19,11 @@ from webapp.store.db.types import PackedJson, PackedText
 from webapp.store.models import MODEL_KINDS as MODEL_KINDS
 from webapp.store.models import Label, Parse, Session, Turn, TurnContract, contract_state, has_failed
 from webapp.store.sessions import sessions
-from webapp.store.write.parser import OURS
+from webapp.store.write.parser import OURS, UNKNOWN
+from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 from webapp.store.write.tally import READABLE
 
+Columns = TypeVarTuple("Columns")
 PREVIEW = 200
 """code points"""
 
@@ -124,11 +126,9 @@ def find(db: orm.Session, session: Session, position: int) -> TurnDetail:
     parses = {parse.profile: parse for parse in db.scalars(_parses, here | {"turn": turns[0].id})}
     home, ours = parses.get(session.home_profile), parses.get(OURS)
     contract = db.get(TurnContract, turns[0].id)
-    state = None if contract is None else contract.state
-    recorded = turns[0].recorded_failure is not None or state in BROKEN
-    failed = is_failed(turns[0].kind, home.verdict if home else None, recorded)
-    rescued = failed and ours is not None and ours.verdict in READABLE and state not in MISFITS
-    return TurnDetail(session, turns[0], turns[1:], home, ours, failed, rescued)
+    own, fencepost = (parse.verdict if parse else None for parse in (home, ours))
+    how = outcome(turns[0], own, fencepost, contract.state if contract else None)
+    return TurnDetail(session, turns[0], turns[1:], home, ours, *how)
 
 
 def find_by_id(db: orm.Session, ident: str, position: int) -> TurnDetail:
@@ -145,9 +145,12 @@ def entry_of(db: orm.Session, turn: Turn) -> Any:
     return db.scalar(first.order_by(Turn.ordinal.desc()).limit(1))
 
 
-def is_failed(kind: str, home: str | None, recorded: bool) -> bool:
-    """Whether a response failed in production: under its home profile, or as its dump records or its contract says."""
-    return kind in MODEL_KINDS and (home == "failed" or recorded)
+def outcome(turn: Any, home: str | None, ours: str | None, contract: str | None) -> tuple[bool, bool]:
+    """Whether a turn failed in production, under its home profile or as its dump records or its contract says; and
+    whether `fencepost` reads it then. `home` and `ours` are verdicts, `contract` its state."""
+    recorded = turn.recorded_failure is not None or contract in BROKEN
+    failed = turn.kind in MODEL_KINDS and (home == "failed" or recorded)
+    return failed, failed and ours in READABLE and contract not in MISFITS
 
 
 def neighbours(db: orm.Session, session: Session, position: int) -> Neighbours:
@@ -156,17 +159,18 @@ def neighbours(db: orm.Session, session: Session, position: int) -> Neighbours:
     following = position + 1 if position + 1 < session.turn_count else None
     if not session.failed_count:
         return Neighbours(previous, following, None, None)
-    here = {"session": session.id, "home": session.home_profile, "position": position}
-    return Neighbours(previous, following, db.scalar(_failed_before, here), db.scalar(_failed_after, here))
+    query = written(session, sa.select(Turn.position)).where(has_failed_here(session)).limit(1)
+    before = query.where(Turn.position < position).order_by(Turn.position.desc())
+    after = query.where(Turn.position > position).order_by(Turn.position)
+    return Neighbours(previous, following, db.scalar(before), db.scalar(after))
 
 
 def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int]) -> dict[str, Any]:
     """A row of `_timeline` as the fields of a line."""
     values = dict(row._mapping)
-    failed = is_failed(row.kind, row.home, row.recorded_failure is not None or row.contract in BROKEN)
+    failed, rescued = outcome(row, row.home, row.fencepost, row.contract)
     duplicates, head = copies.get(values.pop("id"), 0), values.pop("head")
     values["preview"] = None if head is None else preview(bytes(head))
-    rescued = failed and row.fencepost in READABLE and row.contract not in MISFITS
     return values | {"duplicates": duplicates, "failed": failed, "rescued": rescued}
 
 
@@ -179,58 +183,52 @@ def _copies(db: orm.Session, here: dict[str, Any]) -> dict[int, int]:
     return {row.duplicate_of: row.copies for row in db.execute(_counted, here)}
 
 
-# The statements are made once: to make one anew, and its key in the cache, takes longer than to run it.
-_turn = Turn.__table__.c
-_home_parse, _our_parse = Parse.__table__.alias(), Parse.__table__.alias()
-_home = sa.bindparam("home", type_=sa.String())
+def written(session: Session, query: sa.Select[*Columns]) -> sa.Select[*Columns]:
+    """What models wrote in the session, beside their home profile's parses, `fencepost`'s where that is unknown."""
+    profile = OURS if session.home_profile == UNKNOWN else session.home_profile
+    home = sa.and_(Parse.turn_id == Turn.id, Parse.profile == profile)
+    return query.outerjoin(Parse, home).where(
+        Turn.session_id == session.id, Turn.duplicate_of.is_(None), Turn.kind.in_(MODEL_KINDS)
+    )
+
+
+def has_failed_here(session: Session) -> sa.ColumnElement[bool]:
+    """Whether one of those that are `written` failed in production."""
+    recorded = has_failed(Turn)
+    if session.home_profile == UNKNOWN:
+        return recorded
+    return sa.or_(recorded, sa.func.coalesce(Parse.verdict, "") == "failed")
+
+
+# Statements are made once: to make one anew, and its key in the cache, takes longer than to run it.
 _within = (
-    _turn.session_id == sa.bindparam("session"),
-    _turn.position >= sa.bindparam("first"),
-    _turn.position < sa.bindparam("last"),
+    Turn.session_id == sa.bindparam("session"),
+    Turn.position >= sa.bindparam("first"),
+    Turn.position < sa.bindparam("last"),
 )
-
-
-def _failed(where: sa.ColumnElement[bool]) -> sa.Select[int]:
-    parse = Parse.__table__.c
-    home = sa.select(parse.id).where(parse.turn_id == _turn.id, parse.profile == _home, parse.verdict == "failed")
-    return sa.select(_turn.position).where(
-        _turn.session_id == sa.bindparam("session"),
-        _turn.duplicate_of.is_(None),
-        _turn.kind.in_(MODEL_KINDS),
-        sa.or_(has_failed(_turn), home.exists()),
-        where,
-    )
-
-
-_home_here = sa.and_(_home_parse.c.turn_id == _turn.id, _home_parse.c.profile == _home)
-_ours_here = sa.and_(_our_parse.c.turn_id == _turn.id, _our_parse.c.profile == OURS)
-_timeline = (
+_home = sa.bindparam("home", type_=sa.String())
+_timeline = join_parses(
     sa.select(
-        *(_turn[name] for name in ("id", "position", "kind", "role", "agent", "phase", "sounding", "round")),
-        *(_turn[name] for name in ("model", "attempt", "tokens_in", "tokens_out", "cost", "recorded_failure")),
-        _home_parse.c.verdict.label("home"),
-        _our_parse.c.verdict.label("fencepost"),
-        contract_state(_turn).label("contract"),
-        _turn.sent_at,
-        types.head(_turn.raw, 4 * PREVIEW).label("head"),
-        types.Length(_turn.raw).label("length"),
+        *(Turn.id, Turn.position, Turn.kind, Turn.role, Turn.agent, Turn.phase, Turn.sounding, Turn.round, Turn.model),
+        *(Turn.attempt, Turn.tokens_in, Turn.tokens_out, Turn.cost, Turn.recorded_failure, Turn.sent_at),
+        home_parse.verdict.label("home"),
+        our_parse.verdict.label("fencepost"),
+        contract_state(Turn).label("contract"),
+        types.head(Turn.raw, 4 * PREVIEW).label("head"),
+        types.Length(Turn.raw).label("length"),
     )
-    .select_from(sa.outerjoin(sa.outerjoin(Turn.__table__, _home_parse, _home_here), _our_parse, _ours_here))
-    .where(*_within, _turn.duplicate_of.is_(None))
-    .order_by(_turn.position)
+    .where(*_within, Turn.duplicate_of.is_(None))
+    .order_by(Turn.position),
+    _home,
 )
 _counted = (
-    sa.select(_turn.duplicate_of, sa.func.count().label("copies"))
-    .where(*_within, _turn.duplicate_of.is_not(None))
-    .group_by(_turn.duplicate_of)
+    sa.select(Turn.duplicate_of, sa.func.count().label("copies"))
+    .where(*_within, Turn.duplicate_of.is_not(None))
+    .group_by(Turn.duplicate_of)
 )
 _judgements = (
-    sa.select(Label.turn_id, Label.author, Label.judgement)
-    .join(Turn.__table__, _turn.id == Label.turn_id)
-    .where(*_within)
+    sa.select(Label.turn_id, Label.author, Label.judgement).join(Turn, Turn.id == Label.turn_id).where(*_within)
 )
-_failed_before = _failed(_turn.position < sa.bindparam("position")).order_by(_turn.position.desc()).limit(1)
-_failed_after = _failed(_turn.position > sa.bindparam("position")).order_by(_turn.position).limit(1)
 _turns = sa.select(Turn).where(Turn.session_id == sa.bindparam("session"), Turn.position == sa.bindparam("position"))
 """Not in order: for that SQLite would go through all of the session by its ordinals."""
 _parses = (

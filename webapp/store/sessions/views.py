@@ -9,8 +9,7 @@ from webapp.refusals import BadInput
 from webapp.store import saved
 from webapp.store.db.dialect import contains
 from webapp.store.db.ids import short
-from webapp.store.models import FacetValue, Session, SessionFacet
-from webapp.store.saved import Saved
+from webapp.store.models import FacetValue, SavedItem, Session, SessionFacet
 from webapp.store.sessions import where
 from webapp.store.write.facets import LONGEST
 from webapp.visible import is_seen
@@ -25,7 +24,7 @@ class BadView(BadInput):
     """A view cannot be saved as given; the message says what is taken."""
 
 
-def save(db: orm.Session, name: str, query: str, *, author: str) -> Saved:
+def save(db: orm.Session, name: str, query: str, *, author: str) -> SavedItem:
     """Keep `query` under `name`, in place of what had that name, and commit. Raises `BadView`."""
     name = name.strip()
     if not name or len(name) > LONGEST_NAME or not is_seen(name):
@@ -39,17 +38,17 @@ def save(db: orm.Session, name: str, query: str, *, author: str) -> Saved:
     return next(view for view in views(db) if view.name == name)
 
 
-def views(db: orm.Session) -> list[Saved]:
+def views(db: orm.Session) -> list[SavedItem]:
     """All of them, by name."""
     return sorted(saved.every(db, KIND), key=lambda view: (view.name.casefold(), view.name))
 
 
-def named(db: orm.Session, name: str) -> Saved | None:
+def named(db: orm.Session, name: str) -> SavedItem | None:
     """The view of that name, if there is one."""
     return saved.find(db, KIND, name.strip())
 
 
-def remove(db: orm.Session, view_id: int) -> Saved | None:
+def remove(db: orm.Session, view_id: int) -> SavedItem | None:
     """Take a view away and commit; what it was, None where there is none."""
     removed = saved.remove(db, view_id, KIND)
     db.commit()
@@ -75,6 +74,6 @@ def facets(db: orm.Session, text: str, most: int) -> list[tuple[str, str]]:
     return [(row.name, row.value) for row in db.execute(query.order_by(FacetValue.value).limit(most))]
 
 
-def views_named(db: orm.Session, text: str, most: int) -> list[Saved]:
+def views_named(db: orm.Session, text: str, most: int) -> list[SavedItem]:
     """Saved views that have the text in their names."""
     return [view for view in views(db) if text.lower() in view.name.lower()][:most]

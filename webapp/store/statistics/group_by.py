@@ -89,10 +89,10 @@ def groups(db: orm.Session, filters: Filters, by: str) -> list[ResponseGroup]:
     spent = _summed(HOME, Turn, response_query.failed())
     query = query.with_only_columns(column, sa.func.count().label("of"), failed, took, *spent)
     query = query.where(*view.where()).group_by(sa.literal_column("1"))
-    order: Any = sa.desc("value" if by == "day" else "of")
+    order: Any = (sa.desc("value"),) if by == "day" else (sa.desc("of"), sa.asc("value").nulls_last())
     try:
         with within(db.connection(), LIMIT):
-            rows = db.execute(query.order_by(order).limit(MOST)).all()
+            rows = db.execute(query.order_by(*order).limit(MOST)).all()
     except TookTooLong:
         raise NotGrouped(f"counting took longer than {LIMIT:g} seconds: a filter makes it quicker") from None
     return [_group(filters, by, row) for row in rows]

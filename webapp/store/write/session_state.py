@@ -27,19 +27,6 @@ _MOST_TOGETHER = 1_000
 """turns of one entry that are held together"""
 
 
-class ContractRow(NamedTuple):
-    """A row of `TurnContract`."""
-
-    turn_id: int
-    state: str
-    detail: dict[str, Any] | None
-
-    @classmethod
-    def of(cls, turn_id: int, contract: Contract) -> ContractRow:
-        is_plain = contract == Contract("kept", contract.tool, "request")
-        return cls(turn_id, contract.state, None if is_plain else contract.as_dict())
-
-
 class Answers:
     """Gives turns on with their contracts, an entry at a time: what a text must be depends on the calls beside it."""
 
@@ -81,8 +68,8 @@ class SessionState:
     notes: list[Note] = field(init=False, default_factory=list)
     """what is searched beside the raw texts"""
     findings: list[RuleFinding] = field(init=False, default_factory=list)
-    contracts: list[ContractRow] = field(init=False, default_factory=list)
-    """of its turns, but for those of which the log says nothing"""
+    contracts: list[dict[str, Any]] = field(init=False, default_factory=list)
+    """rows of `TurnContract`, but for those of which the log says nothing"""
 
     def __post_init__(self, service: str | None) -> None:
         """Raises `BadSpec`."""
@@ -168,7 +155,10 @@ class SessionState:
             if placed.turn.kind == "tool_call":
                 self.facets.call(placed.turn, contract.state)
             if contract.state != "not_declared":
-                self.contracts.append(ContractRow.of(self.turn_id(placed.ordinal), contract))
+                is_plain = contract == Contract("kept", contract.tool, "request")
+                detail = None if is_plain else contract.as_dict()
+                row = {"turn_id": self.turn_id(placed.ordinal), "state": contract.state, "detail": detail}
+                self.contracts.append(row)
             if contract.is_broken:
                 self.tally.break_contract(placed.ordinal, contract.state)
                 self.failed.hold(placed, contract)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -37,7 +36,17 @@ _SAME = (
     *("tokens_in", "tokens_out", "tokens_reasoning", "cost", "arguments", "host", "is_error", "most_rounds"),
 )
 """columns that a turn has under the same name"""
-_OTHERS = ("id", "session_id", "ordinal", "position", "recorded_failure", "stop", "stop_said", "declaration_id")
+_OTHERS = (
+    "id",
+    "session_id",
+    "ordinal",
+    "position",
+    "recorded_failure",
+    "stop",
+    "stop_said",
+    "declaration_id",
+    "answers",
+)
 _next_turns = (
     join_parses(
         sa.select(
@@ -110,40 +119,20 @@ def count(connection: sa.Connection, session_id: int) -> int:
     return 0 if last is None else last + 1
 
 
-@dataclass(slots=True)
-class TurnOrder:
-    """What later turns of a session need of earlier ones: the responses that an error may answer.
-
-    What an error answers is not stored; it is found as formats find it. That is the last response of the same
-    sounding, else of the session, which then has a recorded failure. What repeats an earlier response speaks of that.
-    """
-
-    _last_responses: dict[int | None, int] = field(default_factory=dict)
-    _failed: set[int] = field(default_factory=set)
-    """positions of responses with a recorded failure"""
-
-    def placed(
-        self, row: Any, declared: dict[str, Any] | None, traces: tuple[Trace, ...], not_counted: tuple[Trace, ...]
-    ) -> PlacedTurn:
-        """The turn of a row, as the fold sees it."""
-        stop = None if row.stop is None else Stop(row.stop, row.stop_said or "")
-        values = row._mapping
-        about: dict[str, Any] = {"failure": row.recorded_failure, "stop": stop, "declared": declared}
-        turn = Turn(**about, **{name: values[name] for name in _SAME})
-        raw = None if row.raw is None else row.raw.encode("utf-8", "surrogatepass")
-        answers = self._answers(row)
-        return PlacedTurn(row.ordinal, row.position, row.original, turn, raw, traces, answers, not_counted)
-
-    def _answers(self, row: Any) -> int | None:
-        last = self._last_responses
-        if row.kind == "response":
-            if row.recorded_failure is not None:
-                self._failed.add(row.position)
-            last[row.sounding] = last[None] = row.position
-        elif row.kind == "error":
-            position = last.get(row.sounding, last.get(None))
-            return position if position in self._failed else None
-        return None
+def placed(
+    row: Any,
+    answers: int | None,
+    declared: dict[str, Any] | None,
+    traces: tuple[Trace, ...],
+    not_counted: Sequence[Trace],
+) -> PlacedTurn:
+    """The turn of a row, as the fold sees it; `answers` is the position of the response that an error speaks of."""
+    stop = None if row.stop is None else Stop(row.stop, row.stop_said or "")
+    values = row._mapping
+    about: dict[str, Any] = {"failure": row.recorded_failure, "stop": stop, "declared": declared}
+    turn = Turn(**about, **{name: values[name] for name in _SAME})
+    raw = None if row.raw is None else row.raw.encode("utf-8", "surrogatepass")
+    return PlacedTurn(row.ordinal, row.position, row.original, turn, raw, traces, answers, tuple(not_counted))
 
 
 def stored_traces(row: Any, home: str) -> dict[str, Trace]:

@@ -98,14 +98,15 @@ class TurnRows:
         place = self._place(turn)
         row = self._row(turn, first=self.tally.firsts[turn.entry] == place.ordinal)
         row |= {"id": self._id(place.ordinal), "session_id": self.session_id, "ordinal": place.ordinal}
-        row |= {"position": place.position, "duplicate_of": None}
+        answered = None if turn.answers is None else self.tally.answered(turn.answers)
+        row |= {"position": place.position, "duplicate_of": None, "answers": answered}
         if place.original is not None:
             row["duplicate_of"] = self._id(place.original)
             if turn.failure is not None:
                 self.fail(place.original, turn.failure)
         elif turn.raw is not None:
             self.batch.texts.append((row["id"], rows.encoded(turn.raw)))
-        if turn.answers is not None and (answered := self.tally.answered(turn.answers)) is not None:
+        if answered is not None:
             self.fail(answered, turn.raw if turn.raw is not None else turn.failure or "")
         if (declared := rows.declared(turn.declared)) is not None:
             self.batch.declared.add(declared)
@@ -183,7 +184,8 @@ def _as_stored(row: rows.Row, stored_row: sa.Row[Any]) -> bool:
     return all(row[name] in (None, columns[name]) for name in KNOWN_LATER)
 
 
-_DIGEST = 32
+DIGEST = 32
+"""bytes of a hash"""
 _find_revisions = (
     sa.select(Session.id, Session.key, Session.revision)
     .where(Session.external_id == sa.bindparam("external_id"))
@@ -198,53 +200,12 @@ _find_digests = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A revision that is in the database; `entries` are its entries' hashes, one after the other."""
-
-    id: int
-    key: str
-    revision: int
-    entries: bytes
-
-    @property
-    def count(self) -> int:
-        return len(self.entries) // _DIGEST
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to do with a session that came in.
-
-    `stored` is the revision that it continues or repeats, None where it is new; `skip` is how many of its
-    entries are there; `grows` says whether it brings more.
-    """
-
-    stored: Stored | None
-    skip: int
-    grows: bool
-    next_revision: int
-
-
-def plan(connection: sa.Connection, external_id: str, turns: Iterable[Turn], *, anew: bool = False) -> Plan:
-    """Compare what came with every revision of `external_id`, the newest first.
-
-    With `anew` a revision that today's format reads otherwise is another one, though its entries are the same.
-    """
-    revisions = list(_revisions(connection, external_id))
-    newest = max((revision.revision for revision in revisions), default=0)
-    new_entries = b"".join(entry_digests(turns)) if revisions else b""
-
-    def fits(revision: Stored) -> bool:
-        return not anew or same_reading(connection, revision.id, turns)
-
-    for revision in revisions:
-        if revision.entries.startswith(new_entries) and fits(revision):
-            return Plan(revision, len(new_entries) // _DIGEST, False, newest + 1)
-    for revision in revisions:
-        if new_entries.startswith(revision.entries) and fits(revision):
-            return Plan(revision, revision.count, True, newest + 1)
-    return Plan(None, 0, False, newest + 1)
+def revisions(connection: sa.Connection, external_id: str) -> list[tuple[Any, bytes]]:
+    """What is stored under an id, the newest first: (id, key, revision), and the hashes of its entries in a row."""
+    rows_in_order = sorted(
+        connection.execute(_find_revisions, {"external_id": external_id}), key=lambda row: row.revision, reverse=True
+    )
+    return [(row, b"".join(connection.scalars(_find_digests, {"session": row.id}))) for row in rows_in_order]
 
 
 def entry_digests(turns: Iterable[Turn]) -> Iterator[bytes]:
@@ -254,11 +215,3 @@ def entry_digests(turns: Iterable[Turn]) -> Iterator[bytes]:
         if turn.entry != last:
             last = turn.entry
             yield rows.entry_digest(turn)
-
-
-def _revisions(connection: sa.Connection, external_id: str) -> Iterator[Stored]:
-    revisions = connection.execute(_find_revisions, {"external_id": external_id}).all()
-    for row in sorted(revisions, key=lambda row: row.revision, reverse=True):
-        digests = connection.scalars(_find_digests, {"session": row.id})
-        entries = b"".join(bytes(digest) for digest in digests if digest)
-        yield Stored(row.id, row.key, row.revision, entries)

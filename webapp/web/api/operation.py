@@ -12,9 +12,8 @@ from typing import Any, TypeVar, cast
 from flask import Response, abort, jsonify, request
 
 from webapp import jsontext
-from webapp.dumps.budget import Allowance, check_json
+from webapp.dumps.budget import Allowance, TooLarge, check_json
 from webapp.dumps.decoding import MAX_DEPTH, depth
-from webapp.dumps.records import TooLarge
 from webapp.refusals import BadInput
 from webapp.store.labels.queue_spec import KINDS, LARGEST_SAMPLE
 from webapp.store.sessions.filters import DESCRIBED, MORE_THAN, MOST, SWITCHES, BadFilter, Described

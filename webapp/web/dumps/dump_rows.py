@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from webapp.store.models import Task
 from webapp.store.sessions.dumps import DumpLine, Link
-from webapp.store.tasks import HELD, TaskLine
+from webapp.store.tasks import HELD
 
 STATES = {
     "held": ("which sessions?", "edit"),
@@ -136,7 +137,7 @@ def of_dump(dump: DumpLine, *, created: bool = True) -> DumpRow:
     )
 
 
-def of_job(job: TaskLine) -> DumpRow:
+def of_job(job: Task) -> DumpRow:
     progress = job.progress
     live = job.live
     return DumpRow(

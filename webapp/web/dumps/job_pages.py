@@ -15,8 +15,9 @@ from webapp.extensions import db
 from webapp.parsing.words import counted
 from webapp.scan.files import FoundLogs, on_this_machine
 from webapp.store.jobs import imports
+from webapp.store.models import Task
 from webapp.store.sessions import dumps as dump_store
-from webapp.store.tasks import IMPORT, TaskLine
+from webapp.store.tasks import IMPORT
 from webapp.web import task_pages
 from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import json, operation
@@ -35,7 +36,7 @@ def show(number: int) -> str | AnyResponse:
     return _answer(job, url_for("dumps.index") if dump is None or job.live else url_for("dumps.show", ident=dump))
 
 
-def _answer(job: TaskLine, address: str) -> str | AnyResponse:
+def _answer(job: Task, address: str) -> str | AnyResponse:
     """The job's row for htmx; everybody else goes to `address`."""
     if not wants_partial():
         return redirect(address)
@@ -73,7 +74,7 @@ def cancel_api(number: int) -> tuple[Response, int]:
     return jsonify(job=job_dict(task_pages.cancelled(number, IMPORT))), 202
 
 
-def job_dict(job: TaskLine) -> dict[str, Any]:
+def job_dict(job: Task) -> dict[str, Any]:
     """A job as the API shows it; `progress` counts bytes of its phase, and what was found so far."""
     file = {name: job.about[name] for name in ("filename", "bytes")}
     return filled(JOB, job, **file, cancelled=job.state == "cancelled", dump=job.dump)

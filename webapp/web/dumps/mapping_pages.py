@@ -14,7 +14,7 @@ from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.extensions import db
 from webapp.store.ingest.result import problem_dict
 from webapp.store.jobs import mappings as store
-from webapp.store.saved import Saved
+from webapp.store.models import SavedItem
 from webapp.store.sessions import dumps as dump_store
 from webapp.web.answers import page
 from webapp.web.api.operation import json, json_object, operation, refused
@@ -58,7 +58,7 @@ def make() -> Response:
 
 def _editor(
     fields: dict[str, str],
-    saved: Saved | None,
+    saved: SavedItem | None,
     dump: dump_store.DumpLine | None,
     status: int = 200,
     message: str | None = None,

@@ -14,9 +14,9 @@ from flask import Request as FlaskRequest
 from flask import Response, current_app, jsonify, url_for
 from werkzeug.exceptions import BadRequest, ClientDisconnected
 
-from webapp.dumps.budget import Budget, reading
+from webapp.dumps.budget import BadDump, Budget, LeftToWorker, reading
 from webapp.dumps.reading import read, session_keys
-from webapp.dumps.records import BadDump, LeftToWorker, Turn, UnknownFormat
+from webapp.dumps.records import Turn, UnknownFormat
 from webapp.dumps.session_keys import OPTION, SessionKeys
 from webapp.dumps.source import ZIPS
 from webapp.dumps.spool import HOLDING_MORE, LONGEST_MARK, spool

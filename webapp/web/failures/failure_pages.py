@@ -22,8 +22,8 @@ from webapp.store.failures.group_detail import GroupDetail
 from webapp.store.jobs import failure_webhook
 from webapp.store.labels.queue_spec import GROUP, spec_of
 from webapp.store.models import FailureEvent
+from webapp.store.sessions import session_list, turns
 from webapp.store.sessions import sessions as session_store
-from webapp.store.sessions import turns
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.filters import DESCRIBED, HOME, BadFilter, Filters
 from webapp.store.sessions.turns import ExampleText
@@ -72,7 +72,7 @@ def index() -> Response:
     result = groups.page(
         *(db.session, filters), after=after, limit=A_PAGE, only_new=only_new, axis=axis, new_since=new_since
     )
-    around = list_filters.panel_context(session_store.page(db.session, filters, limit=1), filters)
+    around = list_filters.panel_context(session_list.page(db.session, filters, limit=1), filters)
     active = filters.active() | ({"new": 1} if only_new else {}) | ({"by": by} if by != "model" else {})
     return page(
         "failures/index.html",

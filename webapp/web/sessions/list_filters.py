@@ -16,7 +16,7 @@ from webapp.repair_names import defect
 from webapp.store.sessions import views
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
 from webapp.store.sessions.filters import DESCRIBED, HOME, MORE_THAN, SORTS, SWITCHES, BadFilter, Filters, of_parameters
-from webapp.store.sessions.sessions import Page
+from webapp.store.sessions.session_list import Page
 from webapp.visible import visible
 from webapp.web.sessions import strips
 

@@ -24,10 +24,10 @@ from webapp.extensions import db
 from webapp.parsing import profiles
 from webapp.store.exports import session_dump as dump_store
 from webapp.store.exports.session_dump import safe_name
-from webapp.store.failures import group_detail, groups
+from webapp.store.failures import groups
 from webapp.store.models import Session
 from webapp.store.search import Match
-from webapp.store.sessions import debugger_queries, overview
+from webapp.store.sessions import debugger_queries, overview, session_list
 from webapp.store.sessions import sessions as store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
@@ -55,7 +55,7 @@ TURNS_A_PAGE = 200
 @blueprint.get("/sessions")
 def index() -> Response:
     filters = list_filters.of_list()
-    result_page = store.page(
+    result_page = session_list.page(
         db.session, filters, after=request.args.get("after"), limit=limit_of_request(SESSIONS_A_PAGE)
     )
     around = list_filters.rows_context(result_page, filters)
@@ -123,7 +123,7 @@ def next_failure_api() -> Response:
 
 def _beside_in_group(key: str, session: Session, position: int, forward: bool) -> FailedPlace | None:
     """The response of the group behind the one at `position`, or before it; from anywhere else the newest one."""
-    members = group_detail.members(db.session, key, list_filters.of_request())
+    members = groups.members(db.session, key, list_filters.of_request())
     try:
         turn_id = turn_store.find(db.session, session, position).turn.id
     except turn_store.NoSuchTurn:
@@ -157,7 +157,7 @@ def write_dump(ident: str) -> str | AnyResponse:
 )
 def list_api() -> Response:
     filters = list_filters.of_request()
-    result_page = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
+    result_page = session_list.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
     lines = [session_dict(line) for line in result_page.sessions]
     facets = {name: dict(facet.values) for name, facet in result_page.facets.items()}
     matches = {key: [_match_dict(match) for match in several] for key, several in result_page.matches.items()}
