@@ -544,7 +544,7 @@ def test_a_restatement_reads_what_the_release_reads(name: str, shared: Path) -> 
     cases = cases_of(name, shared)
     read = theirs(name, cases)
     assert [text for text, value in zip(cases, read, strict=True) if value != ours(name, text)] == []
-    assert sum(value not in (None, "refused") for value in read) > 20
+    assert sum(value not in (None, "refused") for value in read) > 10
 
 
 PATCH = (
