@@ -46,22 +46,18 @@ class SseText(Format):
             return 70 if sum(bool(_FIELD.match(line)) for line in lines) > 0.8 * len(lines) else 0
         if head.shape == "object" and "model" not in head.keys:
             return 0
-        if head.shape in ("array", "lines") and 2 * sum(map(is_event, head.objects)) > len(head.objects):
-            return 85
-        if head.shape in ("array", "lines") and head.objects and are_parts(head.objects):
-            return 85
-        if head.shape in ("array", "lines") and 3 * sum(map(bool, map(wrapped_event, head.objects))) > len(
-            head.objects
-        ):
-            return 82
+        objects = head.objects
+        if head.shape in ("array", "lines") and objects:
+            if 2 * sum(map(is_event, objects)) > len(objects) or are_parts(objects):
+                return 85
+            if 3 * sum(map(bool, map(wrapped_event, objects))) > len(objects):
+                return 82
         if head.shape == "array":
-            return 85 if head.objects and all(map(is_ollama, head.objects)) else 0
-        chunks = (
-            sum(is_ollama(value) or is_event(value) for value in head.objects)
-            if head.shape in ("lines", "object")
-            else 0
-        )
-        return 85 if chunks and chunks + sum("error" in value for value in head.objects) >= len(head.objects) else 0
+            return 85 if objects and all(map(is_ollama, objects)) else 0
+        if head.shape not in ("lines", "object"):
+            return 0
+        chunks = sum(is_ollama(value) or is_event(value) for value in objects)
+        return 85 if chunks and chunks + sum("error" in value for value in objects) >= len(objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" or (head.shape == "array" and all(map(is_ollama, head.objects))):

@@ -10,7 +10,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.documents import members, nested, objects, with_list
+from webapp.dumps.documents import nested, objects, with_list
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, message_turns, text_turns
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import each_session, entries_of
@@ -50,7 +50,8 @@ class SweAgent(Format):
         return 85 if alone and ("agent" in history or "info" in head.keys or "is_demo" in history) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        extra = {key: value for key, value in _beside(source, head).items() if key not in _LISTS}
+        parts = walk(source.text(), _LISTS)  # the lists are not held
+        extra = {part.key: part.value for part in parts if isinstance(part, DocumentMember) and part.key not in _LISTS}
         demos = [entry[1] for entry in _history(source, head, demos=True) if not isinstance(entry, Problem)]
         if demos:
             extra[_DEMONSTRATIONS] = demos
@@ -58,15 +59,6 @@ class SweAgent(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: _Run) -> list[Turn]:
         return _message(entry, conversation) if "role" in entry else _step(entry, conversation)
-
-
-def _beside(source: Source, head: DumpHead) -> dict[str, Any]:
-    """What stands beside the lists, `info` above all, without holding the trajectory."""
-    if head.shape == "array":
-        return {}
-    if head.whole or "trajectory" not in head.keys:
-        return members(source, head, "history", needed="info")
-    return {part.key: part.value for part in walk(source.text(), _LISTS) if isinstance(part, DocumentMember)}
 
 
 def _entries(source: Source, head: DumpHead) -> Entries:
