@@ -177,8 +177,8 @@ def bring_records(bring: Bring, monkeypatch: pytest.MonkeyPatch) -> BringRecords
                 raise end
 
         with monkeypatch.context() as patch:
-            patch.setattr("webapp.dumps.read", read)
-            patch.setattr("webapp.dumps.sniff", lambda *_: "made-up")
+            patch.setattr("webapp.dumps.reading.read", read)
+            patch.setattr("webapp.dumps.reading.sniff", lambda *_: "made-up")
             return bring((name + repr((records, end))).encode("utf-8", "surrogatepass"), **options)
 
     return bring_records

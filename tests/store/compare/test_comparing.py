@@ -72,12 +72,6 @@ def test_different_values_and_values_too_deep_to_compare_are_cells_of_their_own(
     assert counts(stored, "direct", "fencepost") == counts(stored, "direct", "fencepost", Filters(format="windlass"))
 
 
-def test_filters_hold_for_the_one_response(stored: orm.Session) -> None:
-    assert counts(stored, "direct", "fencepost", Filters(model="m2")) == {"both_same": 1, "only_b": 1}
-    narrowed = compare(stored, "direct", "fencepost", Filters(model="m1"))
-    assert (narrowed.of, narrowed.a_runs.run, narrowed.a_runs.of) == (4, 3, 4)
-
-
 def test_deleted_sessions_are_in_no_cell(stored: orm.Session) -> None:
     deletion.delete(stored, [sessions.find(stored, "s").key])
     assert counts(stored, "direct", "fencepost") == {"not_run_a": 1}

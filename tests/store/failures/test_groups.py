@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from tests.store.made import Bring
 from webapp.parsing import failure_group
-from webapp.store.failures import events, group_detail, group_line, groups, neighbours
+from webapp.store.failures import events, group_detail, groups, neighbours
 from webapp.store.failures.group_line import GroupLine, rate, wilson
 from webapp.store.models import Session, Turn
 from webapp.store.sessions.filters import Filters
@@ -50,20 +50,6 @@ def by_key(db: orm.Session, **filters: Any) -> dict[str, GroupLine]:
     return {line.key: line for line in groups.page(db, Filters(**filters), now=NOW).groups}
 
 
-@pytest.mark.usefixtures("stored")
-def test_a_line(db: orm.Session) -> None:
-    page = groups.page(db, Filters(), now=NOW)
-    assert [line.key for line in page.groups] == [FENCED_KEY, COMMA_KEY]
-    fenced, comma = page.groups
-    assert (fenced.title, fenced.count, fenced.sessions, fenced.is_new) == ("single quotes — fenced, alone", 4, 1, True)
-    assert (comma.count, comma.sessions, comma.is_new, comma.new_models) == (4, 2, False, ["m2"])
-    assert comma.share == 4 / 16 and page.coverage.of == page.coverage.run == 16 and page.coverage.not_run == 0
-    assert comma.models == [("m1", 3), ("m2", 1)] and comma.paths == [("$.a.*", 4)]
-    assert comma.example is not None and comma.example.external_id == "new"
-    assert sum(comma.series) == 4 and len(comma.series) == group_line.BUCKETS
-    assert (page.total, page.count, page.new, page.next) == (2, 8, 2, None)
-
-
 def test_nothing_is_new_in_a_first_import_but_what_came_late(bring: Bring, db: orm.Session) -> None:
     first = [response(f"s{ago}", ago * HOURS, COMMA) for ago in range(20, 0, -1)]
     bring(lines(*first, response("early", 19.5 * HOURS, FENCED)))
@@ -80,20 +66,6 @@ def test_a_session_dated_ahead_hides_nothing_that_is_new(bring: Bring, db: orm.S
     ahead, late = response("ahead", -9999 * DAYS, "{}"), response("late", HOURS, COMMA)
     bring(lines(response("first", 9 * DAYS, "{}"), ahead, late))
     assert groups.page(db, Filters(), now=NOW).new == 1
-
-
-@pytest.mark.usefixtures("stored")
-def test_filters_hold_for_the_response(db: orm.Session) -> None:
-    assert by_key(db, model="m1")[COMMA_KEY].count == 3
-    assert by_key(db, model="m1")[COMMA_KEY].share == 0.3
-    page = groups.page(db, Filters(since=(NOW - 90 * timedelta(minutes=1)).isoformat()), now=NOW)
-    assert [(line.key, line.count) for line in page.groups] == [(COMMA_KEY, 1)]
-    assert page.coverage.run == 2 and page.groups[0].share == 0.5
-    assert by_key(db, label="labelled") == {}
-    assert groups.page(db, Filters(label="unlabelled"), now=NOW).coverage.run is None
-    assert by_key(db, under="json-repair") == {}
-    assert groups.page(db, Filters(under="json-repair"), now=NOW).coverage.not_run == 16
-    assert by_key(db, home="fencepost") == {}
 
 
 @pytest.mark.usefixtures("stored")

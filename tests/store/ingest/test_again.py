@@ -36,8 +36,8 @@ def again(engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 
         with monkeypatch.context() as patch:
             if records:
-                patch.setattr("webapp.dumps.read", read)
-                patch.setattr("webapp.dumps.sniff", lambda *_: "newer")
+                patch.setattr("webapp.dumps.reading.read", read)
+                patch.setattr("webapp.dumps.reading.sniff", lambda *_: "newer")
             return ingest_again(engine, settings, ident, **options)
 
     return again
@@ -172,7 +172,7 @@ def test_a_dump_that_is_refused_today_stays_as_it_was(
         raise BadDump("no more", "byte 0")
         yield
 
-    monkeypatch.setattr("webapp.dumps.read", refuse)
+    monkeypatch.setattr("webapp.dumps.reading.read", refuse)
     with pytest.raises(BadDump, match="no more"):
         again(old.dump.id)
     assert dumps.find(db, old.dump.id) == old.dump
@@ -184,7 +184,7 @@ def test_a_format_that_was_told_is_told_again(bring: Bring, again: Again, monkey
     def unknown(*_: object) -> str:
         raise UnknownFormat("no")
 
-    monkeypatch.setattr("webapp.dumps.sniff", unknown)
+    monkeypatch.setattr("webapp.dumps.reading.sniff", unknown)
     assert again(old.dump.id).dump.format == "windlass"
 
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
 from webapp import parsing
-from webapp.config import Settings
-from webapp.dumps.budget import BadDump, TooLarge
+from webapp.dumps.budget import BadDump
 from webapp.dumps.records import Problem, SessionStart, Turn
-from webapp.store.ingest import dump_files, result
-from webapp.store.ingest.start import ingest
-from webapp.store.models import Dump, DumpSession, Parse, Session
+from webapp.store.models import Dump, Parse
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import dumps, sessions
 
@@ -109,27 +104,6 @@ def test_an_error_about_a_prompt_fails_no_response(bring_records: BringRecords, 
     assert sessions.find(db, "s").failed_count == 0
 
 
-def test_the_same_bytes_twice_change_nothing(bring: Bring, db: orm.Session) -> None:
-    document = windlass("s1", [entry(CALL)])
-    first, second = bring(document), bring(document, filename="other.json")
-    assert (first.created, second.created) == (True, False)
-    assert second.dump == first.dump
-    assert (second.sessions, second.keys) == (first.sessions, first.keys)
-    assert [count(db, model) for model in (Dump, Session, StoredTurn)] == [1, 1, 1]
-
-
-def test_other_bytes_with_nothing_new_are_a_dump_that_created_nothing(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", [entry(CALL), entry("more")]))
-    again = bring(windlass("s1", [entry(CALL)]))
-    assert (again.created, again.sessions, again.dump.session_count) == (False, ["s1"], 1)
-    assert [count(db, model) for model in (Dump, Session, StoredTurn, DumpSession)] == [2, 1, 2, 2]
-
-
-def test_home_as_told_goes_before_all(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", [entry(CALL)]), home="four-tier")
-    assert sessions.find(db, "s1").home_profile == "four-tier"
-
-
 def test_home_from_the_settings_where_nothing_says(bring_records: BringRecords, db: orm.Session) -> None:
     bring_records(SessionStart("s", "made-up"), Turn(0, "response", "{}"))
     assert sessions.find(db, "s").home_profile == "direct"
@@ -140,14 +114,6 @@ def test_an_unknown_home_is_a_problem_and_the_setting_is_taken(bring_records: Br
     assert sessions.find(db, "s").home_profile == "direct"
     assert [problem.at for problem in done.problems] == ["session s"]
     assert "no profile is called 'no-such'" in done.problems[0].reason
-
-
-def test_problems_are_kept_with_their_places(bring: Bring, db: orm.Session) -> None:
-    done = bring(windlass("s1", [entry(CALL), 7]))
-    assert [problem.at for problem in done.problems] == ["entries[1]"]
-    assert done.dump.problem_count == 1
-    assert done.dump.problems == [{"at": problem.at, "reason": problem.reason} for problem in done.problems]
-    assert sessions.find(db, "s1").turn_count == 1
 
 
 def test_all_problems_are_counted_and_the_first_are_kept(bring_records: BringRecords) -> None:
@@ -175,36 +141,11 @@ def test_the_same_bytes_after_a_failure_are_tried_again(
         raise BadDump("not today", "byte 0")
 
     with monkeypatch.context() as patch, pytest.raises(BadDump):
-        patch.setattr("webapp.dumps.sniff", sniff)
+        patch.setattr("webapp.dumps.reading.sniff", sniff)
         bring(document)
     done = bring(document)
     assert (done.created, done.dump.state, done.dump.error) == (True, "done", None)
     assert count(db, Dump) == 1
-
-
-def test_nothing_of_a_dump_that_is_too_large_is_kept(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
-    small = Settings(data=settings.data, database=settings.database, max_dump=10)
-    with pytest.raises(TooLarge):
-        ingest(engine, small, io.BytesIO(b"x" * 11), filename="x")
-    assert count(db, Dump) == 0
-    assert [path for path in settings.data.rglob("*") if path.is_file()] == []
-
-
-def test_the_file_is_kept_byte_for_byte(bring: Bring, settings: Settings) -> None:
-    data = b'{"session_id": "s1", "entries": []}\n'
-    done = bring(data)
-    path = settings.data / dump_files.name_of(done.dump.sha256)
-    with dump_files.open_kept(settings, done.dump.sha256) as packed:
-        assert packed.read() == data
-    assert sorted(there.name for there in path.parent.iterdir()) == sorted((path.name, "incoming"))
-    assert list((path.parent / "incoming").iterdir()) == []
-
-
-def test_progress_is_told_as_turns_come(bring: Bring, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(result, "EVERY", 0.0)
-    heard: list[int] = []
-    bring(windlass("s1", [entry("x")] * 450), watch=result.Progress(lambda watch: heard.append(watch.turns)))
-    assert {0, 200, 400} <= set(heard) and heard == sorted(heard)
 
 
 def test_a_session_without_turns_is_there(bring: Bring, db: orm.Session) -> None:

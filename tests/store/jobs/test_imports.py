@@ -340,42 +340,6 @@ def test_two_workers_are_one(engine: sa.Engine, settings: Settings, make: Make, 
     assert (find(number).state, find(number).tries) == ("done", 0)
 
 
-def test_the_same_bytes_while_a_job_reads_them(
-    engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One wins, both are told the truth."""
-    number = make(lines())
-    begun, note = threading.Event(), tasks.note
-
-    def spied(connection: sa.Connection, task: int, progress: dict[str, Any]) -> bool:
-        begun.set()
-        return note(connection, task, progress)
-
-    monkeypatch.setattr(tasks, "note", spied)
-    thread = threading.Thread(target=worker.work, args=(engine, settings))
-    thread.start()
-    try:
-        assert begun.wait(60)
-        done = ingest(engine, settings, io.BytesIO(lines()), filename="twice.jsonl")
-    finally:
-        thread.join()
-    job = find(number)
-    assert job.result is not None and job.result["created"] is not done.created
-    assert done.dump.id == job.dump_id and all_whole(db) == SESSIONS
-
-
-def test_a_worker_that_is_to_end_leaves_its_job_to_the_next(
-    engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("webapp.store.ingest.result.EVERY", 0.0)
-    number = make(lines())
-    asked: Iterator[bool] = iter([False] * 12)
-    worker.work(engine, settings, lambda: next(asked, True))
-    assert (find(number).state, find(number).tries) == ("queued", 0)
-    worker.work(engine, settings)
-    assert (find(number).state, all_whole(db)) == ("done", SESSIONS)
-
-
 def test_files_of_jobs_that_are_gone_are_removed_in_time(engine: sa.Engine, settings: Settings) -> None:
     folder = dump_files.incoming(settings.data)
     old, new = folder / "job-old", folder / "job-new"

@@ -15,9 +15,7 @@ from tests.store.jobs.workers import disconnected
 from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
 from webapp import parsing
 from webapp.config import Settings
-from webapp.parsing import UnknownProfile
 from webapp.parsing.edit import Span
-from webapp.parsing.installing import NotInstalled
 from webapp.store import derive, tasks
 from webapp.store.jobs import replays, worker
 from webapp.store.models import Parse, Session, Task
@@ -50,20 +48,6 @@ def test_rescued_counts_failures_that_the_profile_reads(engine: sa.Engine, setti
     assert replays.replay(engine, settings, "windlass-balanced").counts["rescued"] == 1
 
 
-def test_one_session_only(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
-    key = sessions.find(db, "s2").key
-    assert replays.replay(engine, settings, "direct", session="s2").counts["responses"] == 1
-    assert replays.replay(engine, settings, "direct", session=key).counts["responses"] == 1
-
-
-def test_again_is_only_counted(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
-    first = replays.replay(engine, settings, "direct")
-    ids = db.scalars(sa.select(Parse.id).order_by(Parse.id)).all()
-    db.rollback()
-    assert replays.replay(engine, settings, "direct").counts == first.counts
-    assert db.scalars(sa.select(Parse.id).order_by(Parse.id)).all() == ids
-
-
 @dataclass(frozen=True)
 class Newer:
     """A new version of the home profile, that finds fault with everything."""
@@ -90,18 +74,6 @@ def test_a_new_version_of_the_home_profile_counts_its_sessions_anew(
     session = sessions.find(db, "s1")
     assert (session.failed_count, session.unparsed_count, session.strip) == (3, 3, "sss")
     assert turns.find(db, session, 1).failed is True
-
-
-def test_an_unknown_profile_is_refused(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
-    with pytest.raises(UnknownProfile):
-        replays.replay(engine, settings, "no-such")
-    assert recent(engine) == []
-
-
-@pytest.mark.parametrize("ident", ["no", "\0", "\ud800"])
-def test_an_unknown_session_is_refused(engine: sa.Engine, settings: Settings, ident: str) -> None:
-    with pytest.raises(sessions.NoSuchSession):
-        replays.replay(engine, settings, "direct", session=ident)
 
 
 CHILD = """
@@ -258,11 +230,6 @@ def test_a_new_version_replaces_what_the_last_one_counted(
     assert not any(repairs for _, profile, _, repairs in counted["parses"] if profile == "windlass-balanced")
 
 
-def test_filters_narrow_what_is_run(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
-    assert replays.replay(engine, settings, "direct", filters=Filters(failed=True)).counts["responses"] == 3
-    assert counted(db) == {"s1": 3, "s2": 0}
-
-
 def test_a_cancelled_run_stops_counted_and_goes_on_later(
     bring: Bring, few_at_once: None, engine: sa.Engine, settings: Settings, db: orm.Session
 ) -> None:
@@ -291,13 +258,3 @@ def test_what_a_page_asked_for_is_done_by_the_worker(engine: sa.Engine, settings
     worker.work(engine, settings)
     (run,) = recent(engine)
     assert (run.state, run.about["filters"], run.result["counts"]["responses"]) == ("done", {"failed": 1}, 3)
-
-
-def test_a_parser_that_cannot_be_imported_is_not_run(
-    engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FENCEPOST_PROFILES", "gone=no_such_module:parse")
-    for run in (lambda: replays.replay(engine, settings, "gone"), lambda: replays.queue(engine, "gone")):
-        with pytest.raises(NotInstalled, match=r"gone cannot run, since no_such_module:parse could not be imported"):
-            run()
-    assert recent(engine) == []

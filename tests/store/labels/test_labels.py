@@ -27,14 +27,6 @@ def label_count(db: orm.Session) -> int:
     return sessions.find(db, "s1").label_count
 
 
-def test_a_label_is_removed_by_its_author(turn: Turn, db: orm.Session) -> None:
-    labels.put(db, turn, author="ann", judgement="missed")
-    assert labels.remove(db, turn, author="bob") is False
-    assert labels.remove(db, turn, author="ann") is True
-    assert labels.of_turn(db, turn) == []
-    assert label_count(db) == 0
-
-
 def test_a_bad_label_is_refused_in_words(turn: Turn, db: orm.Session) -> None:
     for values, message in [
         ({"judgement": "bad"}, "a judgement is one of right, wrong, missed, spurious, unsure, not 'bad'"),
@@ -59,16 +51,6 @@ def test_only_responses_are_labelled(turn: Turn, db: orm.Session) -> None:
     twin = turns.find(db, sessions.find(db, "s1"), 1).duplicates[0]
     with pytest.raises(label_content.BadLabel, match="merged into turn 1"):
         labels.put(db, twin, author="ann", judgement="missed")
-
-
-def test_the_list_shows_the_newest_first_a_page_at_a_time(turn: Turn, db: orm.Session) -> None:
-    for author in ("ann", "bob", "cem"):
-        labels.put(db, turn, author=author, judgement="missed")
-    first = label_list.page(db, limit=2)
-    rest = label_list.page(db, after=first[-1].after, limit=2)
-    assert [line.author for line in (*first, *rest)] == ["cem", "bob", "ann"]
-    line = first[0]
-    assert (line.external_id, line.position, line.preview) == ("s1", 1, BROKEN)
 
 
 def test_a_made_up_cursor_is_refused(db: orm.Session) -> None:

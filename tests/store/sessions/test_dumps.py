@@ -7,21 +7,8 @@ import json
 import pytest
 from sqlalchemy import orm
 
-from tests.store.made import Bring, entry, windlass
+from tests.store.made import Bring, entry
 from webapp.store.sessions import dumps
-
-
-def test_the_newest_comes_first(bring: Bring, db: orm.Session) -> None:
-    for number in range(3):
-        bring(windlass(f"s{number}", [entry("x")]), filename=f"{number}.json")
-    assert [line.filename for line in dumps.page(db)] == ["2.json", "1.json", "0.json"]
-    assert len(dumps.page(db, limit=2)) == 2
-
-
-def test_a_dump_is_found_by_number_and_by_hash(bring: Bring, db: orm.Session) -> None:
-    done = bring(windlass("s1", [entry("x")]))
-    assert dumps.find(db, done.dump.id) == dumps.find(db, done.dump.sha256) == done.dump
-    assert [(link.key, link.external_id) for link in done.dump.sessions] == [(done.keys[0], "s1")]
 
 
 def test_no_such_dump(db: orm.Session) -> None:

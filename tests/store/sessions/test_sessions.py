@@ -23,14 +23,6 @@ def four(bring: Bring) -> None:
     bring([{"role": "user", "content": "hi"}], filename="chat.json")
 
 
-def test_a_line_says_all_that_the_list_shows(four: None, db: orm.Session) -> None:
-    line = session_list.page(db, Filters()).sessions[0]
-    assert (line.external_id, line.revision, line.models, line.strip) == ("rescued", 1, ["m1"], "s")
-    assert (line.turn_count, line.response_count, line.failed_count, line.rescued_count) == (1, 1, 1, 1)
-    assert (line.source_format, line.home_profile, line.label_count) == ("windlass", "windlass-strict", 0)
-    assert line.started_at is not None and line.started_at.timestamp() == 300.0
-
-
 def test_a_search_and_values_that_no_session_has(four: None, db: orm.Session) -> None:
     """The other filters, and how they combine, are recounted in `test_recount`."""
     for filters, expected in [
@@ -42,11 +34,6 @@ def test_a_search_and_values_that_no_session_has(four: None, db: orm.Session) ->
         page = session_list.page(db, filters)
         assert [line.external_id for line in page.sessions] == expected
         assert (page.total, page.hidden) == (len(expected), 4 - len(expected))
-
-
-def test_a_page_that_just_fits_has_no_next(four: None, db: orm.Session) -> None:
-    assert session_list.page(db, Filters(), limit=4).next is None
-    assert session_list.page(db, Filters(), limit=3).next is not None
 
 
 def test_a_made_up_cursor_is_refused(db: orm.Session) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
+from tests.store.made import BROKEN, Bring, entry, facets, windlass
 from webapp import jsontext
 from webapp.store import derive
 from webapp.store.exports import session_dump
@@ -25,12 +25,6 @@ def test_findings_are_kept_and_counted(bring: Bring, db: orm.Session) -> None:
     bring(windlass("s1", LOST))
     assert kept(db, "s1") == {"lost_tool_call": [1], "claimed_result": [2]}
     assert facets(db, "s1")["finding"] == {"lost_tool_call": 1, "claimed_result": 1}
-
-
-def test_a_session_that_went_well_has_none(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", [entry("go", "turn_input"), entry(CALL), entry("1", "tool", role="tool_result")]))
-    assert kept(db, "s1") == {}
-    assert "finding" not in facets(db, "s1")
 
 
 def test_stored_sessions_get_what_a_new_rule_finds(bring: Bring, db: orm.Session, engine: sa.Engine) -> None:

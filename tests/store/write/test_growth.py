@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
-from webapp import jsontext
 from webapp.dumps.records import SessionStart, Turn
 from webapp.store.exports import session_dump
 from webapp.store.models import Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import sessions
-from webapp.store.write import stored_turns
 
 FIRST = [entry("do it", "turn_input"), entry(CALL, model="m1", timestamp=100.0)]
 MORE = [entry(BROKEN, model="m2", timestamp=200.0), entry(BROKEN, "turn_output", model="m2")]
@@ -28,11 +24,6 @@ def facts(session: Session) -> dict[str, object]:
     return {name: getattr(session, name) for name in names}
 
 
-def findings(db: orm.Session, name: str) -> list[dict[str, Any]]:
-    """What the rules found in a session."""
-    return [stored_turns.finding_dict(finding) for finding in stored_turns.findings_of(db, sessions.find(db, name).id)]
-
-
 def test_more_entries_grow_the_session_in_place(bring: Bring, db: orm.Session) -> None:
     first = bring(windlass("s1", FIRST))
     grown = bring(windlass("s1", FIRST + MORE))
@@ -42,12 +33,6 @@ def test_more_entries_grow_the_session_in_place(bring: Bring, db: orm.Session) -
     assert session.revision == 1
     bring(windlass("whole", FIRST + MORE))
     assert facts(session) == facts(sessions.find(db, "whole"))
-
-
-def test_fewer_entries_of_the_same_past_change_nothing(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", FIRST + MORE))
-    assert bring(windlass("s1", FIRST)).created is False
-    assert sessions.find(db, "s1").entry_count == 4
 
 
 def test_another_past_becomes_a_revision_beside_the_old(bring: Bring, db: orm.Session) -> None:
@@ -75,14 +60,6 @@ def test_our_own_dump_in_an_empty_store_is_the_session_again(bring: Bring, db: o
     document = b"".join(session_dump.stream(db, session)).replace(b'"session_id":"s1"', b'"session_id":"s2"')
     assert bring(document).created is True
     assert facts(sessions.find(db, "s2")) == before
-
-
-def test_our_own_dump_with_more_in_it_grows_the_session(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", FIRST))
-    document = jsontext.loads(b"".join(session_dump.stream(db, sessions.find(db, "s1"))))
-    document["entries"] += MORE
-    grown = bring(document)
-    assert (grown.created, grown.grown, grown.dump.format) == (True, 1, "fencepost")
 
 
 def test_a_long_session_goes_through_a_file_and_grows(

@@ -18,7 +18,6 @@ from webapp.store.db import database
 from webapp.store.derive import reindex
 from webapp.store.jobs import replays
 from webapp.store.models import TURNS_A_SESSION, Finding, Parse, Session
-from webapp.store.write.session_state import SessionState
 
 SIZE = 300_000
 """bytes of the largest file of the corpus that is taken in here"""
@@ -136,9 +135,3 @@ def test_a_replay_renews_findings(bring: Bring, engine: sa.Engine, settings: Set
 def _rules(db: orm.Session) -> list[str]:
     db.rollback()
     return list(db.scalars(sa.select(Finding.rule).order_by(Finding.id)))
-
-
-def test_an_empty_state() -> None:
-    state = SessionState(1, "fencepost")
-    state.settle()
-    assert (state.findings, state.columns()["turn_count"], state.facets.counts) == ([], 0, {})
