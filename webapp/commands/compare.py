@@ -16,7 +16,7 @@ from sqlalchemy import orm
 from webapp.capture import specs
 from webapp.commands import _store, _terminal
 from webapp.commands._options import PROFILE, runnable
-from webapp.findings.sentences import number
+from webapp.findings.rule import number
 from webapp.store.compare import comparing
 from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
 from webapp.store.jobs import replays

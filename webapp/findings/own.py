@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webapp import plugins, re2_patterns
-from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import code, number
+from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView, code, number
 from webapp.re2_patterns import LONGEST_PATTERN, BadRegex
 from webapp.refusals import WrongUse
 

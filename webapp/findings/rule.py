@@ -1,11 +1,13 @@
-"""What a rule of findings is, what it may know of a session and its turns, and the finding that it makes."""
+"""What a rule of findings is, what it may know of a session, the finding that it makes, and words for its clause."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from webapp.repair_names import defect
 
 if TYPE_CHECKING:
     from webapp.contracts.contract import Contract
@@ -139,3 +141,33 @@ class Rule:
     kinds: tuple[str, ...]
     observer: Callable[[RuleContext], Observer]
     says: Callable[[Detail], str]
+
+
+_SMALL = ("no", "one", "two", "three")
+
+
+def number(count: int, noun: str, many: str | None = None) -> str:
+    """`one tool call`, `4 tool calls`."""
+    word = noun if count == 1 else many or noun + "s"
+    return f"{_SMALL[count] if count < 2 else f'{count:,}'} {word}"
+
+
+def defects(repairs: Iterable[str], most: int = 2) -> str:
+    """What was wrong, by the repairs that mended it: `extra closing bracket and trailing comma`."""
+    names = list(dict.fromkeys(map(defect, repairs)))
+    return _joined(names[:most])
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join(([", ".join(names[:-1])] if len(names) > 1 else []) + list(names[-1:]))
+
+
+def names(values: Iterable[str], most: int = 3) -> str:
+    """Names as code, joined with commas and an `and`."""
+    return _joined([code(value) for value in list(values)[:most]])
+
+
+def code(text: str, most: int = 60) -> str:
+    """Text from a session as a code span: bounded, and without backticks of its own."""
+    short = text if len(text) <= most else text[: most - 1] + "…"
+    return f"`{short.replace('`', '') or ' '}`"

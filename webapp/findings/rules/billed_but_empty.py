@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import number
+from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView, number
 
 _MODEL = ("response", "tool_call")
 _EXPLAINED = ("filtered", "refused", "error", "paused")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import code, number
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView, code, number
 
 _CUT = ("length", "context")
 """reasons to stop of which the end alone may be at fault: see `cut_response`"""

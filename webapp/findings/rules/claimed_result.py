@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import number
+from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, number
 from webapp.findings.tool_calls import CallTracker
 
 _LOOKED_AT = 20_000

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import number
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView, number
 
 _MODEL = ("response", "tool_call")
 _CUT = ("length", "context")

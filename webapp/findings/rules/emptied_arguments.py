@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import code, number
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView, code, number
 
 _MOST_BRANCHES = 1000
 _LOOKED_AT = 100_000

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import number
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView, number
 
 _MOST_KEPT = 256
 _decoding = re.compile(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import code, number
+from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView, code, number
 from webapp.visible import hidden_texts
 
 _LONGEST = 400

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import code, defects, number
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView, code, defects, number
 from webapp.findings.tool_calls import CallTracker, WrittenCalls
 
 

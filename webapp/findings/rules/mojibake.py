@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import code, number
+from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView, code, number
 from webapp.visible import beyond_ascii
 
 _LOOKED_AT = 100_000

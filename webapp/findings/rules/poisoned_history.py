@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import code, number
+from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, code, number
 
 LEAST = 2
 """refusals in a row: a single one is a failed request"""

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import code, number
+from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, code, number
 from webapp.findings.tool_calls import is_rejection, skeleton
 
 _ENOUGH = 3

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import code, number
+from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, code, number
 from webapp.jsontext import text_hash
 
 _SHORTEST = 1000

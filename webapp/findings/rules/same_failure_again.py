@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import code, defects, number
+from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, code, defects, number
 
 _ENOUGH = 2
 _MOST_KINDS = 200

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import code, number
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView, code, number
 
 
 class SilentDiscards(Observer):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import names, number
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView, names, number
 
 _LOOKED_AT = 600
 _MOST_BRANCHES = 1000

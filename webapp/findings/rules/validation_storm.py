@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import number
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView, number
 from webapp.findings.tool_calls import is_validation_error
 
 _ENOUGH = 3

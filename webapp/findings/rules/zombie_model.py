@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView
-from webapp.findings.sentences import code, names
+from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, code, names
 
 _MOST_SPEAKERS = 64
 _LONGEST = 256 * 1024

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.findings.rule import Detail, Observer, Rule, TurnView
-from webapp.findings.sentences import number
+from webapp.findings.rule import Detail, Observer, Rule, TurnView, number
 
 
 class EmptyResponses(Observer):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.findings.sentences import code, defects, names, number
+from webapp.findings.rule import code, defects, names, number
 
 
 def test_numbers_agree_with_their_noun() -> None:
