@@ -59,6 +59,8 @@ _SPEAKERS = re.compile(
     r"from|by|author|sender(?:_?name)?|speaker|direction|who|user_?id|handle|source|is_?(?:human|user|bot|sender)", re.I
 )
 """keys that say who wrote what stands beside them"""
+_BY_NAME = ("speaker", "sender", "sender_name", "senderName", "author", "who", "handle")
+"""of these, which name them"""
 _ASKING = r"#{1,3} (?=[^\n]{1,200}\?[ \t]*$)"
 """a heading that asks"""
 _BEGINS = re.compile(
@@ -167,8 +169,9 @@ def _what_to_do(head: DumpHead) -> list[str]:
     how = "as responses between its lines of --- or ===" if "--format" in tried.arguments else "by a mapping"
     quoted = " and ".join(repr(text) for text in tried.shown)
     answers = f"{tried.answers:,} answer{'s' * (tried.answers != 1)}"
+    if_models = "If models wrote all of it, r" if "'agent=" in tried.arguments else "R"
     return [
-        f"Read it {how}: fencepost ingest {tried.arguments} {shlex.quote(head.filename)}",
+        f"{if_models}ead it {how}: fencepost ingest {tried.arguments} {shlex.quote(head.filename)}",
         f"Tried on its beginning, this gives {answers}, as {quoted}. What else can be read: fencepost formats.",
     ]
 
@@ -191,10 +194,13 @@ def _of_text(head: DumpHead) -> _Tried | None:
 
 def _of_mappings(head: DumpHead) -> _Tried | None:
     for mapping in guessed_tables(head) if head.shape == "sqlite" else [guessed(head)]:
-        if "raw" not in mapping or _holds_none(mapping["raw"], head) or _mixes(mapping, head):
+        by = _speakers(mapping, head) if "raw" in mapping else None
+        if "raw" not in mapping or _holds_none(mapping["raw"], head, by) or by not in (None, *_BY_NAME):
             continue
-        fields = [name for name in ("table", "each", "raw", "role", "prompt", "session", "model") if name in mapping]
-        arguments = " ".join(f"--map {shlex.quote(f'{name}={mapping[name]}')}" for name in fields)
+        if by is not None:
+            mapping["agent"] = mapping["raw"].rpartition(".")[0] + f".{by}"
+        fields = ("table", "each", "raw", "role", "prompt", "session", "model", "agent")
+        arguments = " ".join(f"--map {shlex.quote(f'{name}={mapping[name]}')}" for name in fields if name in mapping)
         tabled = {name: path for name, path in mapping.items() if name != "table"}
         objects = head.items[mapping["table"]] if "table" in mapping else head.objects
         written = "\n".join(map(jsontext.dumps, objects)) if head.shape != "object" else jsontext.dumps(head.document)
@@ -204,22 +210,22 @@ def _of_mappings(head: DumpHead) -> _Tried | None:
     return None
 
 
-def _mixes(mapping: dict[str, str], head: DumpHead) -> bool:
-    """Whether several speak under the same key, and nothing that the mapping names tells them apart."""
+def _speakers(mapping: dict[str, str], head: DumpHead) -> str | None:
+    """The key that names several who speak under the same one, where nothing that the mapping names does."""
     if "role" in mapping or "prompt" in mapping or "each" in mapping:
-        return False
+        return None
     rows = head.items.get(mapping.get("table", ""), []) or head.objects
     if head.shape == "object":
         rows = max(head.items.values(), key=len, default=[])
     holders = [as_object(value_at(row, parse_path(mapping["raw"])[:-1])[0]) for row in rows]
-    keys = {key for row in holders for key in row if _SPEAKERS.fullmatch(key)}
-    return any(len({str(row.get(key)) for row in holders}) > 1 for key in keys)
+    keys = sorted({key for row in holders for key in row if _SPEAKERS.fullmatch(key)})
+    return next((key for key in keys if len({str(row.get(key)) for row in holders}) > 1), None)
 
 
-def _holds_none(path: str, head: DumpHead) -> bool:
+def _holds_none(path: str, head: DumpHead, by: str | None) -> bool:
     """Whether a name, or the lines of a program's log as JSON, stand there."""
     name = re.split(r"[.\]]", path)[-1]
-    if _NO_TEXT.fullmatch(name) or (name in _OF_ANYBODY and not _OF_MODEL.search(head.text)):
+    if _NO_TEXT.fullmatch(name) or (name in _OF_ANYBODY and by is None and not _OF_MODEL.search(head.text)):
         return True
     keys = {str(key) for sample in head.objects for key in sample}
     return path.removeprefix("$.") in LINES and bool(keys & LEVELS)

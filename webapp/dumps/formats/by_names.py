@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from webapp.dumps.base import Conversation, DumpHead, Format
+from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.known_tools import answerless
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns, unanswered
@@ -16,8 +17,9 @@ from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import KEYED, NamedText, is_served, named_texts
 from webapp.dumps.messages.streams import is_body, parsed_body
-from webapp.dumps.messages.turns import each_filled, filled, message_turns, spent, with_once, with_usage
-from webapp.dumps.records import Turn
+from webapp.dumps.messages.turns import each_filled, event_turns, filled, message_turns, spent, with_once, with_usage
+from webapp.dumps.records import Entry, Turn
+from webapp.dumps.session_keys import found_keys, rank_of
 from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text
 
 _REQUESTS = (
@@ -140,6 +142,7 @@ def _as_body(request: Any) -> Any:
 _SURE = 5
 """less than of any format that knows what it reads"""
 _SENTENCE = 20
+_AT_WORK = ("assistant", "call", "result")
 _SHOWN = 50
 """items of a list that show whether answers are in it"""
 
@@ -169,10 +172,18 @@ class NamedAnswers(Format):
         if head.shape not in ("object", "array", "lines", "parquet") or answerless(keys) is not None:
             return 0
         every = [
-            [item for item in named_texts(value, most=_SHOWN) if item.side == "assistant"] for value in head.objects
+            [named for named in named_texts(value, most=_SHOWN) if named.side in _AT_WORK] for value in head.objects
         ]
-        speaking = any(_is_sentence(named.value) for answers in every for named in answers)
+        found = [named for answers in every for named in answers]
+        speaking = any(map(_is_sentence, found)) or {named.side for named in found} >= {"call", "assistant"}
         return _SURE if speaking and 2 * sum(map(bool, every)) >= len(every) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        """By the sessions that stand within a document, where its records name them."""
+        for session in super().sessions(source, head):
+            is_document = head.shape == "object" and self.session_key is None and isinstance(session, SessionEntries)
+            parts = [_parts(entry[1]) for entry in session.entries if isinstance(entry, tuple)] if is_document else []
+            yield from parts[0] if parts and len(parts[0]) > 1 else [session]
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[Turn]:
         every = list(named_texts(entry))
@@ -182,10 +193,28 @@ class NamedAnswers(Format):
             more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
             conversation.notes.append(f"nested too deeply, not read: ${''.join(steps)}{more}")
         turns = [placed for named_text in entry_texts for placed in named_turns(named_text, conversation)]
-        conversation.keys.update(_place(named_text) for named_text in entry_texts if named_text.side == "assistant")
+        conversation.keys.update(_place(named) for named in entry_texts if named.side in ("assistant", "call"))
         model = first_text(entry, "model", "model_name", "model_id")
         turns = with_usage(turns, entry.get("usage") or entry)
         return [filled(turn, model=model) if turn.written_by_model else turn for turn in turns]
+
+
+def _parts(document: dict[str, Any]) -> list[SessionEntries]:
+    """The sessions of a document, where one list of records that name them says something, or {id: [record, …]} do."""
+    lists = {key: as_list(inner) for key, inner in document.items() if any(named_texts({key: inner}))}
+    around = {key: inner for key, inner in document.items() if not isinstance(inner, list | dict)}
+    parts: dict[str, list[Entry]] = {}
+    for key, items in lists.items():
+        named = [
+            min(found_keys(as_object(item)), key=lambda pair: rank_of(pair[0]), default=("", "")) for item in items
+        ]
+        by_key = len(lists) > 1 and any(map(str.isdigit, key)) and all(any(named_texts(item)) for item in items)
+        is_named = len(lists) == 1 and all(rank_of(path) < rank_of("trace_id") for path, _ in named)
+        if not items or not (by_key or is_named):
+            return []
+        for number, item in enumerate(items):
+            parts.setdefault(key if by_key else named[number][1], []).append((f"{key}[{number}]", item))
+    return [SessionEntries(name, part, extra=around) for name, part in parts.items()]
 
 
 def _spoken(entry_texts: Iterable[NamedText]) -> list[NamedText]:
@@ -201,15 +230,24 @@ def _once(entry_texts: Iterable[NamedText]) -> Iterator[NamedText]:
     seen: dict[tuple[str, str], tuple[str, bool]] = {}
     for named_text in entry_texts:
         is_text = isinstance(named_text.value, str)
-        said = named_text.value if is_text else as_object(named_text.value).get("content")
-        if isinstance(said, str):
+        said = _said(named_text)
+        if isinstance(said, str) and named_text.side != "result":
             place, was_text = seen.setdefault((named_text.side, said), (_place(named_text), is_text))
             if place != _place(named_text) and (named_text.side != "assistant" or was_text is not is_text):
                 continue
         yield named_text
 
 
-def _is_sentence(value: Any) -> bool:
+def _said(named_text: NamedText) -> Any:
+    """The text that says something, of a message its content, of a call its arguments; else the body."""
+    value = named_text.value
+    if named_text.side == "call":
+        return json.dumps(value["tool_calls"][0], sort_keys=True)
+    return as_object(value).get("content", value)
+
+
+def _is_sentence(named_text: NamedText) -> bool:
+    value = named_text.value if named_text.side == "assistant" else named_text.value.get("content", "")
     return not isinstance(value, str) or (len(value) >= _SENTENCE and " " in value.strip()) or "\n" in value.strip(" ")
 
 
@@ -220,6 +258,8 @@ def _place(named_text: NamedText) -> str:
 
 def named_turns(named_text: NamedText, conversation: Conversation) -> list[Turn]:
     """What stands under a name: a text, a message, or a provider's body."""
+    if named_text.side == "thinking":
+        return event_turns("thinking", named_text.value)
     if isinstance(named_text.value, str):
         return said_turns(named_text.value, conversation, named_text.side)
     if isinstance(named_text.value, dict) and "role" in named_text.value:

@@ -15,7 +15,7 @@ from webapp.dumps.messages.bodies import answer, is_answer, said_turns
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import NamedText, named_texts
 from webapp.dumps.messages.printed import from_repr, printed_objects, unprinted
-from webapp.dumps.messages.turns import each_filled, text_turns
+from webapp.dumps.messages.turns import each_filled, note_once, text_turns
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.unread import UnreadText
 from webapp.dumps.values import as_object, is_speech, moment
@@ -23,6 +23,7 @@ from webapp.dumps.values import as_object, is_speech, moment
 _SIDES = {
     "assistant": re.compile(
         r"(?<!HTTP )(?<!['\"])\b(?:responses?|completions?|outputs?|answers?|repl(?:y|ies)|generated|assistant)\b"
+        r"(?! (?:type|class|attributes|status|code|time|present|keys|headers)\b)"
         r"(?:[^:={\"\n]{0,40}(?::|=>|->)|[ _]?(?:text|content|body|json)?\s?=)\s*",
         re.I,
     ),
@@ -33,7 +34,8 @@ _SIDES = {
     ),
 }
 _MODEL = re.compile(
-    r"\b(?:llm|model|gpt|claude|gemini|openai|anthropic|assistant|ai|completions?|prompts?|agent|tokens|token ids)\b",
+    r"\b(?:llm|model|gpt|claude|gemini|openai|anthropic|assistant|ai|completions?|prompts?|agent|tokens|token ids"
+    r"|user (?:input|question|message))\b",
     re.I,
 )
 """what shows that the response is a model's, not a server's"""
@@ -93,6 +95,11 @@ class LogLines(Format):
             turns = _said(entry, conversation)
         else:
             turns = [placed for named_text in named_texts(entry["json"]) for placed in _named(named_text, conversation)]
+        answers = ["".join(str(turn.raw).split()) for turn in turns if turn.kind == "response"]
+        if "side" in entry and answers and answers == conversation.last_answers:
+            note_once("answers that a record before them holds, too, are read once", conversation)
+            return []
+        conversation.last_answers = answers if "json" in entry else []
         match = TIME.match(str(entry.get("before")))
         return each_filled(turns, sent_at=moment(match[1].replace(",", ".")) if match else None)
 

@@ -47,7 +47,7 @@ class OpenAi(Format):
         elif head.shape == "object":
             extra, entries = with_list(source, head, "messages", needed="session_id")
             yield _session("the document", extra, source.stem, entries)
-        elif any(map(_is_conversation, head.objects)) and not any(map(is_body, head.objects)):
+        elif any(map(_is_conversation, head.objects)) and not any(map(_is_exchange, head.objects)):
             yield from each_session(entries_of(source, head), source.stem, _conversation)
         elif head.shape != "lines" and self.session_key is None and not mentions_keys(head.text):
             yield SessionEntries(source.stem, entries_of(source, head))

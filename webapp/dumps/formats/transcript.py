@@ -46,21 +46,23 @@ _HEADINGS = tuple(
         r"-{3}(?P<who>USER|ASSISTANT|SYSTEM|TOOL)",  # fast-agent's
         r"── (?P<who>user|assistant|system)(?: \[[^\]\n]*\])? ─{2,200}",  # ellmer's
         rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{_USER}|{_MODEL}|{'|'.join(_KINDS)})\]?:? ?[=*-]{{2,80}})",
+        rf"(?i:\[\d[^\]\n]{{4,30}}\] [=-]{{2,20}} {_NAME} [=-]{{2,20}})",
         rf"_?\*\*_?{_SIGN}{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
         rf"\[?{_NAME}(?: message| prompt \d{{1,4}} of \d{{1,4}} - [^\n]{{1,40}}?)?\]?{_NOTE}[:：]{_NOTE}",
     )
 )
 _ANYBODY = r"(?P<name>[^\W\d_][\w .@-]{0,40})"
 _LABELS = tuple(
-    re.compile(rf"{before}{_ANYBODY}: (?=\S)", re.M)
-    for before in (
-        r"(?:\A\s{0,20}|(?<=\n\n)|(?<=\n\r\n))",
-        r"^\u200e?\[\d[^\]\n]{4,30}\] ",
-        r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? \d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])? - ",
+    re.compile(pattern, re.M)
+    for pattern in (
+        rf"(?:\A\s{{0,20}}|(?<=\n\n)|(?<=\n\r\n)){_ANYBODY}: (?=\S)",
+        rf"^\u200e?\[\d[^\]\n]{{4,30}}\] {_ANYBODY}: (?=\S)",
+        rf"^\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},? \d{{1,2}}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])? - {_ANYBODY}: (?=\S)",
+        rf"^【{_ANYBODY}】:?\s?",
     )
 )
 """who speaks, whoever that is, behind an empty line as VS Code copies a chat, or behind a time as WhatsApp has it"""
-_OF_MODEL = re.compile(r"\b(?:AI|GPT|LLM|Bot|Assistant|Claude|Gemini|Copilot|Replika)\b|GPT$|[Bb]ot$")
+_OF_MODEL = re.compile(r"\b(?:AI|GPT|LLM|Bot|ASSIST|Assistant|Claude|Gemini|Copilot|Replika)\b|GPT$|[Bb]ot$")
 _PANEL = re.compile(r"^[╭┌┏╔][─━═]+ ?([^─━═╮┐┓╗\n]{1,60}+)[─━═]+[╮┐┓╗][ \t]*\r?$", re.M)
 _DRAWN = re.compile(r"^(?:[│┃║] ?(.*?)[ \t]*[│┃║]|[╰└┗╚][─━═][^\n]*)[ \t]*(\r?)$", re.M)
 """a box that a terminal drew, with a name in its upper edge, and its other lines"""
@@ -96,7 +98,7 @@ _REACT = re.compile(r"^(Question|Observation): ?([\s\S]*?)\n(?=Thought:)", re.M)
 _LOGGED = re.compile(r"^# \d{4}-\d\d-\d\dT[\d:]{8} {4}\w+: .{0,200}\s+Model: \*\*.{0,200}$", re.M)
 """what `llm logs` prints above each prompt"""
 _SUB = r"\s{0,40}+<sub>[^\n]{0,400}</sub>"
-_RULE = re.compile(rf"(?:\r?\n){{0,40}}(?:^|\n)(?:-{{3,}}|\*{{3,}}|_{{3,}})[ \t]*+(?:{_SUB})?\Z|{_SUB}\Z")
+_RULE = re.compile(rf"(?:(?:\r?\n){{0,40}}(?:^|\r?\n)(?:-{{3,}}|\*{{3,}}|_{{3,}})[ \t]*+){{1,2}}(?:{_SUB})?\Z|{_SUB}\Z")
 _TITLE = "#<>_*-|"
 """how the lines of a title and the like begin"""
 _TITLE_ROLE = "title"
@@ -197,7 +199,13 @@ def _labelled(written: str) -> re.Pattern[str] | None:
     """The names of two who speak in turn, of which one is a model's and the other may be anybody's."""
     for label in _LABELS:
         names = [match["name"] for match in label.finditer(written)]
+        asking = [name for name in names if re.fullmatch(_USER, name, re.I)]
         known = {name for name in names if re.fullmatch(_MODEL, name) or _OF_MODEL.search(name)}
+        known = known or (set(names) - set(asking) if asking and label is _LABELS[-1] else known)
+        if label is _LABELS[1] and len(known) == 1 and asking:  # other records may stand between them
+            asks, answers = re.escape(asking[0]), re.escape(known.pop())
+            sides = rf"(?:(?P<asks>{asks}): |(?P<who>{answers}): |(?=(?P<event>\S)))"
+            return re.compile(label.pattern.replace(rf"{_ANYBODY}: (?=\S)", sides), re.M)
         if len(set(names)) == 2 and len(known) == 1 and names[0] not in known and label.match(written.lstrip()):
             asks, answers = re.escape(names[0]), re.escape(known.pop())
             names_pattern = rf"(?:(?P<asks>{asks})|(?P<who>{answers}))"
@@ -222,7 +230,8 @@ def _who(mark: re.Match[str]) -> str:
 
 
 def _side(mark: re.Match[str]) -> str:
-    return "user" if "asks" in mark.re.groupindex and mark["asks"] else _role(_who(mark))
+    named = mark.groupdict()
+    return "user" if named.get("asks") else "event" if named.get("event") else _role(_who(mark))
 
 
 def _role(who: str) -> str:

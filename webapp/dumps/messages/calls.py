@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.json_path import opened
 from webapp.dumps.values import as_list, as_object, first_text, text
 
 CALL_LISTS = (
@@ -20,8 +22,13 @@ _STEPS, _MOST_ITEMS = 4, 20
 """how far into a value, and into a list, calls are looked for"""
 ID_KEYS = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
 """under which providers give a call its id"""
-
-
+TOOLS = ("tool", "tool_name", "toolName", "function_name", "tool_used")
+_NAMED_ARGUMENTS = (
+    *("arguments", "args", "tool_args", "tool_input", "toolInput", "action_input", "function_args", "input"),
+    *("parameters", "params"),
+)
+_RESULTS = ("result", "output", "observation", "tool_output", "tool_result", "response", "error")
+_NAME = re.compile(r"[\w.:/-]{1,100}")
 _BY_PROVIDER = ("server_tool_use", "mcp_tool_use", "executable_code")
 _RUN_CODE = {"language", "code"}
 """of what Google's models run themselves"""
@@ -167,6 +174,20 @@ def invoked(invocation: dict[str, Any]) -> Iterator[Piece]:
     answer = error if answer is None and not failed else answer
     if answer is not None:
         yield Piece("result", text_or_json(answer), piece.name, piece.id)
+
+
+def named_call(value: dict[str, Any]) -> tuple[list[dict[str, Any]], set[str]]:
+    """As messages the call that an object is and its result, with their keys; arguments are an object, no schema."""
+    tools = (*TOOLS, "action", "name") if "action_input" in value else (*TOOLS, "name")
+    tool = next((key for key in tools if isinstance(value.get(key), str) and _NAME.fullmatch(value[key])), "")
+    known = _NAMED_ARGUMENTS[: 2 if tool == "name" and "tool" not in str(value.get("type")) else None]
+    given = next((key for key in known if isinstance(opened(value.get(key)), dict)), None)
+    if not tool or given is None or "properties" in opened(value[given]):
+        return [], set()
+    call = {"id": value.get("id"), "name": value[tool], "arguments": value[given]}
+    said = next((key for key in _RESULTS if key != given and value.get(key) is not None), tool)
+    result = {"role": "tool", "name": value[tool], "content": text_or_json(value[said])}
+    return [{"role": "assistant", "tool_calls": [call]}, *([result] if said != tool else [])], {tool, given, said}
 
 
 def has_arguments(value: Any, depth: int) -> bool:

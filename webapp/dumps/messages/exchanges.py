@@ -64,6 +64,8 @@ def exchange(request: Any, response: Any, conversation: Conversation) -> list[Tu
     conversation.hosts = [*hosts_of(first), *hosts_of(request)]
     prompts = new_prompts(request, conversation)
     answers = noted_answers(answer(response, conversation), conversation)
+    if answers and prompts and prompts[-1].kind == "response" and prompts[-1].raw == answers[0].raw:
+        prompts = prompts[:-1]  # the answer, logged with what was asked, too
     is_asked = bool(prompts) or (isinstance(request, dict) and bool(request.keys() & _TALKING))
     if is_asked and not answers and response is not request:
         conversation.notes.extend(nothing_said(response))

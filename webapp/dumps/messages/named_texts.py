@@ -8,17 +8,17 @@ from typing import Any, Literal, NamedTuple
 
 from webapp.dumps.json_path import opened
 from webapp.dumps.messages.bodies import is_answer
-from webapp.dumps.messages.calls import CALL_LISTS
+from webapp.dumps.messages.calls import CALL_LISTS, TOOLS, named_call
 from webapp.dumps.messages.streams import is_event
 from webapp.dumps.values import as_object
 
-Side = Literal["system", "user", "assistant", "too deep"]
+Side = Literal["system", "user", "thinking", "assistant", "call", "result", "too deep"]
 Path = tuple[str | int, ...]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _ANSWERS = {
     *("response", "responses", "completion", "completions", "output", "outputs", "answer", "answers", "reply"),
     *("generation", "generations", "generated", "prediction", "predictions", "assistant", "sampled", "resp"),
-    *("replies", "result", "results", "solution", "patch", "antwort", "respuesta", "reponse", "return"),
+    *("replies", "result", "results", "solution", "patch", "antwort", "respuesta", "reponse", "return", "pred"),
 }
 _WEAK = {"result", "results", "solution", "patch", "return"}
 """of these, which a verdict or a reference may stand under: they count where nothing else at their level answers"""
@@ -42,15 +42,19 @@ _ELSE = {
     *("annotation", "annotations", "feedback", "review", "canonical", "label", "labels", "verdict", "grade", "test"),
     *("tests", "passed", "context", "contexts", "latency", "slug", "hash", "created", "version", "parsed", "logprobs"),
     *("headers", "template", "description", "hint", "relevancy", "relevance", "similarity", "correctness", "recall"),
-    *("precision", "faithfulness", "toxicity", "bias"),
+    *("precision", "faithfulness", "toxicity", "bias", "ts"),
 }
+_OF_SERVER = {"status", "success", "code", "error", "errors", "statusCode", "ok"}
+_THOUGHTS = {"thought", "thoughts", "think", "thinking", "reasoning", "reasoning_content", "thought_process"}
+_BOTS = {"agent", "bot", "ai", "chatbot", "machine", "model", "tutor"}
+_SAYINGS = {"utterance", "message", "text", "msg", "turn"}
+"""words of keys that together name what a model said"""
 _SERVED = re.compile(
     r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+|(?:HTTP/[\d.]+ )?[1-5]\d\d(?: [\w /;=-]{0,60})?\Z"
 )
 _BODY = re.compile(r"\s*(?:\[\s*)?\{\s*\"")
-_PAIR: dict[str, Side] = {"q": "user", "a": "assistant"}
 _DEEPEST = 8
-_ORDER: dict[Side, int] = {"system": 0, "user": 1, "assistant": 2}
+_ORDER: dict[Side, int] = {"system": 0, "user": 1, "thinking": 2, "assistant": 3}
 
 
 class NamedText(NamedTuple):
@@ -89,13 +93,18 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
     elif isinstance(value, dict) and is_answer(value) and (side == "assistant" or "choices" in value):
         yield NamedText("assistant", value, at)
     elif isinstance(value, dict):
+        messages, taken = named_call(value)
+        value = {key: inner for key, inner in value.items() if key not in taken}
+        side = _side_of_event(value) or side
         sides = [(_side(str(key), side, value), key) for key in value if not _REFERENCES & set(_words(str(key)))]
-        if value.keys() & _JUDGED or any(role == "assistant" and not _is_weak(key) for role, key in sides):
+        if value.keys() & {*_JUDGED, *TOOLS} or any(role == "assistant" and not _is_weak(key) for role, key in sides):
             sides = [(None if role == "assistant" and _is_weak(key) else role, key) for role, key in sides]
         if value.keys() & KEYED:
             sides = [(None if key in ("answer", "answers") else role, key) for role, key in sides]
-        for key_side, key in sorted(sides, key=lambda pair: _ORDER.get(pair[0] or "assistant", 3)):
+        for key_side, key in sorted(sides, key=lambda pair: _ORDER[pair[0] or "assistant"]):
             yield from named_texts(value[key], (*at, key), key_side, most)
+        for message in messages:
+            yield NamedText("result" if message["role"] == "tool" else "call", message, at)
 
 
 def _in_body(value: str, at: Path, side: Side) -> list[NamedText]:
@@ -139,19 +148,31 @@ def _is_weak(key: Any) -> bool:
 def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     """Who speaks under a key, by its name, and by what stands around it where the name alone says little."""
     words = _words(key)
+    if key in _THOUGHTS and isinstance(holder[key], str) and not holder.keys() & _JUDGED:
+        return "thinking"
     if _ELSE.intersection(words) or words[-1:] == ["model"]:
         return None
     if "system" in words:
         return "system"
-    if _ANSWERS.intersection(words):
+    if _ANSWERS.intersection(words) or (_BOTS.intersection(words) and _SAYINGS.intersection(words)):
         return "assistant"
+    if key in ("data", "payload") or (key == "message" and around == "assistant" and not holder.keys() & _OF_SERVER):
+        return _side_of_event(holder) or (around if key == "message" else None)
     if _PROMPTS.intersection(words):
         return "user"
     if key in ("body", "raw"):
         return around if not isinstance(holder.get("status"), int) else None  # what a server answered
     if key in ("content", "text", "value"):
-        return around or ("assistant" if "model" in holder else None)
-    return _PAIR[key] if key in _PAIR and _PAIR.keys() <= holder.keys() else None
+        return around or ("assistant" if holder.keys() & {"model", "agent", "agent_name"} else None)
+    if key in ("q", "Q"):
+        return "user"
+    return "assistant" if key in ("a", "A") and holder.keys() & {"q", "Q"} else None
+
+
+def _side_of_event(value: dict[str, Any]) -> Side | None:
+    """Who speaks in a record that names what is said in it: {"type": "llm_response", "data": {…}}."""
+    kinds = (str(value.get(key)).lower() for key in ("type", "event", "event_type", "kind"))
+    return "assistant" if any(re.fullmatch(_SAID_BY, kind) for kind in kinds) else None
 
 
 _MESSAGE_OF = re.compile(r"(user|human|assistant|ai|api|agent|bot|system)[_.-]?message", re.I)
