@@ -108,7 +108,10 @@ def _score(value: dict[str, Any]) -> int:
         return 0
     if isinstance(response, str) and response:
         return 61 if are_messages(request) and sides.response != "response" else 38
-    return 61 if _are_texts(response) else 0
+    is_sampled = as_list(response) and all(
+        isinstance(item, str) and item for item in response
+    )  # several to one request
+    return 61 if is_sampled else 0
 
 
 def _is_usual(sides: Sides, request: Any) -> bool:
@@ -127,11 +130,6 @@ def _is_strong(response: Any) -> bool:
     return isinstance(body, dict) and bool(body.keys() & _BODY_KEYS) and is_answer(body)
 
 
-def _are_texts(value: Any) -> bool:
-    """Several answers to one request, as samplers keep them."""
-    return bool(as_list(value)) and all(isinstance(item, str) and item for item in value)
-
-
 def _as_body(request: Any) -> Any:
     """A request as a body: a text that is no JSON is the prompt, a list are the messages."""
     if isinstance(request, list):
@@ -142,7 +140,7 @@ def _as_body(request: Any) -> Any:
 _SURE = 5
 """less than of any format that knows what it reads"""
 _SENTENCE = 20
-_AT_WORK = ("assistant", "call", "result")
+_AT_WORK = ("assistant", "call", "result", "thinking")
 _SHOWN = 50
 """items of a list that show whether answers are in it"""
 
@@ -175,7 +173,8 @@ class NamedAnswers(Format):
             [named for named in named_texts(value, most=_SHOWN) if named.side in _AT_WORK] for value in head.objects
         ]
         found = [named for answers in every for named in answers]
-        speaking = any(map(_is_sentence, found)) or {named.side for named in found} >= {"call", "assistant"}
+        sides = {named.side for named in found}
+        speaking = any(map(_is_sentence, found)) or ("call" in sides and sides & {"assistant", "thinking"})
         return _SURE if speaking and 2 * sum(map(bool, every)) >= len(every) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
@@ -247,7 +246,7 @@ def _said(named_text: NamedText) -> Any:
 
 
 def _is_sentence(named_text: NamedText) -> bool:
-    value = named_text.value if named_text.side == "assistant" else named_text.value.get("content", "")
+    value = named_text.value if named_text.side == "assistant" else as_object(named_text.value).get("content", "")
     return not isinstance(value, str) or (len(value) >= _SENTENCE and " " in value.strip()) or "\n" in value.strip(" ")
 
 

@@ -57,7 +57,7 @@ _LABELS = tuple(
     for pattern in (
         rf"(?:\A\s{{0,20}}|(?<=\n\n)|(?<=\n\r\n)){_ANYBODY}: (?=\S)",
         rf"^\u200e?\[\d[^\]\n]{{4,30}}\] {_ANYBODY}: (?=\S)",
-        rf"^\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},? \d{{1,2}}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])? - {_ANYBODY}: (?=\S)",
+        rf"^\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},? \d{{1,2}}:[\d:,.]{{2,10}}(?: ?[AaPp][Mm])? - {_ANYBODY}: (?=\S)",
         rf"^【{_ANYBODY}】:?\s?",
     )
 )
@@ -200,16 +200,15 @@ def _labelled(written: str) -> re.Pattern[str] | None:
     for label in _LABELS:
         names = [match["name"] for match in label.finditer(written)]
         asking = [name for name in names if re.fullmatch(_USER, name, re.I)]
-        known = {name for name in names if re.fullmatch(_MODEL, name) or _OF_MODEL.search(name)}
+        known = {name for name in names if re.fullmatch(_MODEL, name, re.I) or _OF_MODEL.search(name)}
         known = known or (set(names) - set(asking) if asking and label is _LABELS[-1] else known)
-        if label is _LABELS[1] and len(known) == 1 and asking:  # other records may stand between them
-            asks, answers = re.escape(asking[0]), re.escape(known.pop())
-            sides = rf"(?:(?P<asks>{asks}): |(?P<who>{answers}): |(?=(?P<event>\S)))"
-            return re.compile(label.pattern.replace(rf"{_ANYBODY}: (?=\S)", sides), re.M)
-        if len(set(names)) == 2 and len(known) == 1 and names[0] not in known and label.match(written.lstrip()):
-            asks, answers = re.escape(names[0]), re.escape(known.pop())
+        is_log = bool(asking) and label in _LABELS[1:3]  # other records may stand between them
+        is_chat = len(set(names)) == 2 and names[0] not in known and label.match(written.lstrip())
+        if len(known) == 1 and (is_log or is_chat):
+            asks, answers = re.escape(asking[0] if is_log else names[0]), re.escape(known.pop())
+            others = rf"|{label.pattern.partition(_ANYBODY)[0]}(?=(?P<event>\S))" if is_log else ""
             names_pattern = rf"(?:(?P<asks>{asks})|(?P<who>{answers}))"
-            return re.compile(label.pattern.replace(_ANYBODY, names_pattern), re.M)
+            return re.compile(label.pattern.replace(_ANYBODY, names_pattern) + others, re.M)
     return None
 
 

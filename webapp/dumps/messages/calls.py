@@ -23,10 +23,7 @@ _STEPS, _MOST_ITEMS = 4, 20
 ID_KEYS = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
 """under which providers give a call its id"""
 TOOLS = ("tool", "tool_name", "toolName", "function_name", "tool_used")
-_NAMED_ARGUMENTS = (
-    *("arguments", "args", "tool_args", "tool_input", "toolInput", "action_input", "function_args", "input"),
-    *("parameters", "params"),
-)
+_NAMED_ARGUMENTS = ("arguments", "args", "tool_args", "tool_input", "toolInput", "action_input", "input", "parameters")
 _RESULTS = ("result", "output", "observation", "tool_output", "tool_result", "response", "error")
 _NAME = re.compile(r"[\w.:/-]{1,100}")
 _BY_PROVIDER = ("server_tool_use", "mcp_tool_use", "executable_code")

@@ -28,7 +28,7 @@ KEYED = {"options", "choices", "distractors"}
 """keys of an exam, beside which an answer is the right one, whoever gives it"""
 _REFERENCES = {
     *("expected", "gold", "reference", "references", "target", "targets", "truth", "ideal"),
-    *("annotation", "annotations"),
+    *("annotation", "annotations", "retrieved"),
 }
 """in keys below which nothing is what a model answered"""
 _PROMPTS = {
@@ -42,7 +42,7 @@ _ELSE = {
     *("annotation", "annotations", "feedback", "review", "canonical", "label", "labels", "verdict", "grade", "test"),
     *("tests", "passed", "context", "contexts", "latency", "slug", "hash", "created", "version", "parsed", "logprobs"),
     *("headers", "template", "description", "hint", "relevancy", "relevance", "similarity", "correctness", "recall"),
-    *("precision", "faithfulness", "toxicity", "bias", "ts"),
+    *("precision", "faithfulness", "toxicity", "bias", "ts", "sha", "sql", "cypher"),
 }
 _OF_SERVER = {"status", "success", "code", "error", "errors", "statusCode", "ok"}
 _THOUGHTS = {"thought", "thoughts", "think", "thinking", "reasoning", "reasoning_content", "thought_process"}
@@ -150,7 +150,7 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     words = _words(key)
     if key in _THOUGHTS and isinstance(holder[key], str) and not holder.keys() & _JUDGED:
         return "thinking"
-    if _ELSE.intersection(words) or words[-1:] == ["model"]:
+    if _ELSE.intersection(words) or words[-1:] == ["model"] or words == ["user", "agent"]:
         return None
     if "system" in words:
         return "system"
@@ -171,8 +171,10 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
 
 def _side_of_event(value: dict[str, Any]) -> Side | None:
     """Who speaks in a record that names what is said in it: {"type": "llm_response", "data": {…}}."""
-    kinds = (str(value.get(key)).lower() for key in ("type", "event", "event_type", "kind"))
-    return "assistant" if any(re.fullmatch(_SAID_BY, kind) for kind in kinds) else None
+    kinds = " ".join(str(value.get(key)).lower() for key in ("type", "event", "event_type", "kind"))
+    if re.search(r"\buser_(?:message|input|query|prompt)\b", kinds):
+        return "user"
+    return "assistant" if re.search(rf"\b{_SAID_BY}\b", kinds) else None
 
 
 _MESSAGE_OF = re.compile(r"(user|human|assistant|ai|api|agent|bot|system)[_.-]?message", re.I)
