@@ -108,10 +108,8 @@ def _score(value: dict[str, Any]) -> int:
         return 0
     if isinstance(response, str) and response:
         return 61 if are_messages(request) and sides.response != "response" else 38
-    is_sampled = as_list(response) and all(
-        isinstance(item, str) and item for item in response
-    )  # several to one request
-    return 61 if is_sampled else 0
+    samples = as_list(response)  # several answers to one request
+    return 61 if samples and all(isinstance(item, str) and item for item in samples) else 0
 
 
 def _is_usual(sides: Sides, request: Any) -> bool:
@@ -180,8 +178,9 @@ class NamedAnswers(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         """By the sessions that stand within a document, where its records name them."""
         for session in super().sessions(source, head):
-            is_document = head.shape == "object" and self.session_key is None and isinstance(session, SessionEntries)
-            parts = [_parts(entry[1]) for entry in session.entries if isinstance(entry, tuple)] if is_document else []
+            is_document = head.shape == "object" and self.session_key is None
+            entries = session.entries if is_document and isinstance(session, SessionEntries) else []
+            parts = [_parts(entry[1]) for entry in entries if isinstance(entry, tuple)]
             yield from parts[0] if parts and len(parts[0]) > 1 else [session]
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[Turn]:
