@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store import search
-from webapp.store.models import Finding, Session
+from webapp.store.models import Session
 from webapp.store.sessions import facets, sessions
 from webapp.store.sessions.facets import Counts, Facet
 from webapp.store.sessions.filters import Filters
@@ -62,12 +62,15 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
 def _lines(db: orm.Session, ids: list[int]) -> dict[int, Session]:
     """The sessions with these ids, in their order; one that was deleted a moment ago is left out."""
     lines = {session.id: session for session in db.scalars(_listed, {"ids": ids})} if ids else {}
+    for session in lines.values():
+        session.findings = {}
+    for number, rule, count in facets.of_sessions(db, lines, "finding"):
+        lines[number].findings[rule] = count
     return {number: lines[number] for number in ids if number in lines}
 
 
 _listed = (
     sa.select(Session)
     .options(orm.defer(Session.extra), orm.defer(Session.tried))
-    .options(orm.selectinload(Session.finding_rows).load_only(Finding.rule))
     .where(Session.id.in_(sa.bindparam("ids", expanding=True)), Session.deleted_at.is_(None))
 )
