@@ -20,13 +20,12 @@ from webapp.store.sessions.overview import Cell
 from webapp.web.sessions.strips import (
     A_PAGE,
     CELLS,
-    bin_marks,
-    binned,
     cell_words,
     failures,
     fitting,
     gravest,
     marks,
+    responses_per_mark,
     shade,
     told,
 )
@@ -137,10 +136,9 @@ def test_full_pages_have_shorter_strips() -> None:
     assert sum(min(length, fitting([500] * 50)) for length in [500] * 50) <= A_PAGE
 
 
-def test_bins_take_the_gravest_letter() -> None:
-    assert binned("c" * CELLS) == ("c" * CELLS, 1)
-    assert binned("cfncsr", 3) == ("fcs", 2)
-    assert binned("", 3) == ("", 1)
+def test_a_mark_takes_the_gravest_letter() -> None:
+    assert [responses_per_mark("c" * length, 3) for length in (0, 3, 4, 6, 7)] == [1, 1, 2, 2, 3]
+    assert responses_per_mark("c" * CELLS) == 1 and marks("ccnr", 2) == "<i class=c></i><i class=r></i>"
     assert (gravest("ccsf"), gravest("nc"), gravest("")) == (3, 1, 0)
     assert told("cfc") == "1 failed, 2 clean" and told("") == "none"
 
@@ -148,7 +146,7 @@ def test_bins_take_the_gravest_letter() -> None:
 def test_marks_for_several_responses_are_shaded_by_the_share_that_failed() -> None:
     letters = "c" * 200 + "f" + "c" * 199 + "fs" * 100 + "r" + "c" * 199
     assert failures(letters, 200) == [0, 1, 200, 0]
-    assert bin_marks(letters, 200) == "<i class=c></i><i class=q1></i><i class=q5></i><i class=r></i>"
+    assert marks(letters, 200) == "<i class=c></i><i class=q1></i><i class=q5></i><i class=r></i>"
     assert [shade(failed, 100) for failed in (0, 1, 2, 5, 6, 20, 21, 50, 51, 100)] == [0, 1, 2, 2, 3, 3, 4, 4, 5, 5]
 
 

@@ -282,7 +282,7 @@ def init_app(app: Flask) -> None:
         *(nav, window, recent, moment, parser_names, plural, in_python, spent_words),
         *(asset, kept_filters, findings_of, rule_class, about_rule, reason),
         *(ident, session_url, turn_url, dump_url, turn_name, grouped_turns, source_text, line_runs),
-        *(strips.binned, strips.marks, strips.bin_marks, strips.failures, strips.shade, strips.cell_words, strips.told),
+        *(strips.responses_per_mark, strips.marks, strips.failures, strips.shade, strips.cell_words, strips.told),
         *(timeline.session_words, words.wording, words.placed_flags, expects_words, failure_words),
     )
     tables = {"SHOWN": SHOWN, "MORE_THAN": MORE_THAN, "VERDICTS": words.VERDICTS, "VERDICT_NAMES": words.VERDICT_NAMES}

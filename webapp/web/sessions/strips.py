@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from itertools import groupby
 
 from markupsafe import Markup
 
@@ -29,13 +28,9 @@ _GRAVITY = {letter: place for place, letter in enumerate(NAMES)}
 _MARKS = {letter: f"<i class={letter}></i>" for letter in NAMES}
 
 
-def binned(letters: str, cells: int = CELLS) -> tuple[str, int]:
-    """At most `cells` letters, and for how many responses each stands; a failed response is never outweighed."""
-    bin_size = max(1, -(-len(letters) // cells))
-    if bin_size == 1:
-        return letters, 1
-    bins = (letters[at : at + bin_size] for at in range(0, len(letters), bin_size))
-    return "".join(min(group, key=lambda letter: _GRAVITY.get(letter, 9)) for group in bins), bin_size
+def responses_per_mark(letters: str, cells: int = CELLS) -> int:
+    """For how many responses each mark stands, so that there are at most `cells` of them."""
+    return max(1, -(-len(letters) // cells))
 
 
 SHADES = (0.01, 0.05, 0.2, 0.5)
@@ -47,19 +42,25 @@ def shade(failed: int, of: int) -> int:
     return 1 + sum(failed > limit * of for limit in SHADES) if failed else 0
 
 
-def failures(letters: str, bin_size: int) -> list[int]:
+def failures(letters: str, each: int) -> list[int]:
     """How many responses failed of those that each mark stands for."""
-    bins = (letters[at : at + bin_size] for at in range(0, len(letters), bin_size))
-    return [group.count("f") + group.count("s") for group in bins]
+    return [group.count("f") + group.count("s") for group in _groups(letters, each)]
 
 
-def bin_marks(letters: str, bin_size: int) -> Markup:
-    """Marks for `bin_size` responses each: shaded by the share that failed, else the gravest that there is."""
-    bins = [letters[at : at + bin_size] for at in range(0, len(letters), bin_size)]
-    shades = [shade(failed, len(group)) for failed, group in zip(failures(letters, bin_size), bins, strict=True)]
+def _groups(letters: str, each: int) -> list[str]:
+    return [letters[at : at + each] for at in range(0, len(letters), each)]
+
+
+def marks(letters: str, each: int = 1) -> Markup:
+    """Marks for `each` responses, drawn by `.strip` in app.css; of several responses shaded by the share that failed.
+
+    Else a mark is the gravest letter that there is; other letters are left out.
+    """
+    groups = _groups(letters, each)
+    levels = [shade(failed, len(group)) for failed, group in zip(failures(letters, each), groups, strict=True)]
     pieces = (
-        f"<i class=q{level}></i>" if level else _MARKS.get(group[gravest(group)], "")
-        for level, group in zip(shades, bins, strict=True)
+        f"<i class=q{level}></i>" if level and each > 1 else _MARKS.get(group[gravest(group)], "")
+        for level, group in zip(levels, groups, strict=True)
     )
     return Markup("".join(pieces))  # noqa: S704 -- made of constants
 
@@ -76,12 +77,6 @@ def fitting(lengths: Iterable[int]) -> int:
 def gravest(letters: str) -> int:
     """Where the gravest letter first stands: 0 in an empty text too."""
     return min(range(len(letters)), key=lambda at: _GRAVITY.get(letters[at], 9), default=0)
-
-
-def marks(letters: str) -> Markup:
-    """The letters as marks, drawn by `.strip` in app.css; other letters are left out."""
-    pieces = (_MARKS.get(letter, "") * len(list(run)) for letter, run in groupby(letters))
-    return Markup("".join(pieces))  # noqa: S704 -- made of constants
 
 
 UNKNOWN_NAMES = NAMES | {
