@@ -197,8 +197,7 @@ def _of_mappings(head: DumpHead) -> _Tried | None:
         by = _speakers(mapping, head) if "raw" in mapping else None
         if "raw" not in mapping or _holds_none(mapping["raw"], head, by) or by not in (None, *_BY_NAME):
             continue
-        if by is not None:
-            mapping["agent"] = mapping["raw"].rpartition(".")[0] + f".{by}"
+        mapping |= {} if by is None else {"agent": f"{mapping['raw'].rpartition('.')[0]}.{by}"}
         fields = ("table", "each", "raw", "role", "prompt", "session", "model", "agent")
         arguments = " ".join(f"--map {shlex.quote(f'{name}={mapping[name]}')}" for name in fields if name in mapping)
         tabled = {name: path for name, path in mapping.items() if name != "table"}

@@ -239,9 +239,7 @@ def _once(entry_texts: Iterable[NamedText]) -> Iterator[NamedText]:
 def _said(named_text: NamedText) -> Any:
     """The text that says something, of a message its content, of a call its arguments; else the body."""
     value = named_text.value
-    if named_text.side == "call":
-        return json.dumps(value["tool_calls"][0], sort_keys=True)
-    return as_object(value).get("content", value)
+    return json.dumps(value, sort_keys=True) if named_text.side == "call" else as_object(value).get("content", value)
 
 
 def _is_sentence(named_text: NamedText) -> bool:
