@@ -1,18 +1,16 @@
-"""Templates: their filters and what else they call, and short lines that keep pages small."""
+"""Templates: their filters, and what else they call."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import groupby
 from typing import Any
 
 from flask import Flask, current_app, request, url_for
-from jinja2.ext import Extension
-from jinja2.lexer import Token, TokenStream
 from markupsafe import Markup, escape
 
 from webapp import jsontext, paths
@@ -250,29 +248,6 @@ def ticks(text: str) -> Markup:
 
 
 OPTIONS: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
-_LINE_BREAK = re.compile(
-    r"(?<=[^\s>])[ \t]*\n\s*(?=[^\s<]|\Z|<(?:a|b|code|del|ins|kbd|span)\b)|\A(?:[ \t]*\n\s*|\s{2,})(?=[^\s<])"
-)
-"""a line break, with the indentation after it, inside a tag or a sentence"""
-
-_VERBATIM = re.compile(r"(?=</?(?:pre|textarea)\b)")
-
-
-class JoinedLines(Extension):
-    """Makes one space of each line break inside a tag or a sentence, so that short template lines keep pages small."""
-
-    def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
-        verbatim = False
-        for token in stream:
-            if token.type != "data":
-                yield token
-                continue
-            pieces = []
-            for piece in _VERBATIM.split(token.value):
-                if _VERBATIM.match(piece):
-                    verbatim = not piece.startswith("</")
-                pieces.append(piece if verbatim else _LINE_BREAK.sub(" ", piece))
-            yield Token(token.lineno, "data", "".join(pieces))
 
 
 def init_app(app: Flask) -> None:
@@ -287,4 +262,3 @@ def init_app(app: Flask) -> None:
     )
     tables = {"SHOWN": SHOWN, "MORE_THAN": MORE_THAN, "VERDICTS": words.VERDICTS, "VERDICT_NAMES": words.VERDICT_NAMES}
     app.jinja_env.globals.update({function.__name__: function for function in functions}, **tables)
-    app.jinja_env.add_extension(JoinedLines)
