@@ -198,6 +198,34 @@ def test_a_column_in_which_several_speak_is_not_advised_as_answers(tmp_path):
     assert "fencepost ingest" not in str(refused.value)
 
 
+WEAK = {
+    "a thought": '{"step": 1, "reflection": "the results are sufficient for now"}\n' * 2,
+    "what a tool was given": '{"tool": "find", "args": {"text": "a berth that is free"}}\n' * 2,
+    "what a user said": '{"posted": "human", "words": "is the berth of a model free"}\n' * 2,
+    "one record of many": '{"tick": 1}\n' * 3 + '{"payload": {"said": "the berth is free now"}}\n',
+    "records between rules": "Time: 1\nUser: is it free?\nHelper: it is\n----\n" * 3,
+    "events a line": '19:07:42tick{"phase": "the plan"}\n19:07:54end{"report": "it is free"}\n',
+}
+
+
+@pytest.mark.parametrize("written", WEAK.values(), ids=WEAK)
+def test_a_weak_guess_is_not_advised(written, tmp_path):
+    with pytest.raises(UnknownFormat) as refused:
+        sniff_text(written, tmp_path)
+    assert "fencepost ingest" not in str(refused.value)
+
+
+def test_of_texts_that_no_name_tells_the_places_are_named(tmp_path):
+    with pytest.raises(UnknownFormat, match=r"No name in it says what a model wrote\. .* \$\.reflection "):
+        sniff_text(WEAK["a thought"], tmp_path)
+
+
+def test_an_answer_that_is_an_object_is_advised_as_a_whole(tmp_path):
+    record = {"user_text": "stop", "intent_json": {"intent": "STOP", "speech": "I stop at once now"}}
+    with pytest.raises(UnknownFormat, match=r"raw=\$\.intent_json' "):
+        sniff_text("\n".join(map(json.dumps, [record] * 2)), tmp_path)
+
+
 CHOICES = ["It is the seventh", "It is the eighth"]
 OTHERS = {
     "a chat of people by their handles": {"messages": [{"handle": "ada", "msg": "is it free?", "userId": 1}]},

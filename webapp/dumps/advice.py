@@ -13,13 +13,13 @@ from webapp import jsontext
 from webapp.dumps.budget import BadDump
 from webapp.dumps.first_look import look
 from webapp.dumps.head import DumpHead
-from webapp.dumps.json_path import parse_path, value_at
+from webapp.dumps.json_path import MOST_NAMED, parse_path, value_at
 from webapp.dumps.known_tools import BEGIN, CLOUDWATCH, LEVELS, LINES, answerless, is_of_chats, looks_like
-from webapp.dumps.mappings import guessed, guessed_tables
+from webapp.dumps.mappings import guessed, guessed_tables, is_no_answer, outline
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.records import Turn, UnknownFormat
 from webapp.dumps.source import Source
-from webapp.dumps.values import as_object
+from webapp.dumps.values import as_object, is_speech
 from webapp.plugins import collect
 
 _KINDS = {
@@ -40,6 +40,15 @@ _ASKED = re.compile(r"\{[\s\S]{0,200}?\"messages\"\s*:")
 """a request"""
 _NO_TEXT = re.compile(r"name|provider|version|type|class|status|level|state|__\w+__", re.I)
 """names under which no answer stands"""
+_SAYING = re.compile(
+    r"sa(?:id|ys?)|speech|spoken|words|utter|text|content|mess?a?ge?|msg|body|out|answer|respon|repl(?:y|ies)|complet"
+    r"|generat|result|raw|llm|model|bot|assist|gpt|claude|gemini|json",
+    re.I,
+)
+"""in names of what somebody says; of what is called otherwise nobody knows whether a model wrote it"""
+_ASKER = re.compile(r"(?:user|human|prompter)(?:[_ ]?(?:message|input|prompt|query))?", re.I)
+"""what says of a text that no model wrote it"""
+_ASKERS = {"user", "human", "you", "me", "prompt"}
 _OF_NODE = re.compile(
     r"\s*(?:[A-Z]\w{1,60} \{\s*\""
     r"|(?:\w{1,60} )?[\[{]\s*(?:\w{0,60} ?\{\s*)?[A-Za-z_$][\w$]{0,60}: (?!$))"
@@ -64,8 +73,8 @@ _BY_NAME = ("speaker", "sender", "sender_name", "senderName", "author", "who", "
 _ASKING = r"#{1,3} (?=[^\n]{1,200}\?[ \t]*$)"
 """a heading that asks"""
 _BEGINS = re.compile(
-    r"^(?:\[[^\]\n]{1,60}\]|[^\W\d_][^\n:|.,]{0,30}:(?=\s)|\d{1,4}[-:./]\d[^\s]{0,30}"
-    rf"|\|(?= )|{_ASKING}|>>> |\*\*\* )",
+    r"^(?:\[[^\]\n]{1,60}\]|[^\W\d_][^\n:|.,]{0,30}:(?=\s)|\d{1,4}[-:./]\d[\d:.,/TZ-]{0,30}"
+    rf"|\|(?= )|{_ASKING}|>>> |\*\*\* |={{3,}} |\w{{1,20}} > )",
     re.M,
 )
 _BOLD = re.compile(r"^(?:\*\*|__)[^*_\n]{1,40}(?:\*\*|__)[^\n]{0,20}$", re.M)
@@ -165,7 +174,7 @@ def _what_to_do(head: DumpHead) -> list[str]:
         words = "Of a program's log such records are read: `… prompt: …`, `… response: …`, or JSON with such keys."
         return [words, "What else can be read: fencepost formats, and docs/formats.md."]
     if tried is None:
-        return ["What can be read: fencepost formats, and docs/formats.md."]
+        return ["What can be read: fencepost formats, and docs/formats.md.", *_unnamed(head)]
     how = "as responses between its lines of --- or ===" if "--format" in tried.arguments else "by a mapping"
     quoted = " and ".join(repr(text) for text in tried.shown)
     answers = f"{tried.answers:,} answer{'s' * (tried.answers != 1)}"
@@ -174,6 +183,14 @@ def _what_to_do(head: DumpHead) -> list[str]:
         f"{if_models}ead it {how}: fencepost ingest {tried.arguments} {shlex.quote(head.filename)}",
         f"Tried on its beginning, this gives {answers}, as {quoted}. What else can be read: fencepost formats.",
     ]
+
+
+def _unnamed(head: DumpHead) -> list[str]:
+    """Where texts stand of which no name says that a model wrote them."""
+    places = [place for place in outline(head.objects) if is_speech(place.text or "") and not is_no_answer(place.path)]
+    paths = [place.path for place in sorted(places, key=lambda place: -len(place.text or ""))[:MOST_NAMED]]
+    words = "No name in it says what a model wrote. Its longest texts are at"
+    return [f"{words} {', '.join(paths)} (to read one of them as answers: --map raw=PATH)."] if paths else []
 
 
 def _has_records(written: str) -> bool:
@@ -204,7 +221,7 @@ def _of_mappings(head: DumpHead) -> _Tried | None:
         objects = head.items[mapping["table"]] if "table" in mapping else head.objects
         written = "\n".join(map(jsontext.dumps, objects)) if head.shape != "object" else jsontext.dumps(head.document)
         tried = _tried(tabled, f"{written}\n".encode("ascii"), arguments, head.filename)
-        if tried is not None:
+        if tried is not None and 3 * tried.answers >= len(objects):
             return tried
     return None
 
@@ -223,8 +240,9 @@ def _speakers(mapping: dict[str, str], head: DumpHead) -> str | None:
 
 def _holds_none(path: str, head: DumpHead, by: str | None) -> bool:
     """Whether a name, or the lines of a program's log as JSON, stand there."""
-    name = re.split(r"[.\]]", path)[-1]
-    if _NO_TEXT.fullmatch(name) or (name in _OF_ANYBODY and by is None and not _OF_MODEL.search(head.text)):
+    name = str((parse_path(path) or ("",))[-1])
+    is_of_anybody = name in _OF_ANYBODY and by is None and not _OF_MODEL.search(head.text)
+    if _NO_TEXT.fullmatch(name) or not _SAYING.search(name) or is_of_anybody:
         return True
     keys = {str(key) for sample in head.objects for key in sample}
     return path.removeprefix("$.") in LINES and bool(keys & LEVELS)
@@ -241,13 +259,19 @@ def _tried(how: str | dict[str, str], beginning: bytes, arguments: str, filename
         return None
     answers = [turn.raw.strip() for turn in turns if turn.kind == "response" and turn.raw and turn.raw.strip()]
     spoken = [text for text in answers if not _NO_ANSWER.fullmatch(text) and not _ASKED.match(text)]
-    if not spoken or 2 * len(spoken) < len(answers):
+    if not spoken or 2 * len(spoken) < len(answers) or any(map(_is_record, answers)):
         return None
-    users = {"user", "User", "human", "Human", "prompter"}  # they say of a text that no model wrote it
-    if any(users.intersection(map(str, as_object(turn.source).values())) for turn in turns if turn.kind == "response"):
+    prompts = {turn.raw.strip() for turn in turns if turn.kind == "prompt" and turn.raw}
+    around = [str(value) for turn in turns if turn.kind == "response" for value in as_object(turn.source).values()]
+    if prompts.intersection(answers) or any(map(_ASKER.fullmatch, around)):
         return None
     named = "" if isinstance(how, str) else re.split(r"[.\]]", how["raw"])[-1]
     return _Tried(arguments, len(answers), [_short(text) for text in spoken[:2]], named)
+
+
+def _is_record(text: str) -> bool:
+    """Whether a text says who asked in it, or begins with a rule, so that it is more than an answer of a model."""
+    return text.startswith(("---", "===")) or any(who.lower() in _ASKERS for who in _SPOKEN.findall(text))
 
 
 def _short(text: str) -> str:

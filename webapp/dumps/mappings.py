@@ -111,8 +111,13 @@ _GUESSES = {
     "cost": ("cost", "cost_usd", "price"),
     "agent": ("agent", "agent_name"),
 }
-_ASKED = ("request", "input", "prompt", "question", "query", "user", "system", "document", "context", "passage")
+_ASKED = (
+    *("request", "input", "prompt", "question", "query", "user", "system", "document", "context", "passage"),
+    *("args", "params"),
+)
 """words of paths that lead to what a model was asked"""
+_HOLDER = re.compile(r"\$(?:\.\w+)*?\.\w*(?:json|response|output|answer|reply|completion)\w*(?=\.[^\[]+\Z)", re.I)
+"""the path of an object that is itself what a model answered"""
 _REFERENCES = re.compile(r"expected|gold|reference|canonical|truth|ideal|(?<![a-z])tests?(?![a-z])", re.I)
 """words of paths that lead to what an answer is held against"""
 _NO_ANSWERS = {name for field in ("session", "model", "role", "time", "agent") for name in _GUESSES[field]} | {
@@ -176,23 +181,24 @@ def guess(values: list[dict[str, Any]]) -> dict[str, str]:
         fitting = [place for name in names for place in places if name in _names(place.path)]
         texts = [place for place in fitting if place.text is not None or field not in ("raw", "prompt")]
         if field == "raw":  # "content" is what messages of a request are called by, too
-            texts.sort(key=lambda place: _is_no_answer(place.path))
+            texts.sort(key=lambda place: is_no_answer(place.path))
         if texts and texts[0].path not in mapping.values():
             mapping[field] = texts[0].path
     if "raw" not in mapping:
         answers = [
             place
             for place in places
-            if place.text and _names(place.path)[0] not in _NO_ANSWERS and not _is_no_answer(place.path)
+            if place.text and _names(place.path)[0] not in _NO_ANSWERS and not is_no_answer(place.path)
         ]
         longest = max(answers, key=lambda place: (" " in (place.text or ""), len(place.text or "")), default=None)
         if longest is not None:
-            mapping["raw"] = longest.path
+            holder = _HOLDER.match(longest.path)
+            mapping["raw"] = holder[0] if holder else longest.path
     iterated = _iterated(mapping, {place.path for place in places})
     return iterated if "each" in iterated else by_shape(columns(values), len(values), set(iterated.values())) | iterated
 
 
-def _is_no_answer(path: str) -> bool:
+def is_no_answer(path: str) -> bool:
     """Whether a path leads to what was asked, or to what an answer is held against."""
     return any(word in path.lower() for word in _ASKED) or _REFERENCES.search(path) is not None
 
