@@ -13,6 +13,7 @@ from flask import Flask
 
 from webapp import logs, memory
 from webapp.commands import _server, _store
+from webapp.refusals import Refusal
 
 CANNOT_START = 4
 """The exit code after which gunicorn ends; after others it starts its workers again and again."""
@@ -27,6 +28,6 @@ def _start_app() -> Flask:
 memory.use_one_arena()
 try:
     app = _start_app()
-except click.ClickException as error:
-    error.show()
+except (click.ClickException, Refusal) as error:
+    click.echo(f"Error: {error}", err=True)
     sys.exit(CANNOT_START)

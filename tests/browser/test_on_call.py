@@ -77,7 +77,7 @@ def test_from_a_folder_of_logs_to_what_fails_since_when_and_how(own_server: str,
     expect(first.locator("del")).to_have_text(",")
     act("open the first group", first.locator("[data-row]"))
     expect(page.locator(".sentence")).to_contain_text("Began 8 Nov 2026 at 14:02 UTC with model-m")
-    expect(page.locator(".sentence")).to_contain_text(re.compile(r"49 responses \(.*\) in 13 sessions"))
+    expect(page.locator(".sentence")).to_contain_text(re.compile(r"49 responses \(.*\)\s+in 13 sessions"))
     expect(page.locator("#reproduction pre")).to_contain_text(",]")
     expect(page.locator("#reproduction")).to_contain_text("no character can be left out")
     reader = page.get_by_role("row").filter(has_text="fencepost").first

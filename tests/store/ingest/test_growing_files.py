@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry
-from tests.store.write.test_growth import facts, findings
+from tests.store.write.test_growth import facts
 from webapp.config import Settings
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.start import IngestResult
@@ -22,6 +22,7 @@ from webapp.store.jobs import pruning
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import sessions
+from webapp.store.write import stored_turns
 
 TIME = "2026-01-02T03:04:05Z"
 DAMAGED = '{"type": "assistant", "cut'
@@ -166,7 +167,8 @@ def everything(db: orm.Session, result: IngestResult) -> list[Any]:
     db.rollback()
     db.expire_all()
     stored = [sessions.find(db, name) for name in sorted(result.sessions)]
-    return [[timeless_facts(one), findings(db, one.external_id), rows(db, one.id)] for one in stored]
+    findings = [[stored_turns.finding_dict(row) for row in stored_turns.findings_of(db, one.id)] for one in stored]
+    return [[timeless_facts(one), noticed, rows(db, one.id)] for one, noticed in zip(stored, findings, strict=True)]
 
 
 def timeless_facts(session: Session) -> dict[str, object]:

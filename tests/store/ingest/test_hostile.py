@@ -15,7 +15,8 @@ from webapp.store.db import ids
 from webapp.store.exports import session_dump
 from webapp.store.labels import label_list, labels
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.sessions import sessions, turns
+from webapp.store.sessions import session_list, sessions, turns
+from webapp.store.sessions.filters import Filters
 
 TEXTS = ["a\0b", "\ud800", "\udfff\ud800", "😀" * 1000, "\x1b[31m", "\u202eabc", "", " \n\t", "é" * 5000, "\ufeff{}"]
 IDS = [
@@ -59,7 +60,7 @@ def test_a_session_of_any_id_is_found_by_id_and_key_and_its_own_dump_changes_not
     assert session.external_id == kept
     assert sessions.find(db, done.keys[0]).id == session.id
     assert len(kept.encode("utf-8", "surrogatepass")) <= ids.LONGEST_ID
-    assert [line.external_id for line in sessions.page(db, sessions.Filters(q=external_id[:50])).sessions] == [kept]
+    assert [line.external_id for line in session_list.page(db, Filters(q=external_id[:50])).sessions] == [kept]
     again = bring(b"".join(session_dump.stream(db, session)))
     assert (again.created, again.keys) == (False, done.keys)
 
@@ -67,7 +68,7 @@ def test_a_session_of_any_id_is_found_by_id_and_key_and_its_own_dump_changes_not
 def test_two_long_ids_stay_two(bring: Bring, db: orm.Session) -> None:
     bring(windlass("x" * 5000 + "a", [entry("1")]))
     bring(windlass("x" * 5000 + "b", [entry("2")]))
-    assert sessions.page(db, sessions.Filters()).total == 2
+    assert session_list.page(db, Filters()).total == 2
 
 
 def test_numbers_out_of_range_are_left_to_the_source(bring_records: BringRecords, db: orm.Session) -> None:
@@ -87,7 +88,7 @@ def test_times_far_off_are_kept_in_utc(when: datetime, bring_records: BringRecor
     bring_records(SessionStart("s", "made-up"), Turn(0, "response", "{}", sent_at=when))
     session = sessions.find(db, "s")
     assert session.started_at == when.replace(tzinfo=UTC)
-    assert sessions.page(db, sessions.Filters()).sessions[0].started_at == when.replace(tzinfo=UTC)
+    assert session_list.page(db, Filters()).sessions[0].started_at == when.replace(tzinfo=UTC)
 
 
 def test_a_large_turn_is_kept_whole(bring: Bring, db: orm.Session) -> None:

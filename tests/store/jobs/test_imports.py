@@ -179,7 +179,7 @@ def test_how_far_it_is_is_told_and_it_can_be_stopped(
     job = find(number)
     assert job.state == "cancelled"
     assert all_whole(db) == 3
-    dump = dumps.find(db, imports.dump_of(job) or 0)
+    dump = dumps.find(db, job.dump or 0)
     assert (dump.state, dump.session_count) == ("failed", 3)
     assert dump.error is not None and "3 sessions of it are stored whole" in dump.error["message"]
     assert left(settings) == []

@@ -11,7 +11,7 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.store.labels import labels
 from webapp.store.models import Label, Parse, Session, Turn
-from webapp.store.sessions import deletion, sessions, turns
+from webapp.store.sessions import deletion, session_list, sessions, turns
 from webapp.store.sessions.filters import Filters
 
 AT_ONCE = timedelta(seconds=-5)
@@ -24,7 +24,7 @@ def two(bring: Bring) -> list[str]:
 
 
 def ids(db: orm.Session, filters: Filters | None = None) -> list[str]:
-    return sorted(line.external_id for line in sessions.page(db, filters or Filters()).sessions)
+    return sorted(line.external_id for line in session_list.page(db, filters or Filters()).sessions)
 
 
 def count(db: orm.Session, table: type) -> int:
@@ -35,7 +35,7 @@ def test_a_deleted_session_is_nowhere_and_comes_back(two: list[str], db: orm.Ses
     assert deletion.delete(db, [two[0], "unknown"]) == [two[0]]
     assert ids(db) == ["two"]
     assert ids(db, Filters(q="one")) == []
-    page = sessions.page(db, Filters())
+    page = session_list.page(db, Filters())
     assert (page.total, page.hidden, page.counts.all) == (1, 0, 1)
     for ident in ("one", two[0]):
         with pytest.raises(sessions.NoSuchSession):
