@@ -50,17 +50,19 @@ def control(raw: str, at: int) -> Patch:
     return as_patch((at, at + 1, _SHORT.get(char) or f"\\u{ord(char):04x}", "control_character"))
 
 
-_special = later(r'(?s)\\.|["\x00-\x1f]')
+_special = later(r'(?s)\\(?:.|\Z)|["\x00-\x1f]')
 
 
 def inside(raw: str, start: int, end: int) -> Iterator[Patch]:
-    """The escapes that `raw[start:end]` needs, all of which is of a string's text."""
+    """The escapes that `raw[start:end]` needs, all of which is of a string's text, as is half an escape at its end."""
     for match in _special.finditer(raw, start, end):
         at = match.start()
         if raw[at] == '"':
             yield Patch(at, at, "\\", "unescaped_quote")
         elif raw[at] != "\\":
             yield control(raw, at)
+        elif _partial.match(raw, at, end):
+            yield Patch(at, at, "\\", NAME)
         elif patch := backslash(raw, at, end)[0]:
             yield patch
 
