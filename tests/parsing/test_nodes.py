@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -116,6 +117,17 @@ def test_edits_of_an_edited_text_are_composed_to_edits_of_the_raw_one(text: str,
     edited = apply(raw, span, first)
     second = drawn_edits(data, edited, 0)
     assert apply(raw, span, composed(raw, span, first, second)) == apply(edited, Span(0, len(edited)), second)
+
+
+def test_many_edits_over_many_are_composed_in_linear_time() -> None:
+    def seconds(count: int) -> float:
+        first = [Edit("quotation_mark", Span(4 * at, 4 * at + 1), ">", "") for at in range(count)]
+        second = [Edit("missing_comma", Span(3 * at, 3 * at), "", ",") for at in range(count)]
+        start = time.process_time()
+        composed(">a b" * count, Span(0, 4 * count), first, second)
+        return time.process_time() - start
+
+    assert any(seconds(60_000) / min(seconds(6_000) for _ in range(3)) < 30 for _ in range(3))
 
 
 def test_a_repaired_response_leads_each_value_back_to_its_characters() -> None:

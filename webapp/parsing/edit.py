@@ -125,10 +125,13 @@ def composed(raw: str, span: Span, first: Sequence[Edit], second: Sequence[Edit]
     """
     if not second:
         return list(first)
-    mapped = places(span, first)
+    mapped, behind = places(span, first), list[Edit]()
     edits, begins = mapped.edits, mapped.begins
     for repair, (start, end), _, new in reversed(second):
-        low = high = bisect_left(begins, end)
+        while begins and begins[-1] >= end:
+            behind.append(edits.pop())
+            begins.pop()
+        low = high = len(edits)
         while low and begins[low - 1] + len(edits[low - 1].new) > start:
             low -= 1
         place, begin = Span(start + mapped.shift(low), end + mapped.shift(high)), start
@@ -136,9 +139,9 @@ def composed(raw: str, span: Span, first: Sequence[Edit], second: Sequence[Edit]
             place, new = Span(edits[low].span.start, place.end), edits[low].new[: start - begin] + new
         if low < high and (rest := edits[high - 1].new[end - begins[high - 1] :]):
             place, new = Span(place.start, edits[high - 1].span.end), new + rest
-        edits[low:high] = [Edit(repair, place, place.of(raw), new)]
-        begins[low:high] = [begin]
-    return edits
+        edits[low:] = [Edit(repair, place, place.of(raw), new)]
+        begins[low:] = [begin]
+    return [*edits, *reversed(behind)]
 
 
 class Patch(NamedTuple):
