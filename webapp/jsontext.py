@@ -128,6 +128,18 @@ def rebuilt(value: Any, leaf: Callable[[Any], Any], name: Callable[[Any], Any] =
     return copy[0]
 
 
+_HOLDERS = (dict, list)
+
+
+def depth(value: Any) -> int:
+    """How many lists and objects `value` is nested, found without recursion."""
+    deepest, level = 0, [value]
+    while holders := [holder for holder in level if isinstance(holder, _HOLDERS)]:
+        deepest += 1
+        level = [inner for one in holders for inner in (one.values() if isinstance(one, dict) else one)]
+    return deepest
+
+
 def _is_mark(key: Any) -> bool:
     return isinstance(key, str) and key.endswith(MARK) and not key[: -len(MARK)].strip("$")
 

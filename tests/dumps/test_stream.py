@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webapp import jsontext
 from webapp.dumps.budget import BadDump
-from webapp.dumps.decoding import MAX_DEPTH, depth, kind_of
+from webapp.dumps.decoding import MAX_DEPTH, kind_of
 from webapp.dumps.records import Problem
 from webapp.dumps.stream import DocumentMember, Item, ItemSkipper, walk
 from webapp.dumps.window import Resync, TooLong, Window
@@ -119,7 +120,7 @@ def test_a_nested_object_like_an_item_is_not_taken_for_the_next_one():
 
 def test_a_depth_below_the_limit_is_read():
     text = "[" * (MAX_DEPTH - 2) + "]" * (MAX_DEPTH - 2)
-    assert depth(items('{"entries": [' + text + "]}")[0]) == MAX_DEPTH - 2
+    assert jsontext.depth(items('{"entries": [' + text + "]}")[0]) == MAX_DEPTH - 2
 
 
 @pytest.mark.parametrize(

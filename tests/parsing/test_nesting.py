@@ -9,7 +9,7 @@ import pytest
 
 from webapp import jsontext
 from webapp.parsing import Trace, parse
-from webapp.parsing.decode import DEEPEST, nesting, too_deep
+from webapp.parsing.decode import DEEPEST, nesting
 
 
 def below(frames: int, raw: str) -> Trace:
@@ -37,7 +37,13 @@ def test_a_long_value_in_prose_has_the_same_limit(depth: int) -> None:
 
 def test_brackets_in_strings_do_not_count() -> None:
     assert nesting('{"a": "[[[[", "b": [[1]]}') == (3, 20)
-    assert not too_deep('["' + "[" * 2_000 + '"]', 0, 2_004)
+    assert parse('["' + "[" * 2_000 + '"]').verdict == "clean"
+
+
+@pytest.mark.parametrize("frames", [0, 300])
+def test_brackets_that_close_in_strings_do_not_count_either(frames: int) -> None:
+    value = "[" * 940 + "]" * 940
+    assert below(frames, f'["{"}" * 20_000}", {value}]').verdict == "failed"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from webapp import jsontext
 from webapp.dumps.budget import Allowance, TooLarge, check_json
 from webapp.dumps.records import Problem
 
@@ -14,7 +15,6 @@ MAX_DEPTH = 400
 """What is nested deeper cannot safely be written again by the standard library from within a deep call stack."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_HOLDERS = (dict, list)
 
 
 class Damage(ValueError):
@@ -51,7 +51,7 @@ class Decoder:
             raise Damage(f"nested deeper than {MAX_DEPTH} levels", at) from None
         except ValueError:
             raise Damage("contains a number of more than 4300 digits", at) from None
-        if end - at > MAX_DEPTH and _brackets(text, at, end) > MAX_DEPTH and depth(value) > MAX_DEPTH:
+        if end - at > MAX_DEPTH and _brackets(text, at, end) > MAX_DEPTH and jsontext.depth(value) > MAX_DEPTH:
             raise Damage(f"nested deeper than {MAX_DEPTH} levels", at)
         return value, end
 
@@ -82,15 +82,6 @@ def json_or_none(text: str) -> Any:
 
 def _brackets(text: str, at: int, end: int) -> int:
     return text.count("[", at, end) + text.count("{", at, end)
-
-
-def depth(value: Any) -> int:
-    """How many lists and objects `value` is nested, found without recursion."""
-    deepest, level = 0, [value]
-    while holders := [holder for holder in level if isinstance(holder, _HOLDERS)]:
-        deepest += 1
-        level = [inner for one in holders for inner in (one.values() if isinstance(one, dict) else one)]
-    return deepest
 
 
 def kind_of(value: Any) -> str:

@@ -10,33 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from webapp.jsontext import depth
 from webapp.parsing.edit import place
 
 DEEPEST = 900
 """So deep nesting every caller can read: the decoder takes from Python's stack what its callers have left."""
 COUNTED = 100_000
 """So deep nesting is counted."""
-_STRETCH = 16_384
 _brackets = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+|[{}\[\]]', re.DOTALL)
 """Each bracket; and each string as a whole, so that what it holds is none."""
-
-
-def too_deep(text: str, start: int, end: int) -> bool:
-    """Whether a value is nested deeper than every caller can read.
-
-    Counting brackets in stretches tells of nearly every text that it is not: closing ones where opening ones are many.
-    """
-    depth, counted = 0, start
-    for at in range(start, end, _STRETCH):
-        stop = min(end, at + _STRETCH)
-        opened = text.count("{", at, stop) + text.count("[", at, stop)
-        if depth + opened > DEEPEST:
-            depth -= text.count("}", counted, at) + text.count("]", counted, at)
-            counted = at
-        if depth + opened > DEEPEST:
-            return nesting(text[start:end])[0] > DEEPEST
-        depth += opened
-    return False
 
 
 def nesting(text: str) -> tuple[int, int]:
@@ -96,8 +78,8 @@ def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
         at = next((match.start(1) for match in _CONSTANT.finditer(text) if match[1]), 0)
         return Decoded(failure=_failure("Expecting value", text, at))
     except RecursionError as problem:
-        depth, at = nesting(text)
-        message = f"Nested {'more than ' if depth >= COUNTED else ''}{depth:,} deep, deeper than the decoder reads"
+        deepest, at = nesting(text)
+        message = f"Nested {'more than ' if deepest >= COUNTED else ''}{deepest:,} deep, deeper than the decoder reads"
         return Decoded(failure=Failure("RecursionError", message, at, str(problem)))
     except ValueError as problem:
         return Decoded(failure=Failure(type(problem).__name__, str(problem), 0, str(problem)))
@@ -124,7 +106,8 @@ def scan(text: str, at: int, scanner: Scanner | None = None) -> tuple[Any, int]:
     except RecursionError:
         with ThreadPoolExecutor(1) as thread:
             value, end = thread.submit(scan_once, text, at).result()
-    if end - at > 2 * DEEPEST and too_deep(text, at, end):
+    opened = text.count("{", at, end) + text.count("[", at, end) if end - at > DEEPEST else 0
+    if opened > DEEPEST and depth(value) > DEEPEST:
         raise RecursionError("maximum recursion depth exceeded while decoding")
     return value, end
 

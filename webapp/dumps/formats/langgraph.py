@@ -12,7 +12,7 @@ import msgpack
 from webapp import jsontext
 from webapp.dumps.base import DumpHead, Entries, Entry, SessionEntries, Sessions, Source
 from webapp.dumps.budget import DEEPEST, Allowance, TooLarge
-from webapp.dumps.decoding import depth, json_or_none
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.langchain import IDS, LangChain, is_conversation
 from webapp.dumps.messages.langchain import is_message, unwrapped
 from webapp.dumps.records import Problem
@@ -143,7 +143,7 @@ def decoded(data: bytes, level: int = 0, allowance: Allowance | None = None) -> 
         value = _text(msgpack.unpackb(data, strict_map_key=False, unicode_errors="surrogatepass", **hooks))
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise BadMsgpack(str(error) or type(error).__name__) from error
-    if not level and (allowance.left < 0 or depth(value) > DEEPEST):
+    if not level and (allowance.left < 0 or jsontext.depth(value) > DEEPEST):
         raise BadMsgpack("nested too deeply, or too much for one item")
     return value
 

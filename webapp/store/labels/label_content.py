@@ -18,7 +18,6 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext
-from webapp.dumps.decoding import depth
 from webapp.jsontext import same_as as same_as
 from webapp.refusals import BadInput
 from webapp.store.models import FinalLabel, Label, LabelEvent
@@ -169,7 +168,7 @@ def checked_note(note: str | None) -> str | None:
 def _expected(expected: Any) -> Any:
     try:
         size = len(jsontext.dumps(expected))
-        deepest = depth(expected)
+        deepest = jsontext.depth(expected)
     except (RecursionError, TypeError, ValueError):
         raise BadLabel("the expected value is not JSON, or nested too deeply") from None
     if deepest > DEEPEST_EXPECTED:

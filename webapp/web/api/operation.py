@@ -13,7 +13,7 @@ from flask import Response, abort, jsonify, request
 
 from webapp import jsontext
 from webapp.dumps.budget import Allowance, TooLarge, check_json
-from webapp.dumps.decoding import MAX_DEPTH, depth
+from webapp.dumps.decoding import MAX_DEPTH
 from webapp.refusals import BadInput
 from webapp.store.labels.queue_spec import KINDS, LARGEST_SAMPLE
 from webapp.store.sessions.filters import DESCRIBED, MORE_THAN, MOST, SWITCHES, BadFilter, Described
@@ -137,7 +137,7 @@ def object_of(data: bytes, most_marks: int, example: str = "") -> dict[str, Any]
     value = _decoded(data, most_marks)
     if not isinstance(value, dict):
         raise BadBody(f"the body is not a JSON object{example}")
-    if depth(value) > MAX_DEPTH:
+    if jsontext.depth(value) > MAX_DEPTH:
         raise BadBody(f"the body is nested deeper than {MAX_DEPTH} levels")
     return value
 
