@@ -258,3 +258,12 @@ def test_a_document_of_many_chats_takes_time_with_its_size(got, monkeypatch):
         assert len(got(json.dumps({f"chat {number}": chat for number, chat in enumerate(asked)})).turns) == size
         counts.append(calls)
     assert counts[2] - counts[1] < 3 * (counts[1] - counts[0])
+
+
+def test_what_is_left_out_of_a_record_that_is_too_long_hides_no_record_behind_it(got, monkeypatch):
+    monkeypatch.setattr("webapp.dumps.budget.MOST_CHARACTERS", 5000)
+    long = "USER " + "x" * 491 + "\n"
+    log = f"TO LLM 2026-01-01T00:00:00\n{long * 11}LLM RESPONSE 2026-01-01T00:00:01\nASSISTANT Done.\n"
+    read = got(log, "llm.log", named="aider_llm")
+    assert [(turn.kind, len(turn.raw)) for turn in read.only] == [("prompt", 10 * 492 - 1), ("response", 5)]
+    assert [problem.at for problem in read.problems] == ["line 12"]

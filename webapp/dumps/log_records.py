@@ -44,14 +44,14 @@ def text_records(
     record: TextRecord | None = None
     most = source.budget.characters()
     for number, (at, data) in enumerate(source.lines(), start=1):
-        if isinstance(data, Cut) or (record is not None and record.size + len(data) > most):
-            yield Problem(f"line {number}", too_long(at))
-            continue
-        line = plain(source.decode(data, at))
-        if record is None or begins(line):
+        line = None if isinstance(data, Cut) else plain(source.decode(data, at))
+        if line is not None and (record is None or begins(line)):
             if record is not None:
                 yield record
             record = TextRecord(number, at)
+        if line is None or record is None or record.size + len(data) > most:
+            yield Problem(f"line {number}", too_long(at))
+            continue
         record.lines.append(line)
         record.size += len(data)
     if record is not None:
