@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from inspect import iscoroutinefunction
 
 from flask import Blueprint, Flask
@@ -93,6 +94,10 @@ def configure(app: Flask, settings: Settings) -> None:
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_PATH=settings.prefix or "/",
         SESSION_COOKIE_SECURE=settings.secure,
+        SESSION_REFRESH_EACH_REQUEST=False,  # an answer that is late would bring a login back behind signing out
+        PERMANENT_SESSION_LIFETIME=timedelta(
+            days=365
+        ),  # of the name that labels have; a login says itself when it ends
         SEND_FILE_MAX_AGE_DEFAULT=31536000,
     )
     app.jinja_options = templating.OPTIONS

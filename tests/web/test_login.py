@@ -35,6 +35,17 @@ def test_the_cookie_holds_no_token_and_is_our_own(make: Make) -> None:
     assert held and held["login"] and "long enough" not in str(held) and "Secure" not in header
 
 
+def test_an_answer_that_comes_after_signing_out_brings_no_login_back(make: Make) -> None:
+    client = make(token=TOKEN).test_client()
+    sign_in(client)
+    for path in ("/sessions", "/dumps", "/api/sessions", "/static/app.css"):
+        answer = client.get(path)
+        assert answer.status_code == 200 and "Set-Cookie" not in answer.headers, path
+        answer.close()
+    client.post("/logout")
+    assert client.get("/").status_code == 302
+
+
 def test_with_one_key_a_login_holds_on_two_machines(make: Make, tmp_path: Path) -> None:
     one, other = (
         make(token=TOKEN, data=tmp_path / name, secret_key="k" * 32).test_client() for name in ("one", "other")
