@@ -56,7 +56,6 @@ TO_END = {
 """what a reader adds where only the command, or an option of it, is named"""
 NOT_RUN = {
     "ingest 1 1": "a message that a program fills in: tests/dumps/test_guess.py runs what it then says",
-    "ingest --format responses 1": "the same: tests/dumps/test_reading.py reads with the format it names",
     "FENCEPOST_ROLE=web serve": "needs PostgreSQL, as the page says: tests/commands/test_serve.py",
     "FENCEPOST_ROLE=worker serve": "needs PostgreSQL, as the page says: tests/store/jobs",
     "work --stay": "takes PostgreSQL and goes on until it is stopped: tests/store/jobs run it there",

@@ -176,21 +176,6 @@ def test_an_empty_table_of_messages_says_nothing(tmp_path: Path) -> None:
     assert not refused.value.speaks
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        "I went.\nWright: is it free?\nJones: it is, as far as I know.\nWright: thank you for that.\n",
-        "| berth | depth |\n|---|---|\n| seven is free | eleven metres |\n| eight is not | nine metres |\n",
-        "$ curl -s https://api.example.com\nall of it is here, and nothing else\n",
-    ],
-    ids=["labels", "table", "shell"],
-)
-def test_a_text_of_records_is_not_advised_as_one_response(written, tmp_path):
-    with pytest.raises(UnknownFormat) as refused:
-        sniff_text(written, tmp_path)
-    assert "fencepost ingest" not in str(refused.value)
-
-
 def test_a_column_in_which_several_speak_is_not_advised_as_answers(tmp_path):
     rows = [{"From": "Ann", "from": name, "body_": "it is as I said, is it not"} for name in ("Ann", "Bo")]
     with pytest.raises(UnknownFormat) as refused:
@@ -203,8 +188,7 @@ WEAK = {
     "what a tool was given": '{"tool": "find", "args": {"text": "a berth that is free"}}\n' * 2,
     "what a user said": '{"posted": "human", "words": "is the berth of a model free"}\n' * 2,
     "one record of many": '{"tick": 1}\n' * 3 + '{"payload": {"said": "the berth is free now"}}\n',
-    "records between rules": "Time: 1\nUser: is it free?\nHelper: it is\n----\n" * 3,
-    "events a line": '19:07:42tick{"phase": "the plan"}\n19:07:54end{"report": "it is free"}\n',
+    "a dialogue": '{"body_of_model": "Me: is it free?\\nJones: it is free"}\n' * 2,
 }
 
 

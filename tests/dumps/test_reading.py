@@ -54,7 +54,7 @@ def test_a_plain_text_is_told_how_it_can_be_read(text: str, name: str, tmp_path:
     path.write_text(text)
     with pytest.raises(UnknownFormat) as caught:
         list(read(path, path.name))
-    assert f"fencepost ingest --format {name} notes.md" in str(caught.value)
+    assert f"--format {name}" in str(caught.value)
     responses = [record.raw for record in read(path, path.name, format=name) if isinstance(record, Turn)]
     assert responses == (["First answer", "Second answer"] if name == "separated" else [text])
 
@@ -76,7 +76,7 @@ def test_an_unknown_dump_is_told_what_is_known(got, content, says):
     with pytest.raises(UnknownFormat) as caught:
         got(content)
     assert says in str(caught.value)
-    assert str(caught.value).endswith("\nWhat can be read: fencepost formats, and docs/formats.md.")
+    assert "\nWhat can be read: fencepost formats, and docs/formats.md." in str(caught.value)
 
 
 @pytest.mark.parametrize(

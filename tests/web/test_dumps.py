@@ -209,7 +209,7 @@ def test_a_file_of_no_known_shape_alone_leads_to_its_mapping(client: FlaskClient
         (
             "notes.txt",
             b"It is free until noon, she said.\nSo we wait.",
-            "fencepost ingest --format responses notes.txt",
+            "A text that is one response: --format responses",
         ),
         ("ops.jsonl", b'{"ops": [{"op": "add", "path": "", "value": 1}]}', "log astream_events instead"),
         ("bot.log", b"2026-01-01 12:00:00 INFO it began\n2026-01-01 12:00:01 INFO it ended", "such records are read"),

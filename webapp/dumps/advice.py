@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import shlex
-from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,8 +18,9 @@ from webapp.dumps.mappings import guessed, guessed_tables, is_no_answer, outline
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.records import Turn, UnknownFormat
 from webapp.dumps.source import Source
+from webapp.dumps.text_records import is_unnamed_table
 from webapp.dumps.values import as_object, is_speech
-from webapp.plugins import collect
+from webapp.plugins import find
 
 _KINDS = {
     "object": "a JSON object",
@@ -29,7 +29,6 @@ _KINDS = {
     "parquet": "a Parquet file",
 }
 _BINARY = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\ud800-\udfff]")
-_SENTENCE = re.compile(r"\w[^\w\n]*\s\S*\w")
 _NO_ANSWER = re.compile(
     r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|[^\s{\[']{1,12}|[A-Z]\w{0,20} [A-Z]\w{0,20}"
     r"|[A-Za-z0-9_.+-]{1,80}={0,2}|[\w.-]+/[\w.-]*(?: [\w.-]+/[\w.-]*)*|/[\w./ -]+"
@@ -38,17 +37,14 @@ _NO_ANSWER = re.compile(
 """hashes, addresses, paths, versions, times, single words, names of two, code, what a server says of a page"""
 _ASKED = re.compile(r"\{[\s\S]{0,200}?\"messages\"\s*:")
 """a request"""
-_NO_TEXT = re.compile(r"name|provider|version|type|class|status|level|state|__\w+__", re.I)
-"""names under which no answer stands"""
 _SAYING = re.compile(
     r"sa(?:id|ys?)|speech|spoken|words|utter|text|content|mess?a?ge?|msg|body|out|answer|respon|repl(?:y|ies)|complet"
     r"|generat|result|raw|llm|model|bot|assist|gpt|claude|gemini|json",
     re.I,
 )
 """in names of what somebody says; of what is called otherwise nobody knows whether a model wrote it"""
-_ASKER = re.compile(r"(?:user|human|prompter)(?:[_ ]?(?:message|input|prompt|query))?", re.I)
+_ASKER = re.compile(r"(?:user|human|prompter|you|me|prompt)(?:[_ ]?(?:message|input|prompt|query))?", re.I)
 """what says of a text that no model wrote it"""
-_ASKERS = {"user", "human", "you", "me", "prompt"}
 _OF_NODE = re.compile(
     r"\s*(?:[A-Z]\w{1,60} \{\s*\""
     r"|(?:\w{1,60} )?[\[{]\s*(?:\w{0,60} ?\{\s*)?[A-Za-z_$][\w$]{0,60}: (?!$))"
@@ -70,15 +66,6 @@ _SPEAKERS = re.compile(
 """keys that say who wrote what stands beside them"""
 _BY_NAME = ("speaker", "sender", "sender_name", "senderName", "author", "who", "handle")
 """of these, which name them"""
-_ASKING = r"#{1,3} (?=[^\n]{1,200}\?[ \t]*$)"
-"""a heading that asks"""
-_BEGINS = re.compile(
-    r"^(?:\[[^\]\n]{1,60}\]|[^\W\d_][^\n:|.,]{0,30}:(?=\s)|\d{1,4}[-:./]\d[\d:.,/TZ-]{0,30}"
-    rf"|\|(?= )|{_ASKING}|>>> |\*\*\* |={{3,}} |\w{{1,20}} > )",
-    re.M,
-)
-_BOLD = re.compile(r"^(?:\*\*|__)[^*_\n]{1,40}(?:\*\*|__)[^\n]{0,20}$", re.M)
-"""a name in bold, alone on its line"""
 _TOLD = re.compile(
     r'"(role(?="\s*:\s*"(?:assistant|model|ai|bot|agent|tool|function)")|messages?|content|prompt|completion|responses?|answer|output|conversations?|sender|text)"\s*:'
 )
@@ -95,11 +82,6 @@ _REPR = re.compile(
     r"\s*(?:[\[{(]?(?:[\[{]?'[^'\n]{0,80}'[:,\]]|[\w.]{1,80}\(\w{1,40}=)|\{<[A-Z]\w{0,80}\.|\[[A-Z]\w{1,60}\(['\"]"
     r"|\w{1,40}=['\"][^'\"\n]{0,80}['\"] \w{1,40}=)"
 )
-_MARKUP = re.compile(
-    r"\s*<[\w!?]|[^\n,]{1,40}(?:,[^\n,]{1,40}){2,40}\r?\n|\[?\d{4}-\d\d-\d\d[T ]|={8}"
-    r"|\$ \S|>>> |== |\d+:\d*[:{]|[\w-]{1,60}:[ \t]*\r?\n\s*-? ?\w"
-)
-"""XML, a table's first line, a program's log, a shell's, or YAML"""
 _LINE, _OBJECT_LINE = re.compile(r"^\S", re.M), re.compile(r"^\{", re.M)
 _LONGEST_SHOWN = 60
 
@@ -132,9 +114,13 @@ def _what_it_is(head: DumpHead) -> str:
     if head.shape == "text" and _DRAWN.search(head.text):
         words = "The log is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
         return f"{words}{looks_like(head)}"
+    if head.shape == "text" and is_unnamed_table(head.text):
+        return "The log is a table whose columns have no names: write these above it, as session_id,prompt,response."
     if head.shape == "text":
         return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}.{looks_like(head)}"
     if head.samples and all(isinstance(sample, list) for sample in head.samples):
+        if all(isinstance(text, str) for sample in head.samples for text in sample):
+            return "The log is JSON of lists of texts, of which nothing says who speaks: log objects with a role."
         return "The log is JSON of lists, as LangGraph streams of several modes are: log each mode's values as objects."
     keys = sorted({str(key) for sample in head.objects for key in sample})
     if head.shape == "sqlite":
@@ -154,35 +140,26 @@ def _listed(names: list[str]) -> str:
 
 def _what_to_do(head: DumpHead) -> list[str]:
     """A command and what it gave; else where it is said what is read."""
-    tried = _of_text(head) if head.shape == "text" else _of_mappings(head)
-    if (
-        tried is None
-        and head.shape == "text"
-        and not _is_printed(head)
-        and not _DRAWN.search(head.text)
-        and not _OF_NODE.match(head.text)
-        and _SENTENCE.search(head.text)
-        and not _MARKUP.match(head.text)
-        and not _speaks(head)
-        and len(set(_BOLD.findall(head.text))) < 2
-        and not _has_records(head.text)
-        and not _BINARY.search(head.text)
-    ):
-        command = f"fencepost ingest --format responses {shlex.quote(head.filename)}"
-        return ["What can be read: fencepost formats, and docs/formats.md.", f"If all of it is one response: {command}"]
-    if tried is None and head.shape == "text" and BEGIN.match(head.text):
+    tried = None if head.shape == "text" else _of_mappings(head)
+    if head.shape == "text" and BEGIN.match(head.text) and not _is_printed(head):
         words = "Of a program's log such records are read: `… prompt: …`, `… response: …`, or JSON with such keys."
         return [words, "What else can be read: fencepost formats, and docs/formats.md."]
     if tried is None:
-        return ["What can be read: fencepost formats, and docs/formats.md.", *_unnamed(head)]
-    how = "as responses between its lines of --- or ===" if "--format" in tried.arguments else "by a mapping"
+        return ["What can be read: fencepost formats, and docs/formats.md.", *_whole(head), *_unnamed(head)]
     quoted = " and ".join(repr(text) for text in tried.shown)
     answers = f"{tried.answers:,} answer{'s' * (tried.answers != 1)}"
     if_models = "If models wrote all of it, r" if "'agent=" in tried.arguments else "R"
     return [
-        f"{if_models}ead it {how}: fencepost ingest {tried.arguments} {shlex.quote(head.filename)}",
+        f"{if_models}ead it by a mapping: fencepost ingest {tried.arguments} {shlex.quote(head.filename)}",
         f"Tried on its beginning, this gives {answers}, as {quoted}. What else can be read: fencepost formats.",
     ]
+
+
+def _whole(head: DumpHead) -> list[str]:
+    """How a text is read that a model wrote from its first line to its last, which none says of itself."""
+    if head.shape != "text" or looks_like(head) or _is_printed(head) or _BINARY.search(head.text) or _speaks(head):
+        return []
+    return ["A text that is one response: --format responses; responses between lines of ---: --format separated."]
 
 
 def _unnamed(head: DumpHead) -> list[str]:
@@ -191,22 +168,6 @@ def _unnamed(head: DumpHead) -> list[str]:
     paths = [place.path for place in sorted(places, key=lambda place: -len(place.text or ""))[:MOST_NAMED]]
     words = "No name in it says what a model wrote. Its longest texts are at"
     return [f"{words} {', '.join(paths)} (to read one of them as answers: --map raw=PATH)."] if paths else []
-
-
-def _has_records(written: str) -> bool:
-    """Whether lines begin alike, with a label, a time or a table's bar, as those of no single answer do."""
-    begins = Counter(re.sub(r"\d", "0", match[0]) for match in _BEGINS.finditer(written))
-    return any(count > 1 for count in begins.values())
-
-
-def _of_text(head: DumpHead) -> _Tried | None:
-    """Responses between lines of --- or ===, of which there must be several."""
-    if looks_like(head) or _BINARY.search(head.text) or _DRAWN.search(head.text):
-        return None
-    if len(re.findall(f"^{_ASKING}", head.text, re.M)) > 1:
-        return None
-    tried = _tried("separated", head.text.encode("utf-8", "surrogateescape"), "--format separated", head.filename)
-    return tried if tried is not None and tried.answers > 1 else None
 
 
 def _of_mappings(head: DumpHead) -> _Tried | None:
@@ -242,16 +203,15 @@ def _holds_none(path: str, head: DumpHead, by: str | None) -> bool:
     """Whether a name, or the lines of a program's log as JSON, stand there."""
     name = str((parse_path(path) or ("",))[-1])
     is_of_anybody = name in _OF_ANYBODY and by is None and not _OF_MODEL.search(head.text)
-    if _NO_TEXT.fullmatch(name) or not _SAYING.search(name) or is_of_anybody:
+    if not _SAYING.search(name) or is_of_anybody:
         return True
     keys = {str(key) for sample in head.objects for key in sample}
     return path.removeprefix("$.") in LINES and bool(keys & LEVELS)
 
 
-def _tried(how: str | dict[str, str], beginning: bytes, arguments: str, filename: str) -> _Tried | None:
-    """What a reading of the beginning, by a format or a mapping, gives; None where no model may have said it."""
-    formats = collect("webapp.dumps.formats")
-    kind = formats[how] if isinstance(how, str) else formats["mapped"].by(how)
+def _tried(mapping: dict[str, str], beginning: bytes, arguments: str, filename: str) -> _Tried | None:
+    """What a reading of the beginning, by a mapping, gives; None where no model may have said it."""
+    kind = find("webapp.dumps.formats", "mapped").by(mapping)
     source = Source(io.BytesIO(beginning), filename)
     try:
         turns = [record for record in kind.read(source, look(source)) if isinstance(record, Turn)]
@@ -259,19 +219,19 @@ def _tried(how: str | dict[str, str], beginning: bytes, arguments: str, filename
         return None
     answers = [turn.raw.strip() for turn in turns if turn.kind == "response" and turn.raw and turn.raw.strip()]
     spoken = [text for text in answers if not _NO_ANSWER.fullmatch(text) and not _ASKED.match(text)]
-    if not spoken or 2 * len(spoken) < len(answers) or any(map(_is_record, answers)):
+    if not spoken or 2 * len(spoken) < len(answers) or any(map(_is_dialogue, answers)):
         return None
     prompts = {turn.raw.strip() for turn in turns if turn.kind == "prompt" and turn.raw}
     around = [str(value) for turn in turns if turn.kind == "response" for value in as_object(turn.source).values()]
     if prompts.intersection(answers) or any(map(_ASKER.fullmatch, around)):
         return None
-    named = "" if isinstance(how, str) else re.split(r"[.\]]", how["raw"])[-1]
+    named = re.split(r"[.\]]", mapping["raw"])[-1]
     return _Tried(arguments, len(answers), [_short(text) for text in spoken[:2]], named)
 
 
-def _is_record(text: str) -> bool:
-    """Whether a text says who asked in it, or begins with a rule, so that it is more than an answer of a model."""
-    return text.startswith(("---", "===")) or any(who.lower() in _ASKERS for who in _SPOKEN.findall(text))
+def _is_dialogue(text: str) -> bool:
+    """Whether a text says who asks in it, so that it is more than an answer of a model."""
+    return any(map(_ASKER.fullmatch, _SPOKEN.findall(text)))
 
 
 def _short(text: str) -> str:

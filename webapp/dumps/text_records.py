@@ -15,7 +15,7 @@ from webapp.dumps.messages.printed import from_repr, printed_list
 from webapp.dumps.records import Problem
 from webapp.dumps.source import HEAD, Source
 from webapp.dumps.spool import packed_text
-from webapp.dumps.values import as_list, as_object
+from webapp.dumps.values import as_list, as_object, is_speech
 
 _COLUMN = re.compile(r"[,;\t]?[\w\"'][^\r\n]{0,80}")
 _LONGEST_NAME = 80
@@ -33,7 +33,7 @@ _SPOKEN_BY = {"user", "assistant", "system", "developer", "tool", "function", "m
 """columns whose cells are objects, and keys of such; another object may be an answer's own text"""
 _SPEAKING = re.compile(
     r"prompt|question|query|inputs?|instruction|messages?|request|outputs?|completion|response|answer|result|generation"
-    r"|content|text|role",
+    r"|content|text|role|conversation|dialogu?e?|transcript|chat",
     re.I,
 )
 csv.field_size_limit(MOST_CHARACTERS)
@@ -73,6 +73,13 @@ def _separator(head: str) -> str | None:
         if len(rows) > 1 and len(widths) == 1 and len(rows[0]) > 1 and _are_names(rows[0]):
             return separator
     return None
+
+
+def is_unnamed_table(head: str) -> bool:
+    """Whether these are rows of as many cells, among them what somebody said, from the first line on."""
+    rows = _first_rows(head, ",") if ',"' in head else []
+    widths = {len(row) for row in rows}
+    return len(rows) > 1 and len(widths) == 1 and widths != {1} and all(any(map(is_speech, row)) for row in rows)
 
 
 def _first_rows(head: str, separator: str) -> list[list[str]]:

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
+from webapp.dumps.formats.transcript import told
 from webapp.dumps.json_path import long_texts, opened
 from webapp.dumps.messages.named_texts import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.pieces import block
@@ -40,8 +41,8 @@ _MOST_PASSED = 50
 """entries without a chat between two states of one"""
 _SHOWN = 50
 """items of a list that show whether messages are in it"""
-_SURE = 14
-"""less than of any format that knows whose messages these are"""
+_SURE, _GUESSED = 14, 4
+"""less than of any format that knows whose messages these are; of those within texts also less than by names"""
 
 
 class _Chat(NamedTuple):
@@ -50,6 +51,8 @@ class _Chat(NamedTuple):
     at: str
     around: tuple[dict[str, Any], ...]
     messages: list[Any]
+    told: Any = None
+    """the text, or the list of texts, that it was read from"""
 
 
 class Chats(Format):
@@ -61,7 +64,8 @@ class Chats(Format):
         if head.shape not in ("object", "array", "lines", "parquet"):
             return 0
         has_chat = is_chat(head.objects) or any(next(_chats("", (), value, 0, _SHOWN), None) for value in head.objects)
-        return _SURE if has_chat else 0
+        told_in = [value for value in head.objects if not has_chat and any(_told("", value))]
+        return _SURE if has_chat else _GUESSED if told_in and 2 * len(told_in) >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "object" and is_chat(head.objects):
@@ -72,7 +76,7 @@ class Chats(Format):
             if isinstance(entry, Problem):
                 yield entry
                 continue
-            chats = list(_chats(entry[0], (), entry[1], 0))
+            chats = list(_chats(entry[0], (), entry[1], 0)) or list(_told(*entry))
             yield from _left_over(*entry, chats)
             if not chats and head.shape != "object":
                 yield Problem(entry[0], "no messages of two sides are known in it; it was left out")
@@ -178,7 +182,8 @@ def _repeats(chat: _Chat, said: dict[int, list[set[str]]]) -> bool:
 
 
 def _session(chat: _Chat, fallback: str) -> SessionEntries:
-    beside = {key: value for key, value in chat.around[-1].items() if value is not chat.messages} if chat.around else {}
+    around = chat.around[-1] if chat.around else {}
+    beside = {key: value for key, value in around.items() if value is not chat.messages and value is not chat.told}
     title = next((title for holder in reversed(chat.around) if (title := first_text(holder, "title", "name"))), None)
     chat_id = first_id(beside, *_IDS) or first_id(as_object(beside.get("conversation")), *_IDS)
     small = {key: value for key, value in beside.items() if not isinstance(value, list | dict)}
@@ -209,6 +214,19 @@ def _chats(
                 yield from _chats(f"{at}, {key}" if at else str(key), (*around, value), inner, depth + 1, most)
 
 
+def _told(at: str, value: dict[str, Any], depth: int = 0) -> Iterator[_Chat]:
+    """The dialogues that are one text each, or a list of the lines that are said: {"log": "User: …\\nAgent: …"}."""
+    for key, inner in value.items():
+        texts = [inner] if isinstance(inner, str) else inner if isinstance(inner, list) else []
+        texts = [text for text in texts if isinstance(text, str)]
+        for messages in [messages for text in texts if (messages := told(text))] or [told("\n".join(texts))]:
+            if messages:
+                yield _Chat(f"{at}, {key}", (value,), messages, inner)
+        for item in inner if isinstance(inner, list) else [inner]:
+            if isinstance(item, dict) and depth < _DEEPEST:
+                yield from _told(f"{at}, {key}", item, depth + 1)
+
+
 def _with_replies(messages: list[Any]) -> Iterator[Any]:
     """Messages, each followed by what was said in reply to it."""
     waiting = list(reversed(messages))
@@ -234,7 +252,9 @@ def _entries(at: str, messages: list[Any]) -> Entries:
 
 def _left_over(at: str, value: dict[str, Any], chats: list[_Chat]) -> Iterator[Problem]:
     """What may be an answer and stands outside of the lists that are read."""
-    lists = {id(chat.messages) for chat in chats} | {id(chat.messages[0]) for chat in chats if len(chat.messages) == 1}
+    lists = {id(part) for chat in chats for part in (chat.messages, chat.told) if part is not None} | {
+        id(chat.messages[0]) for chat in chats if len(chat.messages) == 1
+    }
     rest = _without(value, lists)
     places = list(_unread(rest, "$", 0, is_chat=bool(chats)))
     if deep := [place for place, count in places if count is None]:

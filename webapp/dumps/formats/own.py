@@ -25,7 +25,7 @@ from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import id_problem, with_list
-from webapp.dumps.formats.transcript import templated
+from webapp.dumps.formats.transcript import templated, told
 from webapp.dumps.log_records import text_records
 from webapp.dumps.messages.bodies import body_in, said_turns
 from webapp.dumps.messages.named_texts import is_chat
@@ -124,7 +124,7 @@ class Responses(Format):
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape in ("lines", "object") and head.objects and all(map(_is_response, head.objects)):
-            return 0 if is_chat(head.objects) else 50
+            return 0 if is_chat(head.objects) or any(told(value["text"]) for value in head.objects) else 50
         if _EPISODE.search(head.filename):
             return 96
         return 10 if head.shape != "empty" and head.filename == _ASKED_FOR else 0

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
+from webapp.dumps.messages.decorations import PANEL, undecorated
 from webapp.dumps.messages.langchain import pretty_printed
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.messages.turns import event_turns, message_turns, note_once, text_turns
@@ -18,13 +19,13 @@ _ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
 """what SpecStory prints of thoughts and calls among what is said"""
 _USER = (
     r"User|USER|Human|You|You said|Me|Prompt|User Input|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur"
-    r"|Usuario|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻|🙋"
+    r"|Usuario|Customer|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻|🙋"
 )
 _MODEL = (
     r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
     r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Mistral|Qwen|Kimi|Cody|Llama|MODEL"
     r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"
-    r"|Asistente|🤖"
+    r"|Asistente|🤖|[A-Z]\w{0,20}(?:Bot|AI|GPT)"
 )
 _KINDS = (
     {"System": "system", "Reasoning": "thinking", "Info": "event"}
@@ -63,11 +64,6 @@ _LABELS = tuple(
 )
 """who speaks, whoever that is, behind an empty line as VS Code copies a chat, or behind a time as WhatsApp has it"""
 _OF_MODEL = re.compile(r"\b(?:AI|GPT|LLM|Bot|ASSIST|Assistant|Claude|Gemini|Copilot|Replika)\b|GPT$|[Bb]ot$")
-_PANEL = re.compile(r"^[╭┌┏╔][─━═]+ ?([^─━═╮┐┓╗\n]{1,60}+)[─━═]+[╮┐┓╗][ \t]*\r?$", re.M)
-_DRAWN = re.compile(r"^(?:[│┃║] ?(.*?)[ \t]*[│┃║]|[╰└┗╚][─━═][^\n]*)[ \t]*(\r?)$", re.M)
-"""a box that a terminal drew, with a name in its upper edge, and its other lines"""
-_FRONT = re.compile(r"\A---\r?\n(?:[^\n]{0,400}\n){1,60}?---\r?\n")
-"""what stands in YAML before a note"""
 _TEMPLATE = re.compile(
     r"<\|im_start\|>(?P<who>\w{1,20})\r?\n|<\|start_header_id\|>(?P<name>\w{1,20})<\|end_header_id\|>\s*"
 )
@@ -78,7 +74,7 @@ _LABELLED = re.compile(
 )
 """how sets of chats to train on write it within a text: HH's, Guanaco's, Alpaca's, Glaive's"""
 _TOKENS = re.compile(r"<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|begin_of_text)\|>")
-_INLINE = re.compile(rf"^(?:{_NAME}(?::(?: (?=\S)|[ \t]*\r?$)|：[ \t]*)|(?P<sign>👤|🧑|🤖):? )", re.M)
+_INLINE = re.compile(rf"^(?:{_NAME}{_NOTE}(?::(?: (?=\S)|[ \t]*\r?$)|：[ \t]*)|(?P<sign>👤|🧑|🤖):? )", re.M)
 _BOLD = re.compile(rf"^(?:> )?\*\*(?!Model|Agent){_SIGN}{_NAME}{_NOTE}(?::\*\*|\*\*:)(?: (?=\S)|[ \t]*\r?$)", re.M)
 _ROLES = re.compile(
     r"^(?:(?P<who>user|assistant|system|tool|function|human|ai):"
@@ -89,16 +85,14 @@ _ROLES = re.compile(
 _BUFFER = re.compile(r"^(?P<who>Human|AI|System|Tool|Function): ", re.M)
 """LangChain's `get_buffer_string`, told by the calls that it prints behind what is said"""
 _BUFFERED = re.compile(r"^(?>[^\n]*?(?=\[\{'name': '))(?P<calls>[^\n]*'type': 'tool_call'\}\])[ \t\r]*$", re.M)
+_ASKED = re.compile(r"^(?:(?P<asks>Question|Query|Pregunta|Frage)|(?P<who>Answer|Respuesta|Antwort)):\s", re.M)
+"""what may be of people, and of a model only below the time that a program wrote"""
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
-_COLOURS = re.compile(r"\x1b\[[\d;]*m")
-_CLOCK = re.compile(r"^\[\d{4}-\d\d-\d\d[T ][\d:.]{8,20}\][ \t]*\r?$", re.M)
-"""when DSPy asked, before each call of its history"""
-_REACT = re.compile(r"^(Question|Observation): ?([\s\S]*?)\n(?=Thought:)", re.M)
-"""what a ReAct agent is told; all between is what its model wrote"""
-_LOGGED = re.compile(r"^# \d{4}-\d\d-\d\dT[\d:]{8} {4}\w+: .{0,200}\s+Model: \*\*.{0,200}$", re.M)
-"""what `llm logs` prints above each prompt"""
 _SUB = r"\s{0,40}+<sub>[^\n]{0,400}</sub>"
 _RULE = re.compile(rf"(?:(?:\r?\n){{0,40}}(?:^|\r?\n)(?:-{{3,}}|\*{{3,}}|_{{3,}})[ \t]*+){{1,2}}(?:{_SUB})?\Z|{_SUB}\Z")
+_NUMBER = re.compile(r"\d[\d.,]*")
+_MEASURED = r"(?i:[\w ]{0,20}(?:time|latency|took|duration|elapsed))\W{1,4}\d[\d.,]* ?(?:m?s|sec\w*)"
+"""how long an answer took, as a program writes it below"""
 _TITLE = "#<>_*-|"
 """how the lines of a title and the like begin"""
 _TITLE_ROLE = "title"
@@ -123,7 +117,7 @@ class Transcript(Format):
         return 60 if head.shape == "text" and _style(head.text) is not None else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        yield SessionEntries(source.stem, _messages(source, _style(head.text) or _HEADINGS[0]))
+        yield SessionEntries(source.stem, _messages(source.plain_text(), _style(head.text) or _HEADINGS[0]))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         raw = str(entry.get("content"))
@@ -182,7 +176,7 @@ def templated(written: str) -> list[tuple[str, str]]:
 
 def _style(written: str) -> re.Pattern[str] | None:
     """How the names of those who speak are written, where both do, and no more than a title stands before the first."""
-    written = _plain(written)
+    written = undecorated(written)
     for style in (_BUFFER,) if _BUFFERED.search(written) else (_TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES):
         marks = _marks(style, written)
         before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
@@ -192,7 +186,14 @@ def _style(written: str) -> re.Pattern[str] | None:
         led = len(before) <= _MOST_LED and "```" not in before and sides[:4] == ["user", "assistant"] * 2
         if {"user", "assistant"} <= set(sides) and (led or (not before if plain else titled or style is _HEADINGS[0])):
             return style
-    return _labelled(written)
+    return _labelled(written) or (_ASKED if _are_timed(written) else None)
+
+
+def _are_timed(written: str) -> bool:
+    """Whether questions and answers, which may be people's, stand each below the time that a program wrote."""
+    sides = [_side(mark) for mark in _ASKED.finditer(written)]
+    framing = _framing(written.strip().partition("\n")[0])
+    return {*sides} == {"user", "assistant"} and len(framing.findall(written)) == sides.count("user")
 
 
 def _labelled(written: str) -> re.Pattern[str] | None:
@@ -239,36 +240,41 @@ def _role(who: str) -> str:
     return "user" if re.fullmatch(_USER, who, re.I) else "event" if who[-1] == ")" else "assistant"
 
 
-def _plain(written: str) -> str:
-    """The text without colours, and without what DSPy's history and `llm logs` say before each prompt."""
-    if "\x1b[" in written or _CLOCK.match(written.lstrip()):
-        written = _CLOCK.sub("", _COLOURS.sub("", written))
-    written = _FRONT.sub("", written)
-    if _PANEL.search(written):
-        return _DRAWN.sub(r"\1\2", _PANEL.sub(r"## \1\n", written))
-    if _REACT.match(written.lstrip()):
-        return _REACT.sub(r"=== \1 ===\n\2\n\n=== Assistant ===\n", written)
-    return _LOGGED.sub("", written) if _LOGGED.match(written) else written
+def told(shown: str) -> list[dict[str, Any]]:
+    """The messages of a dialogue that is one text; none where not both sides say something."""
+    style = _style(shown) if ":" in shown or "#" in shown else None
+    messages = [entry[1] for entry in _messages(shown, style) if isinstance(entry, tuple)] if style else []
+    return messages if {"user", "assistant"} <= {said["role"] for said in messages if said["content"]} else []
 
 
-def _messages(source: Source, style: re.Pattern[str]) -> Entries:
+def _messages(shown: str, style: re.Pattern[str]) -> Entries:
     """What stands between the names, without empty lines around it and the rule that ends it."""
-    shown = source.plain_text()
-    written = _plain(shown)
+    written = undecorated(shown)
     marks = _marks(style, written)
     about: dict[str, Any] = {"printed": True} if style is _HEADINGS[0] else {}
-    if _PANEL.search(shown):
+    if PANEL.search(shown):
         about = {"drawn": True}
     elif len(marks) == 2 and len(re.findall(rf"^{re.escape(marks[0][0].split()[0])} ", written, re.M)) > 2:
         about = {"alone": True}
-    if marks and (before := _TOKENS.sub("", written[: marks[0].start()]).strip()):
+    before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
+    if before:
         yield "character 0", {"role": _TITLE_ROLE, "content": before}
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
-        end = len(written) if following is None else following.start()
-        around = _TOKENS if style is _TEMPLATE else _RULE
-        content = around.sub("", written[mark.end() : end].rstrip()).strip("\r\n")
+    framing, around = _framing(before), _TOKENS if style is _TEMPLATE else _RULE
+    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
+        frame = framing.search(written, mark.end(), end)
+        cut = frame.start() if frame else end
+        content = around.sub("", written[mark.end() : cut].rstrip()).strip("\r\n").rstrip()
         content = re.sub(r"(?m)^> ?", "", content) if mark[0].startswith(">") else content
-        yield f"character {mark.start()}", {"role": _side(mark), "content": content.rstrip(), **about}
+        yield f"character {mark.start()}", {"role": _side(mark), "content": content, **about}
+        if aside := written[cut:end].strip():
+            yield f"character {cut}", {"role": _TITLE_ROLE, "content": aside}
+
+
+def _framing(before: str) -> re.Pattern[str]:
+    """What a program writes around what is said: again the lines before the first speaks, with other numbers; times."""
+    lines = (_NUMBER.split(line.strip()) for line in before.split("\n"))
+    again = "|".join(_NUMBER.pattern.join(map(re.escape, parts)) for parts in lines if len(parts) > 2) or "(?!)"
+    return re.compile(rf"^(?:{_MEASURED}(?=\s*(?:[-=_*]{{3,}}\s*)?(?:\Z|{again}))|(?:{again})[ \t]*\r?$)", re.M)
 
 
 plugin = Transcript()

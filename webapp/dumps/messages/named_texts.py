@@ -163,7 +163,12 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     if key in ("body", "raw"):
         return around if not isinstance(holder.get("status"), int) else None  # what a server answered
     if key in ("content", "text", "value"):
-        return around or ("assistant" if holder.keys() & {"model", "agent", "agent_name"} else None)
+        is_asked = around is None and any(
+            _ANSWERS & set(_words(str(other))) for other in holder if isinstance(holder[other], str)
+        )
+        return around or (
+            "user" if is_asked else "assistant" if holder.keys() & {"model", "agent", "agent_name"} else None
+        )
     if key in ("q", "Q"):
         return "user"
     return "assistant" if key in ("a", "A") and holder.keys() & {"q", "Q"} else None

@@ -1,0 +1,30 @@
+"""What terminals and tools write around a chat as text: colours, boxes, times, the front of a note."""
+
+from __future__ import annotations
+
+import re
+
+PANEL = re.compile(r"^[╭┌┏╔][─━═]+ ?([^─━═╮┐┓╗\n]{1,60}+)[─━═]+[╮┐┓╗][ \t]*\r?$", re.M)
+_DRAWN = re.compile(r"^(?:[│┃║] ?(.*?)[ \t]*[│┃║]|[╰└┗╚][─━═][^\n]*)[ \t]*(\r?)$", re.M)
+"""a box that a terminal drew, with a name in its upper edge, and its other lines"""
+_FRONT = re.compile(r"\A---\r?\n(?:[^\n]{0,400}\n){1,60}?---\r?\n")
+"""what stands in YAML before a note"""
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
+_CLOCK = re.compile(r"^\[\d{4}-\d\d-\d\d[T ][\d:.]{8,20}\][ \t]*\r?$", re.M)
+"""when DSPy asked, before each call of its history"""
+_REACT = re.compile(r"^(Question|Observation): ?([\s\S]*?)\n(?=Thought:)", re.M)
+"""what a ReAct agent is told; all between is what its model wrote"""
+_LOGGED = re.compile(r"^# \d{4}-\d\d-\d\dT[\d:]{8} {4}\w+: .{0,200}\s+Model: \*\*.{0,200}$", re.M)
+"""what `llm logs` prints above each prompt"""
+
+
+def undecorated(written: str) -> str:
+    """The text without colours, and without what DSPy's history and `llm logs` say before each prompt."""
+    if "\x1b[" in written or _CLOCK.match(written.lstrip()):
+        written = _CLOCK.sub("", _COLOURS.sub("", written))
+    written = _FRONT.sub("", written)
+    if PANEL.search(written):
+        return _DRAWN.sub(r"\1\2", PANEL.sub(r"## \1\n", written))
+    if _REACT.match(written.lstrip()):
+        return _REACT.sub(r"=== \1 ===\n\2\n\n=== Assistant ===\n", written)
+    return _LOGGED.sub("", written) if _LOGGED.match(written) else written
