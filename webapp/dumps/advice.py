@@ -15,6 +15,7 @@ from webapp.dumps.head import DumpHead
 from webapp.dumps.json_path import MOST_NAMED, parse_path, value_at
 from webapp.dumps.known_tools import BEGIN, CLOUDWATCH, LEVELS, LINES, answerless, is_of_chats, looks_like
 from webapp.dumps.mappings import guessed, guessed_tables, is_no_answer, outline
+from webapp.dumps.messages.calls import TOOLS
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.records import Turn, UnknownFormat
 from webapp.dumps.source import Source
@@ -222,8 +223,9 @@ def _tried(mapping: dict[str, str], beginning: bytes, arguments: str, filename: 
     if not spoken or 2 * len(spoken) < len(answers) or any(map(_is_dialogue, answers)):
         return None
     prompts = {turn.raw.strip() for turn in turns if turn.kind == "prompt" and turn.raw}
-    around = [str(value) for turn in turns if turn.kind == "response" for value in as_object(turn.source).values()]
-    if prompts.intersection(answers) or any(map(_ASKER.fullmatch, around)):
+    records = [as_object(turn.source) for turn in turns if turn.kind == "response"]
+    is_asked = any(_ASKER.fullmatch(str(value)) for record in records for value in record.values())
+    if prompts.intersection(answers) or is_asked or any(record.keys() & {*TOOLS} for record in records):
         return None
     named = re.split(r"[.\]]", mapping["raw"])[-1]
     return _Tried(arguments, len(answers), [_short(text) for text in spoken[:2]], named)

@@ -32,7 +32,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _JSON_IN_JSON = re.compile(r'\s*"[\[{]')
-_DOCUMENTS = re.compile(r"\s*\{[ \t]*\r?\n[\s\S]*?\n\}[ \t]*(?:\r?\n)+\{[ \t]*\r?\n")
+_RULE = r"[-=*_#]{3,200}[ \t]*(?:\r?\n|\Z)"
+_DOCUMENTS = re.compile(rf"\s*\{{[ \t]*\r?\n[\s\S]*?\n\}}[ \t]*(?:\r?\n)+(?:{_RULE}\s*)?\{{[ \t]*\r?\n")
 _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
 _LISTS = re.compile(r"\s*+\[\s*+(?:\[\s*+\{|\{.*\][ \t\r]*+\n\s*+\[\s*+\{)")
 """lists of objects, in a list or one a line"""
@@ -190,7 +191,8 @@ def _joined(source: Source) -> Iterator[bytes]:
     """Indented JSON objects, each of which ends with a line that is its brace: their lines as one."""
     source.file.seek(source.start)
     for line in source.file:
-        yield line if line.rstrip() in (b"}", b"]") and not line[:1].isspace() else line.rstrip(b"\r\n") + b" "
+        if not re.match(_RULE.encode(), line):
+            yield line if line.rstrip() in (b"}", b"]") and not line[:1].isspace() else line.rstrip(b"\r\n") + b" "
 
 
 def _joined_lists(source: Source) -> Iterator[Any]:

@@ -37,12 +37,13 @@ _MOST_TEXT = 1024 * 1024
 """characters of a body, written as a text, that is looked into"""
 _SPELLINGS = {
     **{name.replace("_", "").replace(".", ""): rank for rank, name in enumerate(NAMES)},
+    **dict.fromkeys(("convid", "dialogueid", "dialogid"), 0),
     "usersessionid": 4,
     "chatsessionid": 3,
     "run": NAMES.index("run_id"),
 }
 _PREFIX = re.compile(r"^(?:x|genai|helicone|langfuse|litellm|openai)+(?=conversation|session|thread|chat|user|trace)")
-_MENTIONED = re.compile(r'"[^"]{0,40}(?:conversation|session|thread|chat|trace|run)[^"]{0,10}"\s*:', re.IGNORECASE)
+_MENTIONED = re.compile(r'"[^"]{0,40}(?:conv|dialog|session|thread|chat|trace|run)[^"]{0,18}"\s*:', re.IGNORECASE)
 _GROUPING = NAMES.index("trace_id")
 """From here on a name is a session's only where it groups: a trace may be a single request."""
 

@@ -13,6 +13,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.known_tools import answerless
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns, unanswered
 from webapp.dumps.messages.exchanges import failure_turns
+from webapp.dumps.messages.histories import Histories
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import KEYED, NamedText, is_served, named_texts
@@ -69,6 +70,8 @@ class ExchangePairs(Format):
             return []
         holder, response = sides.holder, sides.holder.get(sides.response)
         request = holder[sides.request]
+        if isinstance(request, str) and parsed_body(request) is None:  # a prompt is no history that grows
+            conversation.histories = Histories()
         http = HttpExchange("", _as_body(request), response, plain=isinstance(response, str))
         turns = http_turns(http, conversation)
         if not any(turn.written_by_model for turn in turns):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +26,7 @@ _MODEL = (
     r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
     r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Mistral|Qwen|Kimi|Cody|Llama|MODEL"
     r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"
-    r"|Asistente|🤖|[A-Z]\w{0,20}(?:Bot|AI|GPT)"
+    r"|Asistente|🤖|Antigravity|[A-Z]\w{0,20}(?:Bot|AI|GPT)"
 )
 _KINDS = (
     {"System": "system", "Reasoning": "thinking", "Info": "event"}
@@ -57,11 +58,13 @@ _LABELS = tuple(
     re.compile(pattern, re.M)
     for pattern in (
         rf"(?:\A\s{{0,20}}|(?<=\n\n)|(?<=\n\r\n)){_ANYBODY}: (?=\S)",
-        rf"^\u200e?\[\d[^\]\n]{{4,30}}\] {_ANYBODY}: (?=\S)",
+        rf"^\u200e?\[\d[^\]\n]{{4,30}}\] \[?{_ANYBODY}\]?: (?=\S)",
         rf"^\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},? \d{{1,2}}:[\d:,.]{{2,10}}(?: ?[AaPp][Mm])? - {_ANYBODY}: (?=\S)",
         rf"^【{_ANYBODY}】:?\s?",
+        rf"^{_ANYBODY}: (?=\S)",
     )
 )
+_PLAIN = _LABELS[-1]
 """who speaks, whoever that is, behind an empty line as VS Code copies a chat, or behind a time as WhatsApp has it"""
 _OF_MODEL = re.compile(r"\b(?:AI|GPT|LLM|Bot|ASSIST|Assistant|Claude|Gemini|Copilot|Replika)\b|GPT$|[Bb]ot$")
 _TEMPLATE = re.compile(
@@ -183,7 +186,8 @@ def _style(written: str) -> re.Pattern[str] | None:
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
         plain = style in (_TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER)
         sides = [_side(mark) for mark in marks]
-        led = len(before) <= _MOST_LED and "```" not in before and sides[:4] == ["user", "assistant"] * 2
+        turned = ["user", "assistant"] * (2 if plain else 1)
+        led = len(before) <= _MOST_LED and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
         if {"user", "assistant"} <= set(sides) and (led or (not before if plain else titled or style is _HEADINGS[0])):
             return style
     return _labelled(written) or (_ASKED if _are_timed(written) else None)
@@ -201,16 +205,25 @@ def _labelled(written: str) -> re.Pattern[str] | None:
     for label in _LABELS:
         names = [match["name"] for match in label.finditer(written)]
         asking = [name for name in names if re.fullmatch(_USER, name, re.I)]
+        turns = _in_turn(names, 4 if label is _PLAIN else 3)
         known = {name for name in names if re.fullmatch(_MODEL, name, re.I) or _OF_MODEL.search(name)}
-        known = known or (set(names) - set(asking) if asking and label is _LABELS[-1] else known)
+        known = set(turns[1:]) if label is _PLAIN or not known else known
         is_log = bool(asking) and label in _LABELS[1:3]  # other records may stand between them
-        is_chat = len(set(names)) == 2 and names[0] not in known and label.match(written.lstrip())
+        is_chat = (turns or len(set(names)) == 2) and names[0] not in known and label.match(written.lstrip())
         if len(known) == 1 and (is_log or is_chat):
             asks, answers = re.escape(asking[0] if is_log else names[0]), re.escape(known.pop())
             others = rf"|{label.pattern.partition(_ANYBODY)[0]}(?=(?P<event>\S))" if is_log else ""
             names_pattern = rf"(?:(?P<asks>{asks})|(?P<who>{answers}))"
             return re.compile(label.pattern.replace(_ANYBODY, names_pattern) + others, re.M)
     return None
+
+
+def _in_turn(names: list[str], least: int) -> list[str]:
+    """The two who speak in turn, the first of whom asks, by a known name; none where a third is named as often."""
+    turns = [name for name in names if name in names[:2]]
+    is_turned = len(turns) >= least and turns == (turns[:2] * len(turns))[: len(turns)]
+    is_alone = all(4 * count <= len(turns) for name, count in Counter(names).items() if name not in turns)
+    return turns[:2] if is_turned and is_alone and re.fullmatch(_USER, turns[0], re.I) else []
 
 
 def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:

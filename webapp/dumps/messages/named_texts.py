@@ -207,14 +207,14 @@ _ROLES = (
     (
         "user",
         re.compile(
-            r"user|human|prompt|prompter|you|me|customer|request|question|client|visitor|incoming|inbound"
+            r"user|human|prompt|prompter|you|me|customer|request|question|client|visitor|incoming|inbound|in"
             r"|user[_ ]?(?:input|prompt|query|question)"
         ),
     ),
     (
         "assistant",
         re.compile(
-            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|outgoing|outbound|{_SAID_BY}|{_MODEL_NAMES}"
+            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|outgoing|outbound|out|{_SAID_BY}|{_MODEL_NAMES}"
         ),
     ),
     ("system", re.compile(r"system|developer|context")),
