@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from webapp.parsing.edit import NotJson
 from webapp.parsing.machine.repair import Repair, mends, replacing
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import LETTERS, LITERALS, MARK, NUMBER, QUOTED, SCALAR, SPACE
@@ -57,6 +58,8 @@ _closer_comment = later(r"\s{0,100}+[}\]]")
 def ellipsis(machine: Machine, match: re.Match[str]) -> bool:
     """Dots that stand for what was left out are removed; what they stand for is unknown."""
     after = match.end()
+    if not machine.frames:
+        raise NotJson(after, "dots stand for all of it")
     if machine.state == "v" and machine.inside == "{":
         return False
     start = match.start()
