@@ -19,7 +19,7 @@ from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import KEYED, NamedText, is_served, named_texts
 from webapp.dumps.messages.streams import is_body, parsed_body
 from webapp.dumps.messages.turns import each_filled, event_turns, filled, message_turns, spent, with_once, with_usage
-from webapp.dumps.records import Entry, Turn
+from webapp.dumps.records import Entry, Problem, Turn
 from webapp.dumps.session_keys import found_keys, rank_of
 from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text
 
@@ -182,9 +182,11 @@ class NamedAnswers(Format):
         """By the sessions that stand within a document, where its records name them."""
         for session in super().sessions(source, head):
             is_document = head.shape == "object" and self.session_key is None
-            entries = session.entries if is_document and isinstance(session, SessionEntries) else []
-            parts = [_parts(entry[1]) for entry in entries if isinstance(entry, tuple)]
-            yield from parts[0] if parts and len(parts[0]) > 1 else [session]
+            entries = list(session.entries) if is_document and isinstance(session, SessionEntries) else []
+            parts = [part for entry in entries if isinstance(entry, tuple) for part in _parts(entry[1])]
+            problems = [entry for entry in entries if isinstance(entry, Problem)]
+            yield from problems if len(parts) > 1 else ()
+            yield from parts if len(parts) > 1 else [session]
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[Turn]:
         every = list(named_texts(entry))
@@ -215,6 +217,9 @@ def _parts(document: dict[str, Any]) -> list[SessionEntries]:
             return []
         for number, item in enumerate(items):
             parts.setdefault(key if by_key else named[number][1], []).append((f"{key}[{number}]", item))
+    rest = {key: inner for key, inner in document.items() if inner and key not in lists and key not in around}
+    first = next(iter(parts.values()), [])
+    first[:0] = [("the document", rest)] if rest else []  # what is in it is said to be in no turn
     return [SessionEntries(name, part, extra=around) for name, part in parts.items()]
 
 
