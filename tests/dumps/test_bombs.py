@@ -307,7 +307,7 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "buffer.txt": lambda _: b"Human: a\nAI: b\n" + b"[{'name': '" * 100_000,
     "frame.json": lambda _: json.dumps({"columns": ["prompt", "a" * 2**20], "data": [["q", "x"]] * 50_000}).encode(),
     "lists.json": lambda _: b"[\n1\n]\n[\n2\n]\n[\n" + b"3,\n" * 800_000 + b"4\n]\n",
-    "rows.csv.gz": lambda _: gzip.compress(b"prompt,response\n" + b"a,b\n" * 4_000_000),
+    "rows.csv.gz": lambda _: gzip.compress(b"prompt,response\n" + b"a,b\n" * 1_000_000),
     "newlines.txt": lambda _: b"[{]" + b"\n" * 250_000,
     "aliases.yaml": lambda _: YAML,
     "values.yaml.gz": lambda _: gzip.compress(
