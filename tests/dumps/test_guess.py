@@ -204,6 +204,12 @@ def test_of_texts_that_no_name_tells_the_places_are_named(tmp_path):
         sniff_text(WEAK["a thought"], tmp_path)
 
 
+def test_where_several_speak_in_lists_of_records_it_is_said(tmp_path):
+    turns = [{"speaker": name, "text": "the berth of a model is free"} for name in ("Ann", "Bo")]
+    with pytest.raises(UnknownFormat, match=r"If models wrote all of it, .*agent=\$\.speaker"):
+        sniff_text(json.dumps([{"call": 1, "turns": turns}, {"call": 2, "turns": turns}]), tmp_path)
+
+
 def test_an_answer_that_is_an_object_is_advised_as_a_whole(tmp_path):
     record = {"user_text": "stop", "intent_json": {"intent": "STOP", "speech": "I stop at once now"}}
     with pytest.raises(UnknownFormat, match=r"raw=\$\.intent_json' "):

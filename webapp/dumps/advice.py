@@ -12,7 +12,7 @@ from webapp import jsontext
 from webapp.dumps.budget import BadDump
 from webapp.dumps.first_look import look
 from webapp.dumps.head import DumpHead
-from webapp.dumps.json_path import MOST_NAMED, parse_path, value_at
+from webapp.dumps.json_path import MOST_NAMED, each_at, parse_each, parse_path, value_at
 from webapp.dumps.known_tools import BEGIN, CLOUDWATCH, LEVELS, LINES, answerless, is_of_chats, looks_like
 from webapp.dumps.mappings import guessed, guessed_tables, is_no_answer, outline
 from webapp.dumps.messages.calls import TOOLS
@@ -190,10 +190,13 @@ def _of_mappings(head: DumpHead) -> _Tried | None:
 
 def _speakers(mapping: dict[str, str], head: DumpHead) -> str | None:
     """The key that names several who speak under the same one, where nothing that the mapping names does."""
-    if "role" in mapping or "prompt" in mapping or "each" in mapping:
+    if "role" in mapping or "prompt" in mapping:
         return None
     rows = head.items.get(mapping.get("table", ""), []) or head.objects
-    if head.shape == "object":
+    if "each" in mapping:
+        holders = [head.document] if head.shape == "object" else rows
+        rows = [item for row in holders for _, item, _ in each_at(row, parse_each(mapping["each"]))]
+    elif head.shape == "object":
         rows = max(head.items.values(), key=len, default=[])
     holders = [as_object(value_at(row, parse_path(mapping["raw"])[:-1])[0]) for row in rows]
     keys = sorted({key for row in holders for key in row if _SPEAKERS.fullmatch(key)})

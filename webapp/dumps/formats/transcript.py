@@ -46,6 +46,7 @@ _HEADINGS = tuple(
         rf"#{{1,6}} {_SIGN}{_NAME}{_NOTE}(?: [^\w\s#]{{1,2}}(?:\u200d[^\w\s#])?)?:?",
         rf"> ?\[!(?i:{_NAME})\][^\n]*",  # Obsidian's callouts
         r"-{3}(?P<who>USER|ASSISTANT|SYSTEM|TOOL)",  # fast-agent's
+        rf"[=*#-]{{5,80}}\r?\n(?i:{_NAME})\r?\n[=*#-]{{5,80}}",
         r"── (?P<who>user|assistant|system)(?: \[[^\]\n]*\])? ─{2,200}",  # ellmer's
         rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{_USER}|{_MODEL}|{'|'.join(_KINDS)})\]?:? ?[=*-]{{2,80}})",
         rf"(?i:\[\d[^\]\n]{{4,30}}\] [=-]{{2,20}} {_NAME} [=-]{{2,20}})",
@@ -287,6 +288,7 @@ def _framing(before: str) -> re.Pattern[str]:
     """What a program writes around what is said: again the lines before the first speaks, with other numbers; times."""
     lines = (_NUMBER.split(line.strip()) for line in before.split("\n"))
     again = "|".join(_NUMBER.pattern.join(map(re.escape, parts)) for parts in lines if len(parts) > 2) or "(?!)"
+    again += r"|={3,}[^\n]*={3}" if re.match(r"={3,} .*={3}", before) else ""
     return re.compile(rf"^(?:{_MEASURED}(?=\s*(?:[-=_*]{{3,}}\s*)?(?:\Z|{again}))|(?:{again})[ \t]*\r?$)", re.M)
 
 

@@ -207,7 +207,7 @@ _ROLES = (
     (
         "user",
         re.compile(
-            r"user|human|prompt|prompter|you|me|customer|request|question|client|visitor|incoming|inbound|in"
+            r"user|human|prompt|prompter|you|me|customer|patient|caller|guest|request|question|client|visitor|incoming|inbound|in"
             r"|user[_ ]?(?:input|prompt|query|question)"
         ),
     ),
