@@ -124,7 +124,7 @@ class Responses(Format):
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape in ("lines", "object") and head.objects and all(map(_is_response, head.objects)):
-            return 0 if is_chat(head.objects) or any(told(value["text"]) for value in head.objects) else 50
+            return 0 if is_chat(head.objects) or all(told(value["text"]) for value in head.objects) else 50
         if _EPISODE.search(head.filename):
             return 96
         return 10 if head.shape != "empty" and head.filename == _ASKED_FOR else 0
