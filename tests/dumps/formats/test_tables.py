@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sqlite3
 import zipfile
@@ -94,6 +95,16 @@ def test_openhands_events_a_file_each_are_one_session(tmp_path):
     starts, turns = said(path)
     assert starts == ["conv"]
     assert [turns[0], turns[-1]] == [("prompt", "q"), ("response", ANSWER)] and len(turns) == 11
+
+
+def test_a_file_whose_number_is_longer_than_python_reads_is_no_event(got):
+    archive, event = io.BytesIO(), {"source": "user", "action": "message", "args": {"content": "q"}}
+    with zipfile.ZipFile(archive, "w") as members:
+        for name in ("1", "2", "9" * 5000):
+            members.writestr(f"conv/events/{name}.json", json.dumps(event))
+    found = got(archive.getvalue(), "conversation.zip")
+    assert [turn.raw for turn in found.only] == ["q", "q"]
+    assert [problem.reason for problem in found.problems] == ["not an event; it was left out"]
 
 
 def test_a_packed_table_of_too_many_rows_is_kept_up_to_there(got, monkeypatch):

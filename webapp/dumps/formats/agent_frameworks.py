@@ -30,7 +30,7 @@ _KINDS = (
     *("Condensation", "CondensationRequest", "PauseEvent", "ConversationStateUpdateEvent", "UserRejectObservation"),
     "ConversationErrorEvent",
 )
-_EVENT_FILE = re.compile(r"(?:^|/)events/(?:event-)?\d+[^/]*\.json$")
+_EVENT_FILE = re.compile(r"(?:^|/)events/(?:event-)?\d{1,18}(?:\D[^/]*)?\.json$")
 """an event in a file of its own, which its number begins"""
 _NUMBER = re.compile(r"\d+")
 _IDS = ("instance_id", "session_id", "sid")
