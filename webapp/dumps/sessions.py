@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import pairwise
 from typing import Any, BinaryIO
 
 from webapp import jsontext
@@ -187,7 +188,9 @@ class SpilledEntries:
     def of(self, session: str) -> Iterator[Entry]:
         """The entries of one session in order; none where there is no such session."""
         orders, places = self._sessions.get(session, (array("q"), array("Q")))
-        return (self._taken(places[rank]) for rank in sorted(range(len(orders)), key=orders.__getitem__))
+        are_sorted = all(before <= after for before, after in pairwise(orders))
+        ranks = range(len(orders)) if are_sorted else sorted(range(len(orders)), key=orders.__getitem__)
+        return (self._taken(places[rank]) for rank in ranks)
 
     def _taken(self, place: int) -> Entry:
         self.file.seek(place)
