@@ -1,7 +1,7 @@
 """Fencepost for another server than `fencepost serve`: `gunicorn --workers 2 --threads 4 webapp.wsgi:app`.
 
-Each process gets what `serve` has beside its pages: settings are checked, the index is read before anybody asks, and
-what was deleted long ago is removed. Not for `--preload`: threads and database connections do not survive a fork.
+Each process gets what `serve` has beside its pages: settings are checked before anybody asks, and what was
+deleted long ago is removed. Not for `--preload`: threads and database connections do not survive a fork.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def opened(settings: Settings, task: Task) -> BinaryIO:
     try:
         return store.open(name_of(task.result["sha256"]))
     except FileNotFoundError:
-        words = f"is not in {store.place}: it was removed, or is on another machine"
+        words = "is not in the store any more: it was removed, or is on another machine"
         raise ExportRemoved(f"The file of export {task.id} {words}. {_AGAIN}") from None
 
 
