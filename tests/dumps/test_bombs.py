@@ -30,6 +30,7 @@ from webapp.dumps.spool import zstd
 
 MOST_GROWN, MOST_SECONDS = 300 * 2**20, 20  # of processor time; without its bound a bomb takes minutes
 MANY = 70 * 2**20
+pytestmark = pytest.mark.timeout(600)  # one process reads them all, which takes minutes on a busy machine
 READ = """
 import json, resource, sys, time
 from pathlib import Path
