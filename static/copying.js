@@ -14,8 +14,8 @@ async function copied(text, host = document.body) {
 
 async function copyText(promise) {
   const text = await promise;
-  await copied(text);
-  const words = `copied ${[...text].length.toLocaleString("en")} characters`;
+  const size = `copied ${[...text].length.toLocaleString("en")} characters`;
+  const words = (await copied(text)) ? size : "The browser refused to copy";
   document.querySelectorAll(".told").forEach((told) => { told.textContent = words; });
 }
 

@@ -282,6 +282,13 @@ def test_reports_are_copied_by_one_key(page: Page, odd: str) -> None:
     assert "single_quotes at line 3" in page.evaluate("navigator.clipboard.readText()")
 
 
+def test_a_browser_that_refuses_to_copy_is_said(page: Page, odd: str) -> None:
+    page.goto(f"{odd}/0?profile=fencepost")
+    page.evaluate("navigator.clipboard.writeText = () => Promise.reject(); document.execCommand = () => false")
+    page.keyboard.press("m")
+    expect(page.locator(".told")).to_contain_text("refused")
+
+
 def test_focus_stays_where_it_is_when_a_step_is_taken(page: Page, odd: str) -> None:
     page.goto(f"{odd}/1?profile=fencepost")
     page.locator(".attempt .go").first.focus()
