@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NoReturn
 
 import pytest
 
@@ -44,6 +45,14 @@ def test_brackets_in_strings_do_not_count() -> None:
 def test_brackets_that_close_in_strings_do_not_count_either(frames: int) -> None:
     value = "[" * 940 + "]" * 940
     assert below(frames, f'["{"}" * 20_000}", {value}]').verdict == "failed"
+
+
+def test_where_no_thread_can_be_had_it_fails_as_too_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: ThreadPoolExecutor, *_: Any) -> NoReturn:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse)
+    assert parse("[" * 950 + "]" * 950).verdict == "failed"
 
 
 @pytest.mark.parametrize(

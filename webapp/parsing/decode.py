@@ -77,7 +77,7 @@ def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
     except NotFinite:
         at = next((match.start(1) for match in _CONSTANT.finditer(text) if match[1]), 0)
         return Decoded(failure=_failure("Expecting value", text, at))
-    except RecursionError as problem:
+    except RuntimeError as problem:  # the decoder's, or no thread can be had
         deepest, at = nesting(text)
         message = f"Nested {'more than ' if deepest >= COUNTED else ''}{deepest:,} deep, deeper than the decoder reads"
         return Decoded(failure=Failure("RecursionError", message, at, str(problem)))
@@ -125,7 +125,7 @@ def read(text: str, at: int) -> tuple[int, Any, int]:
         return -1, None, max(int(stop.value) - at, 1)
     except NotFinite:
         return -1, None, 1000
-    except (RecursionError, ValueError):
+    except (RuntimeError, ValueError):
         return -1, None, len(text) - at
     return end, value, end - at
 
@@ -143,7 +143,7 @@ def first_keys(text: str) -> tuple[Any, set[str]]:
 
     try:
         value = json.loads(text, object_pairs_hook=pairs)
-    except (RecursionError, ValueError):
+    except (RuntimeError, ValueError):
         return None, set()
     return value, repeated
 
