@@ -95,9 +95,8 @@ def configure(app: Flask, settings: Settings) -> None:
         SESSION_COOKIE_PATH=settings.prefix or "/",
         SESSION_COOKIE_SECURE=settings.secure,
         SESSION_REFRESH_EACH_REQUEST=False,  # an answer that is late would bring a login back behind signing out
-        PERMANENT_SESSION_LIFETIME=timedelta(
-            days=365
-        ),  # of the name that labels have; a login says itself when it ends
+        # of the name that labels have; a login says itself when it ends
+        PERMANENT_SESSION_LIFETIME=timedelta(days=365),
         SEND_FILE_MAX_AGE_DEFAULT=31536000,
     )
     app.jinja_options = templating.OPTIONS

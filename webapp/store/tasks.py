@@ -18,11 +18,11 @@ from webapp.refusals import NotThere
 from webapp.store import files
 from webapp.store.db import database, locks
 from webapp.store.models import Task
+from webapp.store.models.dumps import LIVE as LIVE
 
 IMPORT, HOMES, REPLAY, EXPORT, PRUNE = "import", "homes", "replay", "export", "prune"
 KINDS = (IMPORT, HOMES, REPLAY, EXPORT, PRUNE)
 """in the order in which they are done: who waits for an upload waits for nothing else"""
-LIVE = ("queued", "running")
 HELD = "held"
 """An import that waits for somebody to say what names its sessions."""
 MOST_TRIES = 3

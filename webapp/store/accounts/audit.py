@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import orm
 
 from webapp.store.models import AuditEntry
 
@@ -52,12 +51,12 @@ def page(
     connection: sa.Connection, *, before: int | None = None, author: str | None = None, limit: int = 100
 ) -> list[AuditEntry]:
     """`limit` lines, the newest first, older than the line `before`; of one author where one is named."""
-    query = sa.select(AuditEntry).order_by(AuditEntry.id.desc()).limit(limit)
+    query = sa.select(AuditEntry.__table__).order_by(AuditEntry.id.desc()).limit(limit)
     if before is not None:
         query = query.where(AuditEntry.id < before)
     if author:
         query = query.where(AuditEntry.author == author)
-    return list(orm.Session(connection).scalars(query))
+    return [AuditEntry(**row._mapping) for row in connection.execute(query)]
 
 
 def _cut(text: str) -> str:

@@ -75,6 +75,10 @@ class LiveLog(Base):
     """`{"resource", "log"}`"""
 
 
+LIVE = ("queued", "running")
+"""states of a task that waits or goes on"""
+
+
 class Task(Numbered):
     """An import, replay, change of homes, export or prune: what it is about, how far it is, and how it ended.
 
@@ -101,7 +105,7 @@ class Task(Numbered):
     @property
     def live(self) -> bool:
         """Whether it waits or goes on."""
-        return self.state in ("queued", "running")
+        return self.state in LIVE
 
     @property
     def dump(self) -> int | None:
