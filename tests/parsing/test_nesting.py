@@ -47,12 +47,13 @@ def test_brackets_that_close_in_strings_do_not_count_either(frames: int) -> None
     assert below(frames, f'["{"}" * 20_000}", {value}]').verdict == "failed"
 
 
-def test_where_no_thread_can_be_had_it_fails_as_too_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("frames", [0, 60, 300, 900])
+def test_where_no_thread_can_be_had_it_fails_as_too_deep(frames: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: ThreadPoolExecutor, *_: Any) -> NoReturn:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse)
-    assert parse("[" * 950 + "]" * 950).verdict == "failed"
+    assert below(frames, "[" * 950 + "]" * 950).verdict == "failed"
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
     except NotFinite:
         at = next((match.start(1) for match in _CONSTANT.finditer(text) if match[1]), 0)
         return Decoded(failure=_failure("Expecting value", text, at))
-    except RuntimeError as problem:  # the decoder's, or no thread can be had
+    except RecursionError as problem:
         deepest, at = nesting(text)
         message = f"Nested {'more than ' if deepest >= COUNTED else ''}{deepest:,} deep, deeper than the decoder reads"
         return Decoded(failure=Failure("RecursionError", message, at, str(problem)))
@@ -103,9 +103,13 @@ def scan(text: str, at: int, scanner: Scanner | None = None) -> tuple[Any, int]:
     scan_once = scanner or _finite_scanner
     try:
         value, end = scan_once(text, at)
-    except RecursionError:
+    except RecursionError as deep:
         with ThreadPoolExecutor(1) as thread:
-            value, end = thread.submit(scan_once, text, at).result()
+            try:
+                decoding = thread.submit(scan_once, text, at)
+            except RuntimeError:  # no more threads can be had
+                raise deep from None
+            value, end = decoding.result()
     opened = text.count("{", at, end) + text.count("[", at, end) if end - at > DEEPEST else 0
     if opened > DEEPEST and depth(value) > DEEPEST:
         raise RecursionError("maximum recursion depth exceeded while decoding")
@@ -125,7 +129,7 @@ def read(text: str, at: int) -> tuple[int, Any, int]:
         return -1, None, max(int(stop.value) - at, 1)
     except NotFinite:
         return -1, None, 1000
-    except (RuntimeError, ValueError):
+    except (RecursionError, ValueError):
         return -1, None, len(text) - at
     return end, value, end - at
 
@@ -143,7 +147,7 @@ def first_keys(text: str) -> tuple[Any, set[str]]:
 
     try:
         value = json.loads(text, object_pairs_hook=pairs)
-    except (RuntimeError, ValueError):
+    except (RecursionError, ValueError):
         return None, set()
     return value, repeated
 
