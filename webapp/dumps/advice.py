@@ -83,6 +83,8 @@ _REPR = re.compile(
     r"\s*(?:[\[{(]?(?:[\[{]?'[^'\n]{0,80}'[:,\]]|[\w.]{1,80}\(\w{1,40}=)|\{<[A-Z]\w{0,80}\.|\[[A-Z]\w{1,60}\(['\"]"
     r"|\w{1,40}=['\"][^'\"\n]{0,80}['\"] \w{1,40}=)"
 )
+_ADDRESS = re.compile(r"(?i:response|completion|output|answer|reply|result)\w*\s*[:=]\s*<[\w.]{1,120} object at 0x")
+"""what is printed of an answer whose class says nothing of what it holds"""
 _LINE, _OBJECT_LINE = re.compile(r"^\S", re.M), re.compile(r"^\{", re.M)
 _LONGEST_SHOWN = 60
 
@@ -132,7 +134,8 @@ def _what_it_is(head: DumpHead) -> str:
 
 
 def _is_printed(head: DumpHead) -> bool:
-    return bool(_REPR.match(head.text)) or (head.shape == "text" and any(printed_objects(head.text)))
+    in_text = head.shape == "text" and (any(printed_objects(head.text)) or _ADDRESS.search(head.text))
+    return bool(_REPR.match(head.text) or in_text)
 
 
 def _listed(names: list[str]) -> str:

@@ -14,7 +14,7 @@ from webapp.dumps.log_records import first_records, log_records, speaks
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import NamedText, named_texts
-from webapp.dumps.messages.printed import from_repr, printed_objects, unprinted
+from webapp.dumps.messages.printed import from_repr, is_printed, printed_objects, unprinted
 from webapp.dumps.messages.turns import each_filled, note_once, text_turns
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.unread import UnreadText
@@ -61,6 +61,7 @@ _STATUS = re.compile(
     r"<?(?:Response |HTTP/[\d.]+ )?\[?\d{1,3}\]?\b.{0,30}|(?:ok|done|none|null|true|false|success|<.{0,80})\W?", re.I
 )
 """what servers say of responses"""
+_WORDS_BEFORE = re.compile(r"\t|: | - |\] ")
 _CUT = re.compile(r"\{.*\"(?:\w*(?:response|completion|output|answer|reply)|choices)\"\s*:", re.I)
 _SURE = 16
 """of such a log, which other formats may know better"""
@@ -154,6 +155,8 @@ def _entry(record: str) -> dict[str, Any] | None:
         return {"before": record[: match.start()], "json": {"messages": prompts}}
     before, brace, rest = record.partition("{")
     whole = json_or_none(brace + rest) if brace else None
+    if isinstance(whole, dict) and not whole.keys() & {"event", "type"}:  # zap's and winston's words before the fields
+        whole = {"event": _WORDS_BEFORE.split(before.rstrip())[-1], **whole}
     if brace and whole is None and (before == "INFO " or TIME.fullmatch(before.rstrip())):  # out of JSON, a line each
         whole = json_or_none(brace + rest.partition("\n")[0])
     if (speaks(whole) and _mark(before) is None) or _asks(whole):
@@ -162,7 +165,9 @@ def _entry(record: str) -> dict[str, Any] | None:
         return {"before": record[: objects[0][0]], "objects": [printed for _, printed in objects]}
     if speaks(fields := _fields(record)) or _asks(fields):
         return {"before": record[:60], "json": fields}
-    mark = _mark(record)
+    mark, introduced = _mark(record), _introduced(record)
+    if mark is None and introduced is not None and is_printed(introduced["text"]):
+        return introduced
     if mark is None or not (rest := record[mark[1] :].lstrip("\r\n")).strip():
         return None
     text = _unquoted(rest) if record[mark[1] - 1] == "=" else rest

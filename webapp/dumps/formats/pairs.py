@@ -29,8 +29,8 @@ from webapp.dumps.values import are_messages, as_list, as_object, first_text
 PROMPTS = ("prompt", "question", "query", "input", "instruction")
 ANSWERS = (
     *("model_outputs", "model_response", "model_responses", "llm_output", "llm_response", "generated_answer"),
-    *("output", "completion", "response", "prediction", "model_output", "model_answer", "answer", "result"),
-    "generation",
+    *("completion", "response", "prediction", "model_output", "model_answer", "generation"),
+    *("output", "answer", "result"),  # which may be the right one, where a model's stands under another name
 )
 _PREFERENCES = (("chosen", "rejected"), ("chosen_messages", "rejected_messages"))
 _TIMES = ("timestamp", "ts", "time", "created_at", "created")

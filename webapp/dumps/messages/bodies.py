@@ -135,6 +135,9 @@ def _messages(body: dict[str, Any]) -> list[list[Piece]]:
     if body.get("object") == "interaction" and isinstance(body.get("steps"), list):  # Google's newer API
         return [_step(as_object(step)) for step in body["steps"]]
     if isinstance(output, list) and output and all(isinstance(piece, str) for piece in output):
+        choices = [as_object(json_or_none(piece)) for piece in output if piece[:1] == "{"]  # LiteLLM's, each a text
+        if len(choices) == len(output) and all("message" in choice for choice in choices):
+            return [_choice(choice, "message") for choice in choices]
         return [[Piece("text", "".join(output))]]  # Replicate's predictions hold the pieces of one text
     if isinstance(output, list):
         return [said_item(item) for item in output if isinstance(item, dict)]

@@ -187,9 +187,9 @@ def block(value: Any) -> Iterator[Piece]:
     else:
         kind_ = kind if isinstance(kind, str) and kind not in _TEXT_KINDS else None
         texts = [Piece("text", value[key], kind_) for key in _TEXTS if isinstance(value.get(key), str)]
-        inner = value.get("text")
-        if isinstance(inner, dict) and isinstance(inner.get("value"), str):  # of OpenAI's Assistants
-            texts = [Piece("text", inner["value"])]
+        inner = as_object(value.get("text") or value.get("citationsContent"))
+        if isinstance(inner.get("value"), str) or isinstance(inner.get("content"), list):  # OpenAI's Assistants, Amazon
+            texts = content(inner.get("value", inner.get("content")))
         yield from texts or _unread(value, kind)
 
 

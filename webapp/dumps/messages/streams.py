@@ -11,6 +11,7 @@ from typing import Any
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
 from webapp.dumps.messages import block_streams, chat_streams
 from webapp.dumps.messages.chat_streams import is_end
+from webapp.dumps.messages.text_streams import is_text_stream, text_begins, text_stream
 from webapp.dumps.values import as_object, id_text
 
 _OBJECT = re.compile(r'\{\s*"')
@@ -94,6 +95,8 @@ def data_stream(body: str) -> list[tuple[str, dict[str, Any]]]:
             events.append((line[0], {"type": "error", "error": value}))
         elif letter == "9" and isinstance(value, dict):
             events.append((line[0], {"type": "tool-input-available", **value, "input": value.get("args")}))
+        elif letter == "f":  # a step begins, and with it another text
+            events.append((line[0], {"type": "text-start"}))
         elif letter in ("d", "e") and isinstance(value, dict):
             events.append((line[0], {"type": "finish", "usage": value.get("usage")}))
     return events
@@ -263,4 +266,5 @@ _DIALECTS = (
     _Dialect(chat_streams.is_responses, chat_streams.responses, _starts("response.created")),
     _Dialect(chat_streams.is_cohere, chat_streams.cohere, _starts("message-start")),
     _Dialect(block_streams.is_agui, block_streams.agui, _starts("RUN_STARTED")),
+    _Dialect(is_text_stream, text_stream, text_begins),
 )
