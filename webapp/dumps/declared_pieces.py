@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from webapp.dumps.json_path import at, holds, opened
+from webapp.dumps.decoding import opened
+from webapp.dumps.json_path import at, holds
 from webapp.dumps.messages.calls import call as provider_call
 from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, block, content, joined, text_or_json

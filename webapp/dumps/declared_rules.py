@@ -23,12 +23,11 @@ from webapp.dumps.messages.turns import (
     event_turns,
     filled,
     message_turns,
-    role_of,
     turns_of,
     with_once,
     with_usage,
 )
-from webapp.dumps.records import Kind, Turn
+from webapp.dumps.records import Kind, Turn, role_of
 from webapp.dumps.values import as_list, as_object, id_text, moment, number, text, whole
 
 Rule = dict[str, Any]

@@ -95,3 +95,9 @@ def kind_of(value: Any) -> str:
 def skip_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return match.end() if match else at
+
+
+def opened(value: Any) -> Any:
+    """The object or list that a text holds as JSON; else the value."""
+    is_json = isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
+    return value if not is_json or (inner := json_or_none(value)) is None else inner

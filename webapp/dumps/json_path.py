@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, cast
 
-from webapp.dumps.decoding import json_or_none
+from webapp.dumps.decoding import json_or_none, opened
 
 JsonPath = tuple[str | int, ...]
 Steps = tuple[str | int | None, ...]
@@ -104,12 +104,6 @@ def values_at(value: Any, steps: Steps, place: JsonPath = ()) -> Iterator[tuple[
             return
         place, value = (*place, step), value[step]
     yield value, place
-
-
-def opened(value: Any) -> Any:
-    """The object or list that a text holds as JSON; else the value."""
-    is_json = isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
-    return value if not is_json or (inner := json_or_none(value)) is None else inner
 
 
 def parse_each(path: Any) -> tuple[Steps, ...]:

@@ -168,3 +168,26 @@ Record = SessionStart | Turn | Problem
 Entry = tuple[str, dict[str, Any]]
 """An entry with its place in the dump ("entries[3]", "line 4")."""
 Entries = Iterator[Entry | Problem]
+
+
+_ROLES = {
+    **dict.fromkeys(("model", "ai", "bot", "chatbot", "gpt", "llm", "agent"), "assistant"),
+    **dict.fromkeys(("human", "prompter"), "user"),
+    "toolResult": "tool",
+    "tool-response": "tool",
+}
+KIND_OF_ROLE: dict[str, Kind] = {
+    "assistant": "response",
+    **dict.fromkeys(("system", "developer", "user"), "prompt"),
+    **dict.fromkeys(("tool", "function", "environment"), "tool_result"),
+}
+
+
+def role_of(message: dict[str, Any]) -> str | None:
+    """The role, by the word this program uses; LangChain calls it `type`."""
+    role = message.get("role")
+    if not isinstance(role, str) and message.get("type") in ("human", "ai", "system", "tool", "function"):
+        role = message["type"]
+    if not isinstance(role, str):
+        return None
+    return _ROLES.get(role) or (role.lower() if role.lower() in KIND_OF_ROLE else _ROLES.get(role.lower(), role))

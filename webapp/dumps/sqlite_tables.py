@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from webapp.dumps import json_path
+from webapp.dumps import decoding
 from webapp.dumps.budget import PIECE, BadDump, Budget, TooLarge
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Source
@@ -189,7 +189,7 @@ def plain(row: dict[str, Any]) -> dict[str, Any]:
 
 def opened(row: dict[str, Any]) -> dict[str, Any]:
     """As `plain`, with what columns hold as JSON text."""
-    return {key: json_path.opened(value) for key, value in plain(row).items()}
+    return {key: decoding.opened(value) for key, value in plain(row).items()}
 
 
 _SQLITE = b"SQLite format 3\0"

@@ -8,8 +8,9 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
+from webapp.dumps.decoding import opened
 from webapp.dumps.formats.transcript import told
-from webapp.dumps.json_path import long_texts, opened
+from webapp.dumps.json_path import long_texts
 from webapp.dumps.messages.named_texts import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.pieces import block
 from webapp.dumps.messages.turns import each_filled, message_turns, turns_of

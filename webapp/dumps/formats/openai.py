@@ -14,9 +14,8 @@ from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import is_served
 from webapp.dumps.messages.pieces import pieces
 from webapp.dumps.messages.streams import is_body
-from webapp.dumps.messages.turns import role_of
 from webapp.dumps.programs import Program, by_message
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.records import Problem, Turn, role_of
 from webapp.dumps.session_keys import mentions_keys
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.values import as_list, as_object, id_text, text

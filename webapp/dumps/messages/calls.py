@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from webapp.dumps.decoding import json_or_none
-from webapp.dumps.json_path import opened
+from webapp.dumps.decoding import json_or_none, opened
 from webapp.dumps.values import as_list, as_object, first_text, text
 
 CALL_LISTS = (

@@ -20,12 +20,11 @@ from webapp.dumps.messages.turns import (
     each_filled,
     error_turns,
     message_turns,
-    role_of,
     spent,
     text_turns,
     turns_of,
 )
-from webapp.dumps.records import Turn
+from webapp.dumps.records import Turn, role_of
 from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, text, whole
 
 _MODELS = ("model", "modelVersion", "modelId", "model_version")

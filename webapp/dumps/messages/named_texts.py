@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from webapp.dumps.json_path import opened
+from webapp.dumps.decoding import opened
 from webapp.dumps.messages.bodies import is_answer
 from webapp.dumps.messages.calls import CALL_LISTS, TOOLS, named_call
 from webapp.dumps.messages.streams import is_event

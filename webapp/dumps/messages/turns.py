@@ -11,20 +11,8 @@ from webapp.dumps.messages.calls import arguments_of
 from webapp.dumps.messages.histories import Histories
 from webapp.dumps.messages.pieces import Piece, call, joined, pieces, text_or_json
 from webapp.dumps.messages.printed import from_repr
-from webapp.dumps.records import Kind, Turn, changed
+from webapp.dumps.records import KIND_OF_ROLE, Kind, Turn, changed, role_of
 from webapp.dumps.values import first_text, number, text, whole
-
-_ROLES = {
-    **dict.fromkeys(("model", "ai", "bot", "chatbot", "gpt", "llm", "agent"), "assistant"),
-    **dict.fromkeys(("human", "prompter"), "user"),
-    "toolResult": "tool",
-    "tool-response": "tool",
-}
-_KINDS: dict[str, Kind] = {
-    "assistant": "response",
-    **dict.fromkeys(("system", "developer", "user"), "prompt"),
-    **dict.fromkeys(("tool", "function", "environment"), "tool_result"),
-}
 
 
 @dataclass(slots=True)
@@ -75,16 +63,6 @@ class Conversation:
         return None
 
 
-def role_of(message: dict[str, Any]) -> str | None:
-    """The role, by the word this program uses; LangChain calls it `type`."""
-    role = message.get("role")
-    if not isinstance(role, str) and message.get("type") in ("human", "ai", "system", "tool", "function"):
-        role = message["type"]
-    if not isinstance(role, str):
-        return None
-    return _ROLES.get(role) or (role.lower() if role.lower() in _KINDS else _ROLES.get(role.lower(), role))
-
-
 def note_once(note: str, conversation: Conversation, about: str | None = None) -> None:
     """Note it the first time that it comes, or anything `about` the same."""
     if (about or note) not in conversation.noted:
@@ -123,7 +101,7 @@ def turns_of(
     parts: list[Piece], role: str | None, conversation: Conversation, once: dict[str, Any] | None = None, **about: Any
 ) -> list[Turn]:
     """Pieces as turns, at least one: adjoining texts are one turn, empty ones none where something else is said."""
-    kind = _KINDS.get(role or "", "event")
+    kind = KIND_OF_ROLE.get(role or "", "event")
     model = about.pop("model", None) or conversation.model
     conversation.notes.extend(piece.text or "" for piece in parts if piece.kind == "unread")
     parts = [piece for piece in parts if piece.kind != "unread"]

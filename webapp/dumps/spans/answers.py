@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.json_path import opened
+from webapp.dumps.decoding import opened
 from webapp.dumps.messages.bodies import answer, is_answer
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import Piece, content, joined, pieces, speaks, text_or_json

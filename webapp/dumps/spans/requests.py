@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.json_path import opened
+from webapp.dumps.decoding import opened
 from webapp.dumps.messages.beside import hosts_of, stop, stop_of
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.pieces import Piece, as_json, speaks
