@@ -1,17 +1,27 @@
-"""The app factory: settings, extensions, blueprints, guards."""
+"""The app: settings, extensions, blueprints, guards, and what is seen to while it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from inspect import iscoroutinefunction
 
+import sqlalchemy as sa
 from flask import Blueprint, Flask
 
 from webapp import paths
 from webapp.config import Settings
 from webapp.extensions import db
+from webapp.store import derive
 from webapp.store.db import database
+from webapp.store.ingest.start import ingest_examples
+from webapp.store.jobs import export_jobs, failure_webhook
+from webapp.store.live.growth import show_overdue
+from webapp.store.sessions import deletion
+from webapp.store.sessions.dumps import count
 from webapp.web import (
     account_pages,
     answers,
@@ -50,6 +60,9 @@ MODULES = (
     *(profiles, compare_pages, task_pages, palette, playground),
     *(login, account_pages, audit_trail, openapi, help_pages, metrics),
 )
+_EVERY, _OVERDUE, _ALERTS, _LEFT, _GROWN = 600.0, 20.0, 60.0, 5.0, 1.0
+"""seconds"""
+_log = logging.getLogger(__name__)
 
 
 def blueprints() -> Iterator[Blueprint]:
@@ -100,3 +113,39 @@ def configure(app: Flask, settings: Settings) -> None:
         SEND_FILE_MAX_AGE_DEFAULT=31536000,
     )
     app.jinja_options = templating.OPTIONS
+
+
+def running_app(settings: Settings, *, examples: bool = False) -> Flask:
+    """As `create_app`, with its upkeep begun, and `examples` in a database into which nothing was ever ingested."""
+    app = create_app(settings)
+    with app.app_context():
+        if examples and not count(db.session):
+            ingest_examples(db.engine, settings)
+        start_upkeep(db.engine, settings, worker_process.of(app).take_up)
+    return app
+
+
+def start_upkeep(engine: sa.Engine, settings: Settings, take_up: Callable[[], object]) -> None:
+    """Begin a thread for each task, so that none ends another; they end with the process.
+
+    `take_up` sees to it that a worker does what nobody is at.
+    """
+    _begin(deletion.purge, engine)
+    _begin(export_jobs.purge, engine, settings)
+    _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
+    _begin(show_overdue, engine, settings, every=_OVERDUE)
+    _begin(derive.catch_up, engine, every=_GROWN)
+    _begin(take_up, every=_LEFT)
+
+
+def _begin(task: Callable[..., object], *about: object, every: float | None = None) -> None:
+    threading.Thread(target=_repeat, args=(every, task, *about), name="upkeep", daemon=True).start()
+
+
+def _repeat(every: float | None, task: Callable[..., object], *about: object) -> None:
+    while True:
+        try:
+            task(*about)
+        except (sa.exc.SQLAlchemyError, OSError) as error:  # a long write, no room, no file store, a restart
+            _log.warning("%s is tried again in %d seconds: %s", task.__name__, every or _EVERY, error)
+        time.sleep(every or _EVERY)

@@ -12,7 +12,8 @@ import click
 from flask import Flask
 
 from webapp import logs, memory
-from webapp.commands import _server, _store
+from webapp.app import running_app
+from webapp.commands import _start, _store
 from webapp.refusals import Refusal
 
 CANNOT_START = 4
@@ -22,7 +23,8 @@ CANNOT_START = 4
 def _start_app() -> Flask:
     settings = _store.settings()
     logs.configure(settings.log)
-    return _server.app(settings)
+    with _start.starting(settings):
+        return running_app(settings)
 
 
 memory.use_one_arena()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from webapp.commands import _server
+from webapp import app
 from webapp.config import Settings
 from webapp.store.jobs import export_jobs
 from webapp.store.sessions import deletion
@@ -29,9 +29,9 @@ def test_no_task_is_ended_by_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
         purged.wait(60)
         threading.Event().wait()  # not an exception: it could fall into the test after this one
 
-    monkeypatch.setattr(_server, "_EVERY", 0.01)
+    monkeypatch.setattr(app, "_EVERY", 0.01)
     monkeypatch.setattr(deletion, "purge", purge)
     monkeypatch.setattr(export_jobs, "purge", warm)
-    _server.start_upkeep(sa.create_engine("sqlite://"), Settings(data=tmp_path, database="sqlite://"), int)
+    app.start_upkeep(sa.create_engine("sqlite://"), Settings(data=tmp_path, database="sqlite://"), int)
     purged.wait(60)
     assert len(tried) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -15,8 +14,6 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from webapp import __version__, jsontext
-from webapp.app import create_app
-from webapp.config import Settings
 
 MOST_CHARACTERS = 4_000
 """of one text"""
@@ -185,10 +182,9 @@ CUTTING = ("list_sessions", "search", "session", "turn", "failure_groups", "fail
 TOOLS = (*CUTTING, "read_more")
 
 
-def server(settings: Settings) -> MCPServer:
-    """The server over what `settings` name. Whoever starts it may read all of it: it asks for no token."""
-    open_settings = replace(settings, token=None, trusted_hosts=("localhost", *settings.trusted_hosts))
-    tools = Tools(create_app(open_settings).test_client())
+def server(client: FlaskClient) -> MCPServer:
+    """The server over what `client` may read."""
+    tools = Tools(client)
     listed = [_tool(getattr(tools, name)) for name in TOOLS]
     return MCPServer("fencepost", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", tools=listed)
 

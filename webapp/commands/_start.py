@@ -1,25 +1,43 @@
-"""What servers and workers check before they start, in words where a setting cannot hold; and how they are stopped."""
+"""How servers and workers start, in words where a setting cannot hold, how one serves, and how they are stopped."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
 import signal
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import Event
 from types import FrameType
+from wsgiref.types import WSGIApplication
 
 import click
+import sqlalchemy as sa
 
 from webapp.commands import _store
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
 from webapp.store.homes import changes
 
+MOST_CONNECTIONS = 1_000
+MOST_HEADER_BYTES = 64 * 1024
 _HOST = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
+
+
+@contextmanager
+def starting(settings: Settings) -> Iterator[None]:
+    """Checks the settings; what keeps a server that is made within from starting is said in words, as by `check`."""
+    check(settings)
+    _store.connect(settings).dispose()  # says what is wrong with the URL, where anything is
+    try:
+        yield
+    except sa.exc.DatabaseError as error:
+        raise click.ClickException(_store.unusable_database(error)) from error
+    except OSError as error:
+        raise click.ClickException(unusable_data(settings, error)) from None
 
 
 def check(settings: Settings) -> None:
@@ -94,6 +112,54 @@ def is_loopback(host: str) -> bool:
 
 def shown(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+def serve(
+    app: WSGIApplication,
+    settings: Settings,
+    host: str,
+    port: int,
+    threads: int,
+    stop_requested: Event,
+    begun: Callable[[str], object] = lambda _url: None,
+) -> None:
+    """Say where the app is served, also to `begun`, and serve it until interrupted."""
+    server = _bound(app, settings, host, port, threads)
+    try:
+        url = f"http://{shown(host)}:{server.effective_port}"
+        click.echo(f"Fencepost is at {url} (data in {settings.data}); Ctrl+C stops it")
+        sys.stdout.flush()
+        begun(url)
+        if not stop_requested.is_set():
+            server.run()  # waitress ends by itself if the signal comes while it serves
+    finally:
+        server.close()
+
+
+def _bound(app: WSGIApplication, settings: Settings, host: str, port: int, threads: int):  # type: ignore[no-untyped-def]
+    """A waitress server that is bound and not yet running: waitress brings no types.
+
+    It reads a body before the app is asked, so one of no route may be larger than the largest upload.
+    """
+    from waitress import create_server
+
+    try:
+        return create_server(
+            app,
+            host=host,
+            port=port,
+            threads=threads,
+            ident=None,
+            max_request_header_size=MOST_HEADER_BYTES,
+            max_request_body_size=settings.max_upload + 1,
+            connection_limit=MOST_CONNECTIONS,
+            channel_timeout=60,
+            asyncore_use_poll=True,  # select() knows 1,024 files
+            clear_untrusted_proxy_headers=False,  # the app asks whom they come from
+        )
+    except (OSError, ValueError) as error:  # ValueError: waitress knows no such host
+        reason = getattr(error, "strerror", None) or error
+        raise click.UsageError(f"cannot listen on {host}:{port}: {reason}; try another PORT or HOST") from error
 
 
 @contextmanager

@@ -84,7 +84,8 @@ def command(
 
 def _open_worst(scan: Scan, home: str | None) -> None:
     """Store the scanned files, open the worst turn, and serve it unless a server with these data does so already."""
-    from webapp.commands import _scan_open, _server, _start  # the server, which a scan does without
+    from webapp.app import running_app  # the server, which a scan does without
+    from webapp.commands import _scan_open, _start
 
     host, port = os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", "5001"))
     settings = _start.settings_for(host)
@@ -92,7 +93,9 @@ def _open_worst(scan: Scan, home: str | None) -> None:
     if _scan_open.is_open(f"http://{_start.shown(host)}:{port}{path}"):
         return
     with _start.stopped_by_signals(err=True) as stop_requested:
-        _server.serve(settings, host, port, 8, False, stop_requested, lambda at: _scan_open.show(at + path))
+        with _start.starting(settings):
+            app = running_app(settings)
+        _start.serve(app, settings, host, port, 8, stop_requested, lambda at: _scan_open.show(at + path))
 
 
 def _found(paths: Sequence[str], since: str | None) -> files.FoundLogs:

@@ -29,7 +29,9 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
 
         work_on(settings)
         return
-    from webapp.commands import _server  # brings Flask and all pages, which a worker has no use for
+    from webapp.app import running_app  # brings all pages, which a worker has no use for
 
     with _start.stopped_by_signals() as stop_requested:
-        _server.serve(settings, host, port, threads, examples, stop_requested)
+        with _start.starting(settings):
+            app = running_app(settings, examples=examples)
+        _start.serve(app, settings, host, port, threads, stop_requested)
