@@ -19,7 +19,7 @@
   function leave() {
     const url = location.pathname + location.search;
     const row = document.activeElement?.closest("[data-trail] [id]");
-    const place = { y: scrollY - top(), row: row?.id, strip: document.activeElement?.matches(".strip") };
+    const place = { y: scrollY - top(), row: row?.id, marks: document.activeElement?.matches(".outcome-marks") };
     place.picked = [...document.querySelectorAll("[data-keep-rows] :checked")].map((box) => box.value);
     if (!kept.set(`place ${url}`, { ...place, rows: rows()?.innerHTML })) kept.set(`place ${url}`, place);
     const query = new URLSearchParams(location.search);
@@ -38,7 +38,7 @@
       for (const box of rows().querySelectorAll("[name=ids]")) box.checked = place.picked.includes(box.value);
     }
     const row = place.row && document.getElementById(place.row);
-    row?.querySelector(place.strip ? ".strip" : "[data-row]")?.focus({ preventScroll: true });
+    row?.querySelector(place.marks ? ".outcome-marks" : "[data-row]")?.focus({ preventScroll: true });
     scrollTo(0, place.y + top());
   }
   if (list) {

@@ -219,7 +219,7 @@
     bring(document.querySelector(".attempt.open > .go"), document.querySelector(".pane.side"));
     show();
   }
-  bring(document.querySelector(".rail [aria-current]"), document.querySelector(".rail"));
+  bring(document.querySelector(".turn-list [aria-current]"), document.querySelector(".turn-list"));
   settle();
   for (const name of ["htmx:after:swap", "settle"]) document.addEventListener(name, settle);
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
-NUMBERS_OVER_MARKS = """() => [...document.querySelectorAll(".rail a:not(.more)")].filter((line) => {
+NUMBERS_OVER_MARKS = """() => [...document.querySelectorAll(".turn-list a:not(.more)")].filter((line) => {
   const mark = line.querySelector(".o")?.getBoundingClientRect();
   const range = document.createRange();
   range.selectNodeContents(line.querySelector(".n"));
@@ -57,14 +57,14 @@ def test_turn_numbers_of_five_digits_do_not_overlap_marks(page: Page) -> None:
     for width in (1440, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         page.goto("/sessions/ui_run_764686752e2f/turns/12")
-        page.locator(".rail .n").evaluate_all("(all) => all.forEach((one) => (one.textContent = '10050'))")
-        assert page.locator(".rail a:not(.more) .o").count() > 3
+        page.locator(".turn-list .n").evaluate_all("(all) => all.forEach((one) => (one.textContent = '10050'))")
+        assert page.locator(".turn-list a:not(.more) .o").count() > 3
         assert page.evaluate(NUMBERS_OVER_MARKS) == 0
 
 
 def test_the_skip_link_passes_the_turn_rail(page: Page) -> None:
     page.goto("/sessions/ui_run_764686752e2f/turns/12")
-    page.locator(".bench > .skip").focus()
+    page.locator(".debugger-frame > .skip").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('#debugger') !== null")
@@ -108,7 +108,7 @@ def test_the_card_of_an_error_stays_inside_the_raw_pane(page: Page) -> None:
 def test_what_is_chosen_shows_in_forced_colours(page: Page) -> None:
     page.emulate_media(forced_colors="active")
     page.goto("/sessions/ui_run_764686752e2f/turns/12")
-    rows = page.locator(".rail a")
+    rows = page.locator(".turn-list a")
     outlines = rows.evaluate_all("(rows) => new Set(rows.map((row) => getComputedStyle(row).outlineStyle)).size")
     assert outlines == 2
     page.keyboard.press("3")

@@ -67,7 +67,7 @@ def test_n_and_p_go_between_the_turns_that_did_not_parse(page: Page) -> None:
     first = page.url
     page.keyboard.press("n")
     page.wait_for_url(lambda url: url != first)
-    expect(page.locator(".rail [aria-current] .o")).to_have_class(re.compile("failed|rescued"))
+    expect(page.locator(".turn-list [aria-current] .o")).to_have_class(re.compile("failed|rescued"))
     page.keyboard.press("p")
     page.wait_for_url(first)
 
@@ -114,7 +114,7 @@ def test_dump_writes_a_file_says_where_and_links_it(page: Page) -> None:
 
 def test_merged_entries_are_counted_once_and_both_can_be_seen(page: Page) -> None:
     failing_turn(page)
-    expect(page.locator(".rail [aria-current]")).to_contain_text("×2")
+    expect(page.locator(".turn-list [aria-current]")).to_contain_text("×2")
     twin = page.locator("details.source", has_text="Logged again")
     twin.locator("summary").click()
     expect(twin.locator("pre")).to_contain_text("turn_output")

@@ -77,14 +77,14 @@ def test_from_drop_to_caret_through_the_question(own_server: str, log: Path, pag
 def test_it_can_be_undone_and_dismissed(own_server: str, log: Path, page: Page) -> None:
     page.request.post(f"{own_server}/api/dumps?filename=agent.jsonl", data=log.read_bytes())
     page.goto(f"{own_server}/sessions")
-    expect(page.locator(".strip.open")).to_have_count(6)
+    expect(page.locator(".outcome-marks.open")).to_have_count(6)
     page.locator("#question").get_by_role("button", name="Yes, json.loads").click()
-    expect(page.locator(".strip.open")).to_have_count(0)
+    expect(page.locator(".outcome-marks.open")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator(".strip.open")).to_have_count(6)
+    expect(page.locator(".outcome-marks.open")).to_have_count(6)
     page.get_by_role("button", name="Don't ask about these").click()
     expect(page.locator("#question")).to_have_count(0)
-    expect(page.locator(".strip.open")).to_have_count(6)
+    expect(page.locator(".outcome-marks.open")).to_have_count(6)
 
 
 def test_the_question_leaves_room_on_a_telephone(own_server: str, log: Path, page: Page) -> None:

@@ -1,4 +1,4 @@
-"""The session list in a real Chromium: filters, strips, selection, menus, views, with and without JavaScript."""
+"""The session list in a real Chromium: filters, marks, selection, menus, views, with and without JavaScript."""
 
 from __future__ import annotations
 
@@ -120,13 +120,13 @@ def test_a_long_facet_opens_in_place_and_is_narrowed_by_typing(page: Page) -> No
     expect(page.locator(ROWS)).to_have_count(1)
 
 
-def test_a_strip_names_each_response_and_leads_to_its_turn(page: Page) -> None:
+def test_a_mark_names_each_response_and_leads_to_its_turn(page: Page) -> None:
     page.goto("/sessions")
-    strip = page.locator(ROWS).filter(has_text=STORY).locator(".strip")
-    strip.locator(".s").first.hover()
+    marks = page.locator(ROWS).filter(has_text=STORY).locator(".outcome-marks")
+    marks.locator(".s").first.hover()
     expect(page.locator("#tip")).to_contain_text(re.compile(r"response \d+ of \d+: failed"))
-    expect(strip).to_have_attribute("href", re.compile(r"/responses/\d+$"))
-    strip.focus()
+    expect(marks).to_have_attribute("href", re.compile(r"/responses/\d+$"))
+    marks.focus()
     page.keyboard.press("Home")
     expect(page.locator("#tip")).to_contain_text("response 1 of")
     page.keyboard.press("ArrowRight")

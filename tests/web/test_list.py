@@ -17,7 +17,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from webapp.store.sessions.overview import Cell
-from webapp.web.sessions.strips import (
+from webapp.web.sessions.outcome_marks import (
     A_PAGE,
     CELLS,
     cell_words,
@@ -25,9 +25,9 @@ from webapp.web.sessions.strips import (
     fitting,
     gravest,
     marks,
+    marks_in_words,
     responses_per_mark,
     shade,
-    told,
 )
 
 Post = Callable[..., Any]
@@ -140,7 +140,7 @@ def test_a_mark_takes_the_gravest_letter() -> None:
     assert [responses_per_mark("c" * length, 3) for length in (0, 3, 4, 6, 7)] == [1, 1, 2, 2, 3]
     assert responses_per_mark("c" * CELLS) == 1 and marks("ccnr", 2) == "<i class=c></i><i class=r></i>"
     assert (gravest("ccsf"), gravest("nc"), gravest("")) == (3, 1, 0)
-    assert told("cfc") == "1 failed, 2 clean" and told("") == "none"
+    assert marks_in_words("cfc") == "1 failed, 2 clean" and marks_in_words("") == "none"
 
 
 def test_marks_for_several_responses_are_shaded_by_the_share_that_failed() -> None:

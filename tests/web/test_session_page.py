@@ -79,7 +79,7 @@ def test_a_clean_session_says_so_and_shows_no_finding(client: FlaskClient) -> No
 def test_soundings_stand_side_by_side(client: FlaskClient) -> None:
     page = html(client, f"/sessions/{STORM}")
     lanes = page[page.index('<div class="lanes"') :]
-    assert re.findall(r"<h3>(branch \d) ", lanes)[:3] == ["branch 0", "branch 1", "branch 2"]
+    assert re.findall(r"<h3>(call path \d) ", lanes)[:3] == ["call path 0", "call path 1", "call path 2"]
 
 
 def test_rounds_are_a_matrix_in_which_the_absent_are_seen(client: FlaskClient) -> None:

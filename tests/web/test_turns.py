@@ -79,8 +79,8 @@ def test_a_turn_without_text_shows_its_entry_and_the_rail_has_first_words(post: 
     page = client.get(f"/sessions/e/turns/{silent}").text
     assert "This turn has no text. Its entry:" in page
     assert page.index("step.noop") < page.index('<div class="sources">')
-    rail = page[page.index('class="rail"') : page.index("</nav>", page.index('class="rail"'))]
-    assert '<span class="faint words">first words</span>' in rail and "14:03:00" in rail
+    turns = page[page.index('class="turn-list"') : page.index("</nav>", page.index('class="turn-list"'))]
+    assert '<span class="faint words">first words</span>' in turns and "14:03:00" in turns
 
 
 def test_what_was_only_looked_at_is_folded_until_it_is_asked_for(turn: FlaskClient) -> None:
@@ -321,7 +321,7 @@ def test_thinking_is_called_so_and_the_rail_shows_where_a_branch_ends(post: Post
     page = client.get("/sessions/s1/turns/0").text
     assert "separate from the answer" in page and "not written by a model" not in page
     assert re.findall(r'class="response inner">\s*<span class="n">(\d+)', page) == ["1"], "indented"
-    assert re.search(r"<h2>branch 1</h2>.*turns/1.*<hr>.*turns/2", page, re.DOTALL)
+    assert re.search(r"<h2>call path 1</h2>.*turns/1.*<hr>.*turns/2", page, re.DOTALL)
 
 
 def test_mappings_stand_under_dumps(client: FlaskClient) -> None:

@@ -135,7 +135,7 @@ class OpenedAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class DebuggerState:
     """Everything that the raw pane and the attempts pane draw; `go` makes the URL of a state from its query."""
 
     trace: Trace
@@ -173,13 +173,13 @@ class Bench:
 
     def url(self, **changes: Any) -> str:
         """The URL of this state with `changes`; None takes a part away."""
-        state = {"profile": self.profile, "attempt": self.index, "edit": self.edit, "view": self.view} | changes
-        return self.go(**{name: value for name, value in state.items() if value is not None})
+        query = {"profile": self.profile, "attempt": self.index, "edit": self.edit, "view": self.view} | changes
+        return self.go(**{name: value for name, value in query.items() if value is not None})
 
 
-def bench(
+def state(
     raw: str, traces: Mapping[str, Trace | str], home: str, query: DebuggerQuery, go: Callable[..., str]
-) -> Bench:
+) -> DebuggerState:
     """The state for one response; `traces` are by profile, that of the profile asked for among them."""
     profile = query.profile or home
     result = traces[profile]
@@ -191,7 +191,7 @@ def bench(
     if index is not None and query.attempt is None and trace.verdict == "failed" and not attempts[index].edits:
         attempts[index] = replace(attempts[index], edits=_mending(traces))
     focus = rawview.Focus(index, edit, query.marked(raw), query.windows(raw))
-    return Bench(
+    return DebuggerState(
         trace=trace,
         profile=profile,
         home=home,

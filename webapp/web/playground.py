@@ -88,7 +88,7 @@ def answer(text: str, status: int = 200, message: str | None = None) -> Response
         "turns/_debugger.html",
         status,
         text=text,
-        bench=bench(text, packed) if text else None,
+        debugger=debugger_state(text, packed) if text else None,
         texts=texts(packed),
         examples={} if text else {name: (text, address(text, pack(text))) for name, text in EXAMPLES.items()},
         message=message,
@@ -104,14 +104,14 @@ def own_findings(text: str) -> list[tuple[own.OwnFinding, own.PatternMatch | Non
     return [(entry, entry.match(text, trace)) for entry in own.configured().values()]
 
 
-def bench(text: str, packed: str | None) -> debugger.Bench:
+def debugger_state(text: str, packed: str | None) -> debugger.DebuggerState:
     """The debugger's state for `text`. Raises `UnknownProfile`."""
     query = debugger.from_args(request.values)
     current = query.profile or HOME
     profile(current)
     names = verdict_column.names_to_run(HOME, current, len(text))
     traces = verdict_column.read(names, partial(parse, text))
-    return replace(debugger.bench(text, traces, HOME, query, partial(address, text, packed)), posts=packed is None)
+    return replace(debugger.state(text, traces, HOME, query, partial(address, text, packed)), posts=packed is None)
 
 
 def address(text: str, packed: str | None, **query: Any) -> str:

@@ -25,7 +25,7 @@ from webapp.visible import line_runs, visible
 from webapp.web import timeline
 from webapp.web.labels.label_form import expects_words
 from webapp.web.links import dump_url, ident, session_url, turn_url
-from webapp.web.sessions import strips
+from webapp.web.sessions import outcome_marks
 
 ROOMS = (
     ("failures.index", "Incidents", ("failures", "failure_actions")),
@@ -131,7 +131,7 @@ def turn_name(turn: Any) -> str:
 def grouped_turns(lines: Sequence[Any]) -> list[tuple[str, list[Any]]]:
     """Turns in order, grouped by phase and branch, or by round where there is neither."""
     groups = groupby(zip(timeline.places(lines), lines, strict=True), key=lambda placed: placed[0])
-    names = (((title, "" if branch is None else f"branch {branch}"), group) for (title, branch), group in groups)
+    names = (((title, "" if path is None else f"call path {path}"), group) for (title, path), group in groups)
     return [(" · ".join(filter(None, name)), [turn for _, turn in group]) for name, group in names]
 
 
@@ -257,7 +257,14 @@ def init_app(app: Flask) -> None:
         *(nav, window, recent, moment, parser_names, plural, in_python, spent_words),
         *(asset, kept_filters, findings_of, rule_class, about_rule, reason),
         *(ident, session_url, turn_url, dump_url, turn_name, grouped_turns, source_text, line_runs),
-        *(strips.responses_per_mark, strips.marks, strips.failures, strips.shade, strips.cell_words, strips.told),
+        *(
+            outcome_marks.responses_per_mark,
+            outcome_marks.marks,
+            outcome_marks.failures,
+            outcome_marks.shade,
+            outcome_marks.cell_words,
+            outcome_marks.marks_in_words,
+        ),
         *(timeline.session_words, words.wording, words.placed_flags, expects_words, failure_words),
     )
     tables = {"SHOWN": SHOWN, "MORE_THAN": MORE_THAN, "VERDICTS": words.VERDICTS, "VERDICT_NAMES": words.VERDICT_NAMES}

@@ -1,4 +1,4 @@
-"""A window of a session's turns as its page draws it: blocks by phase, soundings side by side, the rest folded."""
+"""A window of a session's turns as its page draws it: blocks by phase, call paths side by side, the rest folded."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Turns of one branch; `side` says that others of the same phase stand beside it."""
+    """Turns of one call path; `side` says that others of the same phase stand beside it."""
 
     name: str
     items: tuple[TimelineRow | Fold, ...]
@@ -113,7 +113,7 @@ def _bar(waited: float | None) -> int:
 
 
 def blocks(rows: Iterable[TimelineRow], is_open: Callable[[int], bool]) -> list[Block]:
-    """The rows grouped by phase, in it by sounding. An event that names no phase stays where it came."""
+    """The rows grouped by phase, in it by call path. An event that names no phase stays where it came."""
     result, rows = [], list(rows)
     placed_rows = ((*place, row) for place, row in zip(places(row.turn for row in rows), rows, strict=True))
     for title, group in groupby(placed_rows, key=lambda placed: placed[0]):
@@ -125,7 +125,7 @@ def blocks(rows: Iterable[TimelineRow], is_open: Callable[[int], bool]) -> list[
 
 
 def places(turns: Iterable[TurnLine]) -> Iterator[tuple[str, int | None]]:
-    """Each turn's phase, else its round, and its branch; what an event does not say, it has of the turn before."""
+    """Each turn's phase, else its round, and its call path; what an event does not say, it has of the turn before."""
     title, sounding = "", None
     for turn in turns:
         if turn.kind != "event" or turn.phase or turn.sounding is not None or turn.round is not None:
@@ -137,16 +137,15 @@ def places(turns: Iterable[TurnLine]) -> Iterator[tuple[str, int | None]]:
 def _side_by_side(
     run: list[tuple[int | None, TimelineRow]], parallel: bool, is_open: Callable[[int], bool]
 ) -> Iterator[tuple[Lane, ...]]:
-    """Lanes beside one another where a phase ran several soundings; else one after the other, in order."""
+    """Lanes beside one another where a phase ran several call paths; else one after the other, in order."""
     by_sounding: dict[int | None, list[TimelineRow]] = {}
     for sounding, row in run:
         by_sounding.setdefault(sounding, []).append(row)
     if parallel and len(by_sounding) > 1:
-        yield tuple(_lane(f"branch {name}", lane, is_open, side=True) for name, lane in by_sounding.items())
+        yield tuple(_lane(f"call path {name}", lane, is_open, side=True) for name, lane in by_sounding.items())
         return
     for sounding, group in groupby(run, key=lambda pair: pair[0]):
-        word = "sounding" if parallel else "branch"
-        name = "" if sounding is None else f"{word} {sounding}"
+        name = "" if sounding is None else f"call path {sounding}"
         yield (_lane(name, [row for _, row in group], is_open),)
 
 

@@ -34,7 +34,7 @@ class NoSuchTurn(NotThere):
 
 @dataclass(frozen=True, slots=True)
 class TurnLine:
-    """One turn of the timeline, or of the rail beside another turn.
+    """One turn of the timeline, or of the turn list beside another turn.
 
     `home` and `fencepost` are the verdicts, None where no model wrote; `duplicates` counts merged entries. `preview`
     holds the first 200 code points of `raw`, whose bytes `length` counts.

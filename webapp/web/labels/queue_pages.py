@@ -251,7 +251,7 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
         "session": session,
         "turn": turn,
         "detail": detail,
-        "bench": bench(at, detail, traces),
+        "debugger": debugger_state(at, detail, traces),
         "before": bench_store.before(db.session, session, turn.position),
         "after": bench_store.after(db.session, session, turn.position),
         "texts": {"raw": url_for("turns.download_raw", ident=session.key, position=turn.position)},
@@ -265,9 +265,11 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
     }
 
 
-def bench(at: QueuePosition, detail: turn_store.TurnDetail, traces: Mapping[str, Trace | str]) -> debugger.Bench:
+def debugger_state(
+    at: QueuePosition, detail: turn_store.TurnDetail, traces: Mapping[str, Trace | str]
+) -> debugger.DebuggerState:
     """The debugger's state in the queue: steps lead back here."""
     home, query = detail.session.first_profile, debugger.from_args(request.args)
     if query.profile not in traces:
         query = replace(query, profile=home)
-    return debugger.bench(detail.turn.raw or "", traces, home, query, at.url)
+    return debugger.state(detail.turn.raw or "", traces, home, query, at.url)

@@ -43,7 +43,7 @@ from webapp.web.api.operation import AFTER, FILTERS, LIMIT, Parameter, json, lim
 from webapp.web.api.shapes import TEXT, filled, many, one_of, record, ref, whole
 from webapp.web.identity import author
 from webapp.web.responses import coverage_dict
-from webapp.web.sessions import list_filters, strips
+from webapp.web.sessions import list_filters, outcome_marks
 
 blueprint = Blueprint("sessions", __name__)
 
@@ -84,7 +84,7 @@ def response(ident: str, number: int) -> AnyResponse:
     """Go to the turn of a strip's mark: the response `number`, or the gravest of the `of` from there on."""
     session = store.find(db.session, ident)
     letters = session.strip[number : number + max(1, request.args.get("of", 1, type=int))]
-    position = overview.response_position(db.session, session, number + strips.gravest(letters))
+    position = overview.response_position(db.session, session, number + outcome_marks.gravest(letters))
     return redirect(links.turn_url(session, position))
 
 

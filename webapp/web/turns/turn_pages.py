@@ -39,15 +39,15 @@ blueprint = Blueprint("turns", __name__)
 
 blueprint.app_template_global("text_runs")(runs)
 
-RAIL = 60
-"""How many turns the rail shows before and after the current one."""
+TURNS_AROUND = 60
+"""How many turns the turn list shows before and after the current one."""
 WRITTEN_BY_MODEL = ("response", "tool_call")
 
 
 @blueprint.get("/sessions/<session_id:ident>/turns/<int:position>")
 def show(ident: str, position: int) -> Response:
     detail = store.find_by_id(db.session, ident, position)
-    session, first = detail.session, max(0, position - RAIL)
+    session, first = detail.session, max(0, position - TURNS_AROUND)
     contract = turn_facts.contract_of(db.session, detail.turn)
     return page(
         "turns/show.html",
@@ -55,7 +55,7 @@ def show(ident: str, position: int) -> Response:
         session=session,
         detail=detail,
         turn=detail.turn,
-        bench=bench(detail, contract),
+        debugger=debugger_state(detail, contract),
         contract=contract,
         stop_words=stop_words(db.session, detail.turn),
         misfits=shown_misfits(detail, contract),
@@ -64,7 +64,7 @@ def show(ident: str, position: int) -> Response:
         stream=stream_rows.shown(detail),
         before=bench_store.before(db.session, session, position),
         after=bench_store.after(db.session, session, position),
-        rail=store.timeline(db.session, session, first=first, count=2 * RAIL),
+        turn_list=store.timeline(db.session, session, first=first, count=2 * TURNS_AROUND),
         around=store.neighbours(db.session, session, position),
         judgements=label_content.JUDGEMENTS,
         causes=causes.names(),
@@ -88,7 +88,7 @@ def texts(detail: store.TurnDetail) -> dict[str, str]:
     return addresses | {name: url_for(endpoint, **at) for name, endpoint in more.items()}
 
 
-def bench(detail: store.TurnDetail, contract: dict[str, Any] | None) -> debugger.Bench | None:
+def debugger_state(detail: store.TurnDetail, contract: dict[str, Any] | None) -> debugger.DebuggerState | None:
     """The debugger's state for this request, where a model wrote the turn's text. Raises `UnknownProfile`.
 
     Where nothing else is to be marked, it is what first breaks the contract.
@@ -105,7 +105,7 @@ def bench(detail: store.TurnDetail, contract: dict[str, Any] | None) -> debugger
     traces_by_profile = verdict_column.of_turn(detail, current)
     if not isinstance(traces_by_profile.get(current), Trace):
         profile(current)
-    return debugger.bench(raw, traces_by_profile, home, query, go)
+    return debugger.state(raw, traces_by_profile, home, query, go)
 
 
 def misfits(detail: store.TurnDetail, trace: Trace) -> list[fitting.Misfit]:

@@ -1,4 +1,4 @@
-"""Outcome strips: one mark a response, binned where a session is long, as cheap HTML."""
+"""Outcome marks: one mark a response, binned where a session is long, as cheap HTML."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ NAMES = {
     "n": "no JSON found",
     "u": "Fencepost cannot read either",
 }
-"""A strip's letters, the gravest first: a mark for several responses takes the first of these among them."""
+"""The marks' letters, the gravest first: a mark for several responses takes the first of these among them."""
 CELLS = 100
-"""the most marks of one strip"""
+"""the most marks of one session"""
 A_PAGE = 1800
-"""the most marks of all strips of a page of the list, 15 bytes each, so that it stays under 100 KB"""
+"""the most marks of a page of the list, 15 bytes each, so that it stays under 100 KB"""
 _GRAVITY = {letter: place for place, letter in enumerate(NAMES)}
 _MARKS = {letter: f"<i class={letter}></i>" for letter in NAMES}
 
@@ -52,7 +52,7 @@ def _groups(letters: str, each: int) -> list[str]:
 
 
 def marks(letters: str, each: int = 1) -> Markup:
-    """Marks for `each` responses, drawn by `.strip` in app.css; of several responses shaded by the share that failed.
+    """Marks for `each` responses, drawn in app.css; of several responses shaded by the share that failed.
 
     Else a mark is the gravest letter that there is; other letters are left out.
     """
@@ -66,10 +66,10 @@ def marks(letters: str, each: int = 1) -> Markup:
 
 
 def fitting(lengths: Iterable[int]) -> int:
-    """The most marks that each strip of a page may have so that all of them together are not too many."""
-    strip_lengths = list(lengths)
+    """The most marks that each session of a page may have so that all of them together are not too many."""
+    responses = list(lengths)
     for cells in (CELLS, 80, 60, 48):
-        if sum(min(length, cells) for length in strip_lengths) <= A_PAGE:
+        if sum(min(length, cells) for length in responses) <= A_PAGE:
             return cells
     return A_PAGE // 50
 
@@ -90,8 +90,8 @@ UNKNOWN_NAMES = NAMES | {
 """The same where nobody knows what the program's parser made of them."""
 
 
-def told(letters: str, unknown: bool = False) -> str:
-    """`2 failed, 3 clean`: what a strip shows, in words."""
+def marks_in_words(letters: str, unknown: bool = False) -> str:
+    """`2 failed, 3 clean`: what the marks show, in words."""
     counts = Counter(letters)
     if unknown:
         shapes = (f"{counts[letter]:,} {name}" for letter, name in UNKNOWN_NAMES.items() if counts[letter])

@@ -1,5 +1,5 @@
-// Outcome strips and the map of a session. Strips: pointing at a mark, or going through the marks with the arrow keys, names the
-// response and makes the strip a link to its turn, so that a click, Enter and the browser's own menu all lead there.
+// Outcome marks and the map of a session. Marks: pointing at a mark, or going through the marks with the arrow keys, names the
+// response and makes them a link to its turn, so that a click, Enter and the browser's own menu all lead there.
 "use strict";
 
 {
@@ -12,22 +12,22 @@
   let now = null;
   const percent = (share) => `${(100 * share).toLocaleString("en", { maximumSignificantDigits: 2 })} %`;
 
-  function point(strip, mark) {
+  function point(marks, mark) {
     if (now === mark) return;
     now?.classList.remove("at");
     now = mark;
-    strip.dataset.home ??= strip.getAttribute("href");
-    strip.href = strip.dataset.home;
+    marks.dataset.home ??= marks.getAttribute("href");
+    marks.href = marks.dataset.home;
     tip.hidden = !mark;
     if (!mark) return;
-    const [each, of] = [+strip.dataset.each, +strip.dataset.of];
-    const first = [...strip.children].indexOf(mark) * each;
+    const [each, of] = [+marks.dataset.each, +marks.dataset.of];
+    const first = [...marks.children].indexOf(mark) * each;
     const last = Math.min(of, first + each) - 1;
-    const [path] = strip.dataset.home.split("?");
-    strip.href = `${path}/responses/${first}${each > 1 ? `?of=${each}` : ""}`;
+    const [path] = marks.dataset.home.split("?");
+    marks.href = `${path}/responses/${first}${each > 1 ? `?of=${each}` : ""}`;
     mark.classList.add("at");
     const which = last > first ? `responses ${first + 1}–${last + 1}` : `response ${first + 1}`;
-    const failed = strip.dataset.failures?.split(" ")[first / each] ?? 0;
+    const failed = marks.dataset.failures?.split(" ")[first / each] ?? 0;
     const share = `${failed} of ${last - first + 1} failed, ${percent(failed / (last - first + 1))}`;
     tip.textContent = `${which} of ${of}: ${+failed ? share : `${last > first ? "at worst " : ""}${names[mark.className[0]]}`}`;
     beside(mark);
@@ -68,21 +68,21 @@
   });
 
   document.addEventListener("pointermove", (event) => {
-    const strip = event.target.closest?.("a.strip");
-    if (strip) { if (event.target !== strip) point(strip, event.target); }
+    const marks = event.target.closest?.("a.outcome-marks");
+    if (marks) { if (event.target !== marks) point(marks, event.target); }
     else if (now && !now.parentElement.matches(":focus-visible")) point(now.parentElement, null);
   });
   document.addEventListener("pointerdown", (event) => {
-    const strip = event.target.closest?.("a.strip");
-    if (strip && event.target !== strip) point(strip, event.target);
+    const marks = event.target.closest?.("a.outcome-marks");
+    if (marks && event.target !== marks) point(marks, event.target);
   });
   document.addEventListener("focusin", (event) => {
-    const strip = event.target;
-    if (strip.matches("a.strip:focus-visible")) point(strip, strip.querySelector(".f, .s, [class^=q]") || strip.firstElementChild);
+    const marks = event.target;
+    if (marks.matches("a.outcome-marks:focus-visible")) point(marks, marks.querySelector(".f, .s, [class^=q]") || marks.firstElementChild);
   });
   document.addEventListener("focusout", (event) => { if (now?.parentElement === event.target) point(event.target, null); });
   document.addEventListener("keydown", (event) => {
-    const strip = event.target.closest?.("a.strip");
-    if (strip && STEPS[event.key]) point(strip, stepped(event, [...strip.children], now));
+    const marks = event.target.closest?.("a.outcome-marks");
+    if (marks && STEPS[event.key]) point(marks, stepped(event, [...marks.children], now));
   });
 }
