@@ -64,7 +64,7 @@ def test_turn_numbers_of_five_digits_do_not_overlap_marks(page: Page) -> None:
 
 def test_the_skip_link_passes_the_turn_rail(page: Page) -> None:
     page.goto("/sessions/ui_run_764686752e2f/turns/12")
-    page.locator(".debugger-frame > .skip").focus()
+    page.locator(".frame > .skip").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('#debugger') !== null")
