@@ -26,7 +26,7 @@ from benchmarks import adapters
 from webapp.capture import hooks
 from webapp.capture.hooks import RECORDER
 from webapp.capture.locate import locate
-from webapp.capture.process import Call
+from webapp.capture.process import DecoderCall
 
 Parser = Callable[[str], Any]
 ROUNDS = 5
@@ -154,7 +154,7 @@ def outcome(parser: Parser, text: str) -> str:
 def recorded(parser: Parser, text: str) -> tuple[str, list[Any]]:
     RECORDER.start(text)
     value = outcome(parser, text)
-    calls = [Call.from_dict(call) for call in RECORDER.stop()]
+    calls = [DecoderCall.from_dict(call) for call in RECORDER.stop()]
     return value, locate(text, calls)
 
 

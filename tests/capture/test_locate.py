@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 
 from webapp.capture.alignment import WorkBudget, apply, follow
 from webapp.capture.locate import Located, locate
-from webapp.capture.process import Call, ParserFailure
+from webapp.capture.process import DecoderCall, ParserFailure
 
 FAILED = ParserFailure("JSONDecodeError", "Extra data", "Extra data: line 1 column 9 (char 8)", 8)
 
 
-def ok(text: str, value: object = None) -> Call:
-    return Call("json", text, True, value)
+def ok(text: str, value: object = None) -> DecoderCall:
+    return DecoderCall("json", text, True, value)
 
 
-def failed(text: str) -> Call:
-    return Call("json", text, False, error=FAILED)
+def failed(text: str) -> DecoderCall:
+    return DecoderCall("json", text, False, error=FAILED)
 
 
-def placed(raw: str, *calls: Call) -> list[tuple[str, tuple[int, int] | None, tuple[tuple[int, int, str], ...]]]:
+def placed(raw: str, *calls: DecoderCall) -> list[tuple[str, tuple[int, int] | None, tuple[tuple[int, int, str], ...]]]:
     return [(found.how, found.span, found.edits) for found in locate(raw, calls)]
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from webapp.capture import loaded_code, plain_values
-from webapp.capture.process import Call, NotStarted, ParserFailure, ParserOutcome, ParserProcess, failed
+from webapp.capture.process import DecoderCall, NotStarted, ParserFailure, ParserOutcome, ParserProcess, failed
 
 _AT_POSITION = re.compile(r"at position (\d+)")
 _ERROR = "Error"
@@ -99,10 +99,10 @@ def _outcome(answer: dict[str, Any]) -> ParserOutcome:
     return ParserOutcome(True, answer["value"], None, calls, attempts=attempts)
 
 
-def _call(call: dict[str, Any]) -> Call:
+def _call(call: dict[str, Any]) -> DecoderCall:
     text, ok = str(call["text"]), bool(call.get("ok"))
     error = None if ok else _failure(call.get("error") or _ERROR, text)
-    return Call(str(call.get("sink") or "decode"), text, ok, call.get("value"), error, _site(call.get("site")))
+    return DecoderCall(str(call.get("sink") or "decode"), text, ok, call.get("value"), error, _site(call.get("site")))
 
 
 def _site(site: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from webapp.capture.alignment import WORK, Alignment, Replacement, WorkBudget, align_from, apply, follow, joined, starts
-from webapp.capture.process import Call
+from webapp.capture.process import DecoderCall
 
 How = Literal["whole", "exact", "ambiguous", "edited", "derived", "unlocated"]
 WORK_IN_ALL = 2_000_000  # comparisons that all texts of one response may cost
@@ -27,7 +27,7 @@ _DROPPED_AT_END = "}]`\n\r\t ,;"
 class Located:
     """A call with its place: `source` is the index of the call from whose result a derived text was made."""
 
-    call: Call
+    call: DecoderCall
     how: How
     span: tuple[int, int] | None = None
     edits: tuple[Replacement, ...] = ()
@@ -36,7 +36,7 @@ class Located:
     """whether the budget ended before the text was found"""
 
 
-def locate(raw: str, calls: Sequence[Call]) -> list[Located]:
+def locate(raw: str, calls: Sequence[DecoderCall]) -> list[Located]:
     """Each call with its place in `raw`, in the same order."""
     located: list[Located] = []
     texts_made, budget = TextsMade(located), WorkBudget(WORK_IN_ALL)
@@ -73,7 +73,9 @@ def _texts_made_of(value: Any) -> list[str]:
         return []
 
 
-def _place(raw: str, call: Call, before: Sequence[Located], texts_made: TextsMade, budget: WorkBudget) -> Located:
+def _place(
+    raw: str, call: DecoderCall, before: Sequence[Located], texts_made: TextsMade, budget: WorkBudget
+) -> Located:
     text = call.text
     if text == raw:
         return Located(call, "whole", (0, len(raw)))
@@ -91,7 +93,7 @@ def _place(raw: str, call: Call, before: Sequence[Located], texts_made: TextsMad
     return _aligned(raw, call, outer, budget) if text else Located(call, "unlocated")
 
 
-def _exact(raw: str, call: Call, at: int, outer: Located | None) -> Located:
+def _exact(raw: str, call: DecoderCall, at: int, outer: Located | None) -> Located:
     again = raw.find(call.text, at + 1) >= 0
     if again and outer and outer.span:
         inside = raw.find(call.text, *outer.span)
@@ -144,7 +146,7 @@ def _cut_at_end(raw: str, outer: Located, text: str) -> Replacement | None:
     return (at, at + len(tail.rstrip()), "") if tail.strip() else None
 
 
-def _aligned(raw: str, call: Call, outer: Located | None, in_all: WorkBudget) -> Located:
+def _aligned(raw: str, call: DecoderCall, outer: Located | None, in_all: WorkBudget) -> Located:
     """The cheapest alignment, where it keeps half of the text or more; else unlocated."""
     allowance = min(WORK, in_all.left)
     budget = WorkBudget(allowance)

@@ -36,7 +36,7 @@ class ParserFailure:
 
 
 @dataclass(slots=True)
-class Call:
+class DecoderCall:
     """One text that was handed to a decoder; `count` is over 1 where a run of like failures is one entry."""
 
     sink: str
@@ -49,7 +49,7 @@ class Call:
     count: int = 1
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Call:
+    def from_dict(cls, data: dict[str, Any]) -> DecoderCall:
         return cls(**data | {"error": ParserFailure(*data["error"]) if data["error"] else None})
 
 
@@ -63,7 +63,7 @@ class ParserOutcome:
     ok: bool
     value: Any = None
     error: ParserFailure | None = None
-    calls: tuple[Call, ...] = ()
+    calls: tuple[DecoderCall, ...] = ()
     dropped: int = 0
     microseconds: int = 0
     attempts: tuple[dict[str, Any], ...] | None = None
@@ -241,7 +241,7 @@ def _write(process: subprocess.Popen[bytes], data: bytes, seconds: float) -> Non
 
 def _outcome(answer: dict[str, Any]) -> ParserOutcome:
     error = None if answer["ok"] else ParserFailure(**answer["error"])
-    calls = tuple(Call.from_dict(call) for call in answer["calls"])
+    calls = tuple(DecoderCall.from_dict(call) for call in answer["calls"])
     counts = answer["dropped"], answer["microseconds"]
     return ParserOutcome(answer["ok"], answer.get("value"), error, calls, *counts, no_json=answer.get("no_json"))
 

@@ -18,7 +18,7 @@ from webapp.capture.alignment import Replacement
 from webapp.capture.hooks import RECORDER
 from webapp.capture.locate import Located, locate
 from webapp.capture.plain_values import awaited, failure_of, no_json, plain
-from webapp.capture.process import Call, ParserFailure, ParserOutcome
+from webapp.capture.process import DecoderCall, ParserFailure, ParserOutcome
 from webapp.parsing import decode, verdicts
 from webapp.parsing.decode import Failure
 from webapp.parsing.edit import Edit, Span, apply, place, stripped
@@ -258,7 +258,7 @@ class capture:  # noqa: N801 — it is used like a function
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         microseconds = (time.perf_counter_ns() - self._started) // 1000
-        calls = tuple(Call.from_dict(call | {"value": plain(call["value"])}) for call in RECORDER.stop())
+        calls = tuple(DecoderCall.from_dict(call | {"value": plain(call["value"])}) for call in RECORDER.stop())
         dropped = RECORDER.dropped
         _one_at_a_time.release()
         failure = ParserFailure(**failure_of(error)) if error else None

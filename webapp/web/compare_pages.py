@@ -179,7 +179,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class ComparedSides:
     """Both sides, and the first difference of their values; None where both read the same, or one reads nothing."""
 
     a: Side
@@ -194,10 +194,12 @@ class Sides:
         return [letter for letter, side in sides if side.trace.version == installing.ABSENT]
 
 
-def compared(raw: str, a: Trace, b: Trace) -> Sides:
+def compared(raw: str, a: Trace, b: Trace) -> ComparedSides:
     """Raises nothing: what cannot be located or shown says so."""
     difference = differences.first(a.values, b.values) if a.values and b.values else None
-    return Sides(_side(raw, a, difference), _side(raw, b, difference), difference, bool(a.values) and not difference)
+    return ComparedSides(
+        _side(raw, a, difference), _side(raw, b, difference), difference, bool(a.values) and not difference
+    )
 
 
 def _side(raw: str, trace: Trace, difference: Difference | None) -> Side:

@@ -76,7 +76,7 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PhaseBlock:
     """Turns of one phase, in order: lanes one after the other, and rows of lanes that ran side by side."""
 
     title: str
@@ -112,7 +112,7 @@ def _bar(waited: float | None) -> int:
     return min(_WIDEST, max(2, round(_WIDEST * math.log(waited / 0.5) / math.log(7200))))
 
 
-def blocks(rows: Iterable[TimelineRow], is_open: Callable[[int], bool]) -> list[Block]:
+def blocks(rows: Iterable[TimelineRow], is_open: Callable[[int], bool]) -> list[PhaseBlock]:
     """The rows grouped by phase, in it by call path. An event that names no phase stays where it came."""
     result, rows = [], list(rows)
     placed_rows = ((*place, row) for place, row in zip(places(row.turn for row in rows), rows, strict=True))
@@ -120,7 +120,7 @@ def blocks(rows: Iterable[TimelineRow], is_open: Callable[[int], bool]) -> list[
         lanes: list[tuple[Lane, ...]] = []
         for parallel, run in groupby(group, key=lambda placed: placed[1] is not None and placed[0] != ""):
             lanes += _side_by_side([(place[1], place[2]) for place in run], parallel, is_open)
-        result.append(Block(title, tuple(lanes)))
+        result.append(PhaseBlock(title, tuple(lanes)))
     return result
 
 

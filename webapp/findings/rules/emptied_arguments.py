@@ -11,7 +11,7 @@ _LOOKED_AT = 100_000
 
 
 @dataclass(slots=True)
-class Written:
+class MalformedText:
     """The malformed text of one sounding since its last result, and the empty call that came of it."""
 
     position: int | None = None
@@ -23,7 +23,7 @@ class Written:
 class EmptiedArguments(Observer):
     def __init__(self, context: RuleContext) -> None:
         super().__init__(context)
-        self.open: dict[int | None, Written] = {}
+        self.open: dict[int | None, MalformedText] = {}
         self.calls = 0
         self.tool = ""
 
@@ -34,22 +34,22 @@ class EmptiedArguments(Observer):
         elif turn.kind == "prompt":
             self.open.pop(branch, None)
         elif is_empty_call(turn):
-            written = self.open.get(branch) or Written()
+            written = self.open.get(branch) or MalformedText()
             if turn.stop == "length" or names(written, turn.agent):
-                self._keep(branch, Written(written.position, written.raw, turn.position, turn.agent or ""))
+                self._keep(branch, MalformedText(written.position, written.raw, turn.position, turn.agent or ""))
         elif is_malformed(turn):
-            self._keep(branch, Written(turn.position, (turn.raw or "")[:_LOOKED_AT], tool=turn.agent or ""))
+            self._keep(branch, MalformedText(turn.position, (turn.raw or "")[:_LOOKED_AT], tool=turn.agent or ""))
         else:
             self.open.pop(branch, None)
 
     def detail(self) -> Detail:
         return {"calls": self.calls, "tool": self.tool}
 
-    def _keep(self, branch: int | None, written: Written) -> None:
+    def _keep(self, branch: int | None, written: MalformedText) -> None:
         if branch in self.open or len(self.open) < _MOST_BRANCHES:
             self.open[branch] = written
 
-    def _ran(self, written: Written | None) -> None:
+    def _ran(self, written: MalformedText | None) -> None:
         if written is None or written.empty is None:
             return
         self.calls += 1
@@ -69,7 +69,7 @@ def is_malformed(turn: TurnView) -> bool:
     return turn.ours is not None and turn.ours.verdict in ("failed", "repaired")
 
 
-def names(written: Written, tool: str | None) -> bool:
+def names(written: MalformedText, tool: str | None) -> bool:
     """Whether a malformed text is of a call of this tool, or of a call whose name the log leaves out."""
     return bool(written.raw) and (not tool or written.tool == tool or tool in written.raw)
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from webapp.parsing.calls import xml
-from webapp.parsing.calls.xml import Call
+from webapp.parsing.calls.xml import WrittenCall
 from webapp.parsing.edit import Edit, Span
 from webapp.parsing.machine.tokens import CLOSERS, LITERALS, OPENERS
 from webapp.parsing.patterns import later
@@ -39,7 +39,7 @@ class _Reading:
             self.edits.append(Edit(REPAIR, Span(start, end), self.raw[start:end], new))
 
 
-def read_call(raw: str, start: int, end: int) -> Call:
+def read_call(raw: str, start: int, end: int) -> WrittenCall:
     """The call whose name begins at `start`."""
     bracket = raw.index("(", start)
     name = raw[start:bracket].strip().removesuffix(".call")
@@ -54,9 +54,9 @@ def read_call(raw: str, start: int, end: int) -> Call:
         token = _token.match(raw, at, end)
         problem = _step(reading, token) if token else "it ends before its bracket closes, or holds what is no value"
         if not token or problem:
-            return Call(name, Span(start, max(at, bracket + 1)), problem=problem)
+            return WrittenCall(name, Span(start, max(at, bracket + 1)), problem=problem)
         at = token.end()
-    return Call(name, Span(start, at), tuple(reading.edits))
+    return WrittenCall(name, Span(start, at), tuple(reading.edits))
 
 
 def _step(reading: _Reading, token: re.Match[str]) -> str | None:
@@ -152,7 +152,7 @@ def opening_before(raw: str, at: int) -> re.Match[str] | None:
     return _before_brace.search(raw, low, at) if is_named and raw.find("call:", low, at) >= 0 else None
 
 
-def read_braces(raw: str, match: re.Match[str], end: int) -> Call:
+def read_braces(raw: str, match: re.Match[str], end: int) -> WrittenCall:
     """The call whose name `match` (of `BRACES_OPENING`) holds."""
     name = Span(*match.span("braced"))
     start, at = match.start("call"), name.end + 1
@@ -164,7 +164,7 @@ def read_braces(raw: str, match: re.Match[str], end: int) -> Call:
     while opened:
         token = (_braces_key if opened[-1] == "{" and last in "{," else _braces_value).match(raw, at, end)
         if not token or (token["mark"] in ("}", "]") and token["mark"] != OPENERS[opened[-1]]):
-            return Call(name.of(raw), Span(start, at), problem="its arguments cannot be read")
+            return WrittenCall(name.of(raw), Span(start, at), problem="its arguments cannot be read")
         edits += _rewritten(raw, token)
         at, last = token.end(), token["mark"] or "v"
         if last in "{[":
@@ -172,7 +172,7 @@ def read_braces(raw: str, match: re.Match[str], end: int) -> Call:
         elif last in "}]":
             opened.pop()
     edits.append(Edit(xml.REPAIR, Span(at, at), "", "}"))
-    return Call(name.of(raw), Span(start, at), tuple(edits))
+    return WrittenCall(name.of(raw), Span(start, at), tuple(edits))
 
 
 def _rewritten(raw: str, token: re.Match[str]) -> list[Edit]:

@@ -49,7 +49,7 @@ _wrong_closer = later(r"</(?P<name>[A-Za-z][\w.-]{0,80}+)>\s*\Z")
 """A closing tag at a value's end that is not its own: the value's, where no tag of that name was opened in it."""
 
 
-class Call(NamedTuple):
+class WrittenCall(NamedTuple):
     """A call that is not JSON as written: its tool, span, and the edits that make JSON of it; or why that fails."""
 
     name: str
@@ -59,7 +59,7 @@ class Call(NamedTuple):
     problem: str | None = None
 
 
-def read_xml(raw: str, match: re.Match[str], end: int) -> Call:
+def read_xml(raw: str, match: re.Match[str], end: int) -> WrittenCall:
     """The call whose opening tag `match` (of `OPENING`) holds; it ends before `end`."""
     group = next(name for name in ("name", "plain", "old", "odd", "open") if match[name])
     name = Span(*match.span(group))
@@ -67,7 +67,7 @@ def read_xml(raw: str, match: re.Match[str], end: int) -> Call:
     return _read(raw, name, opening, match.end(), end)
 
 
-def read_unopened(raw: str, first: int, at: int, end: int) -> Call | None:
+def read_unopened(raw: str, first: int, at: int, end: int) -> WrittenCall | None:
     """The call whose first argument begins at `at`, where its opening tag is missing; None where it is one tag only.
 
     The name of its tool may stand on a line of its own before it, not before `first`; else the call cannot be read.
@@ -80,10 +80,12 @@ def read_unopened(raw: str, first: int, at: int, end: int) -> Call | None:
         return None
     if line or call.problem:
         return call
-    return Call("an unknown tool", call.span, problem="its opening tag is missing, and with it the name of its tool")
+    return WrittenCall(
+        "an unknown tool", call.span, problem="its opening tag is missing, and with it the name of its tool"
+    )
 
 
-def _read(raw: str, name: Span, opening: Edit, at: int, end: int) -> Call:
+def _read(raw: str, name: Span, opening: Edit, at: int, end: int) -> WrittenCall:
     """The call of the tool `name`, whose arguments begin at `at`."""
     edits, start = [opening], opening.span.start
     gap, lead, truncated = name.end, '", "arguments": {', False
@@ -104,9 +106,9 @@ def _read(raw: str, name: Span, opening: Edit, at: int, end: int) -> Call:
         problem = f"{rest[:20]!r} stands where an argument or its end belongs"
         # behind its closing tag, so that no part of it is taken for an answer
         closing = _calls_end.search(raw, stop, end)
-        return Call(name.of(raw), Span(start, closing.end() if closing else end), problem=problem)
+        return WrittenCall(name.of(raw), Span(start, closing.end() if closing else end), problem=problem)
     edits.append(Edit(REPAIR, Span(gap, stop), raw[gap:stop], lead.removesuffix(", ") + "}}"))
-    return Call(name.of(raw), Span(start, stop), tuple(edits), truncated or (not closing and not rest))
+    return WrittenCall(name.of(raw), Span(start, stop), tuple(edits), truncated or (not closing and not rest))
 
 
 def _closes(raw: str, argument: re.Match[str], end: int) -> bool:

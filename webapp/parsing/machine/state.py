@@ -106,7 +106,7 @@ class Machine:
 
 
 @dataclass(slots=True)
-class Reading:
+class StringReading:
     """A string being read: patches so far, and the best place to close it met so far."""
 
     start: int

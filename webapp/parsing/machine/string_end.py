@@ -7,7 +7,7 @@ import re
 from webapp.parsing.machine import tokens
 from webapp.parsing.machine.closers import ANY_KEY
 from webapp.parsing.machine.repair import fits
-from webapp.parsing.machine.state import Machine, Reading
+from webapp.parsing.machine.state import Machine, StringReading
 from webapp.parsing.machine.tokens import (
     CLOSE,
     COLON,
@@ -89,7 +89,7 @@ _value_ahead = later(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{LITERAL})""")
 _colon = later(r"\s{0,200}+(?::(?!/)|=>)")
 
 
-def score(machine: Machine, reading: Reading, after: int) -> int:
+def score(machine: Machine, reading: StringReading, after: int) -> int:
     """How sure it is that a quote just before `after` closes the string: 0 not, 1 perhaps, 2 likely, 3 certain."""
     machine.look -= 100
     raw = machine.raw
@@ -104,7 +104,7 @@ def score(machine: Machine, reading: Reading, after: int) -> int:
     return _score_item(machine, reading, match) if match else _score_repaired(machine, reading, after)
 
 
-def closes_twice(raw: str, reading: Reading, at: int) -> bool:
+def closes_twice(raw: str, reading: StringReading, at: int) -> bool:
     """Whether the quote at `at` stands twice where it closes the string, which may have been opened by two as well."""
     if reading.open_end - reading.start == 2:
         return raw.startswith(raw[reading.start], at + 1)
@@ -114,13 +114,13 @@ def closes_twice(raw: str, reading: Reading, at: int) -> bool:
 _twice_at_end = later(r"""(?<!\d['′]\d)(?<!\d['′ ]\d\d)(["'])\1(?=\s{0,50}+[,:=}\]])""")
 
 
-def is_apostrophe(raw: str, reading: Reading, after: int) -> bool:
+def is_apostrophe(raw: str, reading: StringReading, after: int) -> bool:
     """Whether the single quote just before `after` stands between two letters."""
     at = after - 1
     return at - 1 > reading.open_end and raw[at - 1].isalnum() and raw[after : after + 1].isalpha()
 
 
-def _score_key(match: re.Match[str], reading: Reading) -> int:
+def _score_key(match: re.Match[str], reading: StringReading) -> int:
     kind = match.lastgroup
     if kind in ("colon", "arrow", "pair"):
         return CERTAIN
@@ -131,7 +131,7 @@ def _score_key(match: re.Match[str], reading: Reading) -> int:
     return 2 if kind == "end" and not reading.inner else 0
 
 
-def _score_repaired(machine: Machine, reading: Reading, after: int) -> int:
+def _score_repaired(machine: Machine, reading: StringReading, after: int) -> int:
     """Nothing mendable follows the quote: it closes where a repair knows what stands there."""
     raw, end = machine.raw, machine.end
     if after < end and raw[after] in " \t\r\n" and (space := tokens.space.match(raw, after, end)):
@@ -148,7 +148,7 @@ _WITH_INNER = {
 """What the score is in a string that holds quotes already, of what makes any other one certain."""
 
 
-def _score_value(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
+def _score_value(machine: Machine, reading: StringReading, match: re.Match[str]) -> int:
     kind, raw = match.lastgroup, machine.raw
     if kind in ("close", "trail"):
         return _score_close(machine, reading, match)
@@ -172,7 +172,7 @@ def _is_of_call(raw: str, at: int, second: int) -> bool:
     )
 
 
-def _score_item(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
+def _score_item(machine: Machine, reading: StringReading, match: re.Match[str]) -> int:
     kind, raw = match.lastgroup, machine.raw
     if kind in ("close", "trail"):
         return _score_close(machine, reading, match)
@@ -187,7 +187,7 @@ def _score_item(machine: Machine, reading: Reading, match: re.Match[str]) -> int
     return 1 if kind == "weak" else CERTAIN
 
 
-def _score_next(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
+def _score_next(machine: Machine, reading: StringReading, match: re.Match[str]) -> int:
     """An item follows without a comma: sure where white space parts them and the next one is whole."""
     raw, at = machine.raw, match.start("next")
     if reading.inner:
@@ -199,7 +199,7 @@ def _score_next(machine: Machine, reading: Reading, match: re.Match[str]) -> int
     return 2
 
 
-def _score_close(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
+def _score_close(machine: Machine, reading: StringReading, match: re.Match[str]) -> int:
     """A closing bracket follows the quote: does it, and what follows it, fit the containers that are open?"""
     raw, at = machine.raw, match.end() - 1
     depth, end = len(machine.frames) - 1, machine.end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.parsing.machine import string_end, tokens
-from webapp.parsing.machine.state import Machine, Reading
+from webapp.parsing.machine.state import Machine, StringReading
 from webapp.parsing.machine.tokens import OPENERS
 from webapp.parsing.patterns import later
 
@@ -23,7 +23,7 @@ _spaced_comma = later(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
 _spaced_colon = later(r":\s")
 
 
-def opens_next(machine: Machine, reading: Reading, at: int) -> int:
+def opens_next(machine: Machine, reading: StringReading, at: int) -> int:
     """Where the string should have ended if the quote at `at` opens what comes next: `"a": "b, "c": 1`; else -1."""
     if reading.where != "k" and not reading.inner and machine.raw[reading.start] != "'":
         closer = _other_closer.search(machine.raw, max(reading.open_end, at - 200), at)
@@ -36,14 +36,14 @@ def opens_next(machine: Machine, reading: Reading, at: int) -> int:
     return _key_without_quote(machine, reading, at)
 
 
-def closed_by_another(raw: str, reading: Reading, at: int) -> bool:
+def closed_by_another(raw: str, reading: StringReading, at: int) -> bool:
     """Whether a quote of another kind, of which none is open in the string, stands right before `at`."""
     if at - 1 <= reading.open_end or raw[at - 1] not in "'’`":
         return False
     return len(_other_quotes.findall(raw, reading.open_end, at)) % 2 == 1
 
 
-def swallowed_key(machine: Machine, reading: Reading, at: int) -> int:
+def swallowed_key(machine: Machine, reading: StringReading, at: int) -> int:
     """Where the string should have ended if a key in single quotes stands in it before `at`, and no brace; else -1."""
     raw = machine.raw
     match = single_key.search(raw, reading.open_end, at) if reading.where != "k" else None
@@ -53,7 +53,7 @@ def swallowed_key(machine: Machine, reading: Reading, at: int) -> int:
     return match.start() + (raw[match.start()] in "'’`")
 
 
-def _opens_next_key(machine: Machine, reading: Reading, at: int) -> int:
+def _opens_next_key(machine: Machine, reading: StringReading, at: int) -> int:
     raw = machine.raw
     if not (raw[at - 1] == "," or raw[at - 1].isspace()) or not _rest_of_key.match(raw, at + 1, machine.end):
         return -1
@@ -73,7 +73,7 @@ def _trimmed(raw: str, low: int, stop: int, characters: str) -> int:
     return stop
 
 
-def _opens_next_item(machine: Machine, reading: Reading, at: int) -> int:
+def _opens_next_item(machine: Machine, reading: StringReading, at: int) -> int:
     raw = machine.raw
     if reading.inner or not _rest_of_items.match(raw, at + 1, machine.end):
         return -1
@@ -83,7 +83,7 @@ def _opens_next_item(machine: Machine, reading: Reading, at: int) -> int:
     return before.start()
 
 
-def _key_without_quote(machine: Machine, reading: Reading, at: int) -> int:
+def _key_without_quote(machine: Machine, reading: StringReading, at: int) -> int:
     """A key's string that reaches past its colon lacks its closing quote: `{"a: 1, "b": 2}`."""
     raw = machine.raw
     after = None if reading.inner else string_end.after_key.match(raw, at + 1, machine.end)
@@ -93,13 +93,13 @@ def _key_without_quote(machine: Machine, reading: Reading, at: int) -> int:
     return colon if reading.open_end < colon < at else -1
 
 
-def colon_inside(machine: Machine, reading: Reading) -> int:
+def colon_inside(machine: Machine, reading: StringReading) -> int:
     """Where a key that swallowed its colon should have ended, or -1."""
     match = _key_text.match(machine.raw, reading.open_end, machine.end)
     return match.end() if match else -1
 
 
-def line_ends_it(machine: Machine, reading: Reading, at: int) -> int:
+def line_ends_it(machine: Machine, reading: StringReading, at: int) -> int:
     """Where the string ended if at the line break at `at` a new member or item begins, else -1."""
     raw, end = machine.raw, machine.end
     if reading.where == "k" or reading.inner % 2:
@@ -112,7 +112,7 @@ def line_ends_it(machine: Machine, reading: Reading, at: int) -> int:
     return _trimmed(raw, reading.open_end, at, ", \t\r")
 
 
-def end_of_unclosed(machine: Machine, reading: Reading) -> int:
+def end_of_unclosed(machine: Machine, reading: StringReading) -> int:
     """Where a string ends that nothing closes: before the closers that fit at the text's end, else at that end."""
     raw, end = machine.raw, machine.end
     tail = _last_fence.search(raw, max(reading.open_end, end - 300), end)
@@ -153,7 +153,7 @@ def opens_with_three(machine: Machine) -> bool:
     return closing < 0 or not _three_and_end.match(raw, closing, end)
 
 
-def inside_until(machine: Machine, reading: Reading, at: int) -> int:
+def inside_until(machine: Machine, reading: StringReading, at: int) -> int:
     """How far the quotes from the one at `at` on are of the text: `at` itself where that one may close the string."""
     raw = machine.raw
     before = raw[at - 1] if at > reading.open_end else ""
@@ -165,7 +165,7 @@ def inside_until(machine: Machine, reading: Reading, at: int) -> int:
     return at + 1 if is_in_run else at
 
 
-def is_written_twice(raw: str, reading: Reading, at: int) -> bool:
+def is_written_twice(raw: str, reading: StringReading, at: int) -> bool:
     """Whether the quote at `at` is the first of two that stand for one in a text, as SQL and CSV write it: `it''s`."""
     twice = _twice.match(raw, at)
     if not twice or at == reading.open_end or raw[at - 1] == raw[at]:

@@ -6,7 +6,7 @@ import re
 
 from webapp.parsing.edit import Patch, as_patch
 from webapp.parsing.machine import escapes, missing_tokens, string_end, string_quotes
-from webapp.parsing.machine.state import Machine, Reading
+from webapp.parsing.machine.state import Machine, StringReading
 from webapp.parsing.machine.tokens import LITERAL, MARK, QUOTED
 from webapp.parsing.patterns import later
 
@@ -56,7 +56,7 @@ def read_string(machine: Machine, where: str) -> bool:
     if not has_three and _triple.match(machine.raw, machine.at, machine.end) and _read_triple(machine, where):
         return True
     width = 2 if not has_three and _opens_twice(machine, opener) else 1
-    reading = Reading(machine.at, machine.at + width, where, QUOTES[opener])
+    reading = StringReading(machine.at, machine.at + width, where, QUOTES[opener])
     if has_three:
         _keep(machine, reading, reading.open_end, reading.open_end + 3)
     _walk(machine, reading, _runs[opener], reading.open_end + 3 * has_three)
@@ -70,7 +70,7 @@ def _opens_twice(machine: Machine, opener: str) -> bool:
     return bool(_doubled.match(raw, at, end) or _doubled_open.match(raw, at, end))
 
 
-def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> None:
+def _walk(machine: Machine, reading: StringReading, run: re.Pattern[str], at: int) -> None:
     raw, end = machine.raw, machine.end
     is_plain = reading.where != "k" and raw[reading.start] == '"'
     while True:
@@ -103,14 +103,14 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
             at += 1
 
 
-def _keep(machine: Machine, reading: Reading, start: int, stop: int) -> None:
+def _keep(machine: Machine, reading: StringReading, start: int, stop: int) -> None:
     """Escape what stands in `raw[start:stop]`, all of which is of the text."""
     patches = list(escapes.inside(machine.raw, start, stop))
     reading.patches += patches
     reading.inner += sum(patch.repair == "unescaped_quote" for patch in patches)
 
 
-def _escape(machine: Machine, reading: Reading, at: int) -> int:
+def _escape(machine: Machine, reading: StringReading, at: int) -> int:
     """A backslash at `at`: a good escape is passed, a bad one mended. The offset after it."""
     raw = machine.raw
     if raw.startswith('\\"', at) and '"' in reading.closers:
@@ -128,7 +128,7 @@ def _escape(machine: Machine, reading: Reading, at: int) -> int:
     return after
 
 
-def _closes(machine: Machine, reading: Reading, at: int) -> bool:
+def _closes(machine: Machine, reading: StringReading, at: int) -> bool:
     """Whether the string is settled at the quote at `at`; a merely possible one is remembered."""
     if (stop := string_quotes.opens_next(machine, reading, at)) >= 0:
         close_before(machine, reading, stop)
@@ -145,7 +145,7 @@ def _closes(machine: Machine, reading: Reading, at: int) -> bool:
     return False
 
 
-def _ends_before(machine: Machine, reading: Reading, at: int) -> bool:
+def _ends_before(machine: Machine, reading: StringReading, at: int) -> bool:
     """Whether a long string ends before a key that it swallowed: asked where nothing is left to look at all of it."""
     if machine.look >= 0 or not _FAR < at - reading.open_end < 2 * _FAR:
         return False
@@ -156,7 +156,7 @@ def _ends_before(machine: Machine, reading: Reading, at: int) -> bool:
     return True
 
 
-def _is_inside_single(machine: Machine, reading: Reading, at: int, score: int) -> bool:
+def _is_inside_single(machine: Machine, reading: StringReading, at: int, score: int) -> bool:
     """Whether the double quote at `at` stands in a string in single quotes: another one opens or closes there."""
     if score < string_end.CERTAIN:
         return _single_ahead.match(machine.raw, at, machine.end) is not None
@@ -164,13 +164,13 @@ def _is_inside_single(machine: Machine, reading: Reading, at: int, score: int) -
     return machine.raw.count('"', reading.open_end, at) % 2 == 1
 
 
-def _remember(reading: Reading, at: int, score: int, *patches: Patch) -> None:
+def _remember(reading: StringReading, at: int, score: int, *patches: Patch) -> None:
     if score > reading.best_score:
         reading.best, reading.best_score, reading.best_patches = at, score, len(reading.patches)
         reading.best_extra = patches
 
 
-def close(machine: Machine, reading: Reading, at: int) -> None:
+def close(machine: Machine, reading: StringReading, at: int) -> None:
     """The quote at `at` closes the string."""
     raw = machine.raw
     _open(machine, reading)
@@ -189,7 +189,7 @@ def close(machine: Machine, reading: Reading, at: int) -> None:
     finish(machine, reading, end)
 
 
-def close_before(machine: Machine, reading: Reading, at: int, dropped: int = 0) -> None:
+def close_before(machine: Machine, reading: StringReading, at: int, dropped: int = 0) -> None:
     """The string lacks its closing quote, which belongs at `at`, or at `dropped` if all up to there was dropped."""
     _open(machine, reading)
     machine.patches.extend(patch for patch in reading.patches if patch.end <= at)
@@ -201,7 +201,7 @@ def close_before(machine: Machine, reading: Reading, at: int, dropped: int = 0) 
     finish(machine, reading, end)
 
 
-def _open(machine: Machine, reading: Reading) -> None:
+def _open(machine: Machine, reading: StringReading) -> None:
     opener = machine.raw[reading.start]
     first = reading.open_end - 1
     if first > reading.start:
@@ -210,7 +210,7 @@ def _open(machine: Machine, reading: Reading) -> None:
         machine.patch(_name(opener), first, first + 1, '"')
 
 
-def finish(machine: Machine, reading: Reading, end: int) -> None:
+def finish(machine: Machine, reading: StringReading, end: int) -> None:
     """The string is read up to `end`: it was a key, a value, or an item that proves to be a key."""
     if reading.where == "k":
         machine.key_done(reading.start, end)
@@ -221,7 +221,7 @@ def finish(machine: Machine, reading: Reading, end: int) -> None:
         machine.value_done(end)
 
 
-def _ran_out(machine: Machine, reading: Reading) -> None:
+def _ran_out(machine: Machine, reading: StringReading) -> None:
     """No quote closed the string for certain before the region's end."""
     if (stop := string_quotes.swallowed_key(machine, reading, machine.end)) >= 0:
         close_before(machine, reading, stop)
@@ -235,7 +235,7 @@ def _ran_out(machine: Machine, reading: Reading) -> None:
     _open_cut(machine, reading)
 
 
-def _open_cut(machine: Machine, reading: Reading) -> None:
+def _open_cut(machine: Machine, reading: StringReading) -> None:
     """The string never closes: the closers and tags at the very end are not part of it; else it was cut off."""
     if reading.where == "k" and (colon := string_quotes.colon_inside(machine, reading)) > 0:
         close_before(machine, reading, colon)
@@ -272,7 +272,7 @@ def _read_triple(machine: Machine, where: str) -> bool:
     end = raw.find(quote, start + 3, machine.end)
     if end < 0:
         return False
-    reading = Reading(start, start + 3, where, "")
+    reading = StringReading(start, start + 3, where, "")
     machine.patch("triple_quotes", start, start + 3, '"')
     machine.patches += escapes.inside(raw, start + 3, end)
     machine.patch("triple_quotes", end, end + 3, '"')

@@ -20,7 +20,7 @@ _decoder = json.JSONDecoder()
 
 
 @dataclass
-class Call:
+class CallSpan:
     """A call as it is read: where it stands, its name as written, and the span of its arguments, None without any."""
 
     start: int
@@ -39,7 +39,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class ParameterPairs:
     """`opener` ends where a value begins, and `closer` is the first one behind it.
 
     Without `between` the first group of `opener` that found something is the name; with it, what stands until there.
@@ -86,7 +86,7 @@ class Grammar:
 
     moves: str
     also: str = ""
-    pairs: Pairs | None = None
+    pairs: ParameterPairs | None = None
     name: Callable[[str], str] = str
     first: bool = False
     table: dict[tuple[str, str], tuple[str, str]] = field(init=False, default_factory=dict)
@@ -102,9 +102,9 @@ class Grammar:
         words = sorted({*self.also.split(), *(word for _, word in self.table)}, key=len, reverse=True)
         return re.compile("|".join(map(re.escape, words)))
 
-    def calls(self, raw: str) -> Iterator[Call]:
+    def calls(self, raw: str) -> Iterator[CallSpan]:
         """The calls as far as they go, also one that the text's end cuts off. Linear."""
-        state, at, call = "text", 0, Call(0)
+        state, at, call = "text", 0, CallSpan(0)
         for match in self.words.finditer(raw):
             call.take(state, raw, Span(at, match.start()))
             at = match.end()
@@ -112,7 +112,7 @@ class Grammar:
             if "(" in signs:
                 if call.name or call.arguments:
                     yield call
-                call = Call(match.start())
+                call = CallSpan(match.start())
             if "+" in signs:
                 call.take(into, raw, Span(*match.span()))
             elif state in ("name", "args"):
@@ -122,7 +122,7 @@ class Grammar:
         if call.name or call.arguments:
             yield call
 
-    def named(self, call: Call, raw: str) -> str:
+    def named(self, call: CallSpan, raw: str) -> str:
         """The name of a call; where none is written, one that stands in its arguments."""
         name = self.name(call.name)
         if self.first:
@@ -140,7 +140,7 @@ class Grammar:
             return
         tracer.reject("tagged", whole(raw), "no call begins in it: plain text")
 
-    def gives(self, tracer: Tracer, call: Call) -> bool:
+    def gives(self, tracer: Tracer, call: CallSpan) -> bool:
         """Try one call; false where it makes the server refuse the whole response."""
         raw = tracer.raw
         span = Span(*stripped(raw, *(call.arguments or Span(call.end, call.end))))

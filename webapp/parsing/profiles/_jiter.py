@@ -26,7 +26,7 @@ _CUT_STRING = re.compile(rf"({_BODY}){_CUT_ESCAPE}\Z")
 _SPACE = re.compile(r"[ \t\n\r]*+")
 
 
-class Stop(Exception):
+class CutShort(Exception):
     """Why reading ends before the value does, in words; none where the text ends."""
 
 
@@ -49,12 +49,12 @@ class Walk:
         """Why the text is refused; empty where it is cut off, None where the value is whole. Linear."""
         try:
             self.document()
-        except Stop as stop:
+        except CutShort as stop:
             return str(stop) or ("" if self.sound or self.closers else "EOF while parsing a value")
         return None
 
     def document(self) -> None:
-        """To the end of the first value. Raises `Stop`."""
+        """To the end of the first value. Raises `CutShort`."""
         self.item(fresh=True)
         while self.closers:
             char = self.char()
@@ -79,18 +79,18 @@ class Walk:
                 return
             self.closers.append(CLOSERS[char])
             if len(self.closers) > self.deepest:
-                raise Stop("recursion limit exceeded")
+                raise CutShort("recursion limit exceeded")
             fresh = True
         if not fresh:
-            raise Stop("trailing comma")
+            raise CutShort("trailing comma")
 
     def key(self, char: str) -> str:
         """The character behind a key and its colon."""
         if char != '"':
-            raise Stop("key must be a string")
+            raise CutShort("key must be a string")
         self.at = self.token()
         if self.char() != ":":
-            raise Stop("expected `:`")
+            raise CutShort("expected `:`")
         self.at += 1
         return self.char()
 
@@ -98,7 +98,7 @@ class Walk:
         """The next character that is no white space."""
         self.at = _SPACE.match(self.raw, self.at).end()  # type: ignore[union-attr]  # always matches
         if self.at == len(self.raw):
-            raise Stop
+            raise CutShort
         return self.raw[self.at]
 
     def unexpected(self, char: str) -> None:
@@ -115,13 +115,13 @@ class Walk:
         """The text is kept up to `end`, where `more` completes a value that is cut off."""
         self.sound = end
         self.closers.append(more)
-        raise Stop
+        raise CutShort
 
     def token(self) -> int:
         """The end of the string, number or word that begins here."""
         if match := _TOKEN.match(self.raw, self.at):
             return match.end()
-        raise Stop("" if _CUT.match(self.raw, self.at) else "expected value, or invalid number or string")
+        raise CutShort("" if _CUT.match(self.raw, self.at) else "expected value, or invalid number or string")
 
     def completion(self, raw: str) -> list[Edit]:
         """The edits that make JSON of the text, which is cut off."""

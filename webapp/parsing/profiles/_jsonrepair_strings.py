@@ -27,7 +27,7 @@ _AFTER = re.compile(f"[{SPACE}]*([^{SPACE}])")
 _RUN = re.compile("[^\"\u201c\u201d'\u2018\u2019`\xb4\\\\&\x00-\x1f,\\[\\]/{}+]+")
 
 
-class Piece(NamedTuple):
+class WrittenPiece(NamedTuple):
     """What is written, and the part of the text that it stands for."""
 
     text: str
@@ -41,14 +41,14 @@ class Tape:
 
     raw: str
     at: int = 0
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[WrittenPiece] = field(default_factory=list)
 
     def peek(self, ahead: int = 0) -> str:
         """The character that is next; none at the end."""
         return self.raw[self.at + ahead : self.at + ahead + 1]
 
     def put(self, text: str, start: int) -> None:
-        self.pieces.append(Piece(text, start, min(self.at, len(self.raw))))
+        self.pieces.append(WrittenPiece(text, start, min(self.at, len(self.raw))))
 
     def insert(self, text: str) -> None:
         """Before the white space that is written last."""
@@ -56,7 +56,7 @@ class Tape:
         while index and not self.pieces[index - 1].text.strip(SPACE):
             index -= 1
         at = self.pieces[index - 1].end if index else 0
-        self.pieces.insert(index, Piece(text, at, at))
+        self.pieces.insert(index, WrittenPiece(text, at, at))
 
     def strip_last(self, char: str, *, rest: bool = False) -> None:
         """Without the last such character that is written; with `rest` without all behind it too."""
@@ -96,10 +96,10 @@ class Tape:
     def edits(self) -> tuple[Span, list[Edit]]:
         """Where what is written stands, without white space round it, and what was changed there."""
         texts = [index for index, piece in enumerate(self.pieces) if piece.text.strip(SPACE)]
-        pieces = self.pieces[texts[0] : texts[-1] + 1] if texts else [Piece("", 0, len(self.raw))]
+        pieces = self.pieces[texts[0] : texts[-1] + 1] if texts else [WrittenPiece("", 0, len(self.raw))]
         start, end = pieces[0].start, pieces[-1].end
         edits, new, at = list[Edit](), "", start
-        for piece in [*pieces, Piece("", end, end)]:
+        for piece in [*pieces, WrittenPiece("", end, end)]:
             is_unchanged = piece.text == self.raw[piece.start : piece.end]
             if is_unchanged and (new or piece.start > at):
                 edits.append(Edit("jsonrepair", Span(at, piece.start), self.raw[at : piece.start], new))
@@ -107,7 +107,7 @@ class Tape:
         return Span(start, end), edits
 
 
-class Refused(Exception):
+class Unrepairable(Exception):
     """Why the library raises."""
 
 
@@ -127,7 +127,7 @@ class Quoted(Tape):
         slashed = self.skip("\\")
         opened, quote = self.entity(), self.peek()
         if slashed and quote not in QUOTES:
-            raise Refused(f"Unexpected character {json.dumps(quote)}")
+            raise Unrepairable(f"Unexpected character {json.dumps(quote)}")
         opened = opened if opened and opened[0] in "\"'" else None
         if quote not in QUOTES and not opened:
             return False
@@ -218,8 +218,8 @@ class _String:
         mender, text = self.mender, self.text.rstrip(SPACE)
         end = min(mender.at, len(mender.raw))
         spaces = len(self.text) - len(text)
-        mender.pieces.append(Piece(f'{text}"', self.start, end - spaces))
-        mender.pieces.append(Piece(" " * spaces, end - spaces, end))
+        mender.pieces.append(WrittenPiece(f'{text}"', self.start, end - spaces))
+        mender.pieces.append(WrittenPiece(" " * spaces, end - spaces, end))
 
     def quote(self, length: int) -> bool:
         """A quote that may end the string; whether the string is read. One inside of it is escaped."""
@@ -232,7 +232,7 @@ class _String:
             mender.joined()
             return True
         if char == "\\":
-            raise Refused('Unexpected character "\\\\"')
+            raise Unrepairable('Unexpected character "\\\\"')
         last = self.before(at - 1)
         if raw[last] in _ENDS:
             self.again(stop=raw[last] != ",", until=last if raw[last] == "," else -1)
@@ -267,7 +267,7 @@ class _String:
         if char == '"' and mender.peek(-1) != "\\":
             char = '\\"'
         elif char < " " and char not in _CONTROLS:
-            raise Refused(f"Invalid character {json.dumps(char)}")
+            raise Unrepairable(f"Invalid character {json.dumps(char)}")
         mender.at += 1
         return _CONTROLS.get(char, char)
 
@@ -282,5 +282,5 @@ class _String:
             mender.at += 1
         if mender.at < start + 6 and mender.peek():
             mender.at = start
-            raise Refused(f"Invalid unicode character {json.dumps(mender.raw[start : start + 6])}")
+            raise Unrepairable(f"Invalid unicode character {json.dumps(mender.raw[start : start + 6])}")
         return mender.raw[start : mender.at] if mender.at == start + 6 else ""

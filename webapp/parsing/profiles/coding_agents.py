@@ -11,7 +11,7 @@ from webapp.parsing.edit import Span, apply, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import AGENTS
 from webapp.parsing.profiles._about import described, restated
-from webapp.parsing.profiles._grammar import Pairs
+from webapp.parsing.profiles._grammar import ParameterPairs
 from webapp.parsing.profiles._steps import choose_derived, edits_of, rewritten, whole
 from webapp.parsing.profiles.four_tier import WHITE
 
@@ -60,8 +60,8 @@ _AROUND = (
     (re.compile(r"<tool_call>\s*(?=<function=)"), ""),
     (re.compile(r"(?<=</function>)\s*</tool_call>"), ""),
 )
-_FUNCTION = Pairs(re.compile(r"<function=([^>]+)>\n?"), re.compile("</function>"))
-_PARAMETER = Pairs(re.compile("<parameter=([^>]+)>"), re.compile("</parameter>"), lambda _, text: text.strip())
+_FUNCTION = ParameterPairs(re.compile(r"<function=([^>]+)>\n?"), re.compile("</function>"))
+_PARAMETER = ParameterPairs(re.compile("<parameter=([^>]+)>"), re.compile("</parameter>"), lambda _, text: text.strip())
 _TWICE = re.compile(r"<parameter=([a-zA-Z0-9_]+)=([^<]*)</parameter>")
 
 

@@ -22,7 +22,7 @@ _ZOMBIE = "Text extraction failed: the model becomes a zombie and is left out of
 _GREPPED = "Text extraction successful: three numbers out of the text; the reasoning becomes its first 500 characters"
 
 
-class Cut(NamedTuple):
+class Snippet(NamedTuple):
     """What is decoded, and what was done to get there; `lost` says that no closing fence was there."""
 
     strategy: str
@@ -59,7 +59,7 @@ def _missing(value: Any) -> str | None:
     return None
 
 
-def _fence(raw: str) -> Cut:
+def _fence(raw: str) -> Snippet:
     whole = stripped(raw)
     for label in LABELS:
         opening = raw.find(label, whole.start, whole.end)
@@ -68,14 +68,14 @@ def _fence(raw: str) -> Cut:
         start = opening + len(label)
         end = raw.find("```", start, whole.end)
         if end >= 0:
-            return Cut("fenced", stripped(raw, start, end))
+            return Snippet("fenced", stripped(raw, start, end))
         if label == "```":
-            return Cut("fenced", stripped(raw, start, whole.end), notes=("no closing fence: all that follows",))
-        return Cut("fenced", Span(start, whole.end), notes=(f"no fence closes {label}",), lost=True)
-    return Cut("whole", whole)
+            return Snippet("fenced", stripped(raw, start, whole.end), notes=("no closing fence: all that follows",))
+        return Snippet("fenced", Span(start, whole.end), notes=(f"no fence closes {label}",), lost=True)
+    return Snippet("whole", whole)
 
 
-def _braces(raw: str, piece: Cut) -> Cut:
+def _braces(raw: str, piece: Snippet) -> Snippet:
     """A leading `{{` loses one brace; whether or not it was there, a closing `}}` loses one too.
 
     Then what follows the brace that balances the first one is cut off; braces inside strings count.

@@ -11,7 +11,7 @@ from webapp.parsing.decode import Failure
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._jsonrepair_strings import QUOTES, SPACE, Piece, Quoted, Refused
+from webapp.parsing.profiles._jsonrepair_strings import QUOTES, SPACE, Quoted, Unrepairable, WrittenPiece
 from webapp.parsing.profiles._steps import choose_if_ok, whole
 
 LONGEST = 100_000  # characters; on some texts the library's time grows with the square of the length
@@ -49,10 +49,10 @@ class Mender(Quoted):
     """Reads values."""
 
     def document(self) -> None:
-        """Write the whole. Raises `Refused`."""
+        """Write the whole. Raises `Unrepairable`."""
         self.fence("```", "[```", "{```")
         if not self.value():
-            raise Refused("Unexpected end of json string")
+            raise Unrepairable("Unexpected end of json string")
         self.fence("```", "```]", "```}")
         comma = self.take(",")
         if comma:
@@ -66,7 +66,7 @@ class Mender(Quoted):
         while self.skip("}") or self.skip("]"):
             self.gap()
         if self.at < len(self.raw):
-            raise Refused(f"Unexpected character {json.dumps(self.peek())}")
+            raise Unrepairable(f"Unexpected character {json.dumps(self.peek())}")
 
     def lines(self) -> None:
         """Values behind one another, made a list."""
@@ -74,7 +74,7 @@ class Mender(Quoted):
             if not self.take(","):
                 self.insert(",")
         self.strip_last(",")
-        self.pieces.insert(0, Piece("[\n", self.pieces[0].start, self.pieces[0].start))
+        self.pieces.insert(0, WrittenPiece("[\n", self.pieces[0].start, self.pieces[0].start))
         self.put("\n]", self.at)
 
     def value(self) -> bool:
@@ -129,18 +129,18 @@ class Mender(Quoted):
         if not (self.string() or self.bare(key=True)):
             if self.peek() in ("}", "{", "]", "[", ""):
                 return False
-            raise Refused("Object key expected")
+            raise Unrepairable("Object key expected")
         self.gap()
         colon = self.take(":")
         cut = self.at >= len(self.raw)
         if not colon:
             if not cut and not self.starts_value():
-                raise Refused("Colon expected")
+                raise Unrepairable("Colon expected")
             self.insert(":")
         self.deeper(1)
         if not self.value():
             if not (colon or cut):
-                raise Refused("Colon expected")
+                raise Unrepairable("Colon expected")
             self.put("null", self.at)
         self.depth -= 1
         return True
@@ -198,7 +198,7 @@ def plugin(tracer: Tracer) -> None:
         if len(raw) > LONGEST:
             raise RecursionError
         mender.document()
-    except Refused as error:
+    except Unrepairable as error:
         tracer.fault(
             "whole", everything, (), Failure("JSONRepairError", str(error), min(mender.at, len(raw)), str(error))
         )

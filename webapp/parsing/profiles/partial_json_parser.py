@@ -9,7 +9,7 @@ from webapp.parsing.decode import nesting
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import described, restated
-from webapp.parsing.profiles._jiter import Stop, Walk
+from webapp.parsing.profiles._jiter import CutShort, Walk
 from webapp.parsing.profiles._steps import choose_if_ok, whole
 
 DEEPEST = 300  # levels; the library reads as far as Python's stack goes
@@ -40,13 +40,13 @@ class _Walk(Walk):
         self.at = _BLANK.match(self.raw, self.at).end()  # type: ignore[union-attr]  # always matches
         last = len(self.raw) - 1
         if self.at > last or (self.at == last and self.raw[last] == "," and self.is_first()):
-            raise Stop
+            raise CutShort
         return self.raw[self.at]
 
     def key(self, char: str) -> str:
         if char == '"' and not self.raw.startswith('"', self.string_end()):
             self.sound = self.at if self.is_first() else self.sound
-            raise Stop
+            raise CutShort
         return super().key(char)
 
     def is_first(self) -> bool:
@@ -56,7 +56,9 @@ class _Walk(Walk):
     def unexpected(self, char: str) -> None:
         """A string that the end cuts off goes where it stands right behind another in an object."""
         cut = char == '"' and not self.raw.startswith('"', self.string_end())
-        raise Stop("" if cut and self.closers[-1] == "}" and self.raw[self.sound - 1] == '"' else "expected a comma")
+        raise CutShort(
+            "" if cut and self.closers[-1] == "}" and self.raw[self.sound - 1] == '"' else "expected a comma"
+        )
 
     def string_end(self) -> int:
         """Where the quote should stand that closes the string which begins here."""
@@ -84,10 +86,10 @@ class _Walk(Walk):
         """The last number, behind which nothing but words may stand, loses signs at its end, and these words."""
         match = _NUMBER.match(self.raw, self.at)
         if not match:
-            raise Stop("unexpected character")
+            raise CutShort("unexpected character")
         end, sound = match.end(), self.at + len(match[0].rstrip(_SIGNS))
         if sound == self.at:
-            raise Stop("" if end == len(self.raw) else "a number without digits")
+            raise CutShort("" if end == len(self.raw) else "a number without digits")
         if end > self.last_mark and (sound < end or end == len(self.raw)):
             self.kept(sound, "")
         return end

@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._about import Described, described
-from webapp.parsing.profiles._grammar import Grammar, Pairs
+from webapp.parsing.profiles._grammar import Grammar, ParameterPairs
 
 RELEASE = "restated-0.33"
 
@@ -67,7 +67,7 @@ def _qwen3(value: Callable[[re.Match[str], str], str], tag: str = "") -> Grammar
     name = re.compile(r"<\s*parameter\s*=\s*([^>]*)>")
     end = re.compile(r"<\s*/\s*parameter\s*>|(?=<\s*parameter\s*=)")
     words = f"<{tag}think> </{tag}think> <parameter= </parameter>"
-    return Grammar(_QWEN3.format(f"<{tag}tool_call>", f"</{tag}tool_call>"), words, Pairs(name, end, value))
+    return Grammar(_QWEN3.format(f"<{tag}tool_call>", f"</{tag}tool_call>"), words, ParameterPairs(name, end, value))
 
 
 def _dsml(space: str, *openers: str, closer: str, thoughts: bool = True) -> Grammar:
@@ -79,7 +79,7 @@ def _dsml(space: str, *openers: str, closer: str, thoughts: bool = True) -> Gram
     moves += ["text  <think>  thought", "thought  </think>  text"] if thoughts else []
     opener = re.compile(rf'<{mark}parameter\s+name="([^"]+)"(?:\s+string="([^"]*)")?\s*>')
     close = re.compile(rf"</{mark}parameter>|(?=<{mark}parameter\s+name=)")
-    return Grammar("\n".join(moves), pairs=Pairs(opener, close, _typed))
+    return Grammar("\n".join(moves), pairs=ParameterPairs(opener, close, _typed))
 
 
 def _typed(opener: re.Match[str], text: str) -> Any:
@@ -93,7 +93,7 @@ KIMI_K2 = Grammar(_KIMI, _THOUGHTS, name=_kimi_name)
 GLM = Grammar(
     _GLM,
     f"{_THOUGHTS} </arg_key> <arg_value> </arg_value>",
-    Pairs(
+    ParameterPairs(
         re.compile("<arg_key>"),
         re.compile("</arg_value>"),
         between=re.compile(r"</arg_key>\s*<arg_value>"),
@@ -104,7 +104,7 @@ GLM = Grammar(
 MINIMAX_M2 = Grammar(
     _MINIMAX,
     f"{_THOUGHTS} </parameter>",
-    Pairs(
+    ParameterPairs(
         re.compile(r"""<\s*parameter\s+name\s*=\s*(?:"([^"]*)"|'([^']*)'|([^>\s]+))\s*>"""),
         re.compile(r"<\s*/\s*parameter\s*>|(?=<\s*parameter\s+name\s*=)"),
         key=str.strip,

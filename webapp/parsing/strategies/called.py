@@ -7,7 +7,7 @@ import re
 from webapp.parsing import plausible
 from webapp.parsing.calls import markup, pythonic, xml
 from webapp.parsing.calls.markup import Mark
-from webapp.parsing.calls.xml import Call
+from webapp.parsing.calls.xml import WrittenCall
 from webapp.parsing.edit import Span
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
 from webapp.parsing.patterns import later
@@ -19,7 +19,7 @@ _between = later(r"[\s,;)]*+")
 _list_end = later(r"\s*+,?\s*+\][ \t]*+(?=\n|\Z|<|\[)")
 
 
-def take_call(finder: Finder, call: Call, tier: int) -> int:
+def take_call(finder: Finder, call: WrittenCall, tier: int) -> int:
     """Record a call that is not JSON as written; where it ends."""
     if call.problem:
         finder.tracer.fail("called", call.span, f"the call of {call.name} cannot be read: {call.problem}")

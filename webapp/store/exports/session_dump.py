@@ -70,7 +70,7 @@ _AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenDump:
     """A written session dump: its path or URL, and its name in the data folder or the store, with `/` on any system."""
 
     address: str
@@ -99,7 +99,7 @@ def stream(db: orm.Session, session: Session, now: datetime | None = None) -> It
     return document(session.external_id, now or datetime.now(UTC), session.entry_count, _entries(db, session), block)
 
 
-def write(db: orm.Session, settings: Settings, session: Session) -> Written:
+def write(db: orm.Session, settings: Settings, session: Session) -> WrittenDump:
     """Write the session's dump to `logs/session_dumps` of the data folder or the store, whole or not at all.
 
     Raises `OSError` where that cannot be written.
@@ -112,7 +112,7 @@ def write(db: orm.Session, settings: Settings, session: Session) -> Written:
         with path.open("wb") as out:
             out.writelines(stream(db, session))
         store.put(name, path)
-    return Written(f"{store.place.rstrip('/')}/{name}", name, session.entry_count)
+    return WrittenDump(f"{store.place.rstrip('/')}/{name}", name, session.entry_count)
 
 
 def _entries(db: orm.Session, session: Session) -> Iterator[Any]:

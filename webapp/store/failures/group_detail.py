@@ -52,7 +52,7 @@ class GroupExample:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ReadingProfile:
     """What another profile makes of the group's responses that were looked at: `read` a value of `run`; a profile with
     no `run` was not run on them."""
 
@@ -86,7 +86,7 @@ class GroupDetail:
     before: Rate | None = None
     after: Rate | None = None
     tokens: list[tuple[str, int]] = field(default_factory=list)
-    readers: list[Reader] = field(default_factory=list)
+    readers: list[ReadingProfile] = field(default_factory=list)
     looked_at: int = 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -254,7 +254,7 @@ def _within(db: orm.Session, filters: Filters, key: str, since: datetime, until:
     return rate(f"{since:%Y-%m-%d %H:%M} – {until:%Y-%m-%d %H:%M}", count, coverage(db, scope_in_view).run)
 
 
-def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[Reader]:
+def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[ReadingProfile]:
     """What each profile makes of these responses; those that read most first, then those that were not run."""
     run: Counter[str] = Counter()
     read_counts: Counter[str] = Counter()
@@ -264,4 +264,4 @@ def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[Reade
         run[profile] += count
         read_counts[profile] += count if verdict in READABLE else 0
     names = sorted({*run, *parsing.profiles()} - {under}, key=lambda name: (-read_counts[name], -run[name], name))
-    return [Reader(name, read_counts[name], run[name]) for name in names]
+    return [ReadingProfile(name, read_counts[name], run[name]) for name in names]

@@ -129,7 +129,7 @@ def of_author(db: orm.Session, turn: Turn, author: str) -> Label | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarriedLabel:
     """A label of the same text in `session`, another revision."""
 
     label: Label
@@ -137,7 +137,7 @@ class Carried:
     position: int
 
 
-def of_same_text(db: orm.Session, session: Session, turn: Turn, author: str) -> Carried | None:
+def of_same_text(db: orm.Session, session: Session, turn: Turn, author: str) -> CarriedLabel | None:
     """What `author` last said of this text in another revision of the same session."""
     if turn.raw_sha256 is None or (session.revision == 1 and session.newest):
         return None
@@ -146,7 +146,7 @@ def of_same_text(db: orm.Session, session: Session, turn: Turn, author: str) -> 
     query = query.join(Session, Session.id == Turn.session_id).where(*here)
     query = query.where(Turn.raw_sha256 == turn.raw_sha256, Label.author == author)
     row = db.execute(query.order_by(Label.made_at.desc()).limit(1)).first()
-    return None if row is None else Carried(*row)
+    return None if row is None else CarriedLabel(*row)
 
 
 def stamp(label: Label | None) -> str:

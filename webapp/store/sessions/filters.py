@@ -150,7 +150,7 @@ class BadFilter(WrongUse):
 _DAY = "an ISO 8601 date or time, UTC if it has no time zone"
 
 
-class Described(NamedTuple):
+class FilterWords(NamedTuple):
     """What pages, the API and commands say of a filter: `about` which sessions it keeps; `takes` () for any text."""
 
     about: str
@@ -159,7 +159,7 @@ class Described(NamedTuple):
 
 
 def _filter(about: str, title: str = "", *, takes: tuple[str, ...] = (), default: Any = None) -> Any:
-    return field(default=default, metadata={"described": Described(about, title, takes)})
+    return field(default=default, metadata={"described": FilterWords(about, title, takes)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class Filters:
         return {name: 1 if value is True else value for name, value, default in values if value != default}
 
 
-DESCRIBED: dict[str, Described] = {field_.name: field_.metadata["described"] for field_ in fields(Filters)}
+DESCRIBED: dict[str, FilterWords] = {field_.name: field_.metadata["described"] for field_ in fields(Filters)}
 _DEFAULTS = tuple((each.name, each.default) for each in fields(Filters))
 NARROWING = tuple(name for name in DESCRIBED if name not in ("under", "sort", "q"))
 """The filters that narrow what is in view, without search."""

@@ -26,17 +26,17 @@ _DECLARATIONS_LOCK = 0x4445434C
 """an arbitrary number of our own for PostgreSQL's advisory lock: shared by who refers to declarations"""
 
 
-class Declared(NamedTuple):
+class DeclarationRow(NamedTuple):
     """A declaration on its way into the database: the number that turns refer to, and what is kept under it."""
 
     id: int
     content: bytes
 
 
-_last_declared: tuple[Any, Declared | None] = (None, None)
+_last_declared: tuple[Any, DeclarationRow | None] = (None, None)
 
 
-def declared(content: dict[str, Any] | None) -> Declared | None:
+def declared(content: dict[str, Any] | None) -> DeclarationRow | None:
     """What a turn's row refers to, None where it is nested too deep; the same of one asked about twice in a row."""
     global _last_declared
     if content is None:
@@ -46,15 +46,15 @@ def declared(content: dict[str, Any] | None) -> Declared | None:
     return _last_declared[1]
 
 
-def _declared(content: dict[str, Any]) -> Declared | None:
+def _declared(content: dict[str, Any]) -> DeclarationRow | None:
     try:
         text = jsontext.dumps(content).encode("ascii")
     except RecursionError:
         return None
-    return Declared(int.from_bytes(hashlib.sha256(text).digest()[:8]) >> 1, types.pack(text))
+    return DeclarationRow(int.from_bytes(hashlib.sha256(text).digest()[:8]) >> 1, types.pack(text))
 
 
-def store_declarations(connection: sa.Connection, declarations: Collection[Declared]) -> None:
+def store_declarations(connection: sa.Connection, declarations: Collection[DeclarationRow]) -> None:
     """Store those that are new; none of them goes before the caller commits what refers to them."""
     if declarations:
         take_locks(connection, _DECLARATIONS_LOCK, shared=True)

@@ -47,7 +47,7 @@ class TurnBatch:
     failures: list[rows.Row] = field(default_factory=list)
     later_known: list[rows.Row] = field(default_factory=list)
     texts: list[Text] = field(default_factory=list)
-    declared: set[rows.Declared] = field(default_factory=set)
+    declared: set[rows.DeclarationRow] = field(default_factory=set)
     size: int = 0
     """bytes, about"""
 

@@ -16,7 +16,7 @@ from webapp.dumps.budget import Allowance, TooLarge, check_json
 from webapp.dumps.decoding import MAX_DEPTH
 from webapp.refusals import BadInput
 from webapp.store.labels.queue_spec import KINDS, LARGEST_SAMPLE
-from webapp.store.sessions.filters import DESCRIBED, MORE_THAN, MOST, SWITCHES, BadFilter, Described
+from webapp.store.sessions.filters import DESCRIBED, MORE_THAN, MOST, SWITCHES, BadFilter, FilterWords
 from webapp.web.api.shapes import TEXT, Content, Schema, one_of, whole
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -160,7 +160,7 @@ SWITCH = one_of(("0", "1"))
 MOST_ROWS = 500
 
 
-def _of_filter(name: str, filter_: Described) -> Parameter:
+def _of_filter(name: str, filter_: FilterWords) -> Parameter:
     if name in SWITCHES:
         return Parameter(name, SWITCH, f"1: {filter_.about}")
     if name in MORE_THAN:
