@@ -7,10 +7,6 @@ import json
 USER = {"role": "user", "content": "Give me the plan as JSON."}
 
 
-def reasons(got, messages, **more):
-    return [problem.reason for problem in got(json.dumps({"messages": messages, **more})).alarms]
-
-
 def test_the_program_that_was_inferred_is_no_key_of_the_log(got):
     log = "# aider chat started at 2026-03-01 10:00:00\n\n> Main model: m with diff edit format  \n\n#### plan  \n"
     (problem,) = got(log, "a.md").alarms

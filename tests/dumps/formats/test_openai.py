@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-OTHER = {"id": "c2", "type": "function", "function": {"name": "stop", "arguments": "{}"}}
-
 
 def shown(turns) -> list[tuple]:
     return [(turn.entry, turn.kind, turn.raw, turn.raw_at) for turn in turns]

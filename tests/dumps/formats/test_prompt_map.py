@@ -9,19 +9,6 @@ import pytest
 from webapp.dumps.records import UnknownFormat
 
 
-def test_pairs(got):
-    pairs = {"Write the code": "```json\n{}\n```", "Write the test": "[]"}
-    found = got(json.dumps(pairs), "rsp_cache.json")
-    assert (found.ids, found.starts[0].source_format) == (["rsp_cache"], "prompt_map")
-    assert [(turn.kind, turn.raw) for turn in found.only] == [
-        ("prompt", "Write the code"),
-        ("response", "```json\n{}\n```"),
-        ("prompt", "Write the test"),
-        ("response", "[]"),
-    ]
-    assert found.entries()[0] == {"prompt": "Write the code", "response": "```json\n{}\n```"}
-
-
 def test_a_pair_that_is_none_is_a_problem(got):
     pairs = {"Write the code": "a", "Write the test": None, "Write it all": "c"}
     found = got(json.dumps(pairs), "x.json", "prompt_map")
