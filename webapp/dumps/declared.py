@@ -30,13 +30,14 @@ from pathlib import Path as File
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
+from webapp.dumps.declared_pieces import tree_entries
 from webapp.dumps.declared_rules import Declaring, branched, filling, repeated, ruled, with_spent, without_empty
-from webapp.dumps.documents import inner_list, joined_runs, nested, objects, tree_entries, with_list
+from webapp.dumps.documents import inner_list, joined_runs, nested, objects, page_entries, with_list
 from webapp.dumps.json_path import all_at, at, holds, without
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, note_once, note_unknown_kind
 from webapp.dumps.programs import Program
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import by_time, each_session, page_entries, spilled
+from webapp.dumps.sessions import by_time, each_session, spilled
 from webapp.dumps.spans.attributes import id_hex
 from webapp.dumps.sqlite_tables import opened, opened_tables, plain
 from webapp.dumps.values import as_list, as_object, id_text, moment, short_title, text

@@ -1,4 +1,4 @@
-"""What an entry of a declared format says within one turn or several: the parts of a rule's `say`, as pieces."""
+"""The parts of a declared format: a tree's messages as entries, and what an entry says within turns, as pieces."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from webapp.dumps.json_path import at, holds
 from webapp.dumps.messages.calls import call as provider_call
 from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, block, content, joined, text_or_json
+from webapp.dumps.records import Entry, Problem
+from webapp.dumps.source import entry_or_problem
 from webapp.dumps.values import as_list, as_object, id_text, text
 
 Part = dict[str, Any]
@@ -120,3 +122,40 @@ def _call(call: dict[str, Any], part: Part, called: set[str]) -> Piece:
     if ident:
         called.add(ident)
     return Piece.of_call(arguments, name, ident, call, failure)
+
+
+def tree_entries(
+    at: str, nodes: dict[str, Any], called: str, parent_key: str, children_key: str
+) -> Iterator[Entry | Problem]:
+    """The messages of a tree as entries, depth first, and what is wrong with it; `called` is the tree's own key."""
+    yield from _missing_children(at, nodes, children_key)
+    for ident, node in _depth_first(nodes, parent_key, children_key):
+        yield entry_or_problem(f"{at}, {called}[{ident!r}]", node)
+
+
+def _depth_first(nodes: dict[str, Any], parent_key: str, children_key: str) -> Iterator[tuple[str, Any]]:
+    """The nodes of a tree by their ids, each before those below it, in the order of the children that it names."""
+    below: dict[str | None, list[str]] = {}
+    for ident, node in nodes.items():
+        parent = id_text(as_object(node).get(parent_key))
+        below.setdefault(parent if parent in nodes else None, []).append(ident)
+    waiting, passed = list(reversed(below.get(None, []))), set[str]()
+    while waiting:
+        ident = waiting.pop()
+        if ident in passed:
+            continue
+        passed.add(ident)
+        node = nodes[ident]
+        yield ident, node
+        children = [name for child in as_list(as_object(node).get(children_key)) if (name := id_text(child)) in nodes]
+        waiting.extend(reversed(list(dict.fromkeys([*(str(name) for name in children), *below.get(ident, [])]))))
+    yield from ((ident, node) for ident, node in nodes.items() if ident not in passed)
+
+
+def _missing_children(at: str, nodes: dict[str, Any], children_key: str) -> Iterator[Problem]:
+    """What to say of messages that others name as those below them, and that are not there."""
+    child_ids = (id_text(child) for node in nodes.values() for child in as_list(as_object(node).get(children_key)))
+    missing = list(dict.fromkeys(name for name in child_ids if name is not None and name not in nodes))
+    if missing:
+        count = f"{len(missing):,} messages are" if len(missing) > 1 else "a message is"
+        yield Problem(at, f"{count} not there that others name as what follows them ({missing[0][:80]!r})")

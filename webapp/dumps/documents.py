@@ -1,21 +1,25 @@
-"""One JSON document around a long list: what stands beside the list, wherever in the document it stands."""
+"""A dump's entries, of a list that is never held as a whole, what stands beside it, and the sessions they are of."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 from webapp import jsontext
+from webapp.dumps import parquet_rows
 from webapp.dumps.budget import BadDump
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.head import DumpHead
-from webapp.dumps.records import Entry, Problem
-from webapp.dumps.source import Source, entry_or_problem
+from webapp.dumps.records import Entries, Entry, Problem
+from webapp.dumps.session_keys import NO_KEY, OPTION, Follows, SessionKeys, entry_keys, named_by, rank_of
+from webapp.dumps.sessions import SessionEntries, Sessions, spilled
+from webapp.dumps.source import Source, entry_or_problem, lines
 from webapp.dumps.stream import TAIL, DocumentMember, Item, ListStart, Part, trailing, walk
-from webapp.dumps.values import as_list, as_object, id_text
+from webapp.dumps.values import first_id, first_text
 
 
 def objects(parts: Iterable[Part], key: str) -> Iterator[Entry | Problem]:
@@ -167,38 +171,105 @@ def _from_member(chunks: Iterator[str], key: str) -> Iterator[str]:
     yield from chunks
 
 
-def tree_entries(
-    at: str, nodes: dict[str, Any], called: str, parent_key: str, children_key: str
-) -> Iterator[Entry | Problem]:
-    """The messages of a tree as entries, depth first, and what is wrong with it; `called` is the tree's own key."""
-    yield from _missing_children(at, nodes, children_key)
-    for ident, node in _depth_first(nodes, parent_key, children_key):
-        yield entry_or_problem(f"{at}, {called}[{ident!r}]", node)
+SessionOf = Callable[[dict[str, Any]], str | None]
 
 
-def _depth_first(nodes: dict[str, Any], parent_key: str, children_key: str) -> Iterator[tuple[str, Any]]:
-    """The nodes of a tree by their ids, each before those below it, in the order of the children that it names."""
-    below: dict[str | None, list[str]] = {}
-    for ident, node in nodes.items():
-        parent = id_text(as_object(node).get(parent_key))
-        below.setdefault(parent if parent in nodes else None, []).append(ident)
-    waiting, passed = list(reversed(below.get(None, []))), set[str]()
-    while waiting:
-        ident = waiting.pop()
-        if ident in passed:
-            continue
-        passed.add(ident)
-        node = nodes[ident]
-        yield ident, node
-        children = [name for child in as_list(as_object(node).get(children_key)) if (name := id_text(child)) in nodes]
-        waiting.extend(reversed(list(dict.fromkeys([*(str(name) for name in children), *below.get(ident, [])]))))
-    yield from ((ident, node) for ident, node in nodes.items() if ident not in passed)
+def entries_of(source: Source, head: DumpHead) -> Entries:
+    """A dump's entries in order: the items of a list, the document itself, or its lines."""
+    if head.shape == "array":
+        return objects(walk(source.text(), frozenset()), "")
+    if head.shape == "parquet":
+        return ((f"row {number}", row) for number, row in enumerate(parquet_rows.rows(source)))
+    return whole_document(source) if head.shape == "object" else lines(source)
 
 
-def _missing_children(at: str, nodes: dict[str, Any], children_key: str) -> Iterator[Problem]:
-    """What to say of messages that others name as those below them, and that are not there."""
-    child_ids = (id_text(child) for node in nodes.values() for child in as_list(as_object(node).get(children_key)))
-    missing = list(dict.fromkeys(name for name in child_ids if name is not None and name not in nodes))
-    if missing:
-        count = f"{len(missing):,} messages are" if len(missing) > 1 else "a message is"
-        yield Problem(at, f"{count} not there that others name as what follows them ({missing[0][:80]!r})")
+def page_entries(source: Source, head: DumpHead, *keys: str) -> Entries:
+    """The items of a page of an API: of an object's list under the first of `keys`; else the dump's entries."""
+    key = next((key for key in keys if head.shape == "object" and key in head.items), None)
+    return entries_of(source, head) if key is None else with_list(source, head, key, needed=key)[1]
+
+
+def document_session(
+    source: Source, head: DumpHead, key: str, *, needed: str, ids: Iterable[str] = (), title: Iterable[str] = ()
+) -> SessionEntries:
+    """A document as a session: its list under `key`; what stands around that names it, by the first of `ids`."""
+    extra, entries = with_list(source, head, key, needed=needed)
+    return SessionEntries(first_id(extra, *ids) or source.stem, entries, first_text(extra, *title), extra=extra)
+
+
+def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Sessions:
+    """A dump's entries by session, in the order of their beginnings; where there is none, what is wrong with them.
+
+    An entry that names no session belongs to the one before it; if there is none, to one called as the file. Each
+    session's entries must be taken before the next session is asked for.
+    """
+    if head.shape == "object":
+        entries = list(whole_document(source))
+        values = [entry[1] for entry in entries if not isinstance(entry, Problem)]
+        yield SessionEntries(session_of(values[-1]) or source.stem, entries)
+        return
+    yield from _apart(entries_of(source, head), session_of, source.stem, {})
+
+
+def keyed(source: Source, head: DumpHead, given_key: str | None, follows: Follows) -> Sessions:
+    """A dump's entries by the key `given_key`, else by the one that is chosen; one session where there is none."""
+    if head.shape == "object":
+        yield _only(source, given_key)
+        return
+    keys = entry_keys(entries_of(source, head), partial(named_by, given_key=given_key), follows)
+    key = keys.report(given_key).key
+    if given_key not in (None, NO_KEY) and key is None:
+        yield Problem("the log", f"no entry has the session key {str(given_key)[:200]!r}; all are one session")
+    if key is None and keys.entries:
+        yield SessionEntries(source.stem, entries_of(source, head))
+        return
+    column = None if key is None else keys.columns[key]
+    if column and column.without:
+        count = f"{column.without:,} {'entry names' if column.without == 1 else 'entries name'} no {key}"
+        yield Problem(column.first_without, f"{count}; in the session {source.stem[:200]!r}")
+
+    def session(value: dict[str, Any]) -> str | None:
+        name = next((name for own_key, name in named_by(value, given_key) if own_key == key), None)
+        return source.stem if name is None and not follows(value) else name
+
+    yield from _apart(entries_of(source, head), session, source.stem, {OPTION: key})
+
+
+def _apart(entries: Entries, session_of: SessionOf, stem: str, extra: dict[str, Any]) -> Sessions:
+    """The entries by the session that each names; what names none, and a problem, stays with what came before it."""
+    with spilled() as aside:
+        current, count = "", 0
+        for entry in entries:
+            if isinstance(entry, Problem):
+                aside.put(current, 0, entry.at, entry.reason)
+            else:
+                current, count = session_of(entry[1]) or current, count + 1
+                aside.put(current, 0, *entry)
+        aside.rename({"": next(filter(None, aside.names), stem)})
+        for name, kept in aside.sessions():
+            of_session = (_as_it_came(*one) for one in kept)
+            if count:
+                yield SessionEntries(name, of_session, extra=extra)
+            else:
+                yield from (entry for entry in of_session if isinstance(entry, Problem))
+
+
+def _as_it_came(at: str, value: Any) -> Entry | Problem:
+    return Problem(at, value) if isinstance(value, str) else (at, value)
+
+
+def _only(source: Source, given_key: str | None) -> SessionEntries:
+    """The document as the only entry of its session."""
+    entries = list(whole_document(source))
+    values = [entry[1] for entry in entries if not isinstance(entry, Problem)]
+    keys = [] if given_key == NO_KEY else [pair for value in values for pair in named_by(value, given_key)]
+    key, name = min(
+        keys, key=lambda pair: -1 if pair[0] == given_key else rank_of(pair[0]), default=(None, source.stem)
+    )
+    return SessionEntries(name, entries, extra={} if key is None else {OPTION: key})
+
+
+def session_keys(source: Source, head: DumpHead, given_key: str | None, follows: Follows) -> SessionKeys:
+    """The keys of a dump's entries, and the one that `keyed` takes."""
+    names_of = partial(named_by, given_key=given_key)
+    return entry_keys(entries_of(source, head), names_of, follows).report(given_key)

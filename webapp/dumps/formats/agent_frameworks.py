@@ -12,14 +12,14 @@ from webapp.dumps.archive_members import zip_objects
 from webapp.dumps.base import DumpHead, Entries, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import nested
+from webapp.dumps.documents import document_session, entries_of, nested
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import as_json
 from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.turns import event_turns, text_turns, with_usage
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import document_session, each_session, entries_of, spilled
+from webapp.dumps.sessions import each_session, spilled
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 

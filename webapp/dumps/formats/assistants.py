@@ -12,10 +12,11 @@ from webapp.dumps.base import Context, DumpHead, SessionEntries, Sessions, Sourc
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.decoding import Damage, Decoder
+from webapp.dumps.documents import entries_of
 from webapp.dumps.messages.chat_streams import add, settled
 from webapp.dumps.messages.turns import with_usage
 from webapp.dumps.records import Entries, Entry, Problem, Turn
-from webapp.dumps.sessions import entries_of, microseconds, spilled
+from webapp.dumps.sessions import microseconds, spilled
 from webapp.dumps.source import Cut, entry_or_problem, too_long
 from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.values import as_list, as_object, id_text, text

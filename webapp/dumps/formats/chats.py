@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import opened
+from webapp.dumps.documents import entries_of
 from webapp.dumps.formats.transcript import told
 from webapp.dumps.json_path import long_texts
 from webapp.dumps.messages.named_texts import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.pieces import block
 from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
 from webapp.dumps.records import Entries, Entry, Problem, Turn, changed
-from webapp.dumps.sessions import entries_of
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.values import as_list, as_object, first_id, first_moment, first_text
 

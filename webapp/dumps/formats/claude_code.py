@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import NATIVE, Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
+from webapp.dumps.documents import document_session, grouped
 from webapp.dumps.messages.turns import (
     each_with,
     error_turns,
@@ -17,7 +18,6 @@ from webapp.dumps.messages.turns import (
     text_turns,
 )
 from webapp.dumps.records import Kind, Turn, changed
-from webapp.dumps.sessions import document_session, grouped
 from webapp.dumps.values import as_object, first_text, id_text, moment, text
 from webapp.jsontext import text_hash
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import nested
+from webapp.dumps.documents import document_session, entries_of, nested
 from webapp.dumps.messages.pieces import Piece, call
 from webapp.dumps.messages.turns import error_turns, event_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Entries, Problem, Turn
-from webapp.dumps.sessions import document_session, entries_of
 from webapp.dumps.sqlite_tables import Tables, opened_tables
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 

@@ -13,10 +13,11 @@ from webapp import jsontext
 from webapp.dumps.base import DumpHead, Entries, Entry, SessionEntries, Sessions, Source
 from webapp.dumps.budget import DEEPEST, Allowance, TooLarge
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.documents import entries_of
 from webapp.dumps.formats.langchain import IDS, LangChain, is_conversation
 from webapp.dumps.messages.langchain import is_message, unwrapped
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of, spilled
+from webapp.dumps.sessions import spilled
 from webapp.dumps.sqlite_tables import opened_tables
 from webapp.dumps.values import as_list, as_object, first_id, id_text
 

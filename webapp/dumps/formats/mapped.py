@@ -10,7 +10,7 @@ from webapp.dumps.base import Context, DumpHead, Format, Source
 from webapp.dumps.budget import BadDump
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import objects, with_list
+from webapp.dumps.documents import entries_of, grouped, objects, with_list
 from webapp.dumps.json_path import Paths, Steps, at, each_at
 from webapp.dumps.mappings import MAPPED, NUMBERS, TEXTS, BadMapping, condition, paths_of
 from webapp.dumps.messages.exchanges import exchange
@@ -18,7 +18,7 @@ from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.turns import each_filled, event_turns
 from webapp.dumps.records import Entries, Entry, Problem, Turn
-from webapp.dumps.sessions import SessionEntries, Sessions, entries_of, grouped, spilled
+from webapp.dumps.sessions import SessionEntries, Sessions, spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.stream import walk
 

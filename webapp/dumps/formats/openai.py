@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
-from webapp.dumps.documents import id_problem, nested, whole_document, with_list
+from webapp.dumps.documents import entries_of, id_problem, nested, whole_document, with_list
 from webapp.dumps.messages.bodies import is_answer, is_exam
 from webapp.dumps.messages.exchanges import BODIES, ITEMS, entry_turns
 from webapp.dumps.messages.http import ASKING
@@ -17,7 +17,7 @@ from webapp.dumps.messages.streams import is_body
 from webapp.dumps.programs import Program, by_message
 from webapp.dumps.records import Problem, Turn, role_of
 from webapp.dumps.session_keys import mentions_keys
-from webapp.dumps.sessions import each_session, entries_of
+from webapp.dumps.sessions import each_session
 from webapp.dumps.values import as_list, as_object, id_text, text
 
 _IDS = ("session_id", "conversation_id", "thread_id", "id", "custom_id")

@@ -9,11 +9,11 @@ from typing import Any
 
 from webapp.dumps import otlp_protobuf
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
-from webapp.dumps.documents import objects
+from webapp.dumps.documents import entries_of, objects
 from webapp.dumps.linked_turns import Side
 from webapp.dumps.programs import Program, by_scope
 from webapp.dumps.records import Entries, Entry, Problem, Turn, numbered
-from webapp.dumps.sessions import SpilledEntries, entries_of, spilled
+from webapp.dumps.sessions import SpilledEntries, spilled
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for

@@ -6,11 +6,11 @@ from collections import deque
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Entries, Entry, Sessions, Source
-from webapp.dumps.documents import nested
+from webapp.dumps.documents import nested, page_entries
 from webapp.dumps.formats.otlp import Otlp, Trace
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import by_time, page_entries
+from webapp.dumps.sessions import by_time
 from webapp.dumps.values import as_list, as_object, first_id, id_text, text
 
 _ATTRIBUTES = "attributes."

@@ -16,12 +16,11 @@ from webapp.dumps.base import (
 )
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import joined_runs, with_list
+from webapp.dumps.documents import SessionOf, document_session, entries_of, grouped, joined_runs, with_list
 from webapp.dumps.linked_turns import Side
 from webapp.dumps.messages.pieces import Piece, call
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, turns_of
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import SessionOf, document_session, entries_of, grouped
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
 
 _TYPES = ("session_meta", "turn_context", "event_msg", "response_item", "compacted")

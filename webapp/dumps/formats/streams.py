@@ -6,14 +6,13 @@ import re
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
-from webapp.dumps.documents import as_lines
+from webapp.dumps.documents import as_lines, entries_of
 from webapp.dumps.messages.block_streams import are_parts, is_ollama
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.streams import MOST_STREAM, is_data_stream, is_event, parsed_body, wrapped_event
 from webapp.dumps.messages.turns import error_turns, filled
 from webapp.dumps.records import MODEL_KINDS, Problem, Turn
-from webapp.dumps.sessions import entries_of
 from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import as_list, as_object, first_text, id_text
 

@@ -10,10 +10,10 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.documents import nested, objects, with_list
+from webapp.dumps.documents import entries_of, nested, objects, with_list
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, message_turns, text_turns
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import each_session, entries_of
+from webapp.dumps.sessions import each_session
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.stream import DocumentMember, Item, ListStart, walk
 from webapp.dumps.values import as_list, as_object, first_id, text

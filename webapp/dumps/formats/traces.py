@@ -11,6 +11,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.documents import page_entries
 from webapp.dumps.linked_turns import Side
 from webapp.dumps.messages.bodies import is_answer
 from webapp.dumps.messages.exchanges import exchange
@@ -27,7 +28,7 @@ from webapp.dumps.messages.turns import (
 )
 from webapp.dumps.programs import Program, by_run
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import microseconds, page_entries, spilled
+from webapp.dumps.sessions import microseconds, spilled
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
 _BATCH = ("post", "patch")

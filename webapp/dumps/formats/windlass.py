@@ -10,12 +10,12 @@ from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import id_problem, nested, with_list
+from webapp.dumps.documents import entries_of, grouped, id_problem, nested, with_list
 from webapp.dumps.json_path import at
 from webapp.dumps.linked_turns import LAST_RESPONSE, Side, linked
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.records import Kind, Problem, Turn, changed
-from webapp.dumps.sessions import each_session, entries_of, grouped
+from webapp.dumps.sessions import each_session
 from webapp.dumps.values import as_object, first_id, id_text, moment, number, text, whole
 
 HOME = "windlass-strict"
