@@ -1,4 +1,4 @@
-"""Imports behind a request: files that wait for the worker, read by it, and what killed readers left.
+"""Imports behind a request: files that wait for the worker, and what killed readers left.
 
 An import's `about` has `filename`, `bytes`, `spooled` (the file in the data folder's dumps/incoming/ that it owns until
 it ends; "" reads `dump_id`'s kept one), `format`, `home` and `mapping`; its `progress` what `Progress` counts; its
@@ -8,11 +8,10 @@ it ends; "" reads `dump_id`'s kept one), `format`, `home` and `mapping`; its `pr
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,23 +19,15 @@ from typing import Any, BinaryIO
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.dumps.budget import BadDump
-from webapp.dumps.records import UnknownFormat
 from webapp.store import files, tasks
 from webapp.store.db import database, locks
 from webapp.store.ingest import dump_files
-from webapp.store.ingest.result import Progress, Stopped
-from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
-from webapp.store.models import Dump, Session, Task
-from webapp.store.sessions.dumps import NoSuchDump
-from webapp.store.tasks import HELD, IMPORT, LIVE, TaskFailed
+from webapp.store.models import Dump, Task
+from webapp.store.tasks import HELD, IMPORT, LIVE
 
 AGAIN = "What was stored stays; read it again to go on."
-_SEND = "Send it again; workers on several machines need one data folder or FENCEPOST_STORE that they share."
-_TOLD = ("phase", "read", "bytes", "turns", "sessions", "problems", "chosen", "format", "dump")
 _A_DAY = 24 * 3600.0
 _REMEMBERED = timedelta(days=1)
-_log = logging.getLogger(__name__)
 
 
 def own(settings: Settings, stream: BinaryIO) -> Path:
@@ -127,88 +118,6 @@ def live_of(connection: sa.Connection, dump_id: int) -> int | None:
     """The number of the live import that reads a dump again, if there is one."""
     query = sa.select(Task.id).where(Task.state.in_(LIVE), Task.dump_id == dump_id).order_by(Task.id)
     return connection.scalar(query.limit(1))
-
-
-def work(engine: sa.Engine, settings: Settings, task: Task, ends: Callable[[], bool]) -> dict[str, Any]:
-    """Read the dump; what the result says. Raises `TaskFailed`, and `Stopped` where it was cancelled or `ends`."""
-
-    def tell(progress: Progress) -> None:
-        if not _note(engine, task.id, progress):
-            raise Stopped(True)
-        if ends():
-            raise Stopped(False)
-
-    progress = Progress(tell, dump=task.dump_id, bytes=task.about["bytes"])
-    try:
-        return _imported(engine, settings, task, progress)
-    except (Stopped, sa.exc.OperationalError, TaskFailed):
-        raise
-    except Exception:
-        _note_failure(engine, progress.dump)
-        raise
-    finally:
-        _note(engine, task.id, progress)
-
-
-def _note(engine: sa.Engine, number: int, progress: Progress) -> bool:
-    """Note how far an import is; False where somebody cancelled it."""
-    try:
-        with database.writing(engine) as connection:
-            return tasks.note(connection, number, {name: getattr(progress, name) for name in _TOLD})
-    except sa.exc.OperationalError as busy:
-        _log.warning("how far import %d is was not noted: %s", number, busy.orig)
-        return True
-
-
-def _imported(engine: sa.Engine, settings: Settings, task: Task, progress: Progress) -> dict[str, Any]:
-    try:
-        result = _read(engine, settings, task, progress)
-    except (BadDump, UnknownFormat, files.DiskFull) as error:
-        raise TaskFailed(**describe(error)) from error
-    except (dump_files.NotKept, NoSuchDump, FileNotFoundError) as error:
-        words = f"Its file is not there any more, or not on this machine ({error}). {_SEND}"
-        raise TaskFailed("not_kept", words) from error
-    progress.dump = result.dump.id
-    progress.tell(progress)
-    counts = {"created": result.created, "sessions": len(result.sessions), "new": result.new, "grown": result.grown}
-    return counts | {"turns": result.new_turns, "problems": result.dump.problem_count}
-
-
-def _read(engine: sa.Engine, settings: Settings, task: Task, progress: Progress) -> IngestResult:
-    progress.tell(progress)
-    options: dict[str, Any] = {name: task.about[name] for name in ("format", "home", "mapping")}
-    if not task.about["spooled"]:
-        return ingest_again(engine, settings, task.dump_id or 0, watch=progress, **options)
-    with dump_files.opened_upload(settings, task.about["spooled"]) as stream:
-        progress.begin("unpacking", task.about["bytes"])
-        filename = task.about["filename"]
-        return ingest(engine, settings, stream, filename=filename, by_request=True, watch=progress, **options)
-
-
-def _note_failure(engine: sa.Engine, dump_id: int | None) -> None:
-    """A dump that broke the reader is not read again by itself."""
-    if dump_id is None:
-        return
-    error = {"code": "internal_error", "message": "Something broke while it was read; the log says what.", "at": None}
-    with database.writing(engine) as connection:
-        wrong = sa.and_(Dump.id == dump_id, Dump.state == "reading")
-        connection.execute(sa.update(Dump).where(wrong).values(state="failed", error=error))
-
-
-def is_stored(engine: sa.Engine, task: Task) -> bool:
-    """Whether all of a file is stored, though who read it died: then that is only noted."""
-    with engine.connect() as connection:
-        state = connection.scalar(sa.select(Dump.state).where(Dump.id == task.dump))
-    return bool(task.about["spooled"]) and state == "done"
-
-
-def give_up(engine: sa.Engine, task: Task) -> str:
-    """Have nobody read a dump again that killed its reader; how many of its sessions are stored, in words."""
-    _note_failure(engine, task.dump)
-    with engine.connect() as connection:
-        begun = sa.select(sa.func.count()).where(Session.dump_id == task.dump, Session.deleted_at.is_(None))
-        count = connection.scalar(begun) or 0
-    return f"{count:,} of its sessions are stored. " if count else ""
 
 
 def take_up(engine: sa.Engine, settings: Settings) -> None:

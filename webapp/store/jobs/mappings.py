@@ -14,13 +14,12 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.dumps import reading
 from webapp.dumps.budget import BadDump
-from webapp.dumps.mappings import BadMapping
+from webapp.dumps.mappings import BadMapping, paths_of
 from webapp.dumps.records import Problem, SessionStart, Turn, UnknownFormat
 from webapp.refusals import NotThere
 from webapp.store import saved
 from webapp.store.db import database
 from webapp.store.ingest import dump_files
-from webapp.store.ingest.start import mapped
 from webapp.store.models import SavedItem
 from webapp.visible import is_seen
 
@@ -44,7 +43,7 @@ def save(engine: sa.Engine, name: str, fields: Mapping[str, str]) -> str:
         raise BadMapping(f"a mapping's name is one line of 1 to {LONGEST_NAME} characters without =")
     if any(len(path) > LONGEST_PATH for path in fields.values()):
         raise BadMapping(f"a path is at most {LONGEST_PATH} characters long")
-    mapped(fields)
+    paths_of(fields)
     with database.writing(engine) as connection:
         saved.put(connection, KIND, name, fields)
     return name

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from webapp import parsing
 from webapp.contracts.contract import Contract
-from webapp.parsing import Trace, failure_group
+from webapp.parsing import engine, failure_group
 from webapp.parsing.failure_group import VERSION
-from webapp.parsing.trace import read_stored
+from webapp.parsing.trace import Trace, read_stored
 from webapp.store.db.ids import TURNS_A_SESSION, microseconds, short
 from webapp.store.write.facets import kind_of, tools_of
 from webapp.store.write.parser import ALL_THE_SAME, OURS, READ_AS, UNKNOWN
@@ -88,7 +87,7 @@ class FailedResponses:
                 if trace.profile == self.home != UNKNOWN:
                     self._at_home[placed.ordinal] = (_PARSED, self._under[-1] | {"under": HOME})
         if self.home == UNKNOWN and ours.verdict not in ALL_THE_SAME:
-            failed = parsing.parse(raw, READ_AS)
+            failed = engine.parse(raw, READ_AS)
             of_none = {"profile": READ_AS, "version": failed.version}
             self._fail(_ASSUMED, placed, f"{VERSION}|json.loads fails", **of_none | (_group(raw, failed, ours) or {}))
 
