@@ -64,6 +64,10 @@ _TEXT_TOOLS = (
         re.compile(r"\s*.{0,9}> Entering new"),
     ),
     (
+        "what the Agents SDK prints of a result: log json.dumps(result.to_input_list())",
+        re.compile(r"[\s\S]{0,300}\bRunResult(?:Streaming)?:\r?\n- "),
+    ),
+    (
         "CrewAI's console: give it an output_log_file that ends in .json",
         re.compile(r"[\s\S]{0,300}Crew Execution Started"),
     ),

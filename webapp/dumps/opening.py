@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from webapp import jsontext
+from webapp.dumps import text_records
 from webapp.dumps.budget import BadDump, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.first_look import look
 from webapp.dumps.head import DumpHead
+from webapp.dumps.messages.langchain import SERVED, served_messages
 from webapp.dumps.messages.printed import printed_records
 from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import Problem
 from webapp.dumps.source import BLOCK, CHUNK, HEAD, NO_RECORD, TAR, TAR_AT, ZIPS, Source
 from webapp.dumps.stream import Item, walk
-from webapp.dumps.text_records import CONSOLE, FLOWS, FRAME, flows, frame_rows, spoken, table_rows
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -47,8 +48,6 @@ _YAML = re.compile(
 )
 _HTTP = re.compile(r"^HTTP/[\d.]{1,3} (\d{3})[^\n]*\n(?:[\w-]{1,80}:[^\n]*\n){0,200}\r?\n", re.M)
 """the head of a response, as curl -i and editors' clients write it"""
-_AICHAT, _EIGHT = re.compile(r"^# CHAT:[^\n]*\[\d{4}-\d\d-\d\dT[^\n]*\n", re.M), re.compile(r"\r?\n-{8}\r?\n")
-"""what aichat writes above what was asked and, below eight dashes, answered"""
 _PAPERS = (".md", ".rst", ".py", ".ipynb")
 """in which what Python prints is an example"""
 _OF_CLASS = re.compile(r"[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+=|^\w{1,40}+=(?:None|['\"\[])", re.M)
@@ -152,7 +151,7 @@ def _records(source: Source) -> Iterable[Any] | None:
             return records
     if not source.filename.endswith(_PAPERS) and (printed := _printed(head)) is not None:
         return printed
-    return table_rows(source, head)
+    return text_records.table_rows(source, head)
 
 
 def _whole(source: Source) -> str | None:
@@ -179,12 +178,6 @@ def _responses(written: str) -> Iterator[Any]:
     marks = list(_HTTP.finditer(written))
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
         yield {"response": {"status": int(mark[1]), "body": written[mark.end() : end].strip()}}
-
-
-def _asked_and_answered(written: str) -> Iterator[Any]:
-    for record in _AICHAT.split(written)[1:]:
-        asked, *answered = _EIGHT.split(record.rstrip(), maxsplit=1)
-        yield {"prompt": asked, "response": "".join(answered).removesuffix("--------").rstrip()}
 
 
 def _joined(source: Source) -> Iterator[bytes]:
@@ -290,11 +283,12 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]]
     (_DOCUMENT_LISTS, _joined_lists),
     (_LISTS, _of_lists),
     (_YAML, _yaml),
-    (FRAME, frame_rows),
-    (CONSOLE, _of_whole(spoken)),
-    (_AICHAT, _of_whole(_asked_and_answered)),
+    (text_records.FRAME, text_records.frame_rows),
+    (text_records.CONSOLE, _of_whole(text_records.spoken)),
+    (text_records.AICHAT, _of_whole(text_records.asked_and_answered)),
+    (SERVED, served_messages),
     (_HTTP, _of_whole(_responses)),
-    (FLOWS, flows),
+    (text_records.FLOWS, text_records.flows),
     (_TEXT_PAIRS, _text_pairs),
 )
 """how texts begin, and what reads them, or finds that they are none of these after all"""

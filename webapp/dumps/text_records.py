@@ -186,6 +186,17 @@ def spoken(written: str) -> Iterator[dict[str, Any]]:
             yield {"role": "user" if is_user else "assistant", **content, "tool_calls": calls}
 
 
+AICHAT, _EIGHT = re.compile(r"^# CHAT:[^\n]*\[\d{4}-\d\d-\d\dT[^\n]*\n", re.M), re.compile(r"\r?\n-{8}\r?\n")
+"""what aichat writes above what was asked and, below eight dashes, answered"""
+
+
+def asked_and_answered(written: str) -> Iterator[Any]:
+    """What aichat's log says, a record each answer."""
+    for record in AICHAT.split(written)[1:]:
+        asked, *answered = _EIGHT.split(record.rstrip(), maxsplit=1)
+        yield {"prompt": asked, "response": "".join(answered).removesuffix("--------").rstrip()}
+
+
 FLOWS = re.compile(r"\d{1,9}:\d{1,6}:[a-z_]{1,30};")
 _DEEPEST = 20
 _MOST_DIGITS = 12

@@ -10,8 +10,9 @@ from webapp.dumps.documents import as_lines, entries_of
 from webapp.dumps.messages.block_streams import are_parts, is_ollama
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.http import HttpExchange, http_turns
-from webapp.dumps.messages.streams import MOST_STREAM, is_data_stream, is_event, parsed_body, wrapped_event
-from webapp.dumps.messages.turns import error_turns, filled
+from webapp.dumps.messages.streams import MOST_STREAM, chunks, is_data_stream, is_event, parsed_body, wrapped_event
+from webapp.dumps.messages.text_streams import are_pieces, guessed_stream
+from webapp.dumps.messages.turns import error_turns, filled, note_once, text_turns
 from webapp.dumps.records import MODEL_KINDS, Problem, Turn
 from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import as_list, as_object, first_text, id_text
@@ -47,7 +48,7 @@ class SseText(Format):
             return 0
         objects = head.objects
         if head.shape in ("array", "lines") and objects:
-            if 2 * sum(map(is_event, objects)) > len(objects) or are_parts(objects):
+            if 2 * sum(map(is_event, objects)) > len(objects) or are_parts(objects) or are_pieces(objects):
                 return 85
             if 3 * sum(map(bool, map(wrapped_event, objects))) > len(objects):
                 return 82
@@ -69,7 +70,14 @@ class SseText(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if "stream" not in entry:
             return exchange(None, entry, conversation)
-        turns = _exchanged(None, str(entry.get("stream") or ""), conversation)
+        written = str(entry.get("stream") or "")
+        turns = _exchanged(None, written, conversation)
+        if not turns and (guess := guessed_stream([event for _, event in chunks(written)])) is not None:
+            words = (
+                f"no provider's stream is known that looks like this; what stands under {guess[0]!r} is put together"
+            )
+            note_once(words, conversation)
+            return text_turns(guess[1], "assistant", conversation)
         if not turns:
             conversation.notes.append("no provider's stream is known that looks like this; kept as an event")
         return turns

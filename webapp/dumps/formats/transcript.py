@@ -20,13 +20,13 @@ _ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
 """what SpecStory prints of thoughts and calls among what is said"""
 _USER = (
     r"User|USER|Human|You|You said|Me|Prompt|User Input|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur"
-    r"|Usuario|Customer|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻|🙋"
+    r"|Usuario|Usuário|Utente|Gebruiker|Пользователь|Użytkownik|Kullanıcı|Customer|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻|🙋"
 )
 _MODEL = (
     r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
     r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Mistral|Qwen|Kimi|Cody|Llama|MODEL"
     r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"
-    r"|Asistente|🤖|Antigravity|[A-Z]\w{0,20}(?:Bot|AI|GPT)"
+    r"|Asistente|Assistente|Ассистент|Asystent|Asistan|🤖|Antigravity|[A-Z]\w{0,20}(?:Bot|AI|GPT)"
 )
 _KINDS = (
     {"System": "system", "Reasoning": "thinking", "Info": "event"}
@@ -92,6 +92,10 @@ _BUFFERED = re.compile(r"^(?>[^\n]*?(?=\[\{'name': '))(?P<calls>[^\n]*'type': 't
 _ASKED = re.compile(r"^(?:(?P<asks>Question|Query|Pregunta|Frage)|(?P<who>Answer|Respuesta|Antwort)):\s", re.M)
 """what may be of people, and of a model only below the time that a program wrote"""
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
+_HASHED = re.compile(
+    r"^```(?i:markdown|md|te?xt|python|py|ba?sh|ya?ml)[ \t]*\r?\n(?:(?!^```)[\s\S])*+^```[ \t]*\r?$", re.M
+)
+"""a fence of what has headings, or comments that look like these, of its own"""
 _SUB = r"\s{0,40}+<sub>[^\n]{0,400}</sub>"
 _RULE = re.compile(rf"(?:(?:\r?\n){{0,40}}(?:^|\r?\n)(?:-{{3,}}|\*{{3,}}|_{{3,}})[ \t]*+){{1,2}}(?:{_SUB})?\Z|{_SUB}\Z")
 _NUMBER = re.compile(r"\d[\d.,]*")
@@ -130,6 +134,8 @@ class Transcript(Format):
         role = text(entry.get("role"))
         if role in _ASIDES:
             return event_turns(role, raw)
+        if "_Thinking:_" in raw:
+            note_once("a thought and what was answered below it are not told apart in it: both are read", conversation)
         if entry.get("printed"):
             return message_turns(pretty_printed(raw, role, conversation.notes), conversation)
         if role == "assistant" and (buffered := _BUFFERED.search(raw)):
@@ -230,10 +236,9 @@ def _in_turn(names: list[str], least: int) -> list[str]:
 def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
     """Where each begins to speak. Of other names, which stand in answers as headings, the first of each side counts."""
     marks, names = list(style.finditer(written)), dict[str, str]()
-    if style is _ROLES:
-        fenced = [match.span() for match in _FENCED.finditer(written)]
-        before = (bisect(fenced, (mark.start(), 0)) for mark in marks)
-        marks = [mark for mark, n in zip(marks, before, strict=True) if not n or fenced[n - 1][1] <= mark.start()]
+    fenced = [match.span() for match in (_FENCED if style is _ROLES else _HASHED).finditer(written)]
+    before = (bisect(fenced, (mark.start(), 0)) for mark in marks)
+    marks = [mark for mark, n in zip(marks, before, strict=True) if not n or fenced[n - 1][1] <= mark.start()]
     for mark in marks:
         names.setdefault(_side(mark), _who(mark))
     return [mark for mark in marks if _who(mark) == names[_side(mark)] or _side(mark) in ("tool", *_ASIDES)]

@@ -14,6 +14,14 @@ _CLOCK = re.compile(r"^\[\d{4}-\d\d-\d\d[T ][\d:.]{8,20}\][ \t]*\r?$", re.M)
 """when DSPy asked, before each call of its history"""
 _REACT = re.compile(r"^(Question|Observation): ?([\s\S]*?)\n(?=Thought:)", re.M)
 """what a ReAct agent is told; all between is what its model wrote"""
+_WHOLE = r"(?:(?!^(?:\*\*Tool: |_Thinking:_|---\r?$))[\s\S])"
+_THOUGHT = re.compile(rf"^_Thinking:_\r?\n({_WHOLE}*+)(?=^\*\*Tool: )", re.M)
+_TOOL = re.compile(
+    r"^\*\*Tool: [\w.-]{1,80}\*\*[ \t]*\r?\n"
+    rf"(?:\s*+\*\*(?:Input|Output|Error):\*\*\r?\n```{_WHOLE}*?\n```(?=[ \t\r]*$)){{0,2}}",
+    re.M,
+)
+"""what OpenCode's export has of a thought before a call, and of a call; SpecStory has both in tags"""
 _LOGGED = re.compile(r"^# \d{4}-\d\d-\d\dT[\d:]{8} {4}\w+: .{0,200}\s+Model: \*\*.{0,200}$", re.M)
 """what `llm logs` prints above each prompt"""
 
@@ -25,6 +33,9 @@ def undecorated(written: str) -> str:
     written = _FRONT.sub("", written)
     if PANEL.search(written):
         return _DRAWN.sub(r"\1\2", PANEL.sub(r"## \1\n", written))
+    if "**Tool: " in written:
+        thoughts = _THOUGHT.sub(r"<think><details>\n\1</details></think>\n\n", written)
+        return _TOOL.sub(r"<tool-use>\g<0></tool-use>", thoughts)
     if _REACT.match(written.lstrip()):
         return _REACT.sub(r"=== \1 ===\n\2\n\n=== Assistant ===\n", written)
     return _LOGGED.sub("", written) if _LOGGED.match(written) else written

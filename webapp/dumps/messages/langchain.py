@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Any, TypeGuard
 
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.printed import from_repr
+from webapp.dumps.source import HEAD, Source
 from webapp.dumps.values import as_list, as_object
 
 _TYPES = {
@@ -40,6 +42,35 @@ def is_chunk(value: dict[str, Any]) -> bool:
     """Whether this is a piece of a streamed answer."""
     type_names = as_list(value.get("id"))[-1:] if value.get("type") == "constructor" else [value.get("type")]
     return type_names == ["AIMessageChunk"] or as_object(value.get("data")).get("type") == "AIMessageChunk"
+
+
+SERVED = re.compile(r"(?:(?::|event:|id:|retry:)[^\n]*\n|\s)*data:")
+"""how server-sent events begin"""
+
+
+def served_messages(source: Source) -> Iterator[Any] | None:
+    """The messages, or the states that hold some, of LangGraph's server-sent events; None where there are none."""
+    source.file.seek(source.start)
+    if not any(map(_served, source.file.read(HEAD).splitlines())):
+        return None
+    return _each_once(message for _, line in source.lines() for message in _served(line))
+
+
+def _each_once(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The messages, of which states repeat those before; pieces of one, which may be alike, are all kept."""
+    seen = set[str]()
+    for message in messages:
+        if is_chunk(message) or "data" in message or "kwargs" in message:
+            yield message
+        elif repr(message) not in seen:
+            seen.add(repr(message))
+            yield {"type": message["type"], "data": message}
+
+
+def _served(line: Any) -> list[dict[str, Any]]:
+    """The messages that an event gives: one beside what is known of it, or those of a state."""
+    value = json_or_none(line[5:].decode("utf-8", "surrogateescape")) if line.startswith(b"data:") else None
+    return list(filter(is_message, value if isinstance(value, list) else as_list(as_object(value).get("messages"))))
 
 
 def unwrapped(value: dict[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from webapp.dumps.decoding import opened
+from webapp.dumps.decoding import json_or_none, opened
 from webapp.dumps.messages.bodies import is_answer
 from webapp.dumps.messages.calls import CALL_LISTS, TOOLS, named_call
-from webapp.dumps.messages.streams import is_event
+from webapp.dumps.messages.streams import is_event, put_together
 from webapp.dumps.values import as_object
 
 Side = Literal["system", "user", "thinking", "assistant", "call", "result", "too deep"]
@@ -83,6 +83,8 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
             yield NamedText(side, value, at)
     elif isinstance(value, list) and value and all(map(is_event, value)):
         yield NamedText("assistant", value, at)
+    elif side == "assistant" and isinstance(value, list) and is_answer(body := _in_pieces(value)):
+        yield NamedText(side, body, at)
     elif isinstance(value, list):
         for index, inner in enumerate(value[:most]):
             yield from named_texts(inner, (*at, index), side, most)
@@ -107,6 +109,12 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
             yield NamedText("result" if message["role"] == "tool" else "call", message, at)
 
 
+def _in_pieces(value: list[Any]) -> Any:
+    """The body that the chunks of a stream come to, each of which stands as a text; None of other lists."""
+    chunks = [json_or_none(piece) for piece in value if isinstance(piece, str) and piece[:1] == "{"]
+    return put_together(chunks) if len(chunks) == len(value) > 1 else None
+
+
 def _in_body(value: str, at: Path, side: Side) -> list[NamedText]:
     """What a provider's body, or a request's, or a list of messages says that stands there as text."""
     inner = opened(value)
@@ -117,7 +125,9 @@ def _in_body(value: str, at: Path, side: Side) -> list[NamedText]:
         body = {**body, "role": "assistant"}
     if side == "assistant" and is_answer(body) and body.keys() & {"choices", "candidates", "role"}:
         return [NamedText(side, body, at)]
-    messages = inner if isinstance(inner, list) else body.get("messages") if side == "user" else None
+    messages = (
+        inner if isinstance(inner, list) else (body.get("messages") or body.get("contents")) if side == "user" else None
+    )
     if not isinstance(messages, list) or not all(
         isinstance(message, dict) and "role" in message for message in messages
     ):

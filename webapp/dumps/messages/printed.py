@@ -45,6 +45,8 @@ _TYPES = {
 }
 _SPEAKERS = {"User": "user", "Human": "user", "System": "system", "Developer": "system", "ToolMessage": "tool"}
 """by how the class of a message is called; others are a model's"""
+_OF_RUNS = ("run-", "lc_run", "msg_", "resp_", "chatcmpl")
+"""how the ids of what a model answered begin in LangChain"""
 _CONSTANTS = {"nan": float("nan"), "inf": float("inf")}
 _LANGCHAIN = ("AIMessage", "AIMessageChunk", "HumanMessage", "SystemMessage", "ToolMessage")
 _PARTS = {
@@ -248,7 +250,8 @@ def _object(node: ast.Call, depth: int) -> Any:
         role = next((role for name, role in _SPEAKERS.items() if name in called), "assistant")
         values.setdefault("role", "user" if values.get("source") == "user" else role)  # AutoGen's have a source
     if called == "_" and values.keys() & {"additional_kwargs", "tool_call_id"}:  # LangChain's `str`, which says no type
-        answers = values.keys() & {"tool_calls", "usage_metadata"} or values.get("response_metadata")
+        is_run = str(values.get("id")).startswith(_OF_RUNS)
+        answers = is_run or values.keys() & {"tool_calls", "usage_metadata"} or values.get("response_metadata")
         values.setdefault("type", "tool" if "tool_call_id" in values else "ai" if answers else "human")
     if "tool_name" in values and "args" in values:  # pydantic-ai's
         values["arguments"] = values["args"]

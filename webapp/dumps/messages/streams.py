@@ -11,7 +11,7 @@ from typing import Any
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
 from webapp.dumps.messages import block_streams, chat_streams
 from webapp.dumps.messages.chat_streams import is_end
-from webapp.dumps.messages.text_streams import is_text_stream, text_begins, text_stream
+from webapp.dumps.messages.text_streams import is_mistral, is_text_stream, mistral, text_begins, text_stream
 from webapp.dumps.values import as_object, id_text
 
 _OBJECT = re.compile(r'\{\s*"')
@@ -266,5 +266,6 @@ _DIALECTS = (
     _Dialect(chat_streams.is_responses, chat_streams.responses, _starts("response.created")),
     _Dialect(chat_streams.is_cohere, chat_streams.cohere, _starts("message-start")),
     _Dialect(block_streams.is_agui, block_streams.agui, _starts("RUN_STARTED")),
+    _Dialect(is_mistral, mistral, _starts("conversation.response.started")),
     _Dialect(is_text_stream, text_stream, text_begins),
 )

@@ -1,11 +1,16 @@
-"""Streams whose events add to one text under one name: those of Hugging Face, llama.cpp, Dify, Bedrock and SGLang."""
+"""Streams whose events add to one text under one name, as those of Hugging Face, llama.cpp, Dify, Coze and SGLang."""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from webapp.dumps.json_path import at, holds
-from webapp.dumps.messages.chat_streams import joined, or_empty
+from webapp.dumps.messages.chat_streams import joined, or_empty, responses
+from webapp.dumps.messages.pieces import content
+from webapp.dumps.messages.pieces import joined as joined_pieces
 
 
 class _Row(NamedTuple):
@@ -20,6 +25,7 @@ _ROWS = (
     _Row("token.special=False", "token.text", "generated_text:text"),
     _Row("content:text stop:true", "content", "stop=True"),
     _Row("event=message|agent_message answer:text", "answer", "event=message_end"),
+    _Row("role=assistant type=answer content:text id", "content", "event=conversation.message.completed"),
     _Row("event=text_chunk data.text:text", "data.text", "event=workflow_finished"),
     _Row("result:text is_end:true", "result", "is_end=True"),
     _Row("output.text:text output.finish_reason", "output.text", "!output.finish_reason=null output.finish_reason"),
@@ -46,14 +52,87 @@ def is_text_stream(event: dict[str, Any]) -> bool:
     return _row_of([event]) is not None
 
 
+def are_pieces(events: list[dict[str, Any]]) -> bool:
+    """Whether these are pieces of such an answer, none of which is all of it."""
+    row = _row_of(events)
+    return (
+        row is not None
+        and len(events) > 1
+        and all(holds(event, row.adds) for event in events)
+        and not holds(events[0], row.ends)
+    )
+
+
 def text_stream(events: list[dict[str, Any]]) -> dict[str, Any]:
     """The text that the events add up to, beside what the last of them says."""
     row = _row_of(events) or _ROWS[0]
     pieces = [or_empty(at(event, row.text)[0]) for event in events if holds(event, row.adds)]
-    return {**events[-1], "text": joined(pieces)}
+    return {**events[-1], "text": _once(pieces)}
+
+
+def _once(pieces: list[str]) -> str:
+    """The text of pieces, the last of which may say again what those before it came to."""
+    *before, last = pieces or [""]
+    return last if len(before) > 1 and last == "".join(before) else joined(pieces)
 
 
 def text_begins(event: dict[str, Any], before: list[dict[str, Any]], ended: set[Any]) -> bool:
     """Whether an answer has ended before an event; one that adds nothing goes on with what came before it."""
     row = _row_of(before)
-    return row is not None and holds(before[-1], row.ends) and holds(event, row.adds)
+    if row is None or not holds(event, row.adds):
+        return False
+    return holds(before[-1], row.ends) or ("id" in event and event["id"] != before[-1].get("id", event["id"]))
+
+
+_ADDING = re.compile(r"token|delta|chunk|text|content|answer|completion|response|output", re.I)
+"""names under which an event of a stream that nobody knows has what it adds, or by which its kind is called"""
+_DEEP = 3
+
+
+def guessed_stream(events: list[Any]) -> tuple[str, str] | None:
+    """Of a stream that nobody knows: the name under which most of its events add a text, and what these come to."""
+    objects = [event for event in events if isinstance(event, dict)]
+    grown: dict[str, list[str]] = defaultdict(list)
+    for event in objects:
+        for path, piece in _texts(event, "", 0):
+            grown[path].append(piece)
+    likely = {path: pieces for path, pieces in grown.items() if len(set(pieces)) > 1 and 3 * len(pieces) > len(objects)}
+    best = max(likely, key=lambda path: len(likely[path]), default=None)
+    return None if best is None or "user" in map(_role, objects) else (best, _once(likely[best]))
+
+
+def _role(event: dict[str, Any]) -> Any:
+    return event.get("role")
+
+
+def _texts(event: dict[str, Any], at_: str, depth: int) -> Iterator[tuple[str, str]]:
+    """What an event may add to an answer, and where it stands."""
+    is_piece = any(_ADDING.search(str(event.get(key))) for key in ("type", "event"))
+    for key, inner in event.items():
+        if isinstance(inner, str) and (_ADDING.fullmatch(key) or (key == "data" and is_piece)):
+            yield f"{at_}{key}", inner
+        elif isinstance(inner, dict) and depth < _DEEP:
+            yield from _texts(inner, f"{at_}{key}.", depth + 1)
+
+
+def is_mistral(event: dict[str, Any]) -> bool:
+    """Whether this is an event of Mistral's conversations."""
+    return event.get("type") in ("message.output.delta", "function.call.delta", "conversation.response.started")
+
+
+def mistral(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The answer of a conversation, by what the same events of OpenAI's API would say."""
+    same: list[dict[str, Any]] = []
+    for event in events:
+        place = {"output_index": event.get("output_index"), "content_index": event.get("content_index")}
+        if event.get("type") == "message.output.delta":
+            said = joined_pieces(content(event.get("content")))
+            same.append({"type": "response.output_text.delta", "delta": said or "", **place})
+        elif event.get("type") == "function.call.delta":
+            call = {"type": "function_call", "call_id": event.get("tool_call_id"), "name": event.get("name")}
+            written = or_empty(event.get("arguments"))
+            same += [
+                {"item": call, **place},
+                {"type": "response.function_call_arguments.delta", "delta": written, **place},
+            ]
+    return {**responses(same), "usage": events[-1].get("usage"), "model": events[0].get("model")}
