@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001_345e0e9e"
+revision = "0001_2a785d44"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -174,6 +174,7 @@ def upgrade() -> None:
         sa.Column("unparsed_count", sa.Integer(), nullable=False),
         sa.Column("none_count", sa.Integer(), nullable=False),
         sa.Column("label_count", sa.Integer(), nullable=False),
+        sa.Column("failing_count", sa.Integer(), nullable=False),
         sa.Column("failed", sa.Boolean(), nullable=False),
         sa.Column("happened_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("strip", sa.Text(), nullable=False),
@@ -215,7 +216,9 @@ def upgrade() -> None:
         ],
         unique=False,
     )
-    op.create_index("ix_session_failures", "session", ["failed_count", "happened_at", "id", "deleted_at"], unique=False)
+    op.create_index(
+        "ix_session_failures", "session", ["failing_count", "happened_at", "id", "deleted_at"], unique=False
+    )
     op.create_index(
         "ix_session_home_change",
         "session",

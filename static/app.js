@@ -101,9 +101,15 @@ document.addEventListener("htmx:error", (event) => {
   tellMessage("The server did not answer. Nothing was changed; try again.", "bad");
 });
 
-// --- what a swap removed while it held the focus: the focus goes to the place that took its part
+// --- what a swap removed while it held the focus: the focus goes to the place that took its part, of "More" to the first of more
 let held = false;
-document.addEventListener("htmx:before:swap", () => { held = document.activeElement !== document.body; });
+let above = null;
+document.addEventListener("htmx:before:swap", () => {
+  held = document.activeElement !== document.body;
+  above = document.activeElement.closest("tr.next")?.previousElementSibling;
+});
 document.addEventListener("htmx:after:swap", () => {
-  if (held && document.activeElement === document.body) document.querySelector("[data-refocus]")?.focus({ preventScroll: true });
+  if (!held || document.activeElement !== document.body) return;
+  const place = above?.nextElementSibling?.querySelector("[data-row]") ?? document.querySelector("[data-refocus]");
+  place?.focus({ preventScroll: true });
 });

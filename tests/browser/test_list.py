@@ -253,6 +253,17 @@ def test_a_long_list_goes_on_as_one_scrolls_and_by_a_link_without_javascript(pag
     expect(plain.locator("a[data-row]")).to_have_count(30)
 
 
+def test_more_by_key_leaves_the_focus_on_the_first_of_more(page: Page) -> None:
+    bring(page, "keyed", 40)
+    page.goto("/sessions?q=keyed")
+    rows = page.locator("a[data-row]")
+    expect(rows).to_have_count(30)
+    page.get_by_role("link", name="More sessions").focus()
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(40)
+    expect(rows.nth(30)).to_be_focused()
+
+
 def test_filters_views_and_selection_work_without_javascript(plain: Page) -> None:
     plain.goto("/sessions")
     plain.locator(".facets a", has_text="failed").first.click()

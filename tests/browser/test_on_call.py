@@ -75,6 +75,10 @@ def test_from_a_folder_of_logs_to_what_fails_since_when_and_how(own_server: str,
     first = page.locator(".group").first
     expect(first).to_contain_text("trailing comma — alone")
     expect(first.locator("del")).to_have_text(",")
+    page.keyboard.press("a")
+    page.wait_for_url("**/?new=1")
+    page.keyboard.press("a")
+    page.wait_for_url(f"{own_server}/")
     act("open the first group", first.locator("[data-row]"))
     expect(page.locator(".sentence")).to_contain_text("Began 8 Nov 2026 at 14:02 UTC with model-m")
     expect(page.locator(".sentence")).to_contain_text(re.compile(r"49 responses \(.*\)\s+in 13 sessions"))

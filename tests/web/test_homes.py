@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,9 @@ def test_incidents_read_an_unknown_parser_as_json_loads_and_say_so(
 ) -> None:
     page = client.get("/").text
     assert "1 response of 3" in page and page.count("ead as <code>json.loads</code>") == 1, "said once"
+    by_model = client.get("/responses?by=model").text
+    assert "Parser unknown for 1 response: read as <code>json.loads</code>" in by_model
+    assert "Parser unknown" not in client.get("/responses?by=model&under=direct").text
     failed = client.get("/api/responses?failed=1").json
     assert failed["total"] == 1 == len(failed["responses"])
     report = client.get("/api/session/one/export?format=report").text
@@ -37,6 +41,24 @@ def test_incidents_read_an_unknown_parser_as_json_loads_and_say_so(
     assert client.put("/api/session/one/home", json={"home": "direct"}).status_code == 200
     page = client.get("/").text
     assert "1 response of 3" in page and "Parser unknown" not in page, "what is left is plain JSON"
+
+
+def test_the_order_and_the_filter_by_failures_are_of_the_number_that_a_row_shows(
+    client: FlaskClient, post: Callable[..., Any]
+) -> None:
+    """What json.loads would not read, and what breaks its contract, each response once."""
+    declared = [{"type": "function", "function": {"name": "f", "parameters": {"required": ["n"]}}}]
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    broken = [{"role": "user", "content": "go"}, {"role": "assistant", "tool_calls": [call]}]
+    fenced = [{"role": "assistant", "content": f"```json\n[{number}, {{}}]\n```"} for number in range(5)]
+    for name, messages in (("broken", broken), ("two", [*broken, fenced[0]]), ("five", fenced)):
+        assert post(json.dumps({"id": name, "tools": declared, "messages": messages}).encode()).status_code == 201
+    page = client.get("/sessions?sort=failures").text
+    rows = re.findall(r'data-row>(\w+)<.*?count bad"[^>]*>(\d+)<', page, re.DOTALL)
+    assert rows == [("five", "5"), ("two", "2"), ("broken", "1")]
+    found = client.get("/api/sessions?failures=1&sort=failures").json["sessions"]
+    assert [(each["id"], each["failing"], each["failed"]) for each in found] == [("five", 5, 0), ("two", 2, 1)]
+    assert client.get("/api/responses?failed=1").json["total"] == 8
 
 
 def test_no_page_counts_failures_as_none_where_the_parser_is_unknown(

@@ -50,7 +50,7 @@ def grouped(filters: Filters, by: str) -> Response:
     view = session_store.view(db.session, filters)
     cards, more_cards = group_by.card(db.session, view)
     around |= {"found": rows, "why": why, "by": by, "cards": cards, "more_cards": more_cards}
-    around |= {"zombies": group_by.zombies(db.session, view)}
+    around |= {"assumed": group_by.assumed(db.session, view), "zombies": group_by.zombies(db.session, view)}
     return page(
         "responses/index.html",
         "responses/_groups.html",

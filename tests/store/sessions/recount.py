@@ -108,7 +108,7 @@ def matching(db: orm.Session, filters: Filters, without: str = "") -> list[Sessi
         if all(getattr(filters, name) in values(session, name, filters.under, judged) for name in chosen)
         and (not filters.failed or failed(session))
         and (not filters.rescued or rescued(session))
-        and (filters.failures is None or session.failed_count > filters.failures)
+        and (filters.failures is None or failed(session) > filters.failures)
         and (since is None or session.happened_at >= since)
         and (until is None or session.happened_at < until)
     ]
@@ -117,8 +117,9 @@ def matching(db: orm.Session, filters: Filters, without: str = "") -> list[Sessi
 
 def failed(session: Session) -> int:
     """How many responses failed: under `json.loads` where the parser is unknown."""
-    as_json = session.extracted_count + session.repaired_count + session.unparsed_count
-    return session.failed_count if session.home_profile != "unknown" else max(session.failed_count, as_json)
+    if session.home_profile != "unknown":
+        return session.failed_count
+    return sum(mark not in "cn" for mark in session.strip)
 
 
 def rescued(session: Session) -> int:
@@ -127,7 +128,7 @@ def rescued(session: Session) -> int:
 
 
 def _order(session: Session, sort: str) -> tuple[int, datetime, int]:
-    counts = {"failing": failed(session) > 0, "failures": session.failed_count, "length": session.response_count}
+    counts = {"failing": failed(session) > 0, "failures": failed(session), "length": session.response_count}
     return int(counts.get(sort, 0)), session.happened_at, session.id
 
 

@@ -49,7 +49,7 @@ class Session(Numbered):
         sa.UniqueConstraint("external_id", "revision"),
         sa.Index("ix_session_failing", "failed", "happened_at", "id", *_TOTALLED),
         sa.Index("ix_session_time", "happened_at", "id", "deleted_at"),
-        sa.Index("ix_session_failures", "failed_count", "happened_at", "id", "deleted_at"),
+        sa.Index("ix_session_failures", "failing_count", "happened_at", "id", "deleted_at"),
         sa.Index("ix_session_length", "response_count", "happened_at", "id", "deleted_at"),
         sa.Index("ix_session_ended_at", "ended_at", "happened_at", "id"),
         partial_index("ix_session_home_change", "home_change", "id", where="home_change IS NOT NULL"),
@@ -98,9 +98,10 @@ class Session(Numbered):
     Under an unknown home the five count what `fencepost` makes of the responses, and none of them is a failure."""
     none_count: orm.Mapped[int] = orm.mapped_column(default=0)
     label_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    failing_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    """failed responses; under an unknown home, too, those that would have failed under `json.loads`: what lists show"""
     failed: orm.Mapped[bool] = orm.mapped_column(default=False)
-    """whether a response failed; under an unknown home, too, whether one would have under `json.loads`: with
-    `happened_at` the order of the list"""
+    """whether there is one of them: with `happened_at` the order of the list"""
     happened_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
     """started_at, or ingested_at where no turn has a time"""
     strip: orm.Mapped[str] = orm.mapped_column(sa.Text, default="")
@@ -130,12 +131,6 @@ class Session(Numbered):
         """How many responses have each verdict: clean, extracted, repaired, failed, none."""
         read = (self.clean_count, self.extracted_count, self.repaired_count)
         return (*read, self.unparsed_count, self.none_count)
-
-    @property
-    def failing(self) -> int:
-        """How many responses failed; under an unknown parser at least how many under `json.loads`."""
-        as_json = self.extracted_count + self.repaired_count + self.unparsed_count
-        return max(self.failed_count, as_json) if self.home_profile == "unknown" else self.failed_count
 
     @property
     def first_profile(self) -> str:

@@ -48,7 +48,8 @@ class Number:
 NUMBERS = (
     Number("turns", Session.turn_count, "turns"),
     Number("responses", Session.response_count, "responses", title="Responses", wide=True, sort="length"),
-    Number("failed", Session.failed_count, "failures", title="Failed", sort="failures", more_than="failures"),
+    Number("failed", Session.failed_count, "failures"),
+    Number("failing", Session.failing_count, "failures", title="Failed", sort="failures", more_than="failures"),
     Number("rescued", Session.rescued_count, "failures that Fencepost can read"),
     Number("labelled", Session.label_count, "labels"),
     Number("bytes", Session.raw_bytes, "bytes"),

@@ -17,7 +17,7 @@ from webapp.store.models import Session, Turn, contract_state
 from webapp.store.sessions import facets, response_query, sessions
 from webapp.store.sessions.filters import HOME, KEYS, Filters, decoded_cursor, encoded_cursor, order_values
 from webapp.store.sessions.turns import PREVIEW, preview
-from webapp.store.sessions.where import View, failed_count, listed, rescued_count, stored_name
+from webapp.store.sessions.where import View, listed, rescued_count, stored_name
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE, VERDICTS
 
@@ -154,7 +154,7 @@ def _from_counters(db: orm.Session, view: View) -> int | None:
     if not chosen:
         return _sum(db, Session.response_count, *view.where())
     if chosen <= {"failed", "rescued"}:
-        return _sum(db, rescued_count if filters.rescued else failed_count, *view.where())
+        return _sum(db, rescued_count if filters.rescued else Session.failing_count, *view.where())
     if chosen == {"model", "verdict"} and filters.under in (HOME, OURS):
         return facets.total(db, view.ids(), [f"model {filters.under} {filters.verdict}"], filters.model)
     if len(chosen) > 1 or chosen & {"stop", "host", "agent", "phase", "tool", "finding", "label", "contract", "q"}:

@@ -21,7 +21,6 @@ from webapp.store.models import (
     Dump,
     DumpSession,
     FacetValue,
-    FailedResponse,
     Label,
     Session,
     SessionFacet,
@@ -58,15 +57,7 @@ OF_PARSE = ("verdict", "strategy", "repair")
 """facets that are counted by profile"""
 Condition = sa.ColumnElement[bool]
 _is_known = Session.home_profile != UNKNOWN
-_failed_as_json = (
-    sa.select(sa.func.count())
-    .select_from(FailedResponse)
-    .where(FailedResponse.session_id == Session.id, FailedResponse.under == "home")
-    .scalar_subquery()
-)
 _read_by_us = Session.extracted_count + Session.repaired_count
-failed_count = sa.case((_is_known, Session.failed_count), else_=_failed_as_json)
-"""how many of a session's responses failed: under its parser, under `json.loads` where that is unknown"""
 rescued_count = sa.case((_is_known, Session.rescued_count), else_=_read_by_us)
 has_rescued: Condition = sa.or_(Session.rescued_count > 0, sa.and_(~_is_known, _read_by_us > 0))
 

@@ -14,10 +14,11 @@ from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.store.db.dialect import TookTooLong, within
 from webapp.store.failures.group_line import COLUMNS, NAMES, Rate, Spent, rate
 from webapp.store.models import FacetValue, FailedResponse, Finding, Session, SessionFacet, Turn, TurnContract
-from webapp.store.sessions import response_query, responses
+from webapp.store.sessions import facets, response_query, responses
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import View
 from webapp.store.statistics.clusters import share
+from webapp.store.write.parser import UNKNOWN
 
 LIMIT = 5.0
 """seconds"""
@@ -104,6 +105,14 @@ def _group(filters: Filters, by: str, row: Any) -> ResponseGroup:
     narrowed = replace(filters, **changes) if name is not None and changes else None
     took = None if row.took is None else float(row.took)
     return ResponseGroup(name, rate(name or "", row.failed, row.of), narrowed, took, _spent_of(row))
+
+
+def assumed(db: orm.Session, view: View) -> int:
+    """How many responses in view are read as `json.loads`, since nobody named their parser."""
+    if view.filters.under != HOME:
+        return 0
+    unknown = sa.select(Session.id).where(Session.home_profile == UNKNOWN, *view.where())
+    return facets.total(db, unknown, ["asked"], None)
 
 
 HELD = "held"

@@ -107,8 +107,8 @@ class SessionState:
         """The derived columns of `session`."""
         tally = self.tally
         values: dict[str, Any] = {**tally.counters(), "models": list(tally.models)}
-        if not self.is_home_known:
-            values["failed"] |= any(values[f"{verdict}_count"] for verdict in ("extracted", "repaired", "unparsed"))
+        failing = values["failed_count"] if self.is_home_known else tally.failing_as_json()
+        values |= {"failing_count": failing, "failed": failing > 0}
         values |= {"raw_bytes": self.raw_bytes, "happened_at": self.happened_at}
         return values | {"started_at": tally.started_at, "ended_at": tally.ended_at}
 

@@ -157,9 +157,13 @@ class Tally:
             "repaired_count": self.letters.count(b"r"),
             "unparsed_count": self.letters.count(b"f") + self.letters.count(b"u"),
             "none_count": self.letters.count(b"n"),
-            "failed": failed > 0,
             "strip": strip,
         }
+
+    def failing_as_json(self) -> int:
+        """How many responses would have failed under `json.loads`, which takes clean ones, or did by a record."""
+        strip = self.strip()
+        return len(strip) - strip.count(LETTERS["clean"]) - strip.count(LETTERS["none"])
 
     def _mark_new(self, position: int, kind: str) -> None:
         if (missing := position + 1 - len(self.letters)) > 0:
