@@ -118,7 +118,8 @@ def found_keys(entry: dict[str, Any]) -> Iterator[tuple[str, str]]:
         below: list[tuple[tuple[str, ...], dict[str, Any]]] = []
         for path, holder in level:
             for key, value in holder.items():
-                if _rank((*path[-1:], key)) is not None and (name := id_text(value)):
+                is_number = key == "run" and isinstance(value, int)  # which of several runs of the same
+                if not is_number and _rank((*path[-1:], key)) is not None and (name := id_text(value)):
                     yield ".".join((*path, key)), name
                 if key in _HOLDERS and isinstance(inner := _opened(value), dict):
                     below.append(((*path, key), inner))

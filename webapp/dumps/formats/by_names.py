@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.known_tools import answerless
-from webapp.dumps.messages.bodies import answer, is_answer, said_turns, unanswered
+from webapp.dumps.messages.bodies import answer, is_answer, is_served, said_turns, unanswered
 from webapp.dumps.messages.exchanges import failure_turns
 from webapp.dumps.messages.histories import Histories
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.langchain import is_message
-from webapp.dumps.messages.named_texts import KEYED, NamedText, is_served, named_texts
+from webapp.dumps.messages.named_texts import KEYED, NamedText, named_texts
 from webapp.dumps.messages.streams import is_body, parsed_body
 from webapp.dumps.messages.turns import each_filled, event_turns, filled, message_turns, spent, with_once, with_usage
 from webapp.dumps.records import Entry, Problem, Turn
 from webapp.dumps.session_keys import found_keys, rank_of
-from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text
+from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, is_speech
 
 _REQUESTS = (
     *("request", "req", "request_body", "requestBody", "request_json", "llm_request", "llm_input", "sent", "call"),
@@ -142,6 +142,8 @@ _SURE = 5
 """less than of any format that knows what it reads"""
 _SENTENCE = 20
 _AT_WORK = ("assistant", "call", "result", "thinking")
+_ASKED = {"question", "query", "prompt", "user_input", "user_message", "user_query"}
+"""keys beside which a call is a model's"""
 _SHOWN = 50
 """items of a list that show whether answers are in it"""
 
@@ -175,7 +177,8 @@ class NamedAnswers(Format):
         ]
         found = [named for answers in every for named in answers]
         sides = {named.side for named in found}
-        speaking = any(map(_is_sentence, found)) or ("call" in sides and sides & {"assistant", "thinking"})
+        asked = any(value.keys() & _ASKED for value in head.objects)
+        speaking = any(map(_is_sentence, found)) or ("call" in sides and (asked or sides & {"assistant", "thinking"}))
         return _SURE if speaking and 2 * sum(map(bool, every)) >= len(every) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
@@ -252,7 +255,8 @@ def _said(named_text: NamedText) -> Any:
 
 def _is_sentence(named_text: NamedText) -> bool:
     value = named_text.value if named_text.side == "assistant" else as_object(named_text.value).get("content", "")
-    return not isinstance(value, str) or (len(value) >= _SENTENCE and " " in value.strip()) or "\n" in value.strip(" ")
+    spaced = isinstance(value, str) and len(value) >= _SENTENCE and " " in value.strip()
+    return spaced or not isinstance(value, str) or "\n" in value.strip(" ") or is_speech(value)
 
 
 def _place(named_text: NamedText) -> str:

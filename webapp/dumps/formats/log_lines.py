@@ -57,6 +57,17 @@ _INTRODUCED = re.compile(
     re.I,
 )
 """a record that introduces a text, whatever its logger is called"""
+_NAMED = re.compile(
+    r"(?:.{0,120}?[\s\]):|-])?(?P<side>User|Human|You|Assistant|Bot|AI|ChatGPT|Claude|Gemini|LLM): (?P<said>\S[\s\S]*)"
+)
+"""a record that is what somebody says"""
+_PAIR = re.compile(
+    r"(?:.{0,120}?[\s\]):|-])(?:input|prompt|question|query) ?: (?P<asked>[^|]+?) ?\| ?"
+    r"(?:output|response|answer|reply|completion) ?:\s*(?P<said>\S[\s\S]*)",
+    re.I,
+)
+"""what was asked and answered in one record; of a model where the log says that one was called"""
+_CALLED = re.compile(r"/api/(?:generate|chat)\b|/chat/completions|/v1/(?:messages|responses)|:generateContent|\bLLM\b")
 _STATUS = re.compile(
     r"<?(?:Response |HTTP/[\d.]+ )?\[?\d{1,3}\]?\b.{0,30}|(?:ok|done|none|null|true|false|success|<.{0,80})\W?", re.I
 )
@@ -78,16 +89,17 @@ class LogLines(Format):
             if all(map(speaks, head.objects)):  # records of calls alone, which other formats read
                 return 0
             records = first_records(head)
-            return _SURE if _names_answers(records) or _introduces(records) else 0
+            return _SURE if _names_answers(records) or _introduces(records) is not None else 0
         if head.shape != "text":
             return 0
         records = first_records(head)
         if not records or not BEGIN.match(records[0]):
             return 0
-        return 55 if _names_answers(records) or _introduces(records) else 0
+        return 55 if _names_answers(records) or _introduces(records) is not None else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        yield SessionEntries(source.stem, _entries(source, not _names_answers(first_records(head))))
+        records = first_records(head)
+        yield SessionEntries(source.stem, _entries(source, None if _names_answers(records) else _introduces(records)))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if "objects" in entry:
@@ -131,18 +143,27 @@ def _names_answers(records: list[str]) -> bool:
     return any("json" in entry or "objects" in entry or entry["side"] == "assistant" for entry in entries)
 
 
-def _introduces(records: list[str]) -> bool:
-    """Whether records introduce what was asked and what was answered."""
-    entries = [entry for record in records if (entry := _introduced(record)) is not None]
-    return {"user", "assistant"} <= {entry["side"] for entry in entries}
+def _introduces(records: list[str]) -> re.Pattern[str] | None:
+    """How records introduce what was asked and what was answered."""
+    for words in (_INTRODUCED, _NAMED):
+        sides = [entry.get("side") for record in records if (entry := _introduced(record, words)) is not None]
+        are_turns = len(sides) > 2 and sides == (["user", "assistant"] * len(sides))[: len(sides)]
+        if {"user", "assistant"} <= {*sides} and (are_turns or words is not _NAMED):
+            return words
+        if None in sides and any(map(_CALLED.search, records)):
+            return words
+    return None
 
 
-def _introduced(record: str) -> dict[str, Any] | None:
+def _introduced(record: str, words: re.Pattern[str]) -> dict[str, Any] | None:
     """A record as what stands before and behind the word that introduces a text."""
-    match = _INTRODUCED.match(record)
+    if pair := _PAIR.match(record):
+        said = {"prompt": pair["asked"], "response": pair["said"]}
+        return {"before": record[: pair.start("asked")], "json": said}
+    match = words.match(record)
     if match is None or _STATUS.fullmatch(match["said"].strip()):
         return None
-    side = "user" if match["side"].lower().startswith(("prompt", "que", "ask", "user")) else "assistant"
+    side = "user" if match["side"].lower().startswith(("prompt", "que", "ask", "user", "human", "you")) else "assistant"
     return {"before": record[: match.start("said")], "side": side, "text": match["said"]}
 
 
@@ -165,8 +186,8 @@ def _entry(record: str) -> dict[str, Any] | None:
         return {"before": record[: objects[0][0]], "objects": [printed for _, printed in objects]}
     if speaks(fields := _fields(record)) or _asks(fields):
         return {"before": record[:60], "json": fields}
-    mark, introduced = _mark(record), _introduced(record)
-    if mark is None and introduced is not None and is_printed(introduced["text"]):
+    mark, introduced = _mark(record), _introduced(record, _INTRODUCED)
+    if mark is None and introduced is not None and is_printed(introduced.get("text")):
         return introduced
     if mark is None or not (rest := record[mark[1] :].lstrip("\r\n")).strip():
         return None
@@ -213,13 +234,13 @@ def _mark(record: str) -> tuple[str, int] | None:
     return side, match.end()
 
 
-def _entries(source: Source, by_words: bool) -> Entries:
+def _entries(source: Source, named: re.Pattern[str] | None) -> Entries:
     """The records that hold a prompt or an answer; last, how many there are that hold neither."""
     first, count = 0, 0
     for record in log_records(source):
         if isinstance(record, Problem):
             yield record
-        elif (entry := _entry(record.text) or (_introduced(record.text) if by_words else None)) is not None:
+        elif (entry := _entry(record.text) or (_introduced(record.text, named) if named else None)) is not None:
             yield f"line {record.number}", entry
             yield from _unread(record.number, _beside(record.text, entry.get("objects", ())))
         elif any(printed_objects(record.text)):

@@ -7,11 +7,10 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import entries_of, id_problem, nested, whole_document, with_list
-from webapp.dumps.messages.bodies import is_answer, is_exam
+from webapp.dumps.messages.bodies import is_answer, is_exam, is_served
 from webapp.dumps.messages.exchanges import BODIES, ITEMS, entry_turns
 from webapp.dumps.messages.http import ASKING
 from webapp.dumps.messages.langchain import is_message
-from webapp.dumps.messages.named_texts import is_served
 from webapp.dumps.messages.pieces import pieces
 from webapp.dumps.messages.streams import is_body
 from webapp.dumps.programs import Program, by_message

@@ -10,36 +10,23 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.messages.decorations import PANEL, undecorated
+from webapp.dumps.messages.frames import framed, framing_of
 from webapp.dumps.messages.langchain import pretty_printed
 from webapp.dumps.messages.printed import from_repr
+from webapp.dumps.messages.speaker_names import KINDS, MODEL, USER
 from webapp.dumps.messages.turns import event_turns, message_turns, note_once, text_turns
 from webapp.dumps.records import Turn
 from webapp.dumps.values import text
 
 _ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
 """what SpecStory prints of thoughts and calls among what is said"""
-_USER = (
-    r"User|USER|Human|You|You said|Me|Prompt|User Input|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur"
-    r"|Usuario|Usuário|Utente|Gebruiker|Пользователь|Użytkownik|Kullanıcı|Customer|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻|🙋"
-)
-_MODEL = (
-    r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
-    r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Mistral|Qwen|Kimi|Cody|Llama|MODEL"
-    r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"
-    r"|Asistente|Assistente|Ассистент|Asystent|Asistan|🤖|Antigravity|[A-Z]\w{0,20}(?:Bot|AI|GPT)"
-)
-_KINDS = (
-    {"System": "system", "Reasoning": "thinking", "Info": "event"}
-    | dict.fromkeys(("Instruction", "Input", "Question"), "user")
-    | dict.fromkeys(("Tool", "Function", "Function Response", "Ipython", "Observation"), "tool")
-)
-_NAME = rf"(?P<who>{_USER}|{_MODEL}|System|SYSTEM)"
+_NAME = rf"(?P<who>{USER}|{MODEL}|System|SYSTEM)"
 _SIGN = r"(?:[^\w\s#*_=|>\[(<:`\"'-]{1,5} ?)?"
 """an emoji before the name"""
 _NOTE = r"(?:[ \t]*[(\[][^()\[\]\r\n]{0,80}[)\]])?"
 """what some write behind the name: the time, the model"""
 _HEADINGS = tuple(
-    re.compile(rf"^{pattern}[ \t]*\r?$", re.M)
+    re.compile(rf"^{pattern}[ \t]*\r?$(?!\n: )", re.M)
     for pattern in (
         r"={10,80} (?P<who>System|Human|Ai|AI|Tool|Function|Chat) Message(?: Chunk)? ={10,80}",  # LangChain's print
         r"### [^\s#`A-Za-z]{1,4} (?P<who>User|Copilot|Reasoning|Info|`[^`\n]{1,60}`|\w{1,60} \((?:Completed|Failed)\))",
@@ -48,19 +35,20 @@ _HEADINGS = tuple(
         r"-{3}(?P<who>USER|ASSISTANT|SYSTEM|TOOL)",  # fast-agent's
         rf"[=*#-]{{5,80}}\r?\n(?i:{_NAME})\r?\n[=*#-]{{5,80}}",
         r"── (?P<who>user|assistant|system)(?: \[[^\]\n]*\])? ─{2,200}",  # ellmer's
-        rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{_USER}|{_MODEL}|{'|'.join(_KINDS)})\]?:? ?[=*-]{{2,80}})",
+        rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{USER}|{MODEL}|{'|'.join(KINDS)})\]?:? ?[=*-]{{2,80}})",
         rf"(?i:\[\d[^\]\n]{{4,30}}\] [=-]{{2,20}} {_NAME} [=-]{{2,20}})",
         rf"_?\*\*_?{_SIGN}{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
         rf"\[?{_NAME}(?: message| prompt \d{{1,4}} of \d{{1,4}} - [^\n]{{1,40}}?)?\]?{_NOTE}[:：]{_NOTE}",
     )
 )
 _ANYBODY = r"(?P<name>[^\W\d_][\w .@-]{0,40})"
+_SAID = r"(?: (?=\S)|[ \t]*\r?$)"
 _LABELS = tuple(
     re.compile(pattern, re.M)
     for pattern in (
         rf"(?:\A\s{{0,20}}|(?<=\n\n)|(?<=\n\r\n)){_ANYBODY}: (?=\S)",
-        rf"^\u200e?\[\d[^\]\n]{{4,30}}\] \[?{_ANYBODY}\]?: (?=\S)",
-        rf"^\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},? \d{{1,2}}:[\d:,.]{{2,10}}(?: ?[AaPp][Mm])? - {_ANYBODY}: (?=\S)",
+        rf"^\u200e?\[\d[^\]\n]{{4,30}}\] \[?{_ANYBODY}\]?:{_SAID}",
+        rf"^\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},? \d{{1,2}}:[\d:,.]{{2,10}}(?: ?[AaPp][Mm])? - {_ANYBODY}:{_SAID}",
         rf"^【{_ANYBODY}】:?\s?",
         rf"^{_ANYBODY}: (?=\S)",
     )
@@ -91,6 +79,9 @@ _BUFFER = re.compile(r"^(?P<who>Human|AI|System|Tool|Function): ", re.M)
 _BUFFERED = re.compile(r"^(?>[^\n]*?(?=\[\{'name': '))(?P<calls>[^\n]*'type': 'tool_call'\}\])[ \t\r]*$", re.M)
 _ASKED = re.compile(r"^(?:(?P<asks>Question|Query|Pregunta|Frage)|(?P<who>Answer|Respuesta|Antwort)):\s", re.M)
 """what may be of people, and of a model only below the time that a program wrote"""
+_TIGHT = re.compile(rf"^(?!Model|Agent){_NAME}:(?=\S)", re.M)
+_ALONE = re.compile(rf"^(?!Prompt|Customer|Bot|Agent|Model|MODEL|Response|Planner|Me\b){_NAME}[ \t]*\r?$", re.M)
+"""names that nothing marks, as pages are copied; told by their turns alone"""
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
 _HASHED = re.compile(
     r"^```(?i:markdown|md|te?xt|python|py|ba?sh|ya?ml)[ \t]*\r?\n(?:(?!^```)[\s\S])*+^```[ \t]*\r?$", re.M
@@ -98,9 +89,6 @@ _HASHED = re.compile(
 """a fence of what has headings, or comments that look like these, of its own"""
 _SUB = r"\s{0,40}+<sub>[^\n]{0,400}</sub>"
 _RULE = re.compile(rf"(?:(?:\r?\n){{0,40}}(?:^|\r?\n)(?:-{{3,}}|\*{{3,}}|_{{3,}})[ \t]*+){{1,2}}(?:{_SUB})?\Z|{_SUB}\Z")
-_NUMBER = re.compile(r"\d[\d.,]*")
-_MEASURED = r"(?i:[\w ]{0,20}(?:time|latency|took|duration|elapsed))\W{1,4}\d[\d.,]* ?(?:m?s|sec\w*)"
-"""how long an answer took, as a program writes it below"""
 _TITLE = "#<>_*-|"
 """how the lines of a title and the like begin"""
 _TITLE_ROLE = "title"
@@ -187,23 +175,34 @@ def templated(written: str) -> list[tuple[str, str]]:
 def _style(written: str) -> re.Pattern[str] | None:
     """How the names of those who speak are written, where both do, and no more than a title stands before the first."""
     written = undecorated(written)
-    for style in (_BUFFER,) if _BUFFERED.search(written) else (_TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES):
+    for style in (_BUFFER,) if _BUFFERED.search(written) else (_TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES, _TIGHT):
         marks = _marks(style, written)
         before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
-        plain = style in (_TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER)
+        plain = style in (_TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER, _TIGHT)
         sides = [_side(mark) for mark in marks]
         turned = ["user", "assistant"] * (2 if plain else 1)
         led = len(before) <= _MOST_LED and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
         if {"user", "assistant"} <= set(sides) and (led or (not before if plain else titled or style is _HEADINGS[0])):
             return style
-    return _labelled(written) or (_ASKED if _are_timed(written) else None)
+    if (label := _labelled(written)) is not None:
+        return label
+    return _ASKED if _are_timed(written) else _ALONE if _alternate(written) else None
+
+
+def _alternate(written: str) -> bool:
+    """Whether names that stand alone on lines take turns, from the first line on but for what is asked first."""
+    sides = [_side(mark) for mark in _marks(_ALONE, written)]
+    first = _ALONE.search(written)
+    is_turned = sides[:2] in (["user", "assistant"], ["assistant", "user"]) and len(sides) > 2
+    led = first is not None and (sides[:1] == ["assistant"] or not written[: first.start()].strip())
+    return is_turned and led and sides == (sides[:2] * len(sides))[: len(sides)]
 
 
 def _are_timed(written: str) -> bool:
     """Whether questions and answers, which may be people's, stand each below the time that a program wrote."""
     sides = [_side(mark) for mark in _ASKED.finditer(written)]
-    framing = _framing(written.strip().partition("\n")[0])
+    framing = framing_of(written.strip().partition("\n")[0])
     return {*sides} == {"user", "assistant"} and len(framing.findall(written)) == sides.count("user")
 
 
@@ -211,9 +210,10 @@ def _labelled(written: str) -> re.Pattern[str] | None:
     """The names of two who speak in turn, of which one is a model's and the other may be anybody's."""
     for label in _LABELS:
         names = [match["name"] for match in label.finditer(written)]
-        asking = [name for name in names if re.fullmatch(_USER, name, re.I)]
-        turns = _in_turn(names, 4 if label is _PLAIN else 3)
-        known = {name for name in names if re.fullmatch(_MODEL, name, re.I) or _OF_MODEL.search(name)}
+        asking = [name for name in names if re.fullmatch(USER, name, re.I)]
+        begins = names.index(asking[0]) if asking and label in _LABELS[1:3] else 0
+        turns = _in_turn(names[begins:], 4 if label is _PLAIN else 3)
+        known = {name for name in names if re.fullmatch(MODEL, name, re.I) or _OF_MODEL.search(name)}
         known = set(turns[1:]) if label is _PLAIN or not known else known
         is_log = bool(asking) and label in _LABELS[1:3]  # other records may stand between them
         is_chat = (turns or len(set(names)) == 2) and names[0] not in known and label.match(written.lstrip())
@@ -230,7 +230,7 @@ def _in_turn(names: list[str], least: int) -> list[str]:
     turns = [name for name in names if name in names[:2]]
     is_turned = len(turns) >= least and turns == (turns[:2] * len(turns))[: len(turns)]
     is_alone = all(4 * count <= len(turns) for name, count in Counter(names).items() if name not in turns)
-    return turns[:2] if is_turned and is_alone and re.fullmatch(_USER, turns[0], re.I) else []
+    return turns[:2] if is_turned and is_alone and re.fullmatch(USER, turns[0], re.I) else []
 
 
 def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
@@ -254,9 +254,9 @@ def _side(mark: re.Match[str]) -> str:
 
 
 def _role(who: str) -> str:
-    if who.title() in _KINDS or who[0] == "`":
-        return _KINDS.get(who.title(), "tool")
-    return "user" if re.fullmatch(_USER, who, re.I) else "event" if who[-1] == ")" else "assistant"
+    if who.title() in KINDS or who[0] == "`":
+        return KINDS.get(who.title(), "tool")
+    return "user" if re.fullmatch(USER, who, re.I) else "event" if who[-1] == ")" else "assistant"
 
 
 def told(shown: str) -> list[dict[str, Any]]:
@@ -277,8 +277,10 @@ def _messages(shown: str, style: re.Pattern[str]) -> Entries:
         about = {"alone": True}
     before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
     if before:
-        yield "character 0", {"role": _TITLE_ROLE, "content": before}
-    framing, around = _framing(before), _TOKENS if style is _TEMPLATE else _RULE
+        asks = style is _ALONE and _side(marks[0]) == "assistant"
+        yield "character 0", {"role": "user" if asks else _TITLE_ROLE, "content": before}
+    framing, around = framing_of(before), _TOKENS if style is _TEMPLATE else _RULE
+    marks = framed(marks, [_side(mark) for mark in marks], before, written)
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
         frame = framing.search(written, mark.end(), end)
         cut = frame.start() if frame else end
@@ -287,14 +289,6 @@ def _messages(shown: str, style: re.Pattern[str]) -> Entries:
         yield f"character {mark.start()}", {"role": _side(mark), "content": content, **about}
         if aside := written[cut:end].strip():
             yield f"character {cut}", {"role": _TITLE_ROLE, "content": aside}
-
-
-def _framing(before: str) -> re.Pattern[str]:
-    """What a program writes around what is said: again the lines before the first speaks, with other numbers; times."""
-    lines = (_NUMBER.split(line.strip()) for line in before.split("\n"))
-    again = "|".join(_NUMBER.pattern.join(map(re.escape, parts)) for parts in lines if len(parts) > 2) or "(?!)"
-    again += r"|={3,}[^\n]*={3}" if re.match(r"={3,} .*={3}", before) else ""
-    return re.compile(rf"^(?:{_MEASURED}(?=\s*(?:[-=_*]{{3,}}\s*)?(?:\Z|{again}))|(?:{again})[ \t]*\r?$)", re.M)
 
 
 plugin = Transcript()

@@ -239,3 +239,13 @@ def unanswered(entry: dict[str, Any], turns: list[Turn], conversation: Conversat
 
 def _tells(turn: Turn) -> bool:
     return turn.role == "thinking" or (turn.kind in _TELLING and (turn.raw is not None or turn.stop is not None))
+
+
+_SERVED = re.compile(
+    r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+|(?:HTTP/[\d.]+ )?[1-5]\d\d(?: [\w /;=-]{0,60})?\Z"
+)
+
+
+def is_served(request: Any, response: Any) -> bool:
+    """Whether this is a line about a page that a server gave: the first line of a request, or a status."""
+    return any(isinstance(side, str) and _SERVED.match(side) for side in (request, response))

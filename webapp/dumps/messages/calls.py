@@ -22,7 +22,9 @@ _STEPS, _MOST_ITEMS = 4, 20
 ID_KEYS = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
 """under which providers give a call its id"""
 TOOLS = ("tool", "tool_name", "toolName", "function_name", "tool_used")
-_NAMED_ARGUMENTS = ("arguments", "args", "tool_args", "tool_input", "toolInput", "action_input", "input", "parameters")
+_NAMED_ARGUMENTS = (
+    *("arguments", "args", "tool_args", "tool_input", "toolInput", "action_input", "input", "parameters", "params"),
+)
 _RESULTS = ("result", "output", "observation", "tool_output", "tool_result", "response", "error")
 _NAME = re.compile(r"[\w.:/-]{1,100}")
 _BY_PROVIDER = ("server_tool_use", "mcp_tool_use", "executable_code")
@@ -172,11 +174,15 @@ def invoked(invocation: dict[str, Any]) -> Iterator[Piece]:
         yield Piece("result", text_or_json(answer), piece.name, piece.id)
 
 
-def named_call(value: dict[str, Any]) -> tuple[list[dict[str, Any]], set[str]]:
-    """As messages the call that an object is and its result, with their keys; arguments are an object, no schema."""
+def named_call(value: dict[str, Any], *, is_listed: bool = False) -> tuple[list[dict[str, Any]], set[str]]:
+    """As messages the call that an object is and its result, with their keys; arguments are an object, no schema.
+
+    In a list of calls a name and its input are one, too.
+    """
     tools = (*TOOLS, "action", "name") if "action_input" in value else (*TOOLS, "name")
     tool = next((key for key in tools if isinstance(value.get(key), str) and _NAME.fullmatch(value[key])), "")
-    known = _NAMED_ARGUMENTS[: 2 if tool == "name" and "tool" not in str(value.get("type")) else None]
+    is_any = tool == "name" and "tool" not in str(value.get("type")) and not is_listed
+    known = _NAMED_ARGUMENTS[: 2 if is_any else None]
     given = next((key for key in known if isinstance(opened(value.get(key)), dict)), None)
     if not tool or given is None or "properties" in opened(value[given]):
         return [], set()
@@ -184,6 +190,13 @@ def named_call(value: dict[str, Any]) -> tuple[list[dict[str, Any]], set[str]]:
     said = next((key for key in _RESULTS if key != given and value.get(key) is not None), tool)
     result = {"role": "tool", "name": value[tool], "content": text_or_json(value[said])}
     return [{"role": "assistant", "tool_calls": [call]}, *([result] if said != tool else [])], {tool, given, said}
+
+
+def came_of_call(holder: dict[str, Any]) -> bool:
+    """Whether a tool's name stands beside it, or code that was run, or a graph's node that calls tools."""
+    named = [holder.get(key) for key in (*TOOLS, "command", "cmd")]
+    is_run = isinstance(code := holder.get("code"), str) and len(code.split()) > 1
+    return is_run or holder.get("node") in ("tools", "tool") or any(isinstance(name, str) and name for name in named)
 
 
 def has_arguments(value: Any, depth: int) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from webapp.dumps.decoding import json_or_none, opened
-from webapp.dumps.messages.bodies import is_answer
-from webapp.dumps.messages.calls import CALL_LISTS, TOOLS, named_call
+from webapp.dumps.messages.bodies import is_answer, is_served
+from webapp.dumps.messages.calls import CALL_LISTS, TOOLS, came_of_call, named_call
 from webapp.dumps.messages.streams import is_event, put_together
 from webapp.dumps.values import as_object
 
@@ -42,19 +42,22 @@ _ELSE = {
     *("annotation", "annotations", "feedback", "review", "canonical", "label", "labels", "verdict", "grade", "test"),
     *("tests", "passed", "context", "contexts", "latency", "slug", "hash", "created", "version", "parsed", "logprobs"),
     *("headers", "template", "description", "hint", "relevancy", "relevance", "similarity", "correctness", "recall"),
-    *("precision", "faithfulness", "toxicity", "bias", "ts", "sha", "sql", "cypher"),
+    *("precision", "faithfulness", "toxicity", "bias", "ts", "sha", "sql", "cypher", "source", "satisfaction"),
 }
 _OF_SERVER = {"status", "success", "code", "error", "errors", "statusCode", "ok"}
 _THOUGHTS = {"thought", "thoughts", "think", "thinking", "reasoning", "reasoning_content", "thought_process"}
 _BOTS = {"agent", "bot", "ai", "chatbot", "machine", "model", "tutor"}
+_BESIDE: dict[str, tuple[Side, set[str]]] = {
+    **dict.fromkeys(("ai", "bot", "chatbot"), ("assistant", {"user", "human", "you", "question", "query", "prompt"})),
+    "final_text": ("assistant", {"model", "model_id", "model_name"}),
+    **dict.fromkeys(("human", "you"), ("user", {"ai", "bot", "chatbot", "assistant"})),
+}
+"""who speaks under a key where one of some others stands beside it"""
 _SAYINGS = {"utterance", "message", "text", "msg", "turn"}
 """words of keys that together name what a model said"""
-_SERVED = re.compile(
-    r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+|(?:HTTP/[\d.]+ )?[1-5]\d\d(?: [\w /;=-]{0,60})?\Z"
-)
 _BODY = re.compile(r"\s*(?:\[\s*)?\{\s*\"")
 _DEEPEST = 8
-_ORDER: dict[Side, int] = {"system": 0, "user": 1, "thinking": 2, "assistant": 3}
+_ORDER: dict[Side, int] = {"system": 0, "user": 1, "thinking": 2, "assistant": 3, "result": 4}
 
 
 class NamedText(NamedTuple):
@@ -78,6 +81,8 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
             yield NamedText("too deep", None, at)
     elif isinstance(value, str) and side and _BODY.match(value) and (inner := _in_body(value, at, side)):
         yield from inner
+    elif isinstance(value, str) and side == "result":
+        yield NamedText(side, {"role": "tool", "content": value}, at)
     elif isinstance(value, str):
         if side and value.strip() and not (side == "assistant" and is_served(None, value)):
             yield NamedText(side, value, at)
@@ -95,7 +100,7 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
     elif isinstance(value, dict) and is_answer(value) and (side == "assistant" or "choices" in value):
         yield NamedText("assistant", value, at)
     elif isinstance(value, dict):
-        messages, taken = named_call(value)
+        messages, taken = named_call(value, is_listed=len(at) > 1 and at[-2] in CALL_LISTS)
         value = {key: inner for key, inner in value.items() if key not in taken}
         side = _side_of_event(value) or side
         sides = [(_side(str(key), side, value), key) for key in value if not _REFERENCES & set(_words(str(key)))]
@@ -141,11 +146,6 @@ def _in_body(value: str, at: Path, side: Side) -> list[NamedText]:
     return [NamedText("system", system, at), *texts] if isinstance(system, str) and system else texts
 
 
-def is_served(request: Any, response: Any) -> bool:
-    """Whether this is a line about a page that a server gave: the first line of a request, or a status."""
-    return any(isinstance(side, str) and _SERVED.match(side) for side in (request, response))
-
-
 def _words(key: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(key)]
 
@@ -164,6 +164,10 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
         return None
     if "system" in words:
         return "system"
+    if key in ("output", "stdout", "stderr") and came_of_call(holder):
+        return "result"
+    if key in _BESIDE and holder.keys() & _BESIDE[key][1]:
+        return _BESIDE[key][0]
     if _ANSWERS.intersection(words) or (_BOTS.intersection(words) and _SAYINGS.intersection(words)):
         return "assistant"
     if key in ("data", "payload") or (key == "message" and around == "assistant" and not holder.keys() & _OF_SERVER):
