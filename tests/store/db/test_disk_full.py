@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.jobs.test_imports import ENTRIES, all_whole, lines
+from tests.store.whole import ENTRIES, all_whole, lines
 from webapp.config import Settings
 from webapp.store import files
 from webapp.store.db import database

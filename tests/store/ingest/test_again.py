@@ -101,19 +101,19 @@ def test_a_format_that_learned_more_makes_a_revision_beside_the_labelled_one(
     assert len(dumps.find(db, old.dump.id).sessions) == 2
 
 
-def test_an_error_that_now_answers_a_response_is_another_reading(
-    bring_records: BringRecords, again: Again, db: orm.Session
-) -> None:
-    old = bring_records(START, *OLD[:2], Turn(2, "error", "no"))
-    assert again(old.dump.id, START, *OLD).new == 1
-    assert sessions.find(db, "s").failed_count == 1
-
-
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ([*OLD[:2], Turn(2, "error", "no")], OLD),
+        (OLD[:2], [OLD[0], replace(OLD[1], failure="told")]),
+    ],
+    ids=["an error that answers", "its own"],
+)
 def test_a_failure_that_is_now_read_is_another_reading(
-    bring_records: BringRecords, again: Again, db: orm.Session
+    before: list[Turn], now: list[Turn], bring_records: BringRecords, again: Again, db: orm.Session
 ) -> None:
-    old = bring_records(START, *OLD[:2])
-    assert again(old.dump.id, START, OLD[0], replace(OLD[1], failure="told")).new == 1
+    old = bring_records(START, *before)
+    assert again(old.dump.id, START, *now).new == 1
     assert sessions.find(db, "s").failed_count == 1
 
 

@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 import io
-import json
 import threading
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import CALL, entry
+from tests.store.whole import SESSIONS, all_whole, lines
 from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.ingest.start import IngestResult, ingest
-from webapp.store.models import Dump, Parse, Session, Turn
-
-SESSIONS, ENTRIES = 6, 100
-
-
-def lines() -> bytes:
-    """Windlass lines of six sessions of a hundred entries, one behind the other."""
-    entries = [
-        entry(f"{number} {CALL}", session_id=f"s{number // ENTRIES}", timestamp=float(number))
-        for number in range(SESSIONS * ENTRIES)
-    ]
-    return b"".join(json.dumps(one).encode() + b"\n" for one in entries)
-
-
-def all_whole(db: orm.Session) -> int:
-    """The number of sessions, each of which has all its turns, parses and counters."""
-    found = db.scalars(sa.select(Session)).all()
-    for session in found:
-        turns = sa.select(sa.func.count()).select_from(Turn).where(Turn.session_id == session.id)
-        parses = sa.select(sa.func.count()).select_from(Parse).join(Turn, Turn.id == Parse.turn_id)
-        assert db.scalar(turns) == ENTRIES
-        assert db.scalar(parses.where(Turn.session_id == session.id)) == 2 * ENTRIES
-        assert (session.turn_count, len(session.strip)) == (ENTRIES, ENTRIES)
-    return len(found)
+from webapp.store.models import Dump
 
 
 def together(*jobs: tuple[Settings, bytes]) -> list[IngestResult]:

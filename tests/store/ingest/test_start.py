@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -74,39 +76,29 @@ def test_what_was_logged_twice_counts_once(bring: Bring, db: orm.Session) -> Non
     assert count(db, Parse) == 2
 
 
-def test_an_error_that_answers_makes_a_response_failed(bring: Bring, db: orm.Session) -> None:
-    """The home profile finds no fault in it; what the dump records counts as well."""
-    bring(windlass("s1", [entry("x = {1: 2}"), entry("Tool Call JSON Error: no", "validation_error")]))
-    session = sessions.find(db, "s1")
-    assert (session.failed_count, session.unparsed_count, session.strip) == (1, 0, "f")
-    assert session.failed is True
-    turn = db.scalars(sa.select(StoredTurn).order_by(StoredTurn.ordinal)).first()
-    assert turn is not None
-    assert turn.recorded_failure == "Tool Call JSON Error: no"
+READ = Turn(0, "response", CALL)
 
 
-def test_a_failure_that_a_turn_itself_records(bring_records: BringRecords, db: orm.Session) -> None:
-    bring_records(SessionStart("s", "made-up"), Turn(0, "tool_call", "{}", failure="not read"))
+@pytest.mark.parametrize(
+    ("turns", "failed", "strip"),
+    [
+        ([READ, Turn(1, "error", "no", answers=0)], 1, "s"),
+        ([Turn(0, "response", "x = {1: 2}"), Turn(1, "error", "no", answers=0)], 1, "f"),
+        ([replace(READ, failure="not read")], 1, "s"),
+        ([Turn(0, "response", None), Turn(1, "error", "boom", answers=0)], 1, "f"),
+        ([Turn(0, "prompt", "hi"), Turn(1, "error", "?", answers=0), READ, Turn(3, "error", "?", answers=99)], 0, "e"),
+        ([], 0, ""),
+    ],
+    ids=["an error that answers", "of a text without JSON", "its own", "without text", "of a prompt", "no turns"],
+)
+def test_what_the_dump_records_as_failed_is_failed(
+    turns: list[Turn], failed: int, strip: str, bring_records: BringRecords, db: orm.Session
+) -> None:
+    """Whatever the home profile makes of it."""
+    bring_records(SessionStart("s", "made-up"), *turns, home="windlass-strict")
     session = sessions.find(db, "s")
-    assert (session.failed_count, session.rescued_count, session.strip) == (1, 1, "s")
-
-
-def test_a_failed_response_without_text_is_counted(bring_records: BringRecords, db: orm.Session) -> None:
-    error = Turn(1, "error", "boom", answers=0)
-    bring_records(SessionStart("s", "made-up"), Turn(0, "response", None), error)
-    session = sessions.find(db, "s")
-    assert (session.response_count, session.failed_count, session.strip) == (1, 1, "f")
-
-
-def test_an_error_about_a_prompt_fails_no_response(bring_records: BringRecords, db: orm.Session) -> None:
-    error = Turn(1, "error", "boom", answers=0)
-    bring_records(SessionStart("s", "made-up"), Turn(0, "prompt", "hi"), error, Turn(2, "error", "?", answers=99))
-    assert sessions.find(db, "s").failed_count == 0
-
-
-def test_home_from_the_settings_where_nothing_says(bring_records: BringRecords, db: orm.Session) -> None:
-    bring_records(SessionStart("s", "made-up"), Turn(0, "response", "{}"))
-    assert sessions.find(db, "s").home_profile == "direct"
+    assert (session.failed_count, session.unparsed_count, session.strip) == (failed, 0, strip)
+    assert (session.failed, session.turn_count) == (bool(failed), len(turns))
 
 
 def test_an_unknown_home_is_a_problem_and_the_setting_is_taken(bring_records: BringRecords, db: orm.Session) -> None:
@@ -146,12 +138,6 @@ def test_the_same_bytes_after_a_failure_are_tried_again(
     done = bring(document)
     assert (done.created, done.dump.state, done.dump.error) == (True, "done", None)
     assert count(db, Dump) == 1
-
-
-def test_a_session_without_turns_is_there(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("empty", []))
-    session = sessions.find(db, "empty")
-    assert (session.turn_count, session.strip, session.failed) == (0, "", False)
 
 
 def test_times_and_order_of_a_session(bring: Bring, db: orm.Session) -> None:

@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import orm
 
-from tests import forking
 from tests.store.jobs.exporting import (
     HOSTILE,
     bring_hostile,
@@ -32,6 +30,7 @@ from tests.store.jobs.exporting import (
     of_filters,
     of_keys,
 )
+from tests.store.jobs.waiting import worker_at
 from tests.store.jobs.workers import disconnected
 from tests.store.made import CALL, Bring, entry, on_sqlite, windlass
 from webapp.config import Settings
@@ -78,18 +77,8 @@ def test_filters_give_the_bytes_of_the_direct_download(
     assert job.result is not None and job.result["sha256"] == hashlib.sha256(data).hexdigest()
     assert (job.result["bytes"], job.result["sessions"]) == (len(data), len(chosen))
     assert job.result["deleted"] == job.result["changed"] == {"count": 0, "sessions": []}
-    db.rollback()
-
-
-@on_sqlite
-@PATIENT
-@given(ids=st.lists(st.sampled_from(HOSTILE), min_size=1, unique=True))
-def test_chosen_sessions_give_the_bytes_of_the_direct_download(
-    engine: sa.Engine, settings: Settings, db: orm.Session, hostile: None, ids: list[str]
-) -> None:
-    keys = [key(db, external_id) for external_id in ids]
-    job = exported(engine, settings, of_keys(keys))
-    assert content(settings, job) == direct(db, selection.find(db, keys), job)
+    days = (datetime.fromisoformat(job.result["expires_at"]) - datetime.now(UTC)).total_seconds() / 86400
+    assert 6.99 < days <= 7 == settings.export_days
     db.rollback()
 
 
@@ -128,10 +117,12 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Between:
 def test_what_is_deleted_or_changed_meanwhile_is_named(
     engine: sa.Engine, settings: Settings, db: orm.Session, bring: Bring, between: Between
 ) -> None:
-    for name in "abcd":
+    for name in "abcde":
         bring(windlass(name, [entry(CALL)]))
-    keys = {name: key(db, name) for name in "abcd"}
+    keys = {name: key(db, name) for name in "abcde"}
     db.rollback()
+    number = tasks.make(engine, tasks.EXPORT, of_keys(list(keys.values())))
+    deletion.delete(db, [keys["e"]])
 
     def act(written: int) -> None:
         if written == 1:
@@ -140,25 +131,13 @@ def test_what_is_deleted_or_changed_meanwhile_is_named(
             bring(windlass("c", [entry(CALL), entry("more")]))
 
     between(act)
-    job = exported(engine, settings, of_keys([keys[name] for name in "abcd"]))
+    worker.work(engine, settings)
+    job = find(engine, number)
     assert job.result is not None and job.state == "done"
-    assert job.result["deleted"] == {"count": 1, "sessions": [{"key": keys["b"], "id": "b"}]}
+    gone = [{"key": keys["e"], "id": None}, {"key": keys["b"], "id": "b"}]
+    assert job.result["deleted"] == {"count": 2, "sessions": gone}, "before the worker began, and while it wrote"
     assert job.result["changed"] == {"count": 1, "sessions": [{"key": keys["c"], "id": "c"}]}
     assert names(content(settings, job)) == ["a.json", "c.json", "d.json"] and job.result["sessions"] == 3
-
-
-@on_sqlite
-def test_a_session_deleted_before_the_worker_began_is_named_too(
-    engine: sa.Engine, settings: Settings, db: orm.Session, bring: Bring
-) -> None:
-    for name in "ab":
-        bring(windlass(name, [entry(CALL)]))
-    keys = [key(db, name) for name in "ab"]
-    number = tasks.make(engine, tasks.EXPORT, of_keys(keys))
-    deletion.delete(db, keys[:1])
-    worker.work(engine, settings)
-    result = find(engine, number).result
-    assert result is not None and result["deleted"] == {"count": 1, "sessions": [{"key": keys[0], "id": None}]}
 
 
 @on_sqlite
@@ -227,78 +206,52 @@ def test_an_import_that_comes_meanwhile_is_done_first(
     assert len(names(content(settings, find(engine, number)))) == len(HOSTILE)
 
 
-@on_sqlite
-def test_a_full_disk_is_said_and_leaves_nothing(
-    engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+class Away:
+    def put(self, *_: object) -> None:
+        raise StoreUnreachable("FENCEPOST_STORE s3://bucket, exports/x.zip: no route")
 
-    monkeypatch.setattr(export_jobs.Progress, "advance", full)
-    job = exported(engine, settings, of_filters(Filters()))
-    assert job.state == "failed" and job.result is not None and job.result["error"]["code"] == "disk_full"
-    assert "Make room" in job.result["error"]["message"] and files(settings) == []
+
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @on_sqlite
-def test_a_store_that_cannot_be_written_is_said(
-    engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Away:
-        def put(self, *_: object) -> None:
-            raise StoreUnreachable("FENCEPOST_STORE s3://bucket, exports/x.zip: no route")
-
-    monkeypatch.setattr(export_jobs, "file_store", lambda _: Away())
+@pytest.mark.parametrize(
+    ("owner", "name", "breaks", "code", "words"),
+    [
+        (export_jobs.Progress, "advance", full, "disk_full", "Make room"),
+        (export_jobs, "file_store", lambda _: Away(), "store_unreachable", "s3://bucket"),
+        (export_jobs, "_chosen", lambda *_: 1 / 0, "internal_error", ""),
+    ],
+    ids=["disk", "store", "bug"],
+)
+def test_what_breaks_is_said_and_leaves_nothing(
+    owner: object, name: str, breaks: Callable[..., Any], code: str, words: str,
+    engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(owner, name, breaks)
     job = exported(engine, settings, of_filters(Filters()))
-    assert job.result is not None and job.result["error"]["code"] == "store_unreachable"
-    assert "s3://bucket" in job.result["error"]["message"] and files(settings) == []
+    assert job.state == "failed" and job.result is not None and job.result["error"]["code"] == code
+    assert words in job.result["error"]["message"] and files(settings) == []
 
 
-@on_sqlite
-def test_a_bug_ends_the_export_in_words_and_not_the_worker(
-    engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(export_jobs, "_chosen", lambda *_: 1 / 0)
-    job = exported(engine, settings, of_filters(Filters()))
-    assert (job.state, job.result and job.result["error"]["code"]) == ("failed", "internal_error")
+PLACES = {
+    "chosen": "webapp.store.jobs.export_jobs _chosen",
+    "first": "webapp.store.exports.session_dump stream",
+    "between": "webapp.store.exports.session_dump stream 5",
+    "put": "webapp.store.files:LocalFiles put",
+    "end": "webapp.store.tasks end",
+}
+"""before which call a worker is killed"""
 
 
-CHILD = """
-import sys
-from pathlib import Path
-from webapp.config import Settings
-from webapp.store.db import database
-from webapp.store.exports import session_dump
-from webapp.store.files import LocalFiles
-from webapp.store.jobs import export_jobs, worker
-
-data, url, where = sys.argv[1:]
-
-def before(module, name, at=1):
-    real, calls = getattr(module, name), []
-    def called(*args, **kwargs):
-        calls.append(1)
-        if len(calls) == at:
-            print("waiting", flush=True)
-            sys.stdin.read()
-        return real(*args, **kwargs)
-    setattr(module, name, called)
-
-places = {"chosen": (export_jobs, "_chosen"), "first": (session_dump, "stream"),
-    "between": (session_dump, "stream", 5), "put": (LocalFiles, "put"), "end": (worker.tasks, "end")}
-before(*places[where])
-worker.work(database.connect(url), Settings(data=Path(data), database=url, home="direct"))
-"""
-
-
-@pytest.mark.parametrize("where", ["chosen", "first", "between", "put", "end"])
+@pytest.mark.parametrize("where", PLACES)
 def test_a_worker_killed_at_any_moment_never_leaves_half_a_file(
     engine: sa.Engine, settings: Settings, hostile: None, where: str
 ) -> None:
     number = tasks.make(engine, tasks.EXPORT, of_filters(Filters()))
-    with forking.script(CHILD, str(settings.data), settings.database, where) as child:
-        assert child.stdout.readline() == b"waiting\n"
-        child.kill()
+    with worker_at(settings, PLACES[where]) as process:
+        process.kill()
     job = find(engine, number)
     assert job.state == "running"
     with pytest.raises(export_jobs.NotReady):
@@ -314,12 +267,3 @@ def test_a_worker_killed_at_any_moment_never_leaves_half_a_file(
         os.utime(settings.data / name, (1, 1))
     export_jobs.purge(engine, settings)
     assert files(settings) == [export_jobs.name_of(job.result["sha256"])]
-
-
-@on_sqlite
-def test_the_time_of_removal_is_the_settings(engine: sa.Engine, settings: Settings, hostile: None) -> None:
-    assert settings.export_days == 7
-    job = exported(engine, settings, of_filters(Filters()))
-    assert job.result is not None
-    days = (datetime.fromisoformat(job.result["expires_at"]) - datetime.now(UTC)).total_seconds() / 86400
-    assert 6.99 < days <= 7 and Path(export_jobs.name_of(job.result["sha256"])).suffix == ".zip"

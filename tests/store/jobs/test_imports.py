@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import io
 import itertools
-import json
 import os
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests import forking
-from tests.forking import ForkedProcess
+from tests.store.jobs import workers
+from tests.store.jobs.waiting import worker_at
 from tests.store.jobs.workers import disconnected
-from tests.store.made import CALL, entry
+from tests.store.whole import ENTRIES, SESSIONS, all_whole, lines
 from webapp.config import Settings
 from webapp.store import tasks
 from webapp.store.db import locks
@@ -34,67 +29,22 @@ from webapp.store.sessions import dumps
 from webapp.store.write import turn_rows
 
 ROOT = Path(__file__).resolve().parents[3]
-SESSIONS, ENTRIES = 6, 50
-
-CHILD = """
-import os
-import sys
-from pathlib import Path
-from webapp.config import Settings
-from webapp.store.db import database
-from webapp.store.ingest import start, dump_ingest, result
-from webapp.store.jobs import worker
-from webapp.store import derive
-
-data, url, where = sys.argv[1:]
-dump_ingest.MOST_SESSIONS = 1
-
-def wait(*_, **__):
-    print("waiting", flush=True)
-    sys.stdin.read()
-
-def before(module, name, at=1):
-    real = getattr(module, name)
-    calls = []
-    def called(*args, **kwargs):
-        calls.append(1)
-        if len(calls) == at:
-            wait()
-        return real(*args, **kwargs)
-    setattr(module, name, called)
-
-if where == "spool":
-    before(start, "spool")
-elif where == "unpacked":
-    before(dump_ingest.DumpIngest, "run")
-elif where == "keep":
-    before(os, "fsync")
-elif where == "reading":
-    before(result.IngestCounts, "turn", 170)
-elif where == "between":
-    before(dump_ingest.DumpIngest, "_take", 4)
-elif where == "inside":
-    before(derive, "derive", 4)
-elif where == "finish":
-    before(dump_ingest.DumpIngest, "_finish")
-elif where == "end":
-    before(worker.tasks, "end")
-engine = database.connect(url)
-worker.work(engine, Settings(data=Path(data), database=url, home="direct"))
-"""
-PHASES = ("spool", "unpacked", "keep", "reading", "between", "inside", "finish", "end")
-
-
-def lines(sessions: int = SESSIONS, count: int = ENTRIES) -> bytes:
-    """Windlass lines, one session behind the other."""
-    entries = [
-        entry(f"{number} {CALL}", session_id=f"s{number // count}", timestamp=float(number))
-        for number in range(sessions * count)
-    ]
-    return b"".join(json.dumps(one).encode() + b"\n" for one in entries)
+INGEST = "webapp.store.ingest"
+PHASES = {
+    "spool": f"{INGEST}.start spool",
+    "unpacked": f"{INGEST}.dump_ingest:DumpIngest run",
+    "keep": "os fsync",
+    "reading": f"{INGEST}.result:IngestCounts turn 170",
+    "between": f"{INGEST}.dump_ingest:DumpIngest _take 4",
+    "inside": "webapp.store.derive derive 4",
+    "finish": f"{INGEST}.dump_ingest:DumpIngest _finish",
+    "end": "webapp.store.tasks end",
+}
+"""before which call a worker is killed"""
 
 
 Make = Callable[..., int]
+Find = Callable[[int], Task]
 
 
 @pytest.fixture
@@ -109,7 +59,7 @@ def make(engine: sa.Engine, settings: Settings) -> Make:
 
 
 @pytest.fixture
-def find(engine: sa.Engine, settings: Settings) -> Callable[[int], Task]:
+def find(engine: sa.Engine, settings: Settings) -> Find:
     def find(number: int) -> Task:
         with engine.connect() as connection:
             return tasks.find(connection, number)
@@ -124,17 +74,7 @@ def left(settings: Settings) -> list[str]:
     )
 
 
-def all_whole(db: orm.Session, sessions: int = SESSIONS) -> int:
-    """The number of sessions, each of which has all its turns."""
-    db.rollback()
-    found = db.scalars(sa.select(Session)).all()
-    for session in found:
-        turns = sa.select(sa.func.count()).select_from(Turn).where(Turn.session_id == session.id)
-        assert (db.scalar(turns), session.turn_count) == (ENTRIES, ENTRIES)
-    return len(found)
-
-
-def test_jobs_are_done_in_order(engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session) -> None:
+def test_jobs_are_done_in_order(engine: sa.Engine, settings: Settings, make: Make, find: Find, db: orm.Session) -> None:
     numbers = [make(lines(1)), make(b"no dump", "b.bin"), make(lines(1), "c.jsonl")]
     assert [find(number).state for number in numbers] == ["queued"] * 3
     worker.work(engine, settings)
@@ -149,7 +89,7 @@ def test_jobs_are_done_in_order(engine: sa.Engine, settings: Settings, make: Mak
 
 
 def test_a_mapping_and_a_home_go_along(
-    engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session
+    engine: sa.Engine, settings: Settings, make: Make, find: Find, db: orm.Session
 ) -> None:
     number = make(b'{"o": "{}"}\n', mapping={"raw": "o"}, home="fencepost")
     worker.work(engine, settings)
@@ -158,7 +98,7 @@ def test_a_mapping_and_a_home_go_along(
 
 
 def test_how_far_it_is_is_told_and_it_can_be_stopped(
-    engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+    engine: sa.Engine, settings: Settings, make: Make, find: Find, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number = make(lines())
     told: list[dict[str, Any]] = []
@@ -218,11 +158,11 @@ def test_a_long_session_can_be_stopped_within(
     monkeypatch.undo()
     db.rollback()
     assert ingest(engine, settings, io.BytesIO(lines(1)), filename="x.jsonl").grown == 1
-    assert all_whole(db, 1) == 1
+    assert all_whole(db) == 1
 
 
 def test_a_job_that_waits_is_cancelled_before_it_begins(
-    engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session
+    engine: sa.Engine, settings: Settings, make: Make, find: Find, db: orm.Session
 ) -> None:
     number = make(lines())
     imports.cancel(engine, settings, find(number))
@@ -233,10 +173,10 @@ def test_a_job_that_waits_is_cancelled_before_it_begins(
 
 @pytest.mark.parametrize("where", PHASES)
 def test_a_worker_killed_in_any_phase_loses_nothing(
-    where: str, engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session
+    where: str, engine: sa.Engine, settings: Settings, make: Make, find: Find, db: orm.Session
 ) -> None:
     number = make(lines())
-    with child(settings, where) as process:
+    with worker_at(settings, PHASES[where]) as process:
         process.kill()
     assert find(number).state == "running"
     disconnected(engine)
@@ -252,43 +192,12 @@ def test_a_worker_killed_in_any_phase_loses_nothing(
     assert [name for name in left(settings) if not name.startswith(("spool-", "keep-"))] == []
 
 
-def child(settings: Settings, where: str) -> _Child:
-    return _Child(settings, where)
-
-
-class _Child:
-    """A worker in a process of its own, that waits at a certain place."""
-
-    def __init__(self, settings: Settings, where: str) -> None:
-        arguments = [str(settings.data), settings.database, where]
-        self.process = forking.script(CHILD, *arguments)
-
-    def __enter__(self) -> ForkedProcess:
-        assert self.process.stdout.readline() == b"waiting\n"
-        return self.process
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.communicate()
-
-
-def test_a_worker_that_dies_over_it_again_and_again_gives_up(
-    engine: sa.Engine, settings: Settings, make: Make, find
-) -> None:
-    number = make(lines(1))
-    for _ in range(tasks.MOST_TRIES + 2):
-        assert tasks.begin(engine, number) is not None
-    worker.work(engine, settings)
-    job = find(number)
-    assert job.state == "failed" and job.result is not None and job.result["error"]["code"] == "gave_up"
-
-
 @pytest.mark.parametrize(("where", "state"), [("end", "done"), ("between", "failed")])
 def test_what_is_stored_is_said_where_a_worker_died_over_it_too_often(
-    where: str, state: str, engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session
+    where: str, state: str, engine: sa.Engine, settings: Settings, make: Make, find: Find, db: orm.Session
 ) -> None:
     number = make(lines())
-    with child(settings, where) as process:
+    with worker_at(settings, PHASES[where]) as process:
         process.kill()
     disconnected(engine)
     with engine.begin() as connection:
@@ -300,6 +209,7 @@ def test_what_is_stored_is_said_where_a_worker_died_over_it_too_often(
     assert job.state == state
     if state == "failed":
         assert 0 < all_whole(db) < SESSIONS
+        assert job.result["error"]["code"] == "gave_up"
         assert f" {all_whole(db)} of its sessions are stored. What was stored stays" in job.result["error"]["message"]
     assert db.scalars(sa.select(Dump.state)).all() == [state]  # nobody takes it up again by itself
 
@@ -309,7 +219,7 @@ def test_a_dump_whose_reader_was_killed_is_taken_up(
 ) -> None:
     """As POST /api/dumps and `fencepost ingest` leave it, with the home profile that was told."""
     number = imports.ask(engine, settings, filename="x.jsonl", path=imports.own(settings, io.BytesIO(lines())))
-    with child(settings, "between") as process:
+    with worker_at(settings, PHASES["between"]) as process:
         process.kill()
     with engine.begin() as connection:
         connection.execute(sa.delete(Task).where(Task.id == number))
@@ -330,16 +240,6 @@ def test_a_dump_that_is_being_read_is_left_alone(engine: sa.Engine, settings: Se
         assert db.scalars(sa.select(Task.id)).all() == []
 
 
-def test_two_workers_are_one(engine: sa.Engine, settings: Settings, make: Make, find) -> None:
-    number = make(lines(2))
-    threads = [threading.Thread(target=worker.work, args=(engine, settings)) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (find(number).state, find(number).tries) == ("done", 0)
-
-
 def test_files_of_jobs_that_are_gone_are_removed_in_time(engine: sa.Engine, settings: Settings) -> None:
     folder = dump_files.incoming(settings.data)
     old, new = folder / "job-old", folder / "job-new"
@@ -353,65 +253,22 @@ def test_files_of_jobs_that_are_gone_are_removed_in_time(engine: sa.Engine, sett
     assert left(settings) == ["job-new"]
 
 
-@pytest.fixture
-def command(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
-    """`fencepost work` as a server starts it."""
-    environ = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
-    arguments = [sys.executable, "-m", "webapp", "work"]
-    with subprocess.Popen(arguments, cwd=ROOT, env=environ, stdin=subprocess.PIPE) as process:
-        yield process
-        process.kill()
-
-
-@dataclass(frozen=True)
-class Slow:
-    """A job whose file is a pipe: opening it to write waits until the worker has opened it to read."""
-
-    number: int
-    path: Path
-
-    def opened(self) -> BinaryIO:
-        return self.path.open("wb", buffering=0)
-
-
-@pytest.fixture
-def slow(engine: sa.Engine, settings: Settings) -> Slow:
+def test_the_command_ends_with_the_server_that_started_it(
+    engine: sa.Engine, settings: Settings, find: Find, db: orm.Session
+) -> None:
+    """Its standard input is a pipe from the server; a job that it was at is put back."""
     path = imports.own(settings, io.BytesIO(lines()))
     number = imports.ask(engine, settings, filename="x.jsonl", path=path)
     path.unlink()
-    os.mkfifo(path)
-    return Slow(number, path)
-
-
-def test_the_command_ends_with_the_server_that_started_it(
-    slow: Slow, command: subprocess.Popen[bytes], find, db: orm.Session
-) -> None:
-    """Its standard input is a pipe from the server; a job that it was at is put back."""
-    with slow.opened() as file:
-        assert find(slow.number).state == "running"
-        assert command.stdin is not None
-        command.stdin.close()
-        with pytest.raises(BrokenPipeError):
-            for line in itertools.cycle(lines().splitlines(keepends=True)):  # without an end of its own
-                file.write(line)
-    assert command.wait(60) == 0
-    assert (find(slow.number).state, find(slow.number).tries) == ("queued", 0)
+    os.mkfifo(path)  # opening it to write waits until the worker has opened it to read
+    with workers.ending(workers.start(settings)) as command:
+        with path.open("wb", buffering=0) as file:
+            assert find(number).state == "running"
+            assert command.stdin is not None
+            command.stdin.close()
+            with pytest.raises(BrokenPipeError):
+                for line in itertools.cycle(lines().splitlines(keepends=True)):  # without an end of its own
+                    file.write(line)
+        assert command.wait(60) == 0
+    assert (find(number).state, find(number).tries) == ("queued", 0)
     assert all_whole(db) < SESSIONS
-
-
-def test_the_command_killed_while_it_unpacks_loses_nothing(
-    slow: Slow, command: subprocess.Popen[bytes], engine: sa.Engine, settings: Settings, find, db: orm.Session
-) -> None:
-    """The program as it is: half of the file is through the pipe, and the rest never comes."""
-    with slow.opened() as file:
-        file.write(lines()[: len(lines()) // 2])
-        command.kill()
-        command.wait()
-    assert (find(slow.number).state, all_whole(db)) == ("running", 0)
-    assert db.scalars(sa.select(Dump.id)).all() == []
-    db.rollback()
-    disconnected(engine)
-    slow.path.unlink()
-    slow.path.write_bytes(lines())
-    worker.work(engine, settings)
-    assert (find(slow.number).state, find(slow.number).tries, all_whole(db)) == ("done", 1, SESSIONS)
