@@ -87,17 +87,6 @@ def test_signing_in_takes_the_right_password_alone(connection: sa.Connection) ->
         assert accounts.by_password(connection, name, password) is None
 
 
-def test_another_password_ends_logins_and_another_role_does_not(connection: sa.Connection) -> None:
-    number = accounts.add(connection, "Ada", "reader", password=PASSWORD)
-    account = accounts.by_name(connection, "Ada")
-    assert account is not None
-    accounts.set_role(connection, number, "admin")
-    now = accounts.by_stamp(connection, number, account.stamp)
-    assert now is not None and now.role == "admin"
-    accounts.set_password(connection, number, PASSWORD + "!")
-    assert accounts.by_stamp(connection, number, account.stamp) is None
-
-
 def test_a_token_is_kept_as_a_digest_and_used_for_its_scopes(connection: sa.Connection) -> None:
     number = accounts.add(connection, "Ada", "labeler")
     token = api_tokens.make(connection, number, "ci", ["label", "read"])

@@ -78,23 +78,6 @@ def test_a_wrong_revision_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     engine.dispose()
 
 
-def test_a_fresh_database_is_brought_to_head(tmp_path: Path) -> None:
-    engine = database.connect(f"sqlite:///{tmp_path / 'new' / 'folder' / 'store.sqlite3'}")
-    assert database.revision(engine) is None
-    database.migrate(engine)
-    assert database.revision(engine) == database.HEAD
-    database.migrate(engine)
-    engine.dispose()
-
-
-def test_a_newer_database_is_refused_in_words(blank: sa.Engine) -> None:
-    with blank.begin() as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(database.NewerDatabase, match="'9999', which this Fencepost does not know"):
-        database.migrate(blank)
-    assert database.revision(blank) == "9999"
-
-
 def test_two_may_migrate_at_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.sqlite3'}"
     failures: list[BaseException] = []

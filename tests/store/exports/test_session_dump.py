@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
-from webapp import __version__, jsontext
+from webapp import jsontext
 from webapp.config import Settings
 from webapp.dumps.records import SessionStart, Turn
 from webapp.store.exports import session_dump
@@ -21,22 +21,6 @@ ENTRIES = [
     entry(None),
     {},
 ]
-
-
-def test_entries_come_out_as_they_came_in(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", ENTRIES, extra="kept"))
-    document = jsontext.unmarked(jsontext.loads(b"".join(session_dump.stream(db, sessions.find(db, "s1")))))
-    assert (document["session_id"], document["entry_count"], document["entries"]) == ("s1", 7, ENTRIES)
-    assert "dumped_at" in document
-    assert document["fencepost"]["extra"]["extra"] == "kept"
-
-
-def test_the_block_says_how_to_read_it_again(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", ENTRIES), home="four-tier")
-    session = sessions.find(db, "s1")
-    block = session_dump.fencepost_block(session)
-    expected = {"version": __version__, "format": "windlass", "home": "four-tier", "key": session.key, "revision": 1}
-    assert {name: block[name] for name in expected} == expected
 
 
 def test_the_file_is_written_whole_under_a_safe_name(bring: Bring, db: orm.Session, settings: Settings) -> None:

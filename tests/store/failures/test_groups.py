@@ -13,7 +13,7 @@ from sqlalchemy import orm
 from tests.store.made import Bring
 from webapp.parsing import failure_group
 from webapp.store.failures import events, group_detail, groups, neighbours
-from webapp.store.failures.group_line import GroupLine, rate, wilson
+from webapp.store.failures.group_line import GroupLine
 from webapp.store.models import Session, Turn
 from webapp.store.sessions.filters import Filters
 
@@ -192,10 +192,3 @@ def test_neighbours(db: orm.Session) -> None:
     comma = same[4]
     assert comma is not None and comma.earlier is not None and comma.earlier.external_id == "old"
     assert [(one.key, one.here) for one in neighbours.of_session(db, session.id)] == [(FENCED_KEY, 4), (COMMA_KEY, 1)]
-
-
-def test_rates() -> None:
-    low, high = wilson(1352, 50_000)
-    assert (round(low, 4), round(high, 4)) == (0.0257, 0.0285)
-    assert wilson(0, 10)[0] == 0 and round(wilson(10, 10)[1], 12) == 1
-    assert rate("m", 0, None).share is None and rate("m", 0, 0).low is None

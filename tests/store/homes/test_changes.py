@@ -16,7 +16,6 @@ from webapp.config import Settings
 from webapp.store import search, tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes
-from webapp.store.homes.changes import HomeScope
 from webapp.store.labels import queue
 from webapp.store.labels.queue_spec import Spec
 from webapp.store.models import Base, Finding, Parse, Session, Turn
@@ -236,18 +235,6 @@ def test_the_same_file_again_with_a_home_gives_it(bring_unknown: Bring, engine: 
         assert connection.scalars(sa.select(Session.home_profile).distinct()).all() == ["direct"]
 
 
-def test_an_unknown_home_is_read_as_json_loads_and_its_counters_stay(bring_unknown: Bring, db: orm.Session) -> None:
-    turns = [{"role": "assistant", "content": text} for text in TEXTS]
-    bring_unknown(turns, filename="chat.json")
-    session = db.scalars(sa.select(Session)).one()
-    assert (session.home_profile, session.home_source) == ("unknown", "unknown")
-    assert (session.failed_count, session.rescued_count, session.failed) == (0, 0, True)
-    assert set(session.strip) <= set("cernu")
-    assert session_list.page(db, Filters(home="unknown")).total == 1
-    verdicts = dict(session_list.page(db, Filters()).facets["verdict"].values)
-    assert set(verdicts) <= {"clean", "failed", "none"}, "read as json.loads"
-
-
 def test_a_failure_that_the_dump_records_counts_under_an_unknown_home(bring_unknown: Bring, db: orm.Session) -> None:
     entries = [entry(BROKEN, model="m"), entry("That is no JSON.", "validation_error")]
     bring_unknown(windlass("s", entries))
@@ -258,14 +245,3 @@ def test_a_failure_that_the_dump_records_counts_under_an_unknown_home(bring_unkn
     changes.work(engine, changes.begin(engine, [number], Home("unknown", "declined")))  # type: ignore[arg-type]
     session = db.scalars(sa.select(Session)).one()
     assert (session.home_profile, session.failed_count, session.strip) == ("unknown", 1, "s")
-
-
-def test_scopes_name_sessions(bring_unknown: Bring, db: orm.Session) -> None:
-    bring_unknown(logs(3), filename="log.jsonl")
-    result = bring_unknown(windlass("w", [entry(CALL)]))
-    everything = changes.session_ids(db, HomeScope())
-    assert len(everything) == 4
-    assert changes.session_ids(db, HomeScope(unknown_only=True)) == everything[:3]
-    assert changes.session_ids(db, HomeScope(filters=Filters(format="windlass"))) == everything[3:]
-    assert changes.session_ids(db, HomeScope(filters=Filters(dump=str(result.dump.id)))) == everything[3:]
-    assert changes.session_ids(db, HomeScope(keys=tuple(result.keys))) == everything[3:]

@@ -63,14 +63,6 @@ def test_what_is_missing_is_made_once(bring: Bring, engine: sa.Engine, db: orm.S
     assert reindex(engine) == 0
 
 
-def test_all_anew_is_the_same(bring: Bring, engine: sa.Engine, db: orm.Session) -> None:
-    stored(bring, db)
-    matches, counts = seen(db), counted(db)
-    assert all(matches)
-    assert reindex(engine, anew=True) == 2
-    assert (seen(db), counted(db)) == (matches, counts)
-
-
 def test_one_that_was_interrupted_goes_on(bring: Bring, engine: sa.Engine, db: orm.Session) -> None:
     stored(bring, db)
     matches = seen(db)

@@ -39,20 +39,14 @@ def said_now(db: orm.Session, turn: Turn, author: str = "ann") -> str | None:
     return None if label is None else label.judgement
 
 
-def test_history_keeps_what_was_overwritten(turn: Turn, db: orm.Session) -> None:
-    labels.put(db, turn, author="ann", judgement="missed", cause="x", note="first")
-    labels.put(db, turn, author="ann", judgement="wrong")
-    labels.remove(db, turn, author="ann")
-    events = label_content.of_turn(db, turn.id)
-    assert [event.action for event in events] == ["removed", "put", "put"]
-    assert events[1].said["was"]["note"] == "first" and events[0].said["judgement"] == "wrong"
-
-
-def test_undo_goes_back_step_by_step(turn: Turn, db: orm.Session) -> None:
-    labels.put(db, turn, author="ann", judgement="missed")
+def test_undo_goes_back_step_by_step_through_what_the_history_keeps(turn: Turn, db: orm.Session) -> None:
+    labels.put(db, turn, author="ann", judgement="missed", note="first")
     labels.put(db, turn, author="ann", judgement="wrong")
     labels.remove(db, turn, author="ann")
     labels.put(db, turn, author="bob", judgement="right")
+    events = label_content.of_turn(db, turn.id)
+    assert [event.action for event in events] == ["put", "removed", "put", "put"]
+    assert events[2].said["was"]["note"] == "first" and events[1].said["judgement"] == "wrong"
     for expected in ("wrong", "missed", None):
         assert [one.id for one in labels.undo(db, "ann")] == [turn.id]
         assert said_now(db, turn) == expected
@@ -76,7 +70,9 @@ def test_a_group_is_undone_whole_and_its_members_say_where_they_come_from(turn: 
 
 
 def test_a_label_is_not_written_over_one_that_was_not_seen(turn: Turn, db: orm.Session) -> None:
-    first = labels.put(db, turn, author="ann", judgement="missed", seen="")
+    for _ in range(2):
+        first = labels.put(db, turn, author="ann", judgement="missed", note="n", seen="")
+    assert len(label_content.of_turn(db, turn.id)) == 1, "the same, sent twice, is no conflict"
     stamp = labels.stamp(first)
     with pytest.raises(Conflict) as conflict:
         labels.put(db, turn, author="ann", judgement="right", seen="")
@@ -86,12 +82,6 @@ def test_a_label_is_not_written_over_one_that_was_not_seen(turn: Turn, db: orm.S
         with pytest.raises(Conflict):
             labels.put(db, turn, author="ann", judgement="right", seen=seen)
     assert said_now(db, turn) == "wrong"
-
-
-def test_the_same_label_sent_twice_is_no_conflict(turn: Turn, db: orm.Session) -> None:
-    labels.put(db, turn, author="ann", judgement="missed", note="n", seen="")
-    assert labels.put(db, turn, author="ann", judgement="missed", note="n", seen="").judgement == "missed"
-    assert len(label_content.of_turn(db, turn.id)) == 1
 
 
 def test_of_two_at_once_one_is_told(turn: Turn, engine: sa.Engine) -> None:
@@ -111,24 +101,6 @@ def test_of_two_at_once_one_is_told(turn: Turn, engine: sa.Engine) -> None:
     for thread in threads:
         thread.join()
     assert sorted(told) == ["kept", "told"]
-
-
-def test_a_cause_is_renamed_in_its_labels_and_split_again(turn: Turn, db: orm.Session) -> None:
-    labels.put(db, turn, author="ann", judgement="missed", cause="my cause")
-    labels.put(db, at(db, 1), author="ann", judgement="missed", cause="trailing-comma")
-    assert [line.name for line in causes.tree(db)[causes.OWN]] == ["my cause"]
-    assert causes.merge(db, "my cause", "trailing-comma", "bob") == 1
-    assert {label.cause for label in db.scalars(sa.select(Label))} == {"trailing-comma"}
-    (line,) = [one for one in causes.tree(db)["commas"] if one.name == "trailing-comma"]
-    assert (line.labels, line.merged) == (2, ("my cause",))
-    assert label_content.of_turn(db, turn.id)[0].action == "renamed"
-    assert labels.put(db, at(db, 2), author="ann", judgement="missed", cause="my cause").cause == "trailing-comma"
-    assert causes.split(db, "my cause", "bob") == 1
-    assert sorted(str(label.cause) for label in db.scalars(sa.select(Label))) == [
-        "my cause",
-        "trailing-comma",
-        "trailing-comma",
-    ]
 
 
 def test_a_settled_label_keeps_up_with_merges_and_splits(turn: Turn, db: orm.Session) -> None:

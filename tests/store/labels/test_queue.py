@@ -105,12 +105,6 @@ def test_a_large_store_is_sampled_by_places(bring: Bring, db: orm.Session) -> No
     assert len(set(found)) == 12 and all(raw.startswith("r") for raw in found)
 
 
-def test_a_filter_of_the_list_is_a_queue(stored: None, db: orm.Session) -> None:
-    assert raws(db, spec_of({"queue": "view", "view": "format=windlass"})) != []
-    assert len(raws(db, spec_of({"queue": "view", "view": "failed=1"}))) == 3
-    assert raws(db, spec_of({"queue": "view", "view": "format=nothing"})) == []
-
-
 def test_what_one_labels_stays_in_a_queue_of_unlabelled_sessions(stored: None, db: orm.Session) -> None:
     spec = spec_of({"queue": "view", "view": "label=unlabelled&failed=1"})
     before = queue.of(db, spec, "ann")
@@ -141,12 +135,6 @@ def test_what_was_skipped_comes_again_at_the_end(stored: None, db: orm.Session) 
     assert queue.following(db, failed, "ann", third) == skipped
     labels.put(db, db.get_one(Turn, skipped), author="ann", judgement="missed")
     assert queue.following(db, failed, "ann", skipped) is None
-
-
-def test_a_queue_follows_what_comes_later(stored: None, bring: Bring, db: orm.Session) -> None:
-    assert len(raws(db, Spec("failed"))) == 3
-    bring(windlass("third", [entry(FOUR.format("c", 1))]))
-    assert len(raws(db, Spec("failed"))) == 4
 
 
 def test_a_deleted_session_is_not_queued(stored: None, db: orm.Session) -> None:
@@ -212,19 +200,6 @@ def test_the_time_holds_for_all_rows_together(db: orm.Session, monkeypatch: pyte
 def test_alike_is_the_same_but_for_numbers_ids_space_and_long_strings(one: str, other: str, same: bool) -> None:
     assert (alike.likeness(one) == alike.likeness(other)) is same
     assert alike.likeness(one, "failed") != alike.likeness(one, "clean")
-
-
-def test_one_label_serves_its_group_with_the_value_that_is_read_in_each(stored: None, db: orm.Session) -> None:
-    spec, failed = Spec("failed"), queue.of(db, Spec("failed"))
-    first = db.get_one(Turn, failed.turn_ids[0])
-    (other,) = [one.turn for one in queue.similar(db, spec, failed, first, "ann")]
-    value = {"tool": "ta", "arguments": {"code": "print(22)"}}
-    said = label_content.LabelContent("missed", "extra-closing", None, "one", value)
-    labels.put_all(db, [(first, said), *alike.served(db, first, said, [other])], author="ann", like="new 0")
-    label = labels.of_author(db, other, "ann")
-    assert label is not None
-    assert (label.judgement, label.expected["arguments"]) == ("missed", {"code": "print(1)"})
-    assert queue.similar(db, spec, failed, first, "ann") == []
 
 
 def test_a_typed_value_is_not_given_to_responses_that_say_something_else(stored: None, db: orm.Session) -> None:

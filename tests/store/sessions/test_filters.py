@@ -19,11 +19,6 @@ def test_parameters_and_back() -> None:
     }
 
 
-def test_no_parameters_are_the_defaults() -> None:
-    assert of_parameters({"failed": "0", "model": "", "failures": ""}) == Filters()
-    assert Filters().active() == {}
-
-
 def test_a_day_holds_its_end() -> None:
     since, until = Filters(since="2026-01-02", until="2026-01-02").span()
     assert since == datetime(2026, 1, 2, tzinfo=UTC)

@@ -9,31 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import Bring, entry, windlass
 from webapp.store.sessions import session_list, sessions
 from webapp.store.sessions.filters import Filters, decoded_cursor
-
-
-@pytest.fixture
-def four(bring: Bring) -> None:
-    """Four sessions, from the newest: fine, two that failed (one beyond rescue), empty."""
-    bring(windlass("fine", [entry(CALL, model="m1", timestamp=400.0)]))
-    bring(windlass("rescued", [entry(BROKEN, model="m1", timestamp=300.0)]))
-    bring(windlass("lost", [entry("said", model="m2", timestamp=200.0), entry("no", "validation_error")]))
-    bring([{"role": "user", "content": "hi"}], filename="chat.json")
-
-
-def test_a_search_and_values_that_no_session_has(four: None, db: orm.Session) -> None:
-    """The other filters, and how they combine, are recounted in `test_recount`."""
-    for filters, expected in [
-        (Filters(q="RESC"), ["rescued"]),
-        (Filters(q="%"), []),
-        (Filters(format="\ud800\0"), []),
-        (Filters(verdict="clean"), []),
-    ]:
-        page = session_list.page(db, filters)
-        assert [line.external_id for line in page.sessions] == expected
-        assert (page.total, page.hidden) == (len(expected), 4 - len(expected))
 
 
 def test_a_made_up_cursor_is_refused(db: orm.Session) -> None:

@@ -42,19 +42,6 @@ def test_the_timeline_shows_each_turn_once(session: Session, db: orm.Session) ->
     assert [line.rescued for line in lines] == [False, False, True, False, False, True]
 
 
-def test_a_part_of_the_timeline(session: Session, db: orm.Session) -> None:
-    for first, count in [(0, 2), (2, 3), (4, 99), (6, 1), (99, 5), (0, 0), (3, None)]:
-        whole = turns.timeline(db, session)
-        expected = whole[first:] if count is None else whole[first : first + count]
-        assert turns.timeline(db, session, first=first, count=count) == expected
-
-
-def test_where_nothing_failed_there_is_no_failed_neighbour(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("fine", [entry(CALL), entry("no JSON")]))
-    found = turns.neighbours(db, sessions.find(db, "fine"), 0)
-    assert (found.previous, found.next, found.previous_failed, found.next_failed) == (None, 1, None, None)
-
-
 def test_a_line_says_what_its_entries_knew(session: Session, db: orm.Session) -> None:
     line = turns.timeline(db, session)[1]
     assert (line.model, line.phase, line.preview, line.length) == ("m1", "plan", CALL, len(CALL))
@@ -70,15 +57,6 @@ def test_a_line_shows_ones_own_judgement_and_of_others_only_that_they_judged(ses
     for viewer, said in (("ann", "missed"), ("bob", "unsure"), ("cid", "labelled"), (None, "labelled")):
         lines = turns.timeline(db, session, viewer=viewer)
         assert [line.judgement for line in lines] == [None, None, said, None, None, None]
-
-
-def test_a_turn_with_its_duplicates_and_parses(session: Session, db: orm.Session) -> None:
-    detail = turns.find(db, session, 1)
-    assert (detail.turn.raw, [twin.role for twin in detail.duplicates]) == (CALL, ["assistant"])
-    assert detail.home is not None and detail.fencepost is not None
-    assert (detail.home.profile, detail.fencepost.profile) == ("windlass-strict", "fencepost")
-    assert (detail.failed, detail.rescued) == (False, False)
-    assert (turns.find(db, session, 2).failed, turns.find(db, session, 2).rescued) == (True, True)
 
 
 def test_no_turn_there(session: Session, db: orm.Session) -> None:
@@ -98,26 +76,15 @@ def test_neighbours(session: Session, db: orm.Session) -> None:
         assert (found.previous, found.next, found.previous_failed, found.next_failed) == expected
 
 
-def test_a_stored_trace_is_given_back(session: Session, db: orm.Session) -> None:
+def test_a_trace_is_the_stored_one_or_made_at_once(session: Session, db: orm.Session) -> None:
     detail = turns.find(db, session, 2)
-    assert detail.home is not None
-    trace = debugger_queries.trace(detail, "windlass-strict")
-    assert trace.as_dict() == detail.home.trace
-    assert trace.verdict == "failed"
-
-
-def test_any_other_profile_is_run_at_once(session: Session, db: orm.Session) -> None:
-    trace = debugger_queries.trace(turns.find(db, session, 2), "direct")
-    assert (trace.profile, trace.verdict) == ("direct", "failed")
-    assert trace.attempts == parsing.parse(BROKEN, "direct").attempts
-
-
-def test_a_trace_of_an_older_version_is_made_anew(session: Session, db: orm.Session) -> None:
+    stored, other = (debugger_queries.trace(detail, name) for name in ("windlass-strict", "direct"))
+    assert detail.home is not None and stored.as_dict() == detail.home.trace
+    assert (other.profile, other.verdict) == ("direct", "failed")
     db.execute(sa.update(Parse).where(Parse.profile == "fencepost").values(version="0", trace={"old": True}))
     db.commit()
     trace = debugger_queries.trace(turns.find(db, session, 2), "fencepost")
-    assert trace.version == parsing.profile("fencepost").version
-    assert trace.verdict == "repaired"
+    assert (trace.version, trace.verdict) == (parsing.profile("fencepost").version, "repaired")
 
 
 def test_what_no_model_wrote_has_no_trace(session: Session, db: orm.Session) -> None:

@@ -9,12 +9,6 @@ from tests.store.made import CALL, Bring, entry, windlass
 from webapp.store.sessions import views
 
 
-@pytest.mark.parametrize("name", ["", "  ", "x" * 129, "two\nlines"])
-def test_a_name_is_one_short_line(name: str, db: orm.Session) -> None:
-    with pytest.raises(views.BadView, match="one line of 1 to 128"):
-        views.save(db, name, "failed=1", author="ann")
-
-
 def test_a_query_has_an_end(db: orm.Session) -> None:
     with pytest.raises(views.BadView, match="at most 4000"):
         views.save(db, "long", "x" * 4001, author="ann")

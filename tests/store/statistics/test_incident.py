@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import random
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import orm
 
+from tests.dumps.formats.test_otlp import span, trace
 from tests.store.made import Bring
 from webapp.store.sessions.filters import Filters
 from webapp.store.statistics.incident import LEVEL, Point, change, incident
@@ -89,26 +91,26 @@ def test_what_has_no_time_stands_where_it_came_in_and_is_no_change(bring: Bring,
     assert (found.change, found.timeless) == (None, 24)
 
 
+def chat(at: int, service: str, **messages: Any) -> bytes:
+    """The span of a chat, begun so many hours after `BEGAN`, by a service that is also called so as a host."""
+    said = {f"gen_ai.{key}.messages": json.dumps([message]) for key, message in messages.items()}
+    start = str(int((BEGAN + timedelta(hours=at)).timestamp() * 1e9))
+    times = {"startTimeUnixNano": start, "endTimeUnixNano": start}
+    one = span({"gen_ai.request.model": "m", "server.address": service, **said}, traceId=f"{at + 1:032x}", **times)
+    return trace(one, resource={"service.name": service, "service.version": service}).encode()
+
+
+def said(text: str, role: str = "assistant") -> dict[str, Any]:
+    return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+
 @pytest.mark.parametrize("by", ["service", "host", "version"])
 def test_a_series_is_a_service_a_host_or_a_version_as_well(by: str, bring: Bring, db: orm.Session) -> None:
-    span = {"traceId": "", "spanId": "00000000000000a1", "name": "chat m"}
     for at, name in enumerate(["east", "west"] * 3):
-        keys = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "server.address": f"{name}.example"}
-        keys["gen_ai.output.messages"] = json.dumps(
-            [{"role": "assistant", "parts": [{"type": "text", "content": "{}" if name == "east" else '{"a": 1,}'}]}]
-        )
-        attributes = [{"key": key, "value": {"stringValue": value}} for key, value in keys.items()]
-        start = int((BEGAN + timedelta(hours=at)).timestamp() * 1e9)
-        one = span | {"traceId": f"{at + 1:032x}", "startTimeUnixNano": str(start), "endTimeUnixNano": str(start + 1)}
-        named = {"stringValue": f"{name}.example"}
-        resource = {"attributes": [{"key": f"service.{key}", "value": named} for key in ("name", "version")]}
-        body = {
-            "resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [one | {"attributes": attributes}]}]}]
-        }
-        bring(json.dumps(body).encode(), filename=f"{at}.json", home="direct")
+        bring(chat(at, name, output=said("{}" if name == "east" else '{"a": 1,}')), f"{at}.json", home="direct")
     found = incident(db, Filters(), by)
     counts = {line.model: [sum(one) for one in zip(*line.points, strict=True)] for line in found.series}
-    assert (found.by, counts) == (by, {"east.example": [3, 0], "west.example": [3, 3]})
+    assert (found.by, counts) == (by, {"east": [3, 0], "west": [3, 3]})
     assert {line.model for line in incident(db, Filters(model="m"), by).series} == counts.keys()
     assert not found.news, "two that take turns are no news"
 
@@ -131,17 +133,6 @@ def test_news_is_what_chance_would_not_put_so_late_and_a_stray_old_session_stret
 
 
 def test_a_service_that_only_asked_behind_the_only_response_is_no_news(bring: Bring, db: orm.Session) -> None:
-    said = {"role": "assistant", "parts": [{"type": "text", "content": "{}"}]}
-    asked = {"role": "user", "parts": [{"type": "text", "content": "hi"}]}
-    for at, messages in enumerate(({"output": [said]}, {"input": [asked]})):
-        keys = {"gen_ai.request.model": "m"} | {
-            f"gen_ai.{key}.messages": json.dumps(of) for key, of in messages.items()
-        }
-        attributes = [{"key": key, "value": {"stringValue": value}} for key, value in keys.items()]
-        start = str(int((BEGAN + timedelta(hours=at)).timestamp() * 1e9))
-        span = {"traceId": f"{at + 1:032x}", "spanId": "00000000000000a1", "name": "chat m", "attributes": attributes}
-        resource = {"attributes": [{"key": "service.name", "value": {"stringValue": f"s{at}"}}]}
-        scopes = [{"spans": [span | {"startTimeUnixNano": start, "endTimeUnixNano": start}]}]
-        body = {"resourceSpans": [{"resource": resource, "scopeSpans": scopes}]}
-        bring(json.dumps(body).encode(), filename=f"{at}.json", home="direct")
+    for at, messages in enumerate(({"output": said("{}")}, {"input": said("hi", "user")})):
+        bring(chat(at, f"s{at}", **messages), f"{at}.json", home="direct")
     assert incident(db, Filters()).news == []

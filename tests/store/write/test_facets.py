@@ -7,11 +7,10 @@ from sqlalchemy import orm
 
 from tests.store import made
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
-from webapp import parsing
 from webapp.dumps.records import Turn
 from webapp.store.sessions import sessions
 from webapp.store.write import facets
-from webapp.store.write.facets import Facets, digest, kind_of
+from webapp.store.write.facets import Facets, kind_of
 
 FIRST = [
     entry(BROKEN, model="m1", phase_name="plan"),
@@ -58,13 +57,6 @@ def test_further_kinds_are_counted_together() -> None:
         counted.failure("x" * number + "!")
     assert len(counted.counts) == facets.MOST_KINDS + 1
     assert counted.counts["error", facets.OTHER] == 100 - facets.MOST_KINDS
-
-
-def test_a_digest_says_what_won() -> None:
-    parsed = digest(parsing.parse('Here: {"a": 1,}', "fencepost"))
-    assert (parsed.profile, parsed.verdict, parsed.error) == ("fencepost", "repaired", None)
-    assert parsed.repairs == ("trailing_comma",)
-    assert parsed.strategy
 
 
 @pytest.mark.parametrize(

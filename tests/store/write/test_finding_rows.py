@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, Bring, entry, facets, windlass
+from tests.store.made import BROKEN, Bring, entry, windlass
 from webapp import jsontext
 from webapp.store import derive
 from webapp.store.exports import session_dump
@@ -19,12 +19,6 @@ LOST = [entry("go", "turn_input"), entry(BROKEN), entry("The script ran successf
 def kept(db: orm.Session, name: str) -> dict[str, list[int]]:
     db.expire_all()
     return {finding.rule: finding.turns for finding in stored_turns.findings_of(db, sessions.find(db, name).id)}
-
-
-def test_findings_are_kept_and_counted(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", LOST))
-    assert kept(db, "s1") == {"lost_tool_call": [1], "claimed_result": [2]}
-    assert facets(db, "s1")["finding"] == {"lost_tool_call": 1, "claimed_result": 1}
 
 
 def test_stored_sessions_get_what_a_new_rule_finds(bring: Bring, db: orm.Session, engine: sa.Engine) -> None:
