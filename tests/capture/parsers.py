@@ -1,6 +1,5 @@
 """Parsers for the tests of capture: this file is run by a child, which imports nothing of Fencepost."""
 
-import ast
 import json
 import os
 import re
@@ -36,10 +35,6 @@ def last_object(text):
 
 def quotes_swapped(text):
     return loads(text.replace("'", '"'))
-
-
-def python_literal(text):
-    return ast.literal_eval(text)
 
 
 def drops_from_the_end(text):

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,32 +22,6 @@ import json, theirs_alone
 
 def parse(text):
     return {"by": theirs_alone.NAME, "value": json.loads(text)}
-"""
-DECODERS = {
-    "orjson": "loads",
-    "ujson": "loads",
-    "json5": "loads",
-    "jiter": "from_json",
-    "json_repair": "repair_json",
-    "partial_json_parser": "loads",
-    "pydantic_core": "from_json",
-}
-STAND_IN = """
-class Refused(ValueError):
-    pos = 2
-
-def {name}(text, **options):
-    text = text if isinstance(text, str) else text.decode()
-    if text == "bad":
-        raise Refused("not " + text)
-    return [text]
-"""
-USER = """
-import importlib
-
-def parse(text):
-    module, name, given = text.split(" ")
-    return getattr(importlib.import_module(module), name)(given.encode() if module == "orjson" else given)
 """
 
 
@@ -106,27 +79,6 @@ def test_it_runs_under_each_python(minor: int, tmp_path: Path) -> None:
     outcome = child.parse('```json\n{"a": 1}}\n```')
     child.close()
     assert (outcome.value, [call.ok for call in outcome.calls]) == ({"a": 1}, [False, True])
-
-
-@pytest.fixture(scope="module")
-def decoders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ParserProcess]:
-    """A parser that uses any of the decoders, each a stand-in that has its name."""
-    folder = tmp_path_factory.mktemp("decoders")
-    for module, name in DECODERS.items():
-        (folder / f"{module}.py").write_text(STAND_IN.format(name=name))
-    (folder / "user.py").write_text(USER)
-    child = ParserProcess("user:parse", folder=folder)
-    yield child
-    child.close()
-
-
-@pytest.mark.parametrize(("module", "name"), DECODERS.items())
-def test_every_known_decoder_is_hooked(decoders: ParserProcess, module: str, name: str) -> None:
-    outcome = decoders.parse(f"{module} {name} good")
-    assert [(call.sink, call.text, call.ok) for call in outcome.calls] == [(f"{module}.{name}", "good", True)]
-    refused = decoders.parse(f"{module} {name} bad")
-    (call,) = refused.calls
-    assert call.error is not None and (call.error.type, call.error.position) == ("Refused", 2)
 
 
 MODELS = """

@@ -23,28 +23,30 @@ def failed(text: str) -> DecoderCall:
     return DecoderCall("json", text, False, error=FAILED)
 
 
-def placed(raw: str, *calls: DecoderCall) -> list[tuple[str, tuple[int, int] | None, tuple[tuple[int, int, str], ...]]]:
-    return [(found.how, found.span, found.edits) for found in locate(raw, calls)]
+SURPLUS = 'Sure: {"a": 1}}}\n'
+LACKING, EARLY = '{"a": {"b": {}}, "c": {"d": 1}}', '{"a": {"b": 1}}'
 
 
-def test_the_whole_response() -> None:
-    assert placed("[1]", ok("[1]")) == [("whole", (0, 3), ())]
-
-
-def test_a_text_that_stands_there_once() -> None:
-    assert placed("x [1] y", ok("[1]")) == [("exact", (2, 5), ())]
-
-
-def test_a_text_that_stands_there_twice_is_said_to() -> None:
-    assert placed("[1] or [1]", ok("[1]")) == [("ambiguous", (0, 3), ())]
-
-
-def test_closers_cut_off_behind_a_failure_are_drawn_as_removed() -> None:
-    raw = 'Sure: {"a": 1}}}\n'
-    assert placed(raw, failed('{"a": 1}}}\n'), ok('{"a": 1}')) == [
-        ("exact", (6, 17), ()),
-        ("edited", (6, 16), ((14, 16, ""),)),
-    ]
+@pytest.mark.parametrize(
+    ("raw", "calls", "places"),
+    [
+        ("[1]", [ok("[1]")], [("whole", (0, 3), ())]),
+        ("x [1] y", [ok("[1]")], [("exact", (2, 5), ())]),
+        ("[1] or [1]", [ok("[1]")], [("ambiguous", (0, 3), ())]),
+        (
+            SURPLUS,
+            [failed('{"a": 1}}}\n'), ok('{"a": 1}')],
+            [("exact", (6, 17), ()), ("edited", (6, 16), ((14, 16, ""),))],
+        ),
+        (LACKING, [failed(LACKING[:-1])], [("edited", (0, len(LACKING)), ((len(LACKING) - 1, len(LACKING), ""),))]),
+        (EARLY, [failed(EARLY[:-1])], [("exact", (0, len(EARLY) - 1), ())]),
+        ('[{"a": "{"}]', [ok('{"a": "{"}')], [("exact", (1, 11), ())]),
+        ("only prose here", [ok('{"completely": "different", "text": [1, 2, 3]}')], [("unlocated", None, ())]),
+    ],
+    ids=["whole", "once", "twice", "surplus closers", "cut-off closer", "stops early", "bracket in text", "nowhere"],
+)
+def test_a_text_is_where_it_stands(raw: str, calls: list[DecoderCall], places: list[object]) -> None:
+    assert [(found.how, found.span, found.edits) for found in locate(raw, calls)] == places
 
 
 def test_a_repair_is_aligned_with_the_attempt_before_it() -> None:
@@ -64,10 +66,6 @@ def test_text_made_of_an_earlier_value_is_derived_from_it() -> None:
     found = locate("nothing of it", [ok("[]", {"b": 2}), written])
     assert (found[1].how, found[1].source) == ("derived", 0)
     assert second.how in ("edited", "unlocated")
-
-
-def test_what_is_nowhere_is_not_placed() -> None:
-    assert placed("only prose here", ok('{"completely": "different", "text": [1, 2, 3]}')) == [("unlocated", None, ())]
 
 
 PIECES = st.lists(
@@ -101,14 +99,6 @@ def test_an_alignment_costs_no_more_than_its_budget() -> None:
         assert apply(raw, (0, edits[-1][1]), edits) == text
     (found,) = locate(raw, [ok(text)])
     assert found.how == "unlocated"
-
-
-def test_a_closer_that_is_lacking_and_stands_behind_was_cut_off() -> None:
-    raw = '{"a": {"b": {}}, "c": {"d": 1}}'
-    assert placed(raw, failed(raw[:-1])) == [("edited", (0, len(raw)), ((len(raw) - 1, len(raw), ""),))]
-    stops_early = '{"a": {"b": 1}}'
-    assert placed(stops_early, failed(stops_early[:-1])) == [("exact", (0, len(stops_early) - 1), ())]
-    assert placed('[{"a": "{"}]', ok('{"a": "{"}')) == [("exact", (1, 11), ())]
 
 
 def test_all_texts_of_a_response_share_a_budget_and_what_is_left_out_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

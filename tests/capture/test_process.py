@@ -75,11 +75,6 @@ def test_a_loop_of_failures_is_one_entry_with_its_count(run: Run) -> None:
     assert len(outcome.calls) == 4
 
 
-def test_another_decoder_is_named(run: Run) -> None:
-    outcome = run("python_literal", "{'a': True}")
-    assert [(call.sink, call.value) for call in outcome.calls] == [("ast.literal_eval", {"a": True})]
-
-
 def test_what_json_does_not_know_is_no_value_and_its_place_is_said(run: Run) -> None:
     outcome = run("gives_an_object", "")
     assert (outcome.value, outcome.no_json) == (None, "returned a dict with a Pattern at .pattern, which holds no JSON")
@@ -145,15 +140,3 @@ def test_a_parser_that_cannot_be_imported_says_why() -> None:
         ParserProcess(f"{PARSERS}:nothing").parse("")
     with pytest.raises(NotStarted, match="no/such/python"):
         ParserProcess(f"{PARSERS}:whole", python="no/such/python").parse("")
-
-
-def test_a_package_of_the_same_name_as_ours_is_theirs(tmp_path: Path) -> None:
-    (tmp_path / "webapp").mkdir()
-    (tmp_path / "webapp" / "__init__.py").write_text(
-        "import json\n\ndef parse(text):\n    return ['theirs', json.loads(text)]\n"
-    )
-    child = ParserProcess("webapp:parse", folder=tmp_path)
-    try:
-        assert child.parse("1").value == ["theirs", 1]
-    finally:
-        child.close()

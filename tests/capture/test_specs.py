@@ -15,16 +15,10 @@ from webapp.parsing.profiles._configured import process_of
 HERE = Defaults(sys.executable, Path("/home/acme"), "FENCEPOST_PROFILES")
 
 
-def names(text: str) -> list[tuple[str, str, str]]:
-    return [(spec.name, spec.target, spec.python) for spec in specs.read(text, HERE)]
-
-
-def test_a_callable_is_called_by_its_own_name() -> None:
-    assert names("acme.parsers:parse") == [("acme.parsers:parse", "acme.parsers:parse", sys.executable)]
-
-
-def test_another_interpreter_and_another_name() -> None:
-    assert names("plan=acme.parsers:Plan.read@.venv/bin/python, b:c@python3.9") == [
+def test_a_parser_has_its_own_name_or_another_and_an_interpreter() -> None:
+    text = "acme.parsers:parse, plan=acme.parsers:Plan.read@.venv/bin/python, b:c@python3.9"
+    assert [(spec.name, spec.target, spec.python) for spec in specs.read(text, HERE)] == [
+        ("acme.parsers:parse", "acme.parsers:parse", sys.executable),
         ("plan", "acme.parsers:Plan.read", "/home/acme/.venv/bin/python"),
         ("b:c", "b:c", "python3.9"),
     ]

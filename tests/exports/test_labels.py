@@ -128,8 +128,3 @@ def test_the_pytest_file_takes_hostile_text_and_somebody_elses_parser(tmp_path: 
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
     done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "4 failed, 1 passed" in done.stdout, done.stdout
-
-
-def test_an_unknown_format_names_those_there_are() -> None:
-    with pytest.raises(base.UnknownExport, match=r"csv.*jsonl.*pytest"):
-        base.find("xlsx", "labels")

@@ -31,6 +31,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "a list of quotes": lambda size: "k: [" + '"' * size,
     "a list of both quotes": lambda size: "k: [" + "\"'" * (size // 2),
     "lists": lambda size: "k:[" * (size // 3),
+    "nested keys": lambda size: '{"k":' * (size // 5),
     "open strings": lambda size: "k:'" * (size // 3),
     "backslashes": lambda size: 'k: "' + "\\" * size,
     "values": lambda size: '{"k": "v", }' * (size // 12),

@@ -81,17 +81,6 @@ def test_cases_and_pytest_files_hold_json_and_compare_right(
     assert python["canonical"](python["unmarked"](json.loads(expected))) == python["canonical"]([value])
 
 
-def test_the_pytest_file_tells_nan_from_what_looks_like_it() -> None:
-    python: dict[str, Any] = {}
-    exec(compile(written("pytest", math.nan), "test_responses.py", "exec"), python)
-    text = python["CASES"][0].values[1]
-    meant = python["canonical"](python["unmarked"](json.loads(text)))
-    assert meant == python["canonical"]([math.nan])
-    assert meant not in (
-        python["canonical"](value) for value in (["NaN"], [math.inf], [None], [{jsontext.MARK: "NaN"}])
-    )
-
-
 def test_reports_and_dumps_hold_json() -> None:
     turn = made.turn('{"a": [NaN, 1e999, -Infinity]}', failed=True, home="direct")
     report = b"".join(base.find("report", "sessions").pieces(made.session(turn), made.ABOUT)).decode()
@@ -103,14 +92,6 @@ def test_reports_and_dumps_hold_json() -> None:
     entry = {"odd": [math.nan, math.inf]}
     dump = strict(b"".join(document("s", "2026-11-22T00:00:00", 1, [entry], {"format": "x"})).decode())
     assert dump["entries"][0]["odd"][1] == {jsontext.MARK: "Infinity"}
-
-
-@pytest.mark.parametrize("name", base.formats("labels"))
-def test_no_label_format_writes_a_bare_constant(name: str) -> None:
-    history = ({"action": "put", "judgement": "wrong", "said": {"expected": math.nan}},)
-    response = made.labelled('{"a": 1}', made.said(math.nan, history=history))
-    text = b"".join(base.find(name, "labels").pieces(iter([response]), made.ABOUT))
-    assert not re.search(rb"[\"\]][:,]\s*NaN|\[\s*NaN", text)
 
 
 def test_a_table_of_parquet_holds_json() -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,24 +67,5 @@ def test_the_spans_and_edits_of_a_redacted_session_stay_valid() -> None:
             assert json.loads(apply(turn.raw, Span(*attempt["span"]), edits)) == turn.fencepost["values"][0]
 
 
-def test_a_librarys_rules_find_a_key() -> None:
-    hide = redaction.redactor(secrets=True)
-    assert hide is not None
-    assert hide.text('{"k": "AKIAIOSFODNN7EXAMPLE"}') == '{"k": "████████████████████"}'
-
-
 def test_nothing_to_hide_is_no_redactor() -> None:
     assert redaction.redactor() is None
-
-
-def test_a_pattern_that_is_none_is_refused_in_words() -> None:
-    with pytest.raises(redaction.BadPattern, match="not a regular expression"):
-        redaction.redactor(patterns=["("])
-
-
-def test_nested_keys_take_no_longer_than_their_text() -> None:
-    hide = redaction.redactor(["code"])
-    assert hide is not None
-    started = time.process_time()
-    hide.text('{"code":' * 50_000)
-    assert time.process_time() - started < 20  # quadratic took minutes

@@ -32,10 +32,6 @@ def test_the_document():
     assert list(json.loads(text)) == ["session_id", "dumped_at", "entry_count", "entries", "fencepost"]
 
 
-def test_no_entries():
-    assert json.loads(b"".join(document("s", "now", 0, [], {})))["entries"] == []
-
-
 def test_a_large_fencepost_stands_before_the_entries():
     data = json.loads(b"".join(document("s", "now", 1, [{}], {"extra": "x" * LARGEST_LAST})))
     assert list(data)[-1] == "entries"

@@ -18,12 +18,6 @@ def hidden(text: str, *patterns: str) -> str:
     return hide.text(text)
 
 
-def test_a_pattern_that_tries_every_way_takes_no_time() -> None:
-    begun = time.perf_counter()
-    assert hidden("y" * 100_000, "(.*)*(.*)*(.*)*x$") == "y" * 100_000
-    assert time.perf_counter() - begun < 60  # the standard `re` does not end
-
-
 def test_a_pattern_counts_in_code_points_and_over_lone_surrogates() -> None:
     assert hidden("é\ud800🙂 555-1234 ü", r"\d{3}-\d{4}") == "é\ud800🙂 ████████ ü"
 

@@ -91,20 +91,6 @@ def gate(path: Path, sample: Sequence[Sample] = SAMPLES, profile: Profile = OURS
     return checking.run(sample, profile, path, **{"allowed": {}, **more})
 
 
-def test_the_first_run_writes_the_baseline_and_fails_and_the_second_passes(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "baseline.jsonl"
-    first = gate(path)
-    assert (first.verdict, first.written, first.reasons) == (
-        *("failed", "created"),
-        ["the baseline is new: review and commit it"],
-    )
-    written = path.read_bytes()
-    assert [json.loads(line)["id"] for line in written.splitlines()] == sorted(row["id"] for row in CASES)
-    assert gate(path).verdict == "passed" and gate(path, SAMPLES[::-1], update=True).written == "updated"
-    assert path.read_bytes() == written
-    assert [one.name for one in path.parent.iterdir()] == ["baseline.jsonl"]
-
-
 def test_a_worse_parser_fails_by_the_labels_and_cannot_be_written_over(tmp_path: Path) -> None:
     path = tmp_path / "baseline.jsonl"
     gate(path)

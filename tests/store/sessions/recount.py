@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -18,101 +16,123 @@ from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import FACETS
 from webapp.store.write.facets import digest, kind_of, tools_of
 
-_NAMED = {"agent": Turn.agent, "phase": Turn.phase, "host": Turn.host, "model": Turn.model}
+_NAMED = ("agent", "phase", "host", "model")
 
 
-def values(session: Session, facet: str, under: str, judged: dict[int, set[str]]) -> set[str]:
-    """The values that a session has of a facet."""
-    if facet in ("verdict", "strategy", "repair"):
-        return parsed(session, facet, session.home_profile if under == HOME else under)
-    if facet in _NAMED:
-        return named(session, facet)
-    if facet == "tool":
-        return {name for turn in turns_of(session) for name in tools_of(turn)}
-    if facet == "finding":
-        return set(_db(session).scalars(sa.select(Finding.rule).where(Finding.session_id == session.id)))
-    if facet == "error":
-        return errors(session)
-    if facet == "label":
-        return judged.get(session.id, set()) | {"labelled" if session.label_count else "unlabelled"}
-    if facet == "contract":
-        return states(session)
-    if facet == "stop":
-        return {stop or "not_in_this_log" for stop in _of_responses(session, Turn.stop)}
-    value = {"home": session.home_profile, "service": session.service, "format": session.source_format}[facet]
-    return set() if value is None else {value}
+class Recount:
+    """All that is stored, read once and gone through in Python for each question."""
+
+    def __init__(self, db: orm.Session) -> None:
+        db.expire_all()
+        self.sessions = list(db.scalars(sa.select(Session).where(Session.deleted_at.is_(None))))
+        self._turns: dict[int, list[Turn]] = defaultdict(list)
+        for turn in db.scalars(sa.select(Turn).where(Turn.duplicate_of.is_(None))):
+            self._turns[turn.session_id].append(turn)
+        self._parses: dict[tuple[int, str], list[Parse]] = defaultdict(list)
+        for parse in db.scalars(sa.select(Parse)):
+            self._parses[parse.turn_id // TURNS_A_SESSION, parse.profile].append(parse)
+        self._findings, self._judged = defaultdict[int, set[str]](set), defaultdict[int, set[str]](set)
+        for session_id, rule in db.execute(sa.select(Finding.session_id, Finding.rule)):
+            self._findings[session_id].add(rule)
+        for turn_id, judgement in db.execute(sa.select(Label.turn_id, Label.judgement)):
+            self._judged[turn_id // TURNS_A_SESSION].add(judgement)
+        states = db.execute(sa.select(TurnContract.turn_id, TurnContract.state))
+        self._states = dict(states.all())
+        self._known: dict[tuple[int, str, str], set[str]] = {}
+        db.expunge_all()
+
+    def values(self, session: Session, facet: str, under: str) -> set[str]:
+        """The values that a session has of a facet."""
+        place = (session.id, facet, under)
+        if place not in self._known:
+            self._known[place] = self._values(session, facet, under)
+        return self._known[place]
+
+    def _values(self, session: Session, facet: str, under: str) -> set[str]:
+        turns = self._turns[session.id]
+        if facet in ("verdict", "strategy", "repair"):
+            return self._parsed(session, facet, session.home_profile if under == HOME else under)
+        if facet in _NAMED:
+            return named(turns, facet)
+        if facet == "tool":
+            return {name for turn in turns for name in tools_of(turn)}
+        if facet == "finding":
+            return self._findings[session.id]
+        if facet == "error":
+            return self._errors(session)
+        if facet == "label":
+            return self._judged[session.id] | {"labelled" if session.label_count else "unlabelled"}
+        if facet == "contract":
+            found = {self._states.get(turn.id) or "not_declared" for turn in turns if turn.kind in MODEL_KINDS}
+            return found | ({"broken"} if found & set(BROKEN) else set())
+        if facet == "stop":
+            return {turn.stop or "not_in_this_log" for turn in turns if turn.kind in MODEL_KINDS}
+        value = {"home": session.home_profile, "service": session.service, "format": session.source_format}[facet]
+        return set() if value is None else {value}
+
+    def _parsed(self, session: Session, facet: str, profile: str) -> set[str]:
+        """Verdicts, strategies or repairs under a profile; of an unknown one the verdicts of `json.loads`."""
+        found = self._parses[session.id, "fencepost" if profile == "unknown" else profile]
+        if profile == "unknown":
+            verdicts = {parse.verdict for parse in found} if facet == "verdict" else set()
+            return {verdict if verdict in ("clean", "none") else "failed" for verdict in verdicts}
+        if facet == "repair":
+            return {name for parse in found for name in (parse.repairs or "").strip(",").split(",") if name}
+        return {getattr(parse, facet) for parse in found} - {None}
+
+    def _errors(self, session: Session) -> set[str]:
+        failures = (turn.recorded_failure for turn in self._turns[session.id])
+        recorded = {kind_of(failure) for failure in failures if failure is not None}
+        traces = (Trace.from_dict(parse.trace) for parse in self._parses[session.id, session.home_profile])
+        return (recorded | {digest(trace).error for trace in traces}) - {None}  # type: ignore[return-value]
+
+    def matching(self, filters: Filters, without: str = "") -> list[Session]:
+        """The sessions that the filters leave, in the list's order."""
+        chosen = [name for name in FACETS if getattr(filters, name) is not None and name != without]
+        since, until = filters.span()
+        found = [
+            session
+            for session in self.sessions
+            if all(getattr(filters, name) in self.values(session, name, filters.under) for name in chosen)
+            and (not filters.failed or failed(session))
+            and (not filters.rescued or rescued(session))
+            and (filters.failures is None or failed(session) > filters.failures)
+            and (since is None or session.happened_at >= since)
+            and (until is None or session.happened_at < until)
+        ]
+        return sorted(found, key=lambda session: _order(session, filters.sort), reverse=True)
+
+    def check(self, db: orm.Session, filters: Filters) -> int:
+        """Compare a page, its facets and facets with a recount; how many sessions match."""
+        expected = self.matching(filters)
+        keys: list[str] = []
+        after = None
+        while True:
+            page = session_list.page(db, filters, after=after, limit=7)
+            keys += [line.key for line in page.sessions]
+            if (after := page.next) is None:
+                break
+        assert keys == [session.key for session in expected]
+        assert page.counts is not None and page.cut == ()
+        assert (page.total, page.counts.of) == (len(expected), len(self.sessions))
+        for name in FACETS:
+            counts: Counter[str] = Counter()
+            for session in self.matching(filters, without=name):
+                counts.update(self.values(session, name, filters.under))
+            facet = page.facets.get(name)
+            assert facet is None or facet.more == 0
+            found = {} if facet is None else {value: count for value, count in facet.values if count}
+            assert found == dict(counts), name
+        return len(expected)
 
 
-def turns_of(session: Session) -> list[Turn]:
-    query = sa.select(Turn).where(Turn.session_id == session.id, Turn.duplicate_of.is_(None))
-    return list(_db(session).scalars(query))
-
-
-def parses(session: Session, profile: str) -> list[Parse]:
-    query = sa.select(Parse).join(Turn, Turn.id == Parse.turn_id)
-    return list(_db(session).scalars(query.where(Turn.session_id == session.id, Parse.profile == profile)))
-
-
-def parsed(session: Session, facet: str, profile: str) -> set[str]:
-    """Verdicts, strategies or repairs under a profile; of an unknown one the verdicts of `json.loads`."""
-    if profile == "unknown":
-        verdicts = {parse.verdict for parse in parses(session, "fencepost")} if facet == "verdict" else set()
-        return {verdict if verdict in ("clean", "none") else "failed" for verdict in verdicts}
-    found = parses(session, profile)
-    if facet == "repair":
-        return {name for parse in found for name in (parse.repairs or "").strip(",").split(",") if name}
-    return {getattr(parse, facet) for parse in found} - {None}
-
-
-def named(session: Session, facet: str) -> set[str]:
+def named(turns: list[Turn], facet: str) -> set[str]:
     """Who takes part: agents that are no tools, and models that wrote something."""
     skipped = ("tool_call", "tool_result") if facet == "agent" else ()
-    takes = [turn for turn in turns_of(session) if turn.kind not in skipped]
+    takes = [turn for turn in turns if turn.kind not in skipped]
     if facet == "model":
         takes = [turn for turn in takes if turn.kind in MODEL_KINDS and turn.raw is not None]
     return {getattr(turn, facet) for turn in takes} - {None}
-
-
-def errors(session: Session) -> set[str]:
-    recorded = {kind_of(turn.recorded_failure) for turn in turns_of(session) if turn.recorded_failure is not None}
-    traces = (Trace.from_dict(parse.trace) for parse in parses(session, session.home_profile))
-    return (recorded | {digest(trace).error for trace in traces}) - {None}  # type: ignore[return-value]
-
-
-def _db(session: Session) -> orm.Session:
-    db = orm.object_session(session)
-    assert db is not None
-    return db
-
-
-def states(session: Session) -> set[str]:
-    """The states of a session's responses under their contracts."""
-    found = {state or "not_declared" for state in _of_responses(session, TurnContract.state)}
-    return found | ({"broken"} if found & set(BROKEN) else set())
-
-
-def _of_responses(session: Session, column: Any) -> Iterable[Any]:
-    query = sa.select(column).select_from(Turn).outerjoin(TurnContract, TurnContract.turn_id == Turn.id)
-    ours = (Turn.session_id == session.id, Turn.kind.in_(MODEL_KINDS), Turn.duplicate_of.is_(None))
-    return _db(session).scalars(query.where(*ours)).all()
-
-
-def matching(db: orm.Session, filters: Filters, without: str = "") -> list[Session]:
-    """The sessions that the filters leave, in the list's order."""
-    judged = judgements(db)
-    chosen = [name for name in FACETS if getattr(filters, name) is not None and name != without]
-    since, until = filters.span()
-    found = [
-        session
-        for session in db.scalars(sa.select(Session).where(Session.deleted_at.is_(None)))
-        if all(getattr(filters, name) in values(session, name, filters.under, judged) for name in chosen)
-        and (not filters.failed or failed(session))
-        and (not filters.rescued or rescued(session))
-        and (filters.failures is None or failed(session) > filters.failures)
-        and (since is None or session.happened_at >= since)
-        and (until is None or session.happened_at < until)
-    ]
-    return sorted(found, key=lambda session: _order(session, filters.sort), reverse=True)
 
 
 def failed(session: Session) -> int:
@@ -130,35 +150,3 @@ def rescued(session: Session) -> int:
 def _order(session: Session, sort: str) -> tuple[int, datetime, int]:
     counts = {"failing": failed(session) > 0, "failures": failed(session), "length": session.response_count}
     return int(counts.get(sort, 0)), session.happened_at, session.id
-
-
-def judgements(db: orm.Session) -> dict[int, set[str]]:
-    judged: dict[int, set[str]] = {}
-    for turn_id, judgement in db.execute(sa.select(Label.turn_id, Label.judgement)):
-        judged.setdefault(turn_id // TURNS_A_SESSION, set()).add(judgement)
-    return judged
-
-
-def check(db: orm.Session, filters: Filters) -> int:
-    """Compare a page, its facets and facets with a recount; how many sessions match."""
-    db.expire_all()
-    expected, judged = matching(db, filters), judgements(db)
-    keys: list[str] = []
-    after = None
-    while True:
-        page = session_list.page(db, filters, after=after, limit=7)
-        keys += [line.key for line in page.sessions]
-        if (after := page.next) is None:
-            break
-    assert keys == [session.key for session in expected]
-    assert page.counts is not None and page.cut == ()
-    assert (page.total, page.counts.of) == (len(expected), len(matching(db, Filters())))
-    for name in FACETS:
-        counts: Counter[str] = Counter()
-        for session in matching(db, filters, without=name):
-            counts.update(values(session, name, filters.under, judged))
-        facet = page.facets.get(name)
-        assert facet is None or facet.more == 0
-        found = {} if facet is None else {value: count for value, count in facet.values if count}
-        assert found == dict(counts), name
-    return len(expected)

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
-from tests.store.sessions.recount import check
+from tests.store.sessions.recount import Recount
 from webapp.config import Settings
 from webapp.store.db import dialect
 from webapp.store.homes import changes
@@ -46,7 +46,8 @@ def bring_some(bring: Bring, first: int, last: int) -> None:
 
 def check_all(db: orm.Session, first: int = 0, step: int = 1) -> None:
     """Every filter, or every `step`th from the `first`, beside none."""
-    found = [check(db, filters) for filters in (Filters(), *SOME[first::step])]
+    counted = Recount(db)
+    found = [counted.check(db, filters) for filters in (Filters(), *SOME[first::step])]
     assert found[0] > max(found[1:]) > 0
     db.rollback()
 
@@ -58,7 +59,7 @@ def test_filters_facets_and_counts_are_a_recount(
     bring([{"role": "user", "content": "hi"}, {"role": "assistant", "content": CALL}], filename="chat.json")
     check_all(db)
     for sort in SORTS:
-        check(db, Filters(sort=sort))
+        Recount(db).check(db, Filters(sort=sort))
     db.rollback()
 
     bring(windlass("s3", [entry(text, model="m9", timestamp=1_767_312_000.0) for text in (CALL, BROKEN, "{}")]))
