@@ -5,23 +5,18 @@ Runs where an engine has an image called `fencepost`: `docker build -t fencepost
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import shutil
 import subprocess
-import time
-import urllib.error
-import urllib.request
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from tests.deploy.page import EXAMPLE, TOKEN, ask, until
 from tests.store.conftest import administer
 
-ROOT = Path(__file__).resolve().parents[2]
-TOKEN = "a-token-of-the-tests-own"
-EXAMPLE = ROOT / "examples" / "three-models-in-a-circle.json"
 READ_ONLY = ["--read-only", "--tmpfs", "/tmp"]
 
 
@@ -47,21 +42,13 @@ def output(*words: str) -> str:
     return done.stdout.strip()
 
 
-def ask(address: str, path: str, body: bytes | None = None) -> bytes:
-    request = urllib.request.Request(f"{address}{path}", body, {"Authorization": f"Bearer {TOKEN}"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        content: bytes = answer.read()
-        return content
-
-
 def ready(address: str) -> None:
-    for _ in range(300):
-        try:
-            ask(address, "/readyz")
-            return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.2)
-    raise AssertionError(f"{address}/readyz never answered 200")
+    def answers() -> bool:
+        with contextlib.suppress(OSError):
+            return bool(ask(address, "/readyz"))
+        return False
+
+    until(answers, lambda: f"{address}/readyz never answered 200")
 
 
 @pytest.fixture
@@ -124,7 +111,7 @@ def test_one_container_serves_and_another_one_reads(name: str) -> None:
         ask(address, "/api/dumps?filename=x.json&background=1", EXAMPLE.read_bytes())
         assert b'"state":"queued"' in ask(address, "/api/jobs/1")
         output("run", *given, "--name", f"{name}_worker", "--env", "FENCEPOST_ROLE=worker", "fencepost")
-        assert finished(address)
+        until(lambda: b'"state":"done"' in ask(address, "/api/jobs/1"))
         assert stopped(f"{name}_worker")[0] == "0"
         assert stopped(f"{name}_web") == ("0", "stopped")
     finally:
@@ -132,17 +119,8 @@ def test_one_container_serves_and_another_one_reads(name: str) -> None:
 
 
 def announced(container: str) -> str:
-    for _ in range(300):
-        words = run("logs", container).stdout.split()
-        if "at" in words:
-            return words[words.index("at") + 1]
-        time.sleep(0.2)
-    raise AssertionError(run("logs", container).stderr)
+    def words() -> list[str]:
+        return run("logs", container).stdout.split()
 
-
-def finished(address: str) -> bool:
-    for _ in range(300):
-        if b'"state":"done"' in ask(address, "/api/jobs/1"):
-            return True
-        time.sleep(0.2)
-    return False
+    until(lambda: "at" in words(), lambda: run("logs", container).stderr)
+    return words()[words().index("at") + 1]

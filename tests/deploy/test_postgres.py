@@ -14,27 +14,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from tests.deploy.page import EXAMPLE, ROOT, fenced
 from tests.store.conftest import SERVER, administer
 from webapp.parsing.words import counted
 
 pytestmark = pytest.mark.postgres
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "deploy.md").read_text("utf-8")
-
-
-def section(title: str) -> str:
-    found = re.search(rf"^##+ {re.escape(title)}\n(.*?)(?=^##+ |\Z)", PAGE, re.DOTALL | re.MULTILINE)
-    assert found, title
-    return found[1]
-
-
-def fenced(title: str, kind: str) -> list[str]:
-    """The lines of the blocks of that kind in a section."""
-    return [
-        line
-        for block in re.findall(rf"^```{kind}\n(.*?)^```", section(title), re.DOTALL | re.M)
-        for line in block.splitlines()
-    ]
 
 
 @pytest.fixture
@@ -100,7 +84,7 @@ def test_a_database_from_an_empty_server(name: str, tmp_path: Path) -> None:
 
 def test_what_is_backed_up_is_restored_and_goes_on(name: str, tmp_path: Path) -> None:
     (tmp_path / "backups").mkdir()
-    address, example = made(name), str(ROOT / "examples" / "three-models-in-a-circle.json")
+    address, example = made(name), str(EXAMPLE)
     run(["fencepost", "ingest", "--home", "direct", example], tmp_path, address)
     before = counts(tmp_path, address)
     commands = lines("PostgreSQL", name, tmp_path)

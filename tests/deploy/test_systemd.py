@@ -11,27 +11,21 @@ import re
 import shutil
 import subprocess
 import time
-import urllib.request
 import uuid
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
+from tests.deploy.page import EXAMPLE, ROOT, TOKEN, ask, fenced, until
 from tests.store.conftest import administer
 
-ROOT = Path(__file__).resolve().parents[2]
-EXAMPLE = ROOT / "examples" / "three-models-in-a-circle.json"
 PROGRAM = "/opt/fencepost/.venv/bin/fencepost"
-TOKEN = "a-token-of-the-tests-own"
 BASE = f"FENCEPOST_TOKEN={TOKEN}\nPORT=0\nPYTHONUNBUFFERED=1\n"
 
 
 def shown() -> list[str]:
     """The commands of the page's section, line by line."""
-    section = re.search(r"^### systemd\n(.*?)(?=^##)", (ROOT / "docs/deploy.md").read_text("utf-8"), re.M | re.S)
-    assert section
-    return [line for block in re.findall(r"^```sh\n(.*?)^```", section[1], re.M | re.S) for line in block.splitlines()]
+    return fenced("systemd")
 
 
 def is_done_by_the_image(line: str) -> bool:
@@ -91,21 +85,6 @@ class Machine:
 
     def until_restarted(self, unit: str = "fencepost") -> None:
         until(lambda: self.fact("NRestarts", unit) != "0" and self.fact("ActiveState", unit) == "active", self.journal)
-
-
-def until(is_so: Callable[[], bool], reason: Callable[[], str]) -> None:
-    for _ in range(240):
-        if is_so():
-            return
-        time.sleep(0.5)
-    raise AssertionError(reason())
-
-
-def ask(address: str, path: str, body: bytes | None = None) -> bytes:
-    request = urllib.request.Request(f"{address}{path}", body, {"Authorization": f"Bearer {TOKEN}"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        content: bytes = answer.read()
-        return content
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 from tests.exports import made
-from tests.exports.test_labels import ALONE
+from tests.pytest_run import run_pytest
 from webapp.exports.formats.pytest import GroupTests, of_group
 from webapp.exports.labelled import meant
 
@@ -23,18 +20,11 @@ def written(tests: GroupTests) -> str:
     return b"".join(of_group(tests, made.ABOUT)).decode("ascii")
 
 
-def run(path: Path, profile: str | None = None) -> str:
-    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **ALONE}
-    environ |= {"FENCEPOST_PROFILE": profile} if profile else {}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
-    return subprocess.run(command, env=environ, cwd=path.parent, capture_output=True, text=True, timeout=120).stdout
-
-
 def test_a_group_without_labels_is_tested_to_be_read_by_its_own_parser(tmp_path: Path) -> None:
     path = tmp_path / "test_group.py"
     path.write_text(written(GroupTests([], [COMMA, PROSE], 2, 0, "direct", "http://h/labels", "http://h/more")))
-    assert "2 failed, 1 skipped" in run(path)  # that parser reads neither
-    assert "2 passed, 1 skipped" in run(path, "fencepost")
+    assert "2 failed, 1 skipped" in run_pytest(tmp_path, "-q", path.name)[1]  # that parser reads neither
+    assert "2 passed, 1 skipped" in run_pytest(tmp_path, "-q", path.name, FENCEPOST_PROFILE="fencepost")[1]
 
 
 def test_the_file_says_how_many_of_how_many_and_why_the_others_are_not_in_it() -> None:

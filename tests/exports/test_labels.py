@@ -5,9 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +13,10 @@ import pytest
 
 from tests.exports import made
 from tests.parsing import _cases
+from tests.pytest_run import run_pytest
 from webapp import jsontext
 from webapp.exports import base
 from webapp.parsing import parse
-
-ROOT = Path(__file__).resolve().parents[2]
-ALONE = {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-"""pytest without the plugins that are installed beside it, which take longer to start than the tests to run"""
 
 
 def written(name: str) -> bytes:
@@ -83,19 +77,13 @@ def test_chats_hold_the_response_and_what_was_meant() -> None:
     assert json.loads(chats[0]["messages"][2]["content"]) == made.MEANT and chats[0]["metadata"]["author"] == "Ada"
 
 
-def run(path: Path, profile: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "FENCEPOST_PROFILE": profile, "PYTHONPATH": str(ROOT), **ALONE}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
-    return subprocess.run(command, env=environ, cwd=path.parent, capture_output=True, text=True, check=False)
-
-
 def test_the_pytest_file_is_green_for_the_profile_that_is_right_and_red_for_one_that_is_wrong(tmp_path: Path) -> None:
     right = [response for response in made.responses() if response.position in (3, 4, 5, 8)]
     path = tmp_path / "test_responses.py"
     path.write_bytes(b"".join(base.find("pytest", "labels").pieces(iter(right), made.ABOUT)))
-    green, red = run(path, "fencepost"), run(path, "windlass-strict")
-    assert green.returncode == 0 and "4 passed" in green.stdout, green.stdout
-    assert red.returncode == 1 and "3 failed, 1 passed" in red.stdout, red.stdout
+    for profile, code, words in (("fencepost", 0, "4 passed"), ("windlass-strict", 1, "3 failed, 1 passed")):
+        done = run_pytest(tmp_path, "-q", path.name, FENCEPOST_PROFILE=profile)
+        assert done[0] == code and words in done[1], done[1]
 
 
 @pytest.mark.parametrize("name", ["pytest", "cases"])
@@ -124,7 +112,5 @@ def test_the_pytest_file_takes_hostile_text_and_somebody_elses_parser(tmp_path: 
     path = tmp_path / "test_responses.py"
     path.write_bytes(written("pytest"))
     (tmp_path / "mine.py").write_text("def nothing(text):\n    return []\n")
-    environ = {**os.environ, "FENCEPOST_PARSER": "mine:nothing", "PYTHONPATH": str(tmp_path), **ALONE}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
-    done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "4 failed, 1 passed" in done.stdout, done.stdout
+    _, said = run_pytest(tmp_path, "-q", path.name, FENCEPOST_PARSER="mine:nothing")
+    assert "4 failed, 1 passed" in said, said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -10,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import forking
 from tests.gate.made import CASES, write
+from tests.pytest_run import run_pytest
 
 INSTALLED = entry_points(group="pytest11", name="fencepost")
 PLUGINS = ["-pno:cacheprovider", "-pno:playwright", "-pno:schemathesis", *([] if INSTALLED else ["-pfencepost_pytest"])]
@@ -24,15 +23,6 @@ def parse(text):
 """
 
 
-FORKED = """
-import os, sys
-import pytest
-os.chdir(sys.argv[1])
-os.dup2(1, 2)
-sys.exit(pytest.main(sys.argv[2:]))
-"""
-
-
 def run(folder: Path, *arguments: str) -> tuple[int, str]:
     """pytest as people start it."""
     command = [sys.executable, "-m", "pytest", *PLUGINS, "-v", *arguments]
@@ -41,12 +31,8 @@ def run(folder: Path, *arguments: str) -> tuple[int, str]:
 
 
 def run_forked(folder: Path, *arguments: str) -> tuple[int, str]:
-    """The same of a process that has imported pytest and this program, without others' plugins."""
-    words = (str(folder), "-pno:cacheprovider", "-pfencepost_pytest", "-v", *arguments)
-    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    with forking.script(FORKED, *words, environ=environ, imports=("pytest",), text=True) as process:
-        out, _ = process.communicate()
-        return process.wait(), out
+    """The same, forked off, without others' plugins."""
+    return run_pytest(folder, "-pfencepost_pytest", "-v", *arguments)
 
 
 @pytest.fixture(scope="module")

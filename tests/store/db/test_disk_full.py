@@ -6,7 +6,6 @@ import errno
 import io
 import shutil
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests import forking
 from tests.store.whole import ENTRIES, all_whole, lines
 from webapp.config import Settings
 from webapp.store import files
@@ -23,10 +23,8 @@ from webapp.store.ingest.start import ingest
 from webapp.store.jobs import imports, worker
 from webapp.store.models import Dump
 
-ROOT = Path(__file__).resolve().parents[3]
-
 CHILD = """
-import resource, sys
+import os, resource, sys
 from pathlib import Path
 from webapp.config import Settings
 from webapp.store import files
@@ -34,6 +32,7 @@ from webapp.store.db import database
 from webapp.store.jobs import worker
 from webapp.store.ingest.start import ingest
 
+os.dup2(1, 2)
 data, url, most, how, dump = sys.argv[1:]
 engine = database.connect(url)
 settings = Settings(data=Path(data), database=url, home="direct")
@@ -63,11 +62,11 @@ def limited(tmp_path: Path, migrated: Path) -> Settings:
     return settings
 
 
-def fill(settings: Settings, most: int, how: str, dump: Path) -> subprocess.CompletedProcess[str]:
-    arguments = [str(settings.data), settings.database, str(most), how, str(dump)]
-    return subprocess.run(
-        [sys.executable, "-c", CHILD, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
-    )
+def fill(settings: Settings, most: int, how: str, dump: Path) -> tuple[int, str]:
+    """The exit code and what was said of a process that imports the dump."""
+    with forking.script(CHILD, str(settings.data), settings.database, str(most), how, str(dump), text=True) as process:
+        said, _ = process.communicate()
+        return process.wait(), said
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits on a file's size")
@@ -82,8 +81,8 @@ def test_no_room_while_a_dump_is_read(limited: Settings, tmp_path: Path, room: i
         with dump.open("rb") as stream:
             imports.ask(engine, limited, filename="big.jsonl", path=imports.own(limited, stream))
     assert dump.stat().st_size > 70_000
-    done = fill(limited, room, how, dump)
-    assert done.returncode == 7 or "disk" in done.stderr, done.stderr
+    code, said = fill(limited, room, how, dump)
+    assert code == 7 or "disk" in said, said
     with sqlite3.connect(engine.url.database or "") as plain:
         assert plain.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     plain.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp.exports.redaction import redactor
 from webapp.parsing import minimal
 from webapp.store.exports import exporting, session_dump
@@ -13,6 +13,7 @@ from webapp.store.sessions import sessions
 COMMA = '```json\n{"tool": "run_code", "arguments": {"code": "1",}}\n```'
 
 
+@on_sqlite
 def test_every_cause_is_counted_and_the_counts_add_up(bring: Bring, db: orm.Session) -> None:
     texts = [BROKEN, COMMA, CALL, BROKEN, COMMA, BROKEN]
     bring(windlass("s", [entry(text, timestamp=float(at)) for at, text in enumerate(texts)]))
@@ -29,6 +30,7 @@ def test_every_cause_is_counted_and_the_counts_add_up(bring: Bring, db: orm.Sess
         assert way and minimal.way_of_failing(cause.reproduction, "windlass-strict") == way
 
 
+@on_sqlite
 def test_the_report_has_address_causes_and_reproductions_and_no_cut_where_something_is_masked(
     bring: Bring, db: orm.Session
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, on_sqlite, windlass
 from webapp import jsontext
 from webapp.config import Settings
 from webapp.dumps.records import SessionStart, Turn
@@ -36,6 +36,7 @@ def test_the_file_is_written_whole_under_a_safe_name(bring: Bring, db: orm.Sessi
     assert list(path.parent.iterdir()) == [path]
 
 
+@on_sqlite
 def test_nothing_is_left_where_writing_fails(
     bring: Bring, db: orm.Session, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,12 +51,14 @@ def test_nothing_is_left_where_writing_fails(
     assert list((settings.data / "logs" / "session_dumps").iterdir()) == []
 
 
+@on_sqlite
 def test_turns_without_entries_come_out_as_small_ones(bring_records: BringRecords, db: orm.Session) -> None:
     bring_records(SessionStart("s", "made-up"), Turn(0, "response", "{}", role="assistant"))
     document = jsontext.unmarked(jsontext.loads(b"".join(session_dump.stream(db, sessions.find(db, "s")))))
     assert document["entries"] == [{"kind": "response", "role": "assistant", "content": "{}"}]
 
 
+@on_sqlite
 def test_an_entry_of_several_turns_comes_out_once(bring_records: BringRecords, db: orm.Session) -> None:
     source = {"content": None, "tool_calls": [{"arguments": "{}"}]}
     text = Turn(0, "response", "said", source=source, raw_at=("content",))

@@ -25,7 +25,7 @@ from webapp.store.sessions import deletion
 from webapp.store.sessions.filters import Filters
 from webapp.store.write.parser import Home
 
-RESPONSES = int(os.environ.get("FENCEPOST_TEST_RESPONSES", "1200"))
+RESPONSES = int(os.environ.get("FENCEPOST_TEST_RESPONSES", "800"))
 """how many are made: 10,000 take two minutes"""
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 

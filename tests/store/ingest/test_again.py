@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, on_sqlite, windlass
 from webapp.config import Settings
 from webapp.dumps.budget import BadDump
 from webapp.dumps.records import Record, SessionStart, Turn, UnknownFormat
@@ -43,6 +43,7 @@ def again(engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
     return again
 
 
+@on_sqlite
 def test_what_is_read_as_it_was_changes_nothing(bring: Bring, again: Again, db: orm.Session) -> None:
     for path in EXAMPLES:
         done = bring(path.read_bytes(), filename=path.name)
@@ -51,6 +52,7 @@ def test_what_is_read_as_it_was_changes_nothing(bring: Bring, again: Again, db: 
     assert set(db.scalars(sa.select(Session.revision))) == {1}
 
 
+@on_sqlite
 def test_real_dumps_of_every_format_are_read_as_they_were(
     engine: sa.Engine, settings: Settings, shared: Path, again: Again
 ) -> None:
@@ -70,6 +72,7 @@ START = SessionStart("s", "made-up")
 OLD = [Turn(0, "prompt", "do it"), Turn(1, "response", BROKEN), Turn(2, "error", "no", answers=1)]
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     "changed",
     [
@@ -101,6 +104,7 @@ def test_a_format_that_learned_more_makes_a_revision_beside_the_labelled_one(
     assert len(dumps.find(db, old.dump.id).sessions) == 2
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("before", "now"),
     [
@@ -117,6 +121,7 @@ def test_a_failure_that_is_now_read_is_another_reading(
     assert sessions.find(db, "s").failed_count == 1
 
 
+@on_sqlite
 def test_one_entry_that_now_gives_two_turns_is_another_reading(bring_records: BringRecords, again: Again) -> None:
     source = {"a": 1}
     old = bring_records(START, Turn(0, "response", "{}", source=source))
@@ -163,6 +168,7 @@ def test_a_dump_that_no_format_knew_is_read_once_one_does(bring: Bring, again: A
     assert done.dump.received_at == line.received_at
 
 
+@on_sqlite
 def test_a_dump_that_is_refused_today_stays_as_it_was(
     bring: Bring, again: Again, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +184,7 @@ def test_a_dump_that_is_refused_today_stays_as_it_was(
     assert dumps.find(db, old.dump.id) == old.dump
 
 
+@on_sqlite
 def test_a_format_that_was_told_is_told_again(bring: Bring, again: Again, monkeypatch: pytest.MonkeyPatch) -> None:
     old = bring(windlass("s1", [entry(CALL)]), format="windlass")
 
@@ -188,6 +195,7 @@ def test_a_format_that_was_told_is_told_again(bring: Bring, again: Again, monkey
     assert again(old.dump.id).dump.format == "windlass"
 
 
+@on_sqlite
 def test_a_kept_file_that_is_gone_or_damaged(bring: Bring, again: Again, settings: Settings, db: orm.Session) -> None:
     old = bring(windlass("s1", [entry(CALL)]))
     path = settings.data / dump_files.name_of(old.dump.sha256)
@@ -218,6 +226,7 @@ def test_dumps_are_found_by_the_beginning_of_hash_or_name(bring: Bring, db: orm.
     assert dumps.beginning(db.connection(), "no\0such\ud800") == []
 
 
+@on_sqlite
 @pytest.mark.parametrize("data", [b"", b"  \n", b"mystery"])
 def test_what_is_no_dump_leaves_no_trace_where_only_dumps_are_wanted(
     data: bytes, engine: sa.Engine, settings: Settings, db: orm.Session

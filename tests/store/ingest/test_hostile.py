@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import Bring, BringRecords, entry, windlass
+from tests.store.made import Bring, BringRecords, entry, on_sqlite, windlass
 from webapp import jsontext
 from webapp.dumps.records import SessionStart, Turn
 from webapp.store.db import ids
@@ -65,6 +65,7 @@ def test_a_session_of_any_id_is_found_by_id_and_key_and_its_own_dump_changes_not
     assert (again.created, again.keys) == (False, done.keys)
 
 
+@on_sqlite
 def test_two_long_ids_stay_two(bring: Bring, db: orm.Session) -> None:
     bring(windlass("x" * 5000 + "a", [entry("1")]))
     bring(windlass("x" * 5000 + "b", [entry("2")]))

@@ -15,7 +15,7 @@ from webapp.store.db import database
 from webapp.store.ingest.start import ingest
 
 pytestmark = [pytest.mark.postgres, pytest.mark.parametrize("url", ["postgres"], indirect=True)]
-AT_ONCE, SESSIONS = 8, 60
+AT_ONCE, SESSIONS = 8, 20
 
 
 def test_more_dumps_at_once_than_there_are_connections(engine: sa.Engine, settings: Settings) -> None:

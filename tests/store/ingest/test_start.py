@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, on_sqlite, windlass
 from webapp import parsing
 from webapp.dumps.budget import BadDump
 from webapp.dumps.records import Problem, SessionStart, Turn
@@ -40,6 +40,7 @@ def test_a_windlass_dump_becomes_a_session(bring: Bring, db: orm.Session) -> Non
     assert session.rescued_count == 1
 
 
+@on_sqlite
 def test_each_response_is_parsed_by_its_home_profile_and_by_ours(bring: Bring, db: orm.Session) -> None:
     bring(windlass("s1", [entry(BROKEN)]))
     parses = {parse.profile: parse for parse in db.scalars(sa.select(Parse))}
@@ -51,6 +52,7 @@ def test_each_response_is_parsed_by_its_home_profile_and_by_ours(bring: Bring, d
     assert parses["fencepost"].repairs and parses["windlass-strict"].repairs is None
 
 
+@on_sqlite
 def test_where_ours_is_the_home_profile_there_is_one_parse(bring_records: BringRecords, db: orm.Session) -> None:
     bring_records(SessionStart("s", "made-up"), Turn(0, "response", "{}"), home="fencepost")
     assert [parse.profile for parse in db.scalars(sa.select(Parse))] == ["fencepost"]
@@ -79,6 +81,7 @@ def test_what_was_logged_twice_counts_once(bring: Bring, db: orm.Session) -> Non
 READ = Turn(0, "response", CALL)
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("turns", "failed", "strip"),
     [
@@ -101,6 +104,7 @@ def test_what_the_dump_records_as_failed_is_failed(
     assert (session.failed, session.turn_count) == (bool(failed), len(turns))
 
 
+@on_sqlite
 def test_an_unknown_home_is_a_problem_and_the_setting_is_taken(bring_records: BringRecords, db: orm.Session) -> None:
     done = bring_records(SessionStart("s", "made-up", home="no-such"), Turn(0, "response", "{}"))
     assert sessions.find(db, "s").home_profile == "direct"
@@ -108,6 +112,7 @@ def test_an_unknown_home_is_a_problem_and_the_setting_is_taken(bring_records: Br
     assert "no profile is called 'no-such'" in done.problems[0].reason
 
 
+@on_sqlite
 def test_all_problems_are_counted_and_the_first_are_kept(bring_records: BringRecords) -> None:
     problems = [Problem(f"line {number}", "odd") for number in range(1000)]
     done = bring_records(SessionStart("s", "made-up"), *problems)
@@ -124,6 +129,7 @@ def test_a_dump_that_breaks_off_keeps_what_came(bring_records: BringRecords, db:
     assert line.error == {"code": "bad_dump", "message": "it breaks off", "at": "byte 9"}
 
 
+@on_sqlite
 def test_the_same_bytes_after_a_failure_are_tried_again(
     bring: Bring, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

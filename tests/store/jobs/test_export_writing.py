@@ -245,7 +245,14 @@ PLACES = {
 """before which call a worker is killed"""
 
 
-@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize(
+    ("url", "where"),
+    [
+        *(("sqlite", where) for where in PLACES),
+        *(pytest.param("postgres", where, marks=pytest.mark.postgres) for where in ("between", "end")),
+    ],
+    indirect=["url"],
+)
 def test_a_worker_killed_at_any_moment_never_leaves_half_a_file(
     engine: sa.Engine, settings: Settings, hostile: None, where: str
 ) -> None:

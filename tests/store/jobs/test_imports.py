@@ -16,6 +16,7 @@ from sqlalchemy import orm
 from tests.store.jobs import workers
 from tests.store.jobs.waiting import worker_at
 from tests.store.jobs.workers import disconnected
+from tests.store.made import on_sqlite
 from tests.store.whole import ENTRIES, SESSIONS, all_whole, lines
 from webapp.config import Settings
 from webapp.store import tasks
@@ -171,7 +172,14 @@ def test_a_job_that_waits_is_cancelled_before_it_begins(
     assert left(settings) == [] and list(dump_files.folder(settings.data).glob("*.zst")) == []
 
 
-@pytest.mark.parametrize("where", PHASES)
+@pytest.mark.parametrize(
+    ("url", "where"),
+    [
+        *(("sqlite", where) for where in PHASES),
+        *(pytest.param("postgres", where, marks=pytest.mark.postgres) for where in ("between", "inside", "end")),
+    ],
+    indirect=["url"],
+)
 def test_a_worker_killed_in_any_phase_loses_nothing(
     where: str, engine: sa.Engine, settings: Settings, make: Make, find: Find, db: orm.Session
 ) -> None:
@@ -253,6 +261,7 @@ def test_files_of_jobs_that_are_gone_are_removed_in_time(engine: sa.Engine, sett
     assert left(settings) == ["job-new"]
 
 
+@on_sqlite
 def test_the_command_ends_with_the_server_that_started_it(
     engine: sa.Engine, settings: Settings, find: Find, db: orm.Session
 ) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from tests import forking
 from tests.store.jobs.workers import disconnected
-from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, facets, on_sqlite, windlass
 from webapp import parsing
 from webapp.config import Settings
 from webapp.parsing.edit import Span
@@ -62,6 +62,7 @@ def newer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsing, "profile", lambda _: Newer())
 
 
+@on_sqlite
 def test_a_new_version_of_the_home_profile_counts_its_sessions_anew(
     newer: None, engine: sa.Engine, settings: Settings, db: orm.Session
 ) -> None:

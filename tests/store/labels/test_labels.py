@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, Bring, entry, windlass
+from tests.store.made import BROKEN, Bring, entry, on_sqlite, windlass
 from webapp.store.labels import label_content, label_list, labels
 from webapp.store.models import Turn
 from webapp.store.sessions import sessions, turns
@@ -26,6 +26,7 @@ def label_count(db: orm.Session) -> int:
     return sessions.find(db, "s1").label_count
 
 
+@on_sqlite
 def test_a_bad_label_is_refused_in_words(turn: Turn, db: orm.Session) -> None:
     for values, message in [
         ({"judgement": "bad"}, "a judgement is one of right, wrong, missed, spurious, unsure, not 'bad'"),
@@ -43,6 +44,7 @@ def test_a_bad_label_is_refused_in_words(turn: Turn, db: orm.Session) -> None:
         assert label_list.page(db) == []
 
 
+@on_sqlite
 def test_only_responses_are_labelled(turn: Turn, db: orm.Session) -> None:
     prompt = turns.find(db, sessions.find(db, "s1"), 0).turn
     with pytest.raises(label_content.BadLabel, match="a prompt that no model wrote"):

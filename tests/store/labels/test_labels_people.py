@@ -290,22 +290,6 @@ def test_labels_survive_growth_another_past_ingest_again_and_a_new_parse(
     assert labels.of_same_text(db, newest, at(db, 1), "bob") is None
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ([{"a": 1, "b": 2}], [{"b": 2.0, "a": 1}], True),
-        ([True], [1], False),
-        ([1, 2], [2, 1], False),
-        ([[1, 2]], [[2, 1]], False),
-        ([None], [], False),
-        ([float("nan")], [float("nan")], True),
-        (["1"], [1], False),
-    ],
-)
-def test_values_are_compared_as_json(one: list[Any], other: list[Any], same: bool) -> None:
-    assert (label_content.same_as(one) == label_content.same_as(other)) is same
-
-
 def test_values_are_read_in_order_and_errors_have_a_place() -> None:
     assert label_content.read(' {"a": 1}\n[2] null ') == [{"a": 1}, [2], None]
     assert label_content.read("  ") == []

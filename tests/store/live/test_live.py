@@ -101,11 +101,11 @@ def test_span_by_span_it_is_as_at_once(gate: Gate, db: orm.Session) -> None:
 
 
 def test_many_new_sessions_come_together(gate: Gate, db: orm.Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growth, "_AT_ONCE", 50)
-    spans = [numbered(0, talk=f"t{number}") | {"traceId": f"{number + 1:032x}"} for number in range(60)]
+    monkeypatch.setattr(growth, "_AT_ONCE", 5)
+    spans = [numbered(0, talk=f"t{number}") | {"traceId": f"{number + 1:032x}"} for number in range(7)]
     take(gate, *spans)
     take(gate, *(one | {"spanId": "f" * 16} for one in spans))
-    assert db.scalars(sa.select(Session.entry_count)).all() == [2] * 60
+    assert db.scalars(sa.select(Session.entry_count)).all() == [2] * 7
 
 
 def cut(db: orm.Session) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp.store.labels import labels
 from webapp.store.sessions import responses, session_list, sessions, turns
 from webapp.store.sessions.filters import Filters, encoded_cursor
@@ -91,6 +91,7 @@ def test_a_line_says_what_came_of_a_response(stored: orm.Session) -> None:
     assert broken.failed and broken.rescued and broken.preview == BROKEN and broken.length == len(BROKEN)
 
 
+@on_sqlite
 def test_a_profile_that_was_not_run_is_no_empty_list(stored: orm.Session) -> None:
     page = responses.page(stored, Filters(verdict="failed", under="langchain"))
     assert page.total == 0 and page.coverage is not None
@@ -127,6 +128,7 @@ def test_a_budget_ends_a_page_and_says_so(stored: orm.Session, monkeypatch: pyte
     assert walked == [("plain", 0), ("mixed", 0)] and cut
 
 
+@on_sqlite
 def test_a_cursor_of_something_else_is_refused(stored: orm.Session) -> None:
     for after in (
         "",

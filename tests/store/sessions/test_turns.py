@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp import parsing
 from webapp.store.labels import labels
 from webapp.store.models import Parse, Session
@@ -59,6 +59,7 @@ def test_a_line_shows_ones_own_judgement_and_of_others_only_that_they_judged(ses
         assert [line.judgement for line in lines] == [None, None, said, None, None, None]
 
 
+@on_sqlite
 def test_no_turn_there(session: Session, db: orm.Session) -> None:
     for position in [-1, 6, 2**40, 2**70]:
         with pytest.raises(turns.NoSuchTurn):
@@ -87,11 +88,13 @@ def test_a_trace_is_the_stored_one_or_made_at_once(session: Session, db: orm.Ses
     assert (trace.version, trace.verdict) == (parsing.profile("fencepost").version, "repaired")
 
 
+@on_sqlite
 def test_what_no_model_wrote_has_no_trace(session: Session, db: orm.Session) -> None:
     with pytest.raises(turns.NoSuchTurn, match="no model wrote"):
         debugger_queries.trace(turns.find(db, session, 0), "direct")
 
 
+@on_sqlite
 def test_an_unknown_profile_is_refused(session: Session, db: orm.Session) -> None:
     with pytest.raises(parsing.UnknownProfile):
         debugger_queries.trace(turns.find(db, session, 1), "no-such")

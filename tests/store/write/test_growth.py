@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, on_sqlite, windlass
 from webapp.dumps.records import SessionStart, Turn
 from webapp.store.exports import session_dump
 from webapp.store.models import Session
@@ -36,6 +36,7 @@ def test_another_past_becomes_a_revision_beside_the_old_and_growth_finds_its_own
     assert [session.entry_count for session in sessions.revisions(db, "s1")] == [2, 4]
 
 
+@on_sqlite
 def test_our_own_dump_in_an_empty_store_is_the_session_again(bring: Bring, db: orm.Session) -> None:
     bring(windlass("s1", FIRST + MORE))
     session = sessions.find(db, "s1")
@@ -45,6 +46,7 @@ def test_our_own_dump_in_an_empty_store_is_the_session_again(bring: Bring, db: o
     assert facts(sessions.find(db, "s2")) == before
 
 
+@on_sqlite
 def test_a_long_session_goes_through_a_file_and_grows(
     bring_records: BringRecords, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

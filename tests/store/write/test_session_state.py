@@ -79,7 +79,11 @@ def made_entries(seed: int) -> list[dict[str, Any]]:
     return entries
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("url", "seed"),
+    [*(("sqlite", seed) for seed in range(4)), pytest.param("postgres", 4, marks=pytest.mark.postgres)],
+    indirect=["url"],
+)
 def test_made_sessions(
     seed: int, bring: Bring, engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
