@@ -11,7 +11,7 @@ import click
 from webapp.capture import specs
 from webapp.capture.specs import BadSpec
 from webapp.exports.redaction import Redactor, redactor
-from webapp.parsing import Profile, UnknownProfile, installing, profile
+from webapp.parsing import Profile, UnknownProfile, profile, refuse_absent
 
 
 class ProfileName(click.ParamType[str]):
@@ -60,7 +60,7 @@ def runnable(name: str, or_else: str = "") -> Profile:
         chosen = profile(name)
     except UnknownProfile as unknown:
         raise click.UsageError(f"{unknown}{or_else}") from None
-    installing.refuse_absent(chosen)
+    refuse_absent(chosen)
     return chosen
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from webapp.commands import _store, _terminal
 from webapp.commands._options import PROFILE
-from webapp.parsing import UnknownProfile, installing
+from webapp.parsing import UnknownProfile, refuse_absent
 from webapp.parsing import profile as find_profile
 from webapp.parsing.words import counted
 from webapp.store import tasks
@@ -59,7 +59,7 @@ def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: boo
     with _store.engine(_store.settings()) as engine:
         home = changes.home_of_name(profile)
         if home.known:  # what failed under a parser that cannot run here could not be said
-            installing.refuse_absent(find_profile(home.profile))
+            refuse_absent(find_profile(home.profile))
         with orm.Session(engine) as db:
             scope = _scope(db, idents, **scope_options)
             if remember:

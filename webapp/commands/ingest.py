@@ -22,7 +22,7 @@ from webapp.config import Settings
 from webapp.dumps.reading import known_formats
 from webapp.dumps.session_keys import OPTION
 from webapp.dumps.tools_file import read_tools
-from webapp.parsing import installing, profile
+from webapp.parsing import profile, refuse_absent
 from webapp.store.homes.trials import Question
 from webapp.store.ingest import start
 from webapp.store.ingest.start import mapped
@@ -188,7 +188,7 @@ def _check(format_name: str | None, home: str | None) -> None:
     if format_name is not None and format_name not in known_formats():
         raise click.UsageError(f"there is no format {format_name!r}; there are: {', '.join(known_formats())}")
     if home is not None:
-        installing.refuse_absent(profile(home))
+        refuse_absent(profile(home))
 
 
 def _check_mappings(

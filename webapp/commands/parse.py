@@ -14,7 +14,7 @@ from webapp import fitting, jsontext
 from webapp.commands import _terminal
 from webapp.commands._input import open_bytes, size_of, to_text
 from webapp.commands._options import PROFILE, own_options, runnable
-from webapp.parsing import Profile, Trace, installing, parse, profiles
+from webapp.parsing import Profile, Trace, parse, profiles, why_absent
 from webapp.visible import visible
 
 ALL = "all"
@@ -70,9 +70,9 @@ def command(name: str, phase: str | None, as_json: bool, jsonl: bool, file: str)
 
 def _profiles(name: str) -> Sequence[Profile]:
     if name == ALL:
-        for reason in filter(None, map(installing.reason, profiles().values())):
+        for reason in filter(None, map(why_absent, profiles().values())):
             click.echo(f"not run: {reason}", err=True)
-        return [entry for entry in profiles().values() if not installing.reason(entry)]
+        return [entry for entry in profiles().values() if not why_absent(entry)]
     return [runnable(name, f", {ALL}")]
 
 

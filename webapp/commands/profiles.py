@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from webapp import jsontext
-from webapp.parsing import helps, installing, profiles
+from webapp.parsing import helps, profiles, why_absent
 
 
 @click.command("profiles")
@@ -40,7 +40,7 @@ def entries() -> list[dict[str, Any]]:
             "version": profile.version,
             "report": getattr(profile, "report", None),
             "help": lines[profile.name],
-            "not_run": installing.reason(profile),
+            "not_run": why_absent(profile),
             "about": getattr(profile, "about", ""),
         }
         for profile in profiles().values()

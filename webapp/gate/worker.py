@@ -20,7 +20,7 @@ from webapp.capture import specs
 from webapp.gate import reports
 from webapp.gate.judging import judge, roots_of
 from webapp.gate.samples import BadLines, Sample, read
-from webapp.parsing import Profile, installing
+from webapp.parsing import Profile, refuse_absent
 
 GOOD = ("right", "nothing")
 
@@ -31,7 +31,7 @@ def begin(request: dict[str, Any]) -> tuple[Profile, dict[str, Sample]]:
     if specs.looks_like_one(name) and name not in specs.configured():
         name = specs.add(name)
     profile = parsing.profile(name)
-    installing.refuse_absent(profile)  # a gate that does not run fails
+    refuse_absent(profile)  # a gate that does not run fails
     with Path(request["file"]).open("rb") as file:
         samples = read(file, request["file"])
     if not samples:

@@ -1,12 +1,26 @@
 """Parsing with a trace: pure Python, standard library only. `from webapp.parsing import parse`."""
 
 import webapp.parsing.profiles  # noqa: F401 - first, since importing this folder later would hide the function `profiles`
-from webapp.parsing.engine import Profile, Tracer, UnknownProfile, helps, parse, profile, profiles
+from webapp.parsing.engine import (
+    ABSENT,
+    NotInstalled,
+    Profile,
+    Tracer,
+    UnknownProfile,
+    helps,
+    parse,
+    profile,
+    profiles,
+    refuse_absent,
+    why_absent,
+)
 from webapp.parsing.trace import Attempt, Fault, Site, Trace
 
 __all__ = [
+    "ABSENT",
     "Attempt",
     "Fault",
+    "NotInstalled",
     "Profile",
     "Site",
     "Trace",
@@ -16,4 +30,6 @@ __all__ = [
     "parse",
     "profile",
     "profiles",
+    "refuse_absent",
+    "why_absent",
 ]

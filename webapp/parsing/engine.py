@@ -13,7 +13,7 @@ from webapp.parsing import patterns, verdicts
 from webapp.parsing.decode import Failure, decode
 from webapp.parsing.edit import Edit, Span, apply, places
 from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace
-from webapp.refusals import NotThere
+from webapp.refusals import NotPossible, NotThere
 
 PACKAGE = "webapp.parsing.profiles"
 
@@ -218,3 +218,31 @@ def parse(raw: str, using: str | Profile = "fencepost") -> Trace:
     chosen_profile.run(tracer)
     elapsed = time.perf_counter_ns() - patterns.spent() - started
     return tracer.trace(chosen_profile.name, chosen_profile.version, elapsed // 1000)
+
+
+class NotInstalled(NotPossible):
+    """A profile cannot run here; the message says why."""
+
+    status, code = 409, "not_installed"
+
+
+def why_absent(profile: Any) -> str | None:
+    """Why a configured parser cannot run, which is what came of starting it; None where it can."""
+    trouble: str | None = getattr(profile, "trouble", None)
+    return trouble
+
+
+ABSENT = "absent"
+"""the version of a trace that only says that the parser cannot run"""
+
+
+def not_run(profile: str, version: str) -> str | None:
+    """Why a trace of this version is none; None for every other trace."""
+    if version != ABSENT:
+        return None
+    return why_absent(profiles().get(profile)) or f"{profile} could not run"
+
+
+def refuse_absent(profile: Any) -> None:
+    if words := why_absent(profile):
+        raise NotInstalled(f"{profile.name} cannot run, since {words}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from webapp.parsing import engine
 from webapp.parsing.edit import Edit, place
-from webapp.parsing.installing import not_run
+from webapp.parsing.engine import not_run
 from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace, unfit_sentence
 from webapp.repair_names import defect
 from webapp.visible import clipped

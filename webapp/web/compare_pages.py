@@ -17,7 +17,7 @@ from webapp.capture import specs
 from webapp.extensions import db
 from webapp.gate import differences
 from webapp.gate.differences import Difference, Path
-from webapp.parsing import Trace, failure_group, installing, profiles, words
+from webapp.parsing import ABSENT, Trace, failure_group, profiles, words
 from webapp.parsing.drawing import Node, nodes, telling
 from webapp.parsing.edit import Span, apply, places
 from webapp.store import tasks
@@ -191,7 +191,7 @@ class ComparedSides:
     def not_run(self) -> list[str]:
         """Which of A and B could not be run here."""
         sides = (("A", self.a), ("B", self.b))
-        return [letter for letter, side in sides if side.trace.version == installing.ABSENT]
+        return [letter for letter, side in sides if side.trace.version == ABSENT]
 
 
 def compared(raw: str, a: Trace, b: Trace) -> ComparedSides:

@@ -12,7 +12,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.extensions import db
 from webapp.gate.judging import OUTCOMES
 from webapp.gate.reports import SHORT
-from webapp.parsing import helps, installing, profile, profile_groups, profiles, released
+from webapp.parsing import helps, profile, profile_groups, profiles, released, why_absent
 from webapp.parsing.profile_groups import GROUPS, group_of
 from webapp.store import tasks
 from webapp.store.compare import scoreboard
@@ -69,7 +69,7 @@ def line(name: str) -> ProfileLine:
         "\n".join(filter(None, (getattr(parser, "about", ""), released.words(name, parser.version)))),
         REPORTS.get(getattr(parser, "report", None) or ""),
         group_of(parser),
-        installing.reason(parser),
+        why_absent(parser),
     )
 
 

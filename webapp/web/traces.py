@@ -15,7 +15,8 @@ from webapp.dumps.spool import in_memory
 from webapp.extensions import db
 from webapp.store.live.growth import take
 from webapp.store.live.logs import ArrivedLog, OtherLog, arrived_logs
-from webapp.store.live.reading import Arrived, arrived
+from webapp.store.live.lookup import Arrived
+from webapp.store.live.reading import arrived
 from webapp.web.answers import JSON, PROTOBUF, otlp_answer
 from webapp.web.api import operation
 from webapp.web.guards import SPANS_LIMIT

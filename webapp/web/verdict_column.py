@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 from webapp import jsontext
 from webapp.extensions import db
-from webapp.parsing import Trace, installing, profiles
+from webapp.parsing import ABSENT, Trace, profiles
 from webapp.parsing.edit import apply
+from webapp.parsing.engine import not_run
 from webapp.parsing.trace import UNFIT, unfit_sentence
 from webapp.store.sessions import debugger_queries
 from webapp.store.sessions.turns import TurnDetail
 
 EVERY_LENGTH = 50_000
 """Code points up to which every profile is run; a longer text is read by those that are stored or asked for."""
-NO_TRACE = (installing.ABSENT, UNFIT)
+NO_TRACE = (ABSENT, UNFIT)
 """versions of traces that only say why there is none"""
 RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What a user's own profile may raise; ours promise not to."""
@@ -136,7 +137,7 @@ def _why(trace: Trace | str | None) -> str | None:
         return "not run on a text of this length; choose it to run it"
     if isinstance(trace, str):
         return f"the profile itself broke: {trace}"
-    if missing := installing.not_run(trace.profile, trace.version):
+    if missing := not_run(trace.profile, trace.version):
         return f"not run: {missing}"
     if unfit := unfit_sentence(trace):
         return unfit

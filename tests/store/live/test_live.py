@@ -19,7 +19,8 @@ from webapp.config import Settings
 from webapp.store import derive
 from webapp.store.db import database
 from webapp.store.live import growth
-from webapp.store.live.reading import Arrived, arrived
+from webapp.store.live.lookup import Arrived
+from webapp.store.live.reading import arrived
 from webapp.store.models import TURNS_A_SESSION, Finding, Session, Turn
 
 START = 1_750_000_000_000_000_000

@@ -18,16 +18,16 @@ from webapp.dumps.source import entry_or_problem
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
 from webapp.dumps.spans.attributes import Attributes, is_bare, unread_in_log, unread_values
+from webapp.dumps.spans.logs import identity
 from webapp.dumps.spans.requests import EntrySpan, opened_span
 from webapp.dumps.stream import walk
-from webapp.dumps.values import as_list, as_object, id_text
+from webapp.dumps.values import as_list, as_object
 
 _LISTS = ("resourceSpans", "resource_spans", "batches")
 """the last is Grafana Tempo's"""
 _LOGS = ("resourceLogs", "resource_logs")
 _METRICS = {"resourceMetrics", "resource_metrics"}
 _BOTH = (*_LISTS, *_LOGS)
-_SESSIONS = ("gen_ai.conversation.id", "session.id", "langfuse.session.id", "ai.telemetry.metadata.sessionId")
 _MOST_SPANS = 64
 _TWICE = ("response", "tool_call")
 """what Vercel's SDK says in an outer and an inner span"""
@@ -114,42 +114,6 @@ class Otlp(Format):
 
 
 plugin = Otlp()
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """What a span is called: ids as hex where they are sound, else as they came; `started` in nanoseconds.
-
-    `session` is the session that the span or its resource names.
-    """
-
-    trace: str | None
-    span: str | None
-    session: str | None
-    started: int | None
-
-
-def identity(entry: dict[str, Any]) -> Identity:
-    """Who the span of an entry `{"resource", "scope", "span"}` is."""
-    span = entry["span"]
-    started = logs.nanoseconds(span.get("startTimeUnixNano", span.get("start_time_unix_nano")))
-    return Identity(logs.trace_of(span), logs.span_of(span), _session(span, entry.get("resource")), started)
-
-
-def session_of_log(entry: dict[str, Any]) -> str | None:
-    """The session that a log record of an entry `{"resource", "log"}`, or its resource, names."""
-    return _session(entry["log"], entry.get("resource"))
-
-
-def _session(*holders: Any) -> str | None:
-    """The first session that the attributes of one of `holders` name; most name none, and need not be opened."""
-    for holder in holders:
-        listed = holder.get("attributes") if isinstance(holder, dict) else None
-        if isinstance(listed, list):
-            listed = [pair for pair in listed if isinstance(pair, dict) and pair.get("key") in _SESSIONS]
-        if listed and (name := id_text(Attributes(listed).first(*_SESSIONS))):
-            return name
-    return None
 
 
 def _span_of(record: dict[str, Any]) -> str:

@@ -8,9 +8,8 @@ from typing import Any
 
 from webapp.dumps.decoding import opened
 from webapp.dumps.messages.bodies import answer, is_answer
-from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import Piece, content, joined, pieces, speaks, text_or_json
-from webapp.dumps.messages.requests import noted_answers
+from webapp.dumps.messages.requests import new_prompts, noted_answers
 from webapp.dumps.messages.turns import Conversation, each_filled, each_with, filled, spent, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.spans.attributes import Attributes, id_hex
@@ -109,7 +108,7 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[Turn]:
         conversation.notes.append("its attributes name an answer, and nothing that it says is known")
     if not answers and error is None and not span.logged:
         return [filled(Turn(0, "event", agent=agent, **about), **(once if _is_call(attributes) else {}))]
-    prompts = exchange({"messages": list(requested(span))}, None, conversation)
+    prompts = new_prompts({"messages": list(requested(span))}, conversation)
     conversation.declares(span_declares(span))
     answers = noted_answers(answers, conversation)
     if answers:

@@ -1,15 +1,16 @@
-"""OTLP log records that say what a model was asked and answered: whose span they are, and as what they are read."""
+"""Which session and span OTLP data are of, and log records that say what a model was asked: as what they are read."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from webapp import jsontext
 from webapp.dumps.records import Entry, Problem
-from webapp.dumps.spans.attributes import id_hex, plain
-from webapp.dumps.values import as_list, as_object, moment
+from webapp.dumps.spans.attributes import Attributes, id_hex, plain
+from webapp.dumps.values import as_list, as_object, id_text, moment
 
 NO_TIME = -(2**62)
 """Where a span stands that does not say when it started: before all others."""
@@ -100,3 +101,42 @@ def has_no_span(entry: dict[str, Any]) -> bool:
     """Whether an entry is what `entry_of_logs` made."""
     span = as_object(entry.get("span"))
     return bool(entry.get("logs")) and not ({"attributes", "endTimeUnixNano", "end_time_unix_nano"} & set(span))
+
+
+_SESSIONS = ("gen_ai.conversation.id", "session.id", "langfuse.session.id", "ai.telemetry.metadata.sessionId")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a span is called: ids as hex where they are sound, else as they came; `started` in nanoseconds.
+
+    `session` is the session that the span or its resource names.
+    """
+
+    trace: str | None
+    span: str | None
+    session: str | None
+    started: int | None
+
+
+def identity(entry: dict[str, Any]) -> Identity:
+    """Who the span of an entry `{"resource", "scope", "span"}` is."""
+    span = entry["span"]
+    started = nanoseconds(span.get("startTimeUnixNano", span.get("start_time_unix_nano")))
+    return Identity(trace_of(span), span_of(span), _session(span, entry.get("resource")), started)
+
+
+def session_of_log(entry: dict[str, Any]) -> str | None:
+    """The session that a log record of an entry `{"resource", "log"}`, or its resource, names."""
+    return _session(entry["log"], entry.get("resource"))
+
+
+def _session(*holders: Any) -> str | None:
+    """The first session that the attributes of one of `holders` name; most name none, and need not be opened."""
+    for holder in holders:
+        listed = holder.get("attributes") if isinstance(holder, dict) else None
+        if isinstance(listed, list):
+            listed = [pair for pair in listed if isinstance(pair, dict) and pair.get("key") in _SESSIONS]
+        if listed and (name := id_text(Attributes(listed).first(*_SESSIONS))):
+            return name
+    return None

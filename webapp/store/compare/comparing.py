@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import parsing
-from webapp.parsing import installing
+from webapp.parsing import why_absent
 from webapp.store.compare import profile_results
 from webapp.store.models import TURNS_A_SESSION, FailedResponse, Parse, Session, is_response
 from webapp.store.sessions import responses, where
@@ -229,11 +229,11 @@ def _coverage(profile: str, side: str, counts: dict[str, int]) -> ProfileCoverag
     """How far a profile was run over the responses that were compared."""
     of = sum(counts.values())
     run = of - counts[f"not_run_{side}"] - counts["not_run_both"]
-    return ProfileCoverage(profile, run, of, installing.reason(parsing.profile(profile)))
+    return ProfileCoverage(profile, run, of, why_absent(parsing.profile(profile)))
 
 
 def _labels(db: orm.Session, first: str, second: str, only: set[int] | None) -> LabelMatrix:
-    if any(installing.reason(parsing.profile(name)) for name in (first, second)):
+    if any(why_absent(parsing.profile(name)) for name in (first, second)):
         return LabelMatrix()
     waiting = profile_results.refresh(db)
     counts: Counter[tuple[str, str]] = Counter()

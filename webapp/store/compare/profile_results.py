@@ -14,7 +14,7 @@ from sqlalchemy import orm
 
 from webapp import jsontext, parsing
 from webapp.gate.judging import judge, roots_of
-from webapp.parsing import Profile, Trace, installing
+from webapp.parsing import Profile, Trace, why_absent
 from webapp.store.db.dialect import upsert
 from webapp.store.labels import settling
 from webapp.store.labels.label_content import same_as
@@ -44,7 +44,7 @@ def refresh(db: orm.Session, *, seconds: float | None = None) -> int:
     many people save at once.
     """
     ends = time.monotonic() + (SECONDS if seconds is None else seconds)
-    profiles = [profile for profile in parsing.profiles().values() if not installing.reason(profile)]
+    profiles = [profile for profile in parsing.profiles().values() if not why_absent(profile)]
     ids = pending(db)
     count = 0
     try:

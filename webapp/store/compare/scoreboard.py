@@ -10,7 +10,7 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.gate.judging import Judged
-from webapp.parsing import installing
+from webapp.parsing import why_absent
 from webapp.store.compare import profile_results as compared
 from webapp.store.compare.profile_results import Result, Results
 from webapp.store.failures.group_line import Rate, rate
@@ -173,7 +173,7 @@ def _lines(db: orm.Session, by_turn: ByTurn) -> list[Line]:
 def _add(board_so_far: Scoreboard, names: Iterable[str], model: str, cause: str, results: Results, count: int) -> None:
     for name in names:
         if (result := results.get(name)) is None:
-            if not installing.reason(parsing.profile(name)):
+            if not why_absent(parsing.profile(name)):
                 board_so_far.too_long += count
             continue
         board_so_far.scores[name].add(result, count)

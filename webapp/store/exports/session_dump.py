@@ -22,7 +22,7 @@ from webapp.config import Settings
 from webapp.exports.base import Sink
 from webapp.exports.session import CauseView
 from webapp.exports.session_dump import document, whole_entry
-from webapp.parsing import UnknownProfile, failure_group, installing, minimal, profile
+from webapp.parsing import UnknownProfile, failure_group, minimal, profile, why_absent
 from webapp.store.files import draft, file_store
 from webapp.store.models import FailedResponse, Session, Turn
 from webapp.store.write import stored_turns
@@ -206,7 +206,7 @@ def _reproduction(db: orm.Session, session: Session, position: int) -> tuple[str
     if len(raw) > LONGEST_RAW:
         return None, f"not reduced: the response has {len(raw):,} characters, more than {LONGEST_RAW:,}"
     try:
-        if missing := installing.reason(profile(session.home_profile)):
+        if missing := why_absent(profile(session.home_profile)):
             return None, f"not reduced: {missing}"
     except UnknownProfile:
         return None, "not reduced: the parser is unknown"

@@ -16,7 +16,7 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.config import Settings
-from webapp.parsing.installing import refuse_absent
+from webapp.parsing.engine import refuse_absent
 from webapp.store import derive, tasks
 from webapp.store.db.database import writing, writing_long
 from webapp.store.db.types import PackedText

@@ -14,7 +14,7 @@ from webapp.config import Settings
 from webapp.dumps.budget import BadDump
 from webapp.dumps.records import UnknownFormat
 from webapp.parsing import UnknownProfile
-from webapp.parsing.installing import NotInstalled
+from webapp.parsing.engine import NotInstalled
 from webapp.store import files, tasks
 from webapp.store.db import database, locks
 from webapp.store.homes import changes, trials

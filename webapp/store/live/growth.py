@@ -23,8 +23,8 @@ from webapp.store.homes import rules
 from webapp.store.ingest.result import MOST_PROBLEMS
 from webapp.store.live import logs, lookup, reading
 from webapp.store.live.logs import ArrivedLog
-from webapp.store.live.lookup import routed
-from webapp.store.live.reading import Arrived, arrived
+from webapp.store.live.lookup import Arrived, routed
+from webapp.store.live.reading import arrived
 from webapp.store.models import TURNS_A_SESSION, Dump, LiveSpan, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import dumps
@@ -106,7 +106,7 @@ def grow(connection: sa.Connection, sessions: dict[str, list[Arrived]], dump_id:
 
     New sessions are derived; those that grew are marked, for who called to derive.
     """
-    by_name = lookup.stored(connection, list(sessions))
+    by_name = lookup.stored(connection, list(sessions), otlp.name)
     for session in by_name.values():
         if connection.scalar(_find_span, {"session": session.id}) is None:
             _adopt(connection, session.id)

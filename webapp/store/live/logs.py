@@ -9,12 +9,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem
 from webapp.dumps.spans import logs as records
 from webapp.store.db.ids import batched
-from webapp.store.live import reading
-from webapp.store.live.reading import Arrived
+from webapp.store.live import lookup
+from webapp.store.live.lookup import Arrived
 from webapp.store.models import LiveLog
 
 WAIT = timedelta(seconds=60)
@@ -71,10 +70,10 @@ def _sound(at: str, entry: dict[str, Any]) -> ArrivedLog | OtherLog | Problem:
     record = entry["log"]
     if not records.is_of_a_model(record):
         return OtherLog(at)
-    trace = reading.id_bytes(records.trace_of(record), reading.TRACE)
+    trace = lookup.id_bytes(records.trace_of(record), lookup.TRACE)
     if trace is None:
         return Problem(at, "it carries messages of a model, and no trace id that says which call they belong to")
-    span = reading.id_bytes(records.span_of(record), reading.SPAN) or b""
+    span = lookup.id_bytes(records.span_of(record), lookup.SPAN) or b""
     return ArrivedLog(at, entry, trace, span, records.digest(record))
 
 
@@ -105,7 +104,7 @@ def _stored_spans(connection: sa.Connection, logs: Sequence[ArrivedLog]) -> dict
     for part in batched(logs, _AT_ONCE):
         ids = {log.span for log in part} | {_own_id(log.digest) for log in part}
         keys = {"traces": list({log.trace for log in part}), "spans": list(ids)}
-        for row in connection.execute(reading.find_spans, keys):
+        for row in connection.execute(lookup.find_spans, keys):
             places[bytes(row.trace), bytes(row.span)] = (row.session_id, row.ordinal)
     return places
 
@@ -117,7 +116,7 @@ def _waiting(connection: sa.Connection, traces: set[bytes]) -> Iterator[sa.Row[A
 
 def _digests(connection: sa.Connection, session_id: int, ordinal: int) -> set[bytes]:
     """The digests of the records that a stored span's entry holds."""
-    logs = reading.entries(connection, session_id, [ordinal]).get(ordinal, {}).get("logs")
+    logs = lookup.entries(connection, session_id, [ordinal]).get(ordinal, {}).get("logs")
     return {records.digest(record) for record in logs or () if isinstance(record, dict)}
 
 
@@ -128,7 +127,7 @@ def _own_id(digest: bytes) -> bytes:
 
 def _alone(trace: bytes, digest: bytes, entry: dict[str, Any], at: str) -> Arrived:
     value = records.entry_of_logs([entry])
-    session = otlp.session_of_log(entry)
+    session = records.session_of_log(entry)
     return Arrived(at, value, trace, _own_id(digest), session, records.logged_at(entry["log"]))
 
 

@@ -1,21 +1,72 @@
-"""Finds where spans belong: a trace stays where its first span went; and which spans came before."""
+"""Where spans belong: a trace stays where its first span went; which came before, and stored ones as they came."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from webapp import jsontext
-from webapp.dumps.formats.otlp import plugin as otlp
+from webapp.exports.session_dump import whole_entry
 from webapp.store.db.dialect import change
 from webapp.store.db.ids import batched, shortened
-from webapp.store.live import reading
-from webapp.store.live.reading import Arrived
 from webapp.store.models import LiveSpan, Session
+from webapp.store.models import Turn as StoredTurn
+
+TRACE, SPAN = 16, 8
+"""bytes of an id"""
+
+
+@dataclass(slots=True)
+class Arrived:
+    """One span with its place in the request; `refused` and `repeated` say what became of it.
+
+    `entry` is `{"resource", "scope", "span"}`; `started` in nanoseconds; `number` its entry in the session.
+    """
+
+    at: str
+    entry: dict[str, Any]
+    trace: bytes
+    id: bytes
+    session: str | None
+    started: int
+    number: int = -1
+    repeated: bool = False
+    refused: str | None = None
+
+
+def id_bytes(ident: str | None, size: int) -> bytes | None:
+    """The bytes of an id, or None where it is none of that size."""
+    try:
+        data = bytes.fromhex(ident or "")
+    except ValueError:
+        return None
+    return data if len(data) == size and any(data) else None
+
 
 _AT_ONCE = 500
+find_spans = sa.select(LiveSpan.trace, LiveSpan.span, LiveSpan.session_id, LiveSpan.ordinal).where(
+    LiveSpan.trace.in_(sa.bindparam("traces", expanding=True)),
+    LiveSpan.span.in_(sa.bindparam("spans", expanding=True)),
+)
+_find_entries = sa.select(StoredTurn.ordinal, StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at).where(
+    StoredTurn.session_id == sa.bindparam("session"),
+    StoredTurn.ordinal.in_(sa.bindparam("ordinals", expanding=True)),
+)
+
+
+def entries(connection: sa.Connection, session_id: int, ordinals: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """The stored entries whose first turns have these ordinals, by these; {} for one that is no object."""
+    sources: dict[int, dict[str, Any]] = {}
+    for batch in batched(ordinals, _AT_ONCE):
+        for row in connection.execute(_find_entries, {"session": session_id, "ordinals": batch}):
+            entry = whole_entry(row.source, row.raw, row.raw_at)
+            sources[row.ordinal] = entry if isinstance(entry, dict) else {}
+    return sources
+
+
 _find = (
     sa.select(
         Session.external_id,
@@ -31,13 +82,13 @@ _find = (
 _Key = tuple[bytes, bytes]
 
 
-def stored(connection: sa.Connection, names: Sequence[str]) -> dict[str, Any]:
-    """Those of the sessions `names` whose newest revision came as spans: rows with its `id`, and whether it is
+def stored(connection: sa.Connection, names: Sequence[str], source_format: str) -> dict[str, Any]:
+    """Those of the sessions `names` whose newest revision came in this format: rows with its `id`, and whether it is
     `deleted`."""
     newest = {
         row.external_id: row for part in batched(names, _AT_ONCE) for row in connection.execute(_find, {"names": part})
     }
-    return {name: row for name, row in newest.items() if row.source_format == otlp.name}
+    return {name: row for name, row in newest.items() if row.source_format == source_format}
 
 
 def unknown(
@@ -49,7 +100,7 @@ def unknown(
     ordinals: dict[tuple[int, _Key], int] = {}
     for part in batched(candidates, _AT_ONCE):
         keys = {"traces": list({span.trace for span in part}), "spans": list({span.id for span in part})}
-        for row in connection.execute(reading.find_spans, keys):
+        for row in connection.execute(find_spans, keys):
             ordinals[row.session_id, (bytes(row.trace), bytes(row.span))] = row.ordinal
     return {name: _new(connection, sessions.get(name), arrived, ordinals) for name, arrived in once.items()}
 
@@ -71,7 +122,7 @@ def _new(
 
 def _is_same(connection: sa.Connection, session_id: int, ordinal: int, span: Arrived) -> bool:
     """Whether a stored span is what came again."""
-    return _written(reading.entries(connection, session_id, [ordinal]).get(ordinal, {})) == _written(span.entry)
+    return _written(entries(connection, session_id, [ordinal]).get(ordinal, {})) == _written(span.entry)
 
 
 def _written(entry: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,34 +12,14 @@ import sqlalchemy as sa
 from webapp.dumps.formats import otlp
 from webapp.dumps.linked_turns import linked
 from webapp.dumps.records import Entry, Problem, Turn
-from webapp.exports.session_dump import whole_entry
-from webapp.store.db.ids import batched
+from webapp.dumps.spans import logs
+from webapp.store.live.lookup import SPAN, TRACE, Arrived, entries, id_bytes
 from webapp.store.models import LiveSpan
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.write import rows
 
-TRACE, SPAN = 16, 8
-"""bytes of an id"""
 _LATEST = 2**63 - 1
 """nanoseconds: the year 2262, the last that the column holds"""
-
-
-@dataclass(slots=True)
-class Arrived:
-    """One span with its place in the request; `refused` and `repeated` say what became of it.
-
-    `entry` is `{"resource", "scope", "span"}`; `started` in nanoseconds; `number` its entry in the session.
-    """
-
-    at: str
-    entry: dict[str, Any]
-    trace: bytes
-    id: bytes
-    session: str | None
-    started: int
-    number: int = -1
-    repeated: bool = False
-    refused: str | None = None
 
 
 def arrived(groups: Iterable[tuple[str, dict[str, Any] | Problem]]) -> Iterator[Arrived | Problem]:
@@ -55,7 +35,7 @@ def arrived(groups: Iterable[tuple[str, dict[str, Any] | Problem]]) -> Iterator[
 def _sound(raw_entry: Entry) -> Arrived | Problem:
     """A span needs both ids (opentelemetry-proto, trace.proto): without them one that comes again is not known."""
     at, entry = raw_entry
-    identity = otlp.identity(entry)
+    identity = logs.identity(entry)
     trace, span = id_bytes(identity.trace, TRACE), id_bytes(identity.span, SPAN)
     if trace is None:
         return Problem(at, "its traceId is not 16 bytes, or all zeros")
@@ -65,18 +45,8 @@ def _sound(raw_entry: Entry) -> Arrived | Problem:
     return Arrived(at, entry, trace, span, identity.session, started)
 
 
-def id_bytes(ident: str | None, size: int) -> bytes | None:
-    """The bytes of an id, or None where it is none of that size."""
-    try:
-        data = bytes.fromhex(ident or "")
-    except ValueError:
-        return None
-    return data if len(data) == size and any(data) else None
-
-
 BEFORE, AFTER = 32, 4
 """How many stored spans before each new one, and after a late one, are read along."""
-_AT_ONCE = 500
 _of_session = sa.select(LiveSpan.entry, LiveSpan.ordinal, LiveSpan.turns, LiveSpan.started).where(
     LiveSpan.session_id == sa.bindparam("session")
 )
@@ -86,14 +56,6 @@ _before = (
     .limit(BEFORE)
 )
 _after = _of_session.where(LiveSpan.started > sa.bindparam("start"))
-find_spans = sa.select(LiveSpan.trace, LiveSpan.span, LiveSpan.session_id, LiveSpan.ordinal).where(
-    LiveSpan.trace.in_(sa.bindparam("traces", expanding=True)),
-    LiveSpan.span.in_(sa.bindparam("spans", expanding=True)),
-)
-_find_entries = sa.select(StoredTurn.ordinal, StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at).where(
-    StoredTurn.session_id == sa.bindparam("session"),
-    StoredTurn.ordinal.in_(sa.bindparam("ordinals", expanding=True)),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,16 +136,6 @@ def _steps(connection: sa.Connection, session_id: int, new: list[Arrived]) -> li
     ordered = [step for *_, step in sorted(steps, key=lambda step: step[:2])]
     near = {at + beside for at, step in enumerate(ordered) if step.new for beside in range(-BEFORE, AFTER + 1)}
     return [step for at, step in enumerate(ordered) if at in near]
-
-
-def entries(connection: sa.Connection, session_id: int, ordinals: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """The stored entries whose first turns have these ordinals, by these; {} for one that is no object."""
-    sources: dict[int, dict[str, Any]] = {}
-    for batch in batched(ordinals, _AT_ONCE):
-        for row in connection.execute(_find_entries, {"session": session_id, "ordinals": batch}):
-            entry = whole_entry(row.source, row.raw, row.raw_at)
-            sources[row.ordinal] = entry if isinstance(entry, dict) else {}
-    return sources
 
 
 def _twins(

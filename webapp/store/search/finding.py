@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from webapp.store.db import types
 from webapp.store.db.dialect import TookTooLong, within
 from webapp.store.db.ids import KINDS, SLOTS, Kind
-from webapp.store.models import TURNS_A_SESSION, Session, Turn
+from webapp.store.models.sessions import TURNS_A_SESSION, Session, Turn
 from webapp.store.search.query import Cutter, Excerpt, Query, Term, kept, parse
 
 Table = Literal["search_raw", "search_note"]

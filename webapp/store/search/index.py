@@ -8,7 +8,8 @@ import sqlalchemy as sa
 
 from webapp.store.db import types
 from webapp.store.db.ids import KINDS, SLOTS, Note, Text, batched, note_key, session_notes
-from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn
+from webapp.store.models.people import Label
+from webapp.store.models.sessions import TURNS_A_SESSION, Session, Turn
 from webapp.store.search.query import folded
 
 _AT_ONCE = 16

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import parsing
-from webapp.parsing import installing
+from webapp.parsing import why_absent
 from webapp.store.db.dialect import TookTooLong, unindexed, within
 from webapp.store.models import TURNS_A_SESSION, FacetValue, Label, Session, SessionFacet
 from webapp.store.sessions import where
@@ -221,7 +221,7 @@ class ProfileCoverage:
 def _coverage_of_counts(profile: str, parses: dict[str, int]) -> ProfileCoverage:
     """Of how many parses each profile has. Every response is parsed by `fencepost` as it comes."""
     parser = parsing.profiles().get(profile)
-    reason = installing.reason(parser) if parser else f"no profile is called {profile!r}"
+    reason = why_absent(parser) if parser else f"no profile is called {profile!r}"
     return ProfileCoverage(profile, parses.get(profile, 0), parses.get(OURS, 0), reason)
 
 

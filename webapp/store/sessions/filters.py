@@ -24,7 +24,7 @@ from webapp.dumps.messages.beside import STOPS
 from webapp.refusals import BadInput, WrongUse
 from webapp.store.db import ids
 from webapp.store.db.ids import microseconds
-from webapp.store.models import Session
+from webapp.store.models.sessions import Session
 from webapp.store.write.tally import BROKEN_AS_ONE, VERDICTS
 
 

@@ -15,15 +15,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from webapp.dumps.records import Turn
 from webapp.parsing.trace import Trace
 from webapp.store.db.ids import short
 from webapp.store.write.parser import ALL_THE_SAME, OURS, UNKNOWN, read_as_json
-
-if TYPE_CHECKING:
-    from webapp.store.models import Turn as StoredTurn
 
 MOST_KINDS = 40
 MOST_NAMES = 200
@@ -173,7 +170,15 @@ class Facets:
         return self._values[name] < most or (name, short(value, LONGEST)) in self.counts
 
 
-def tools_of(turn: Turn | StoredTurn) -> list[str]:
+class Calling(Protocol):
+    """A turn as it came, or as it is stored."""
+
+    kind: Any
+    agent: str | None
+    tool_calls: Any
+
+
+def tools_of(turn: Calling) -> list[str]:
     """The names of the tools that a turn calls, in whatever shape its format has them."""
     names = [_tool(call) for call in turn.tool_calls or ()]
     if turn.kind == "tool_call":

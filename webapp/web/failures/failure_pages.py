@@ -14,7 +14,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.exports import base
 from webapp.exports.formats.pytest import MOST_UNLABELLED
 from webapp.extensions import db
-from webapp.parsing import UnknownProfile, installing, minimal, profile, profiles
+from webapp.parsing import UnknownProfile, minimal, profile, profiles, why_absent
 from webapp.store.exports import group_file
 from webapp.store.failures import events, group_detail, groups
 from webapp.store.failures.events import BadState
@@ -29,7 +29,7 @@ from webapp.store.sessions.filters import DESCRIBED, HOME, BadFilter, Filters
 from webapp.store.sessions.turns import ExampleText
 from webapp.store.statistics import incident
 from webapp.store.write.parser import READ_AS, UNKNOWN
-from webapp.web import questions
+from webapp.web import questions, windows
 from webapp.web.answers import download, page, text_answer
 from webapp.web.failures import group_report, rate_chart
 from webapp.web.identity import author
@@ -94,10 +94,10 @@ def index() -> Response:
     )
 
 
-def drawn(turn_ids: list[int]) -> dict[int, list[group_report.LinePiece]]:
+def drawn(turn_ids: list[int]) -> dict[int, list[windows.LinePiece]]:
     """Each response in one line, by turn."""
     texts = turns.texts_of(db.session, turn_ids)
-    return {turn_id: group_report.pieces(text) for turn_id, text in texts.items()}
+    return {turn_id: windows.pieces(text) for turn_id, text in texts.items()}
 
 
 @blueprint.get("/failures/<path:group>", merge_slashes=False)
@@ -169,7 +169,7 @@ def reduced(text: ExampleText, parser: str) -> dict[str, Any]:
     """A text cut as short as it fails the same way, or why it was not cut."""
     none = {"reproduction": None, "parser": parser}
     try:
-        if missing := installing.reason(profile(parser)):
+        if missing := why_absent(profile(parser)):
             return none | {"why": f"not reduced: {missing}"}
     except UnknownProfile as unknown:
         return none | {"why": f"not reduced: {unknown}"}

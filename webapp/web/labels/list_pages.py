@@ -15,8 +15,8 @@ from webapp.store.labels import causes, label_content, label_list, settling
 from webapp.store.labels import labels as store
 from webapp.store.sessions import turns
 from webapp.store.sessions import turns as turn_store
+from webapp.web import windows
 from webapp.web.answers import page
-from webapp.web.failures import group_report
 from webapp.web.identity import author
 from webapp.web.labels import label_form, profile_values
 
@@ -74,7 +74,7 @@ def evidence(labelled: settling.Labelled) -> dict[str, Any]:
     detail = turn_store.find(db.session, labelled.session, labelled.turn.position)
     texts = turns.texts_of(db.session, [labelled.turn.id])
     results = profile_values.groups(profile_values.every_trace(detail), labelled.session.first_profile, None)
-    return {"line": group_report.pieces(texts[labelled.turn.id]), "results": results}
+    return {"line": windows.pieces(texts[labelled.turn.id]), "results": results}
 
 
 def written(label: Any) -> str:

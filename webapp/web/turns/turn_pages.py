@@ -13,7 +13,7 @@ from werkzeug.exceptions import Conflict, NotFound
 from webapp import fitting
 from webapp.exports import labelled
 from webapp.extensions import db
-from webapp.parsing import Trace, installing, profile, profiles
+from webapp.parsing import Trace, profile, profiles, why_absent
 from webapp.parsing.edit import Span, apply
 from webapp.parsing.trace import unfit_sentence
 from webapp.store.exports.session_dump import safe_name
@@ -223,7 +223,7 @@ def show_api(ident: str, position: int) -> Response:
     if name not in profiles() and name != session.home_profile:
         raise NotFound(f"no profile is called {name!r}; there are {', '.join(profiles())}")
     parsed = turn.raw is not None and turn.kind in WRITTEN_BY_MODEL
-    missing = installing.reason(profiles().get(name))
+    missing = why_absent(profiles().get(name))
     trace = bench_store.trace(detail, name) if parsed and not missing else None
     unfit = unfit_sentence(trace) if trace else None
     if unfit:
