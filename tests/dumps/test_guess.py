@@ -110,6 +110,10 @@ SAID_OF = [
     ),
     ("[Exporter] Export trace_id=trace_1, name=Berths\n" * 2, "Agents SDK"),
     ("[UserMessage('Which berth?'), AssistantMessage('Berth seven is free.')]", "What Python prints"),
+    (
+        'event: progress\ndata: {"percent": 10}\n\ndata: {"token": "eyJhb"}\n\n',
+        "server-sent events of no known provider",
+    ),
     ("2026-01-01 10:00:00 INFO app: response: <openai.ChatCompletion object at 0x7f1c>\n", "What Python prints"),
 ]
 

@@ -47,7 +47,13 @@ from webapp.dumps.records import Turn
         *(("ERROR_LIMIT", "context"), ("USER_CANCEL", "error"), ("TIMEOUT", "error"), ("MaxTokens", "length")),
         *(("insufficient_system_resource", "error"), ("model_length", "length"), ("abort", "error"), ("…", "other")),
         *(("REASON_MAX_CONTEXT", "context"), ("REASON_TOOL_CALLS", "tool_call"), ("eos_token", "complete")),
-        *(("max_output_tokens", "length"), ("max_prompt_tokens", "context"), ("compaction", "paused")),
+        *(
+            ("limit", "length"),
+            ("word", "complete"),
+            ("max_output_tokens", "length"),
+            ("max_prompt_tokens", "context"),
+            ("compaction", "paused"),
+        ),
     ],
 )
 def test_a_word_has_a_reason(word: str, reason: str) -> None:

@@ -16,7 +16,9 @@ from webapp.dumps.json_path import MOST_NAMED, each_at, parse_each, parse_path, 
 from webapp.dumps.known_tools import BEGIN, CLOUDWATCH, LEVELS, LINES, answerless, is_of_chats, looks_like
 from webapp.dumps.mappings import guessed, guessed_tables, is_no_answer, outline
 from webapp.dumps.messages.calls import TOOLS
+from webapp.dumps.messages.langchain import SERVED
 from webapp.dumps.messages.printed import printed_objects
+from webapp.dumps.messages.streams import chunks
 from webapp.dumps.records import Turn, UnknownFormat
 from webapp.dumps.source import Source
 from webapp.dumps.text_records import is_unnamed_table
@@ -114,6 +116,9 @@ def _what_it_is(head: DumpHead) -> str:
         return "What Python prints of an object is in the log, not its JSON: log its model_dump_json(), or json.dumps."
     if not any(head.objects) and _OF_NODE.match(head.text):
         return "What Node.js prints of an object is in the log, not its JSON: log its JSON.stringify(…)."
+    if head.shape == "text" and SERVED.match(head.text):
+        keys = sorted({str(key) for _, event in chunks(head.text) for key in as_object(event)})
+        return f"The log is server-sent events of no known provider (their keys: {_listed(keys)})."
     if head.shape == "text" and _DRAWN.search(head.text):
         words = "The log is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
         return f"{words}{looks_like(head)}"
@@ -161,7 +166,14 @@ def _what_to_do(head: DumpHead) -> list[str]:
 
 def _whole(head: DumpHead) -> list[str]:
     """How a text is read that a model wrote from its first line to its last, which none says of itself."""
-    if head.shape != "text" or looks_like(head) or _is_printed(head) or _BINARY.search(head.text) or _speaks(head):
+    if (
+        head.shape != "text"
+        or looks_like(head)
+        or _is_printed(head)
+        or SERVED.match(head.text)
+        or _BINARY.search(head.text)
+        or _speaks(head)
+    ):
         return []
     return ["A text that is one response: --format responses; responses between lines of ---: --format separated."]
 

@@ -80,6 +80,15 @@ def _plain(line: str) -> str:
     return _COLOURS.sub("", line) if "[" in line else line
 
 
+_NAMED = re.compile(r"\A((?:trce|dbug|info|warn|fail|crit): [^\n]{1,200}\[\d+\])\s*\n\s+")
+"""the line above what .NET logs, which says of which class it is"""
+
+
+def as_line(record: str) -> str:
+    """A record with its line behind the name of its logger, where that stands above it."""
+    return _NAMED.sub(r"\1 ", record, count=1)
+
+
 def _when(record: dict[str, Any]) -> str:
     """The time of a record as JSON, else a word with which records begin, too."""
     when = first_text(record, "asctime", "timestamp", "time", "@timestamp", "ts")

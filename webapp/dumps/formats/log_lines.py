@@ -10,7 +10,7 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEn
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.by_names import named_turns
 from webapp.dumps.known_tools import BEGIN, LEVELS, LINES, TIME
-from webapp.dumps.log_records import first_records, log_records, speaks
+from webapp.dumps.log_records import as_line, first_records, log_records, speaks
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import NamedText, named_texts
@@ -169,13 +169,14 @@ def _introduced(record: str, words: re.Pattern[str]) -> dict[str, Any] | None:
 
 def _entry(record: str) -> dict[str, Any] | None:
     """A record as what stands before and behind the name of an answer or a prompt, or before and in its JSON."""
+    record = as_line(record)
     if _ELSEWHERE.match(record):
         return None
     if (match := _MESSAGES.search(record)) and isinstance(messages := from_repr(match[1]), list):
         prompts = [message for message in messages if as_object(message).get("role") != "assistant"]
         return {"before": record[: match.start()], "json": {"messages": prompts}}
     before, brace, rest = record.partition("{")
-    whole = json_or_none(brace + rest) if brace else None
+    whole = (json_or_none(brace + rest) or from_repr((brace + rest).rstrip())) if brace else None
     if isinstance(whole, dict) and not whole.keys() & {"event", "type"}:  # zap's and winston's words before the fields
         whole = {"event": _WORDS_BEFORE.split(before.rstrip())[-1], **whole}
     if brace and whole is None and (before == "INFO " or TIME.fullmatch(before.rstrip())):  # out of JSON, a line each

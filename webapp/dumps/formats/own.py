@@ -155,7 +155,20 @@ class Responses(Format):
 
 _OF_OTHERS = {
     *("role", "record", "messages", "embedding", "vector"),
-    *("author", "user", "username", "stars", "rating", "label", "sentiment", "ai_response", "bot_response", "reply"),
+    *(
+        "title",
+        "headline",
+        "author",
+        "user",
+        "username",
+        "stars",
+        "rating",
+        "label",
+        "sentiment",
+        "ai_response",
+        "bot_response",
+        "reply",
+    ),
 }
 """keys beside a text that people wrote, or that is not one response"""
 

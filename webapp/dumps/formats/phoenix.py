@@ -6,12 +6,13 @@ from collections import deque
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Entries, Entry, Sessions, Source
-from webapp.dumps.documents import nested, page_entries
+from webapp.dumps.decoding import opened
+from webapp.dumps.documents import entries_of, nested, page_entries
 from webapp.dumps.formats.otlp import Otlp, Trace
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import by_time
-from webapp.dumps.values import as_list, as_object, first_id, id_text, text
+from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
 _ATTRIBUTES = "attributes."
 _COLUMNS = frozenset(
@@ -177,4 +178,66 @@ def _event(log: dict[str, Any]) -> dict[str, Any]:
     return {"name": text(fields.get("event")) or text(fields.get("name")), "attributes": fields}
 
 
-plugins = (Phoenix(), Jaeger())
+_HOLDERS = (
+    "attributes",
+    "tags",
+    "customDimensions",
+    "Properties",
+    "SpanAttributes",
+    "span_attributes",
+    "attributes_string",
+)
+"""where stores of spans have their attributes: Logfire, Zipkin, Application Insights, ClickHouse, SigNoz"""
+_OF_MODELS = ("gen_ai.", "llm.", "ai.prompt", "ai.response", "traceloop.", "output.value")
+_TRACES = ("traceId", "trace_id", "TraceId", "trace.trace_id", "operation_Id", "OperationId", "traceID")
+_TIMES = ("startTimeUnixNano", "start_timestamp", "start_time", "timestamp", "Timestamp", "TimeGenerated", "time")
+
+
+class SpanRows(Otlp):
+    called = "span_rows"
+    shapes = (
+        'spans of a store, one a line or a list, {"tags" or "customDimensions" or "SpanAttributes": {"gen_ai.…": …}}'
+    )
+
+    def sniff(self, head: DumpHead) -> int:
+        rows = [_attributes(value) for value in head.objects if first_id(value, *_TRACES)]
+        return 91 if len(rows) == len(head.objects) and any(map(_is_of_model, rows)) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        def session(row: dict[str, Any]) -> str:
+            return first_id(_attributes(row), *_SESSION_TAGS) or first_id(row, *_TRACES) or source.stem
+
+        yield from by_time(entries_of(source, head), session, _when)
+
+    def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return {"span id": first_id(entry, "spanId", "span_id", "SpanId", "id")}
+
+    def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
+        span = {
+            "traceId": first_id(entry, *_TRACES),
+            "spanId": self.ids_of(entry)["span id"],
+            "parentSpanId": first_id(
+                entry, "parentId", "parent_id", "parent_span_id", "ParentSpanId", "operation_ParentId"
+            ),
+            "name": first_text(entry, "name", "span_name", "SpanName"),
+            "startTimeUnixNano": _when(entry),
+            "attributes": _attributes(entry),
+        }
+        return super().read_entry({"span": span}, conversation)
+
+
+def _when(row: dict[str, Any]) -> Any:
+    return next((row[key] for key in _TIMES if row.get(key) is not None), None)
+
+
+def _attributes(row: dict[str, Any]) -> dict[str, Any]:
+    """A span's attributes, in an object of theirs, which may be a text, or beside its other fields."""
+    held = (as_object(opened(row.get(key))) for key in _HOLDERS)
+    return next(filter(_is_of_model, held), row)
+
+
+def _is_of_model(attributes: dict[str, Any]) -> bool:
+    return any(key.startswith(_OF_MODELS) for key in attributes)
+
+
+plugins = (Phoenix(), Jaeger(), SpanRows())

@@ -43,7 +43,8 @@ class SseText(Format):
                 for line in head.text.lstrip("\ufeff").splitlines()[:40]
                 if line.strip() and not _VERBOSE.match(line)
             ]
-            return 70 if sum(bool(_FIELD.match(line)) for line in lines) > 0.8 * len(lines) else 0
+            is_stream = sum(bool(_FIELD.match(line)) for line in lines) > 0.8 * len(lines)
+            return 70 if is_stream and (not head.whole or _says(head.text)) else 0
         if head.shape == "object" and "model" not in head.keys:
             return 0
         objects = head.objects
@@ -81,6 +82,16 @@ class SseText(Format):
         if not turns:
             conversation.notes.append("no provider's stream is known that looks like this; kept as an event")
         return turns
+
+
+def _says(written: str) -> bool:
+    """Whether a stream's events say something, by what is known or by what most of them have."""
+    events = [event for _, event in chunks(written)]
+    return (
+        parsed_body(written) is not None
+        or guessed_stream(events) is not None
+        or any("error" in as_object(event) for event in events)
+    )
 
 
 def _exchanged(request: Any, response: Any, conversation: Conversation) -> list[Turn]:

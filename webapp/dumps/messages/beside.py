@@ -13,12 +13,12 @@ from webapp.dumps.values import as_list, as_object, text
 REASONS = {
     "complete": (
         *("stop", "end_turn", "stop_sequence", "completed", "complete", "eos", "eos_token", "end", "finished"),
-        *("finish", "stop_criteria_met", "endoftext", "end_of_text", "eot"),
+        *("finish", "stop_criteria_met", "endoftext", "end_of_text", "eot", "word"),
     ),
     "tool_call": ("tool_calls", "tool_call", "tool_use", "function_call", "function_calls", "tool_use_requested"),
     "length": (
         *("length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "max_len"),
-        *("max_completion_tokens", "max_new_tokens", "incomplete_length", "error_max_tokens"),
+        *("max_completion_tokens", "max_new_tokens", "incomplete_length", "error_max_tokens", "limit"),
     ),
     "filtered": (
         *("content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii", "guardrail_intervened"),
@@ -53,7 +53,10 @@ _KEYS = (
     *("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason", "completionReason"),
     *("native_finish_reason", "stop_type"),
 )
-_REASONS = ("response", "message", "output", "choices", "candidates", "results", "response_metadata", "kwargs", "data")
+_REASONS = (
+    *("response", "message", "output", "choices", "candidates", "results", "response_metadata", "kwargs", "data"),
+    *("details", "meta_info"),
+)
 _MORE = ("filtered", "refused", "malformed", "context")
 """what OpenRouter's own word hides at times, and the provider's says"""
 _DEPTH = 5

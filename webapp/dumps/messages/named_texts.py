@@ -42,7 +42,7 @@ _ELSE = {
     *("annotation", "annotations", "feedback", "review", "canonical", "label", "labels", "verdict", "grade", "test"),
     *("tests", "passed", "context", "contexts", "latency", "slug", "hash", "created", "version", "parsed", "logprobs"),
     *("headers", "template", "description", "hint", "relevancy", "relevance", "similarity", "correctness", "recall"),
-    *("precision", "faithfulness", "toxicity", "bias", "ts", "sha", "sql", "cypher", "source", "satisfaction"),
+    *("precision", "faithfulness", "toxicity", "bias", "ts", "sha", "sql", "cypher", "source", "satisfaction", "role"),
 }
 _OF_SERVER = {"status", "success", "code", "error", "errors", "statusCode", "ok"}
 _THOUGHTS = {"thought", "thoughts", "think", "thinking", "reasoning", "reasoning_content", "thought_process"}

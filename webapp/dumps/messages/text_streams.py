@@ -86,6 +86,8 @@ def text_begins(event: dict[str, Any], before: list[dict[str, Any]], ended: set[
 
 _ADDING = re.compile(r"token|delta|chunk|text|content|answer|completion|response|output", re.I)
 """names under which an event of a stream that nobody knows has what it adds, or by which its kind is called"""
+_SAID = re.compile(r"\s|[{\u0080-]")
+"""what is in a text or an object, and in no id"""
 _DEEP = 3
 
 
@@ -98,7 +100,8 @@ def guessed_stream(events: list[Any]) -> tuple[str, str] | None:
             grown[path].append(piece)
     likely = {path: pieces for path, pieces in grown.items() if len(set(pieces)) > 1 and 3 * len(pieces) > len(objects)}
     best = max(likely, key=lambda path: len(likely[path]), default=None)
-    return None if best is None or "user" in map(_role, objects) else (best, _once(likely[best]))
+    guess = None if best is None or "user" in map(_role, objects) else (best, _once(likely[best]))
+    return guess if guess is not None and _SAID.search(guess[1]) else None
 
 
 def _role(event: dict[str, Any]) -> Any:
