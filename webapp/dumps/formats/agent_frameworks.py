@@ -103,10 +103,7 @@ def _response(response: dict[str, Any], conversation: _Events) -> list[Turn]:
         return []
     conversation.responses.add(ident)
     conversation.model = text(response.get("model")) or conversation.model
-    turns = answer(response, conversation)
-    if not turns:
-        conversation.notes.append("a model's response of which nothing is known")
-    return turns
+    return answer(response, conversation)
 
 
 def _with_thought(turns: list[Turn], entry: dict[str, Any], conversation: _Events) -> list[Turn]:

@@ -95,8 +95,6 @@ def _line(value: dict[str, Any], transcript: _Transcript) -> list[Turn]:
         "sounding": _chain(value, transcript),
     }
     if not isinstance(message, dict):
-        if value.get("type") == "assistant":
-            transcript.notes.append("a line of the assistant's without a message")
         return _note(value, about)
     role = text(message.get("role")) or text(value.get("type"))
     once = _spent(message, value, transcript)

@@ -58,8 +58,6 @@ class ClaudeStream(Format):
             return event_turns("assistant/part")
         if kind in _MESSAGES and isinstance(entry.get("message"), dict):
             return _message(entry, conversation)
-        if kind == "assistant":
-            conversation.notes.append("a line of the assistant's without a message")
         if kind == "tool_call":
             return _tool_call(entry, conversation)
         if kind == "result":

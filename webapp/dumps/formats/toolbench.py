@@ -152,8 +152,6 @@ def _node(node: dict[str, Any], action: str | None, conversation: _Tree) -> list
         return _message(node, conversation)
     if kind == "Thought" and description is not None:
         return text_turns(description, "assistant", conversation)
-    if kind == "Thought" and not isinstance(node.get("description"), str):
-        conversation.notes.append("a thought without a readable description; it was left out")
     if kind == "Action Input" and (description is not None or action):
         return _input(node, description, action, conversation)
     if kind != "Action" and description:

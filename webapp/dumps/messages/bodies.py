@@ -124,8 +124,6 @@ def _one_of(value: Any, conversation: Conversation) -> list[Turn]:
     """One of several answers, or one message of those that a run added."""
     if isinstance(value, dict) and "role" in value and "usage" not in value:
         return message_turns(value, conversation)
-    if isinstance(value, list) and value and not long_texts([value]):  # longer ones are named as a whole
-        conversation.notes.append("a list where an answer should be; it was left out")
     return [] if isinstance(value, list) else answer(value, conversation)
 
 

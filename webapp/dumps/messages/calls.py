@@ -17,8 +17,6 @@ CALL_LISTS = (
 )
 _ITEM_ARGUMENTS = ("arguments", "action", "queries", "code", "input", "operation", "revised_prompt")
 ARGUMENTS = ("arguments", "input", "args", "code", "tool_kwargs")
-_STEPS, _MOST_ITEMS = 4, 20
-"""how far into a value, and into a list, calls are looked for"""
 ID_KEYS = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
 """under which providers give a call its id"""
 TOOLS = ("tool", "tool_name", "toolName", "function_name", "tool_used")
@@ -197,16 +195,6 @@ def came_of_call(holder: dict[str, Any]) -> bool:
     named = [holder.get(key) for key in (*TOOLS, "command", "cmd")]
     is_run = isinstance(code := holder.get("code"), str) and len(code.split()) > 1
     return is_run or holder.get("node") in ("tools", "tool") or any(isinstance(name, str) and name for name in named)
-
-
-def has_arguments(value: Any, depth: int) -> bool:
-    """Whether there are a call's arguments in it, a few steps down."""
-    if not isinstance(value, dict | list):
-        return False
-    if isinstance(value, dict) and any(value.get(key) for key in ARGUMENTS):
-        return True
-    inner = list(value.values()) if isinstance(value, dict) else value[:_MOST_ITEMS]
-    return depth < _STEPS and any(has_arguments(item, depth + 1) for item in inner)
 
 
 def as_json(value: Any) -> str:

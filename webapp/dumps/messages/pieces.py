@@ -11,7 +11,6 @@ from webapp.dumps.messages.calls import (
     arguments_of,
     beside,
     call_id,
-    has_arguments,
     invocation_of,
     invoked,
     item_call,
@@ -120,7 +119,7 @@ def content(value: Any) -> list[Piece]:
         and (parts := list(block(value)))
         and ("type" in value or any(piece.kind != "unread" for piece in parts))
     ):
-        return [*parts, *_beside_text(value, parts)]
+        return parts
     return [] if value is None else [Piece("text", as_json(value))]
 
 
@@ -140,13 +139,6 @@ def _item(value: Any) -> list[Piece]:
     if key is None or any(word in str(key).lower() for key in value for word in (*_NO_WORDS, "inline", "media")):
         return parts
     return [Piece("unread", f"a part with a text under {key[:40]!r}, which is no known key; it was left out")]
-
-
-def _beside_text(value: dict[str, Any], parts: list[Piece]) -> Iterator[Piece]:
-    """What to say of calls that stand beside the text of a content that is one object."""
-    if [piece.kind for piece in parts] == ["text"]:
-        for key in (key for key, inner in value.items() if isinstance(inner, dict | list) and has_arguments(inner, 0)):
-            yield Piece("unread", f"calls under {str(key)[:40]!r} next to the text were left out")
 
 
 def block(value: Any) -> Iterator[Piece]:
