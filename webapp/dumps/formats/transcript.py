@@ -70,6 +70,7 @@ _INLINE = re.compile(rf"^(?:{_NAME}{_NOTE}(?::(?: (?=\S)|[ \t]*\r?$)|：[ \t]*)|
 _BOLD = re.compile(rf"^(?:> )?\*\*(?!Model|Agent){_SIGN}{_NAME}{_NOTE}(?::\*\*|\*\*:)(?: (?=\S)|[ \t]*\r?$)", re.M)
 _ROLES = re.compile(
     r"^(?:(?P<who>user|assistant|system|tool|function|human|ai):"
+    r"|(?P<spaced>(?i:user|you|human|assistant|system|ai|model|bot)) :"
     r"|\[(?P<name>USER|ASSISTANT|SYSTEM|TOOL|HUMAN|AI)\]:?"
     r"|\*\*(?P<bold>user|assistant|system|human|ai)\*\*:)(?: |[ \t]*\r?$)",
     re.M,

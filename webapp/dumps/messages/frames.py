@@ -11,6 +11,7 @@ _FIELD = re.compile(r"^([^\W\d_][\w ]{0,30}): \S[^\n]*\Z", re.M)
 """what it says of an exchange in the line above it"""
 _BEGUN = r"[-=*]{3,} ?[^\n]{0,60}\d{4}-\d\d-\d\d[^\n]{0,40}[-=*]{3,}(?=\s*\Z)"
 """that a session began, with the time"""
+_ENDED = r"(?i:end of (?:the |this )?(?:conversation|chat|session|transcript|dialogue|log))\W{0,9}(?=\s*\Z)"
 
 
 def framing_of(before: str) -> re.Pattern[str]:
@@ -20,7 +21,7 @@ def framing_of(before: str) -> re.Pattern[str]:
     again += r"|={3,}[^\n]*={3}" if re.match(r"={3,} .*={3}", before) else ""
     if field := _FIELD.search(before):
         again += rf"|(?:[-=_*]{{3,}}\s+)?{re.escape(field[1])}: [^\n]*(?=\s*\Z)"
-    again += f"|{_BEGUN}"
+    again += f"|{_BEGUN}" + (f"|{_ENDED}" if before else "")
     return re.compile(rf"^(?:{_MEASURED}(?=\s*(?:[-=_*]{{3,}}\s*)?(?:\Z|{again}))|(?:{again})[ \t]*\r?$)", re.M)
 
 

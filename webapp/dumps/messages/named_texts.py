@@ -43,6 +43,7 @@ _ELSE = {
     *("tests", "passed", "context", "contexts", "latency", "slug", "hash", "created", "version", "parsed", "logprobs"),
     *("headers", "template", "description", "hint", "relevancy", "relevance", "similarity", "correctness", "recall"),
     *("precision", "faithfulness", "toxicity", "bias", "ts", "sha", "sql", "cypher", "source", "satisfaction", "role"),
+    "ip",
 }
 _OF_SERVER = {"status", "success", "code", "error", "errors", "statusCode", "ok"}
 _THOUGHTS = {"thought", "thoughts", "think", "thinking", "reasoning", "reasoning_content", "thought_process"}
@@ -160,7 +161,8 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     words = _words(key)
     if key in _THOUGHTS and isinstance(holder[key], str) and not holder.keys() & _JUDGED:
         return "thinking"
-    if _ELSE.intersection(words) or words[-1:] == ["model"] or words == ["user", "agent"]:
+    is_told = words[-1:] == ["generated"] and str(holder[key]).lower() in ("true", "false")  # whether it was
+    if _ELSE.intersection(words) or words[-1:] == ["model"] or words == ["user", "agent"] or is_told:
         return None
     if "system" in words:
         return "system"
