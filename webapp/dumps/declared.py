@@ -145,8 +145,7 @@ class Declared(Format):
             listed = objects(inner_list(source.text(), outer, key), f"{outer}.{key}")
             yield self.named(source.stem, head.members, listed)
         elif not self._is_each and (key := self._held(head, self._within)):
-            needed = self.spec.get("id", key).partition("|")[0].partition(".")[0]
-            yield from self._sorted(self.named(source.stem, *with_list(source, head, key, needed=needed)))
+            yield from self._sorted(self.named(source.stem, *with_list(source, head, key)))
         elif self._is_each or any(self._listed(value)[1] for value in head.objects if head.shape != "object"):
             alone = head.shape == "object" and not self._held(head, self._pages)
             for part in each_session(entries, source.stem, self._session):
@@ -161,7 +160,7 @@ class Declared(Format):
     def entries(self, source: Source, head: DumpHead) -> Entries:
         """What is neither in a table nor in a list of one document; each with what stands `beside` the first list."""
         if "beside" in self.spec and head.shape == "object":
-            around, entries = with_list(source, head, self._pages[0], needed=self.spec["beside"])
+            around, entries = with_list(source, head, self._pages[0])
             about = {self.spec["beside"]: around.get(self.spec["beside"])}
             return (entry if isinstance(entry, Problem) else (entry[0], {**entry[1], **about}) for entry in entries)
         return page_entries(source, head, *self._pages)

@@ -18,7 +18,7 @@ from webapp.dumps.records import Entries, Entry, Problem
 from webapp.dumps.session_keys import NO_KEY, OPTION, Follows, SessionKeys, entry_keys, named_by, rank_of
 from webapp.dumps.sessions import SessionEntries, Sessions, spilled
 from webapp.dumps.source import Source, entry_or_problem, lines
-from webapp.dumps.stream import TAIL, DocumentMember, Item, ListStart, Part, trailing, walk
+from webapp.dumps.stream import DocumentMember, Item, ListStart, Part, walk
 from webapp.dumps.values import first_id, first_text
 
 
@@ -65,15 +65,13 @@ def joined_runs(
         yield from joined if len(joined) < least else [(joined[0][0], {key: [value for _, value in joined]})]
 
 
-def with_list(
-    source: Source, head: DumpHead, key: str, *, needed: str
-) -> tuple[dict[str, Any], Iterator[Entry | Problem]]:
+def with_list(source: Source, head: DumpHead, key: str) -> tuple[dict[str, Any], Iterator[Entry | Problem]]:
     """A document's members but the list under `key`, and that list's entries. Raises `BadDump` where it has none."""
     if key in head.members:
         raise BadDump(f"{key}: expected a list, found {kind_of(head.members[key])}", key)
     if key not in head.items and head.whole:
         raise BadDump(f"{key} missing: expected a list under the key {key!r}", key)
-    beside = members(source, head, key, needed=needed)
+    beside = members(source, key)
     beside.pop(key, None)
     return beside, objects(_listed(walk(source.text(), frozenset((key,))), key), key)
 
@@ -88,31 +86,13 @@ def _listed(parts: Iterator[Part], key: str) -> Iterator[Part]:
         yield Problem(key, f"the log contains no list of {key}")
 
 
-def members(source: Source, head: DumpHead, streamed: str, *, needed: str) -> dict[str, Any]:
-    """The document's members but the list `streamed`.
-
-    Head and tail usually show them all. Only where they do not show `needed`, or not where the list begins, and
-    something may lie between, is the whole document walked once more.
-    """
-    beside, reached = _beside(walk(iter([head.text]), frozenset((streamed,))), streamed)
-    if head.whole:
-        return beside
-    beside |= {key: value for key, value in trailing(source.tail(TAIL)).items() if key != streamed}
-    closes_with_list = "".join(source.tail(1000).split()).endswith("]}")  # the document's last member is one
-    if reached and (needed in beside or closes_with_list):
-        return beside
-    return _beside(walk(source.text(), frozenset((streamed,))), streamed)[0]
-
-
-def _beside(parts: Iterator[Part], streamed: str) -> tuple[dict[str, Any], bool]:
-    """The members among the parts, the first of each name, and whether the streamed list was reached."""
+def members(source: Source, streamed: str) -> dict[str, Any]:
+    """The document's members but the list `streamed`, the first of each name: it is walked to its end for them."""
     beside: dict[str, Any] = {}
-    reached = False
-    for part in parts:
-        reached = reached or (isinstance(part, ListStart) and part.key == streamed)
+    for part in walk(source.text(), frozenset((streamed,))):
         if isinstance(part, DocumentMember):
             beside.setdefault(part.key, part.value)
-    return beside, reached
+    return beside
 
 
 def whole_document(source: Source) -> Iterator[Entry | Problem]:
@@ -186,14 +166,14 @@ def entries_of(source: Source, head: DumpHead) -> Entries:
 def page_entries(source: Source, head: DumpHead, *keys: str) -> Entries:
     """The items of a page of an API: of an object's list under the first of `keys`; else the dump's entries."""
     key = next((key for key in keys if head.shape == "object" and key in head.items), None)
-    return entries_of(source, head) if key is None else with_list(source, head, key, needed=key)[1]
+    return entries_of(source, head) if key is None else with_list(source, head, key)[1]
 
 
 def document_session(
-    source: Source, head: DumpHead, key: str, *, needed: str, ids: Iterable[str] = (), title: Iterable[str] = ()
+    source: Source, head: DumpHead, key: str, *, ids: Iterable[str] = (), title: Iterable[str] = ()
 ) -> SessionEntries:
     """A document as a session: its list under `key`; what stands around that names it, by the first of `ids`."""
-    extra, entries = with_list(source, head, key, needed=needed)
+    extra, entries = with_list(source, head, key)
     return SessionEntries(first_id(extra, *ids) or source.stem, entries, first_text(extra, *title), extra=extra)
 
 

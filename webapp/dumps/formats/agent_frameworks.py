@@ -59,7 +59,7 @@ class OpenHands(Declared):
         if head.shape == "zip":
             yield from _event_files(source)
         elif head.shape == "object" and "trajectory" in head.items:
-            yield document_session(source, head, "trajectory", needed="trajectory", ids=_IDS)
+            yield document_session(source, head, "trajectory", ids=_IDS)
         elif any("history" in item for item in head.objects):
             yield from each_session(entries_of(source, head), source.stem, _session)
         else:

@@ -57,7 +57,7 @@ class ClaudeCode(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if _is_wrapped(head):
-            return iter([document_session(source, head, "loglines", needed="loglines", ids=("sessionId",))])
+            return iter([document_session(source, head, "loglines", ids=("sessionId",))])
         return grouped(source, head, lambda line: _session(line, source.stem))
 
     def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[Turn]:

@@ -113,7 +113,7 @@ class VsCodeChat(Format):
             yield from _changed(source, head)
             return
         names: dict[str, Any] = {"ids": ("sessionId",), "title": ("customTitle",)}
-        yield document_session(source, head, "requests", needed="responderUsername", **names)
+        yield document_session(source, head, "requests", **names)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         message, result = entry.get("message"), as_object(entry.get("result"))

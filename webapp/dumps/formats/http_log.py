@@ -171,7 +171,7 @@ class Vcr(Format):
             entries = yaml_values.read(source.file, source.start, match[1]) if match else _paired(source)
         else:
             key = next((key for key in _LISTS if key in head.items), _LISTS[0])
-            _, entries = with_list(source, head, key, needed="version")
+            _, entries = with_list(source, head, key)
         yield SessionEntries(source.stem, of_models(entries, recorded))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:

@@ -48,7 +48,7 @@ class InspectAi(Format):
         if head.shape == "zip":
             yield from _archive(source)
             return
-        log = members(source, head, "samples", needed="eval")
+        log = members(source, "samples")
         log.pop("samples", None)
         for entry in objects(walk(source.text(), frozenset(("samples",))), "samples"):
             yield entry if isinstance(entry, Problem) else _sample(log, *entry)

@@ -163,5 +163,5 @@ def _records(source: Source, head: DumpHead, parts: tuple[Steps, ...]) -> Entrie
     key = str(parts[0][0])
     if key not in head.items:
         return entries_of(source, head)
-    beside, entries = with_list(source, head, key, needed=key)
+    beside, entries = with_list(source, head, key)
     return (entry if isinstance(entry, Problem) else (entry[0], {**beside, key: [entry[1]]}) for entry in entries)

@@ -43,7 +43,7 @@ class OpenAi(Format):
         if head.shape == "object" and ("messages" not in head.keys or _is_exchange(head.document)):
             yield SessionEntries(source.stem, whole_document(source))
         elif head.shape == "object":
-            extra, entries = with_list(source, head, "messages", needed="session_id")
+            extra, entries = with_list(source, head, "messages")
             yield _session("the document", extra, source.stem, entries)
         elif any(map(_is_conversation, head.objects)) and not any(map(_is_exchange, head.objects)):
             yield from each_session(entries_of(source, head), source.stem, _conversation)

@@ -78,7 +78,7 @@ class Fencepost(Format):
         return 100 if isinstance(head.document.get("fencepost"), dict) else 0
 
     def read(self, source: Source, head: DumpHead) -> Iterator[Record]:
-        beside, entries = with_list(source, head, "entries", needed="fencepost")
+        beside, entries = with_list(source, head, "entries")
         about = beside.get("fencepost")
         if not isinstance(about, dict):
             raise BadDump(f"fencepost: expected an object, found {kind_of(about)}", "fencepost")

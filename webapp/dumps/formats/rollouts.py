@@ -49,7 +49,7 @@ class Codex(Declared):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if _is_older_file(head):
-            extra, items = with_list(source, head, "items", needed="session")
+            extra, items = with_list(source, head, "items")
             name = id_text(as_object(extra.get("session")).get("id"))
             return iter([SessionEntries(name or source.stem, items, extra=extra)])
         return grouped(source, head, _session_namer())
@@ -169,7 +169,7 @@ class GeminiCli(Declared):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and "messages" in head.keys:
-            yield document_session(source, head, "messages", needed="sessionId", ids=("sessionId",))
+            yield document_session(source, head, "messages", ids=("sessionId",))
             return
         name = next((ident for line in head.objects if (ident := id_text(line.get("sessionId")))), source.stem)
         yield SessionEntries(name, _current(source, head))

@@ -128,7 +128,7 @@ _IDS = ("session_id", "trajectory_id")
 class Atif(Declared):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object":
-            yield _session(source.stem, *with_list(source, head, "steps", needed="schema_version"))
+            yield _session(source.stem, *with_list(source, head, "steps"))
         else:
             yield from each_session(entries_of(source, head), source.stem, _listed)
 

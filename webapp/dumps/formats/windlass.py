@@ -84,7 +84,7 @@ def _sniff_object(head: DumpHead) -> int:
 
 def _document(source: Source, head: DumpHead) -> SessionEntries:
     """The document as a session, by its own id, else the first entry's, else as the file is called."""
-    beside, entries = with_list(source, head, "entries", needed="session_id")
+    beside, entries = with_list(source, head, "entries")
     early = [entry for entry in head.items.get("entries", []) if isinstance(entry, dict)]
     counted = _counted(entries, beside.get("entry_count"))
     ident = beside.pop("session_id", None)
