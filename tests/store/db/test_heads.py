@@ -43,11 +43,6 @@ def test_prose_is_packed_and_a_long_text_stays_plain(connection: sa.Connection) 
     assert bytes(plain) == (PROSE * 50).encode()
 
 
-def test_a_text_from_before_is_read(connection: sa.Connection) -> None:
-    connection.execute(sa.text("INSERT INTO kept (id, text) VALUES (1, :text)"), {"text": PROSE.encode()})
-    assert connection.scalars(sa.select(table.c.text)).one() == PROSE
-
-
 @given(st.binary(max_size=2000))
 def test_no_utf8_is_taken_for_packed(noise: bytes) -> None:
     text = noise.decode("utf-8", "replace").encode() * 3

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sqlalchemy.dialects import sqlite
 
@@ -61,36 +62,12 @@ def test_a_short_text_is_short_and_can_be_stored(text: str, length: int) -> None
     assert kept.encode().decode() == kept
 
 
-DEEP: Any = 0
-for _ in range(200):
-    DEEP = [DEEP]
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        {},
-        [],
-        "\ud800 alone",
-        {"content": "\x00\ud83d" * 200, "NaN": [float("inf"), -0.0, 10**400]},
-        DEEP,
-        {"attempts": [{"strategy": "whole", "span": [0, 61]}] * 50},
-    ],
-)
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))
+@example([[float("nan")] * 100, {"content": "\x00\ud83d" * 200, "n": [float("inf"), -0.0, 10**400]}, "\ud800 alone"])
+@example(functools.reduce(lambda inner, _: [inner], range(200), 0))
 def test_packed_json_gives_back_every_value(value: Any) -> None:
-    kept = PackedJson().process_bind_param(value, DIALECT)
-    assert PackedJson().process_result_value(kept, DIALECT) == value
-
-
-def test_packed_json_keeps_nan() -> None:
-    kept = PackedJson().process_bind_param([float("nan")] * 100, DIALECT)
-    assert all(found != found for found in PackedJson().process_result_value(kept, DIALECT))
-
-
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), st.lists))
-def test_packed_json_gives_back_random_values(value: Any) -> None:
     kept = PackedJson().process_bind_param({"value": value}, DIALECT)
-    assert PackedJson().process_result_value(kept, DIALECT) == {"value": value}
+    assert repr(PackedJson().process_result_value(kept, DIALECT)) == repr({"value": value}), "NaN equals nothing"
 
 
 def test_packed_json_is_smaller_and_plain_text_from_before_is_still_read() -> None:

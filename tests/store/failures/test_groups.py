@@ -160,26 +160,6 @@ def test_the_largest_groups_for_merging(db: orm.Session, bring: Bring) -> None:
 
 
 @pytest.mark.usefixtures("stored")
-def test_a_group_whole(db: orm.Session) -> None:
-    detail = group_detail.find(db, COMMA_KEY, Filters(), now=NOW)
-    assert detail.line is not None and detail.line.count == 4
-    assert [(one.name, one.count, one.of) for one in detail.models] == [("m1", 3, 10), ("m2", 1, 6)]
-    assert [(one.count, one.of) for one in detail.versions] == [(4, 16)]
-    assert {one.model for one in detail.examples[:2]} == {"m1", "m2"}
-    assert detail.before is not None and detail.after is not None
-    assert (detail.before.count, detail.after.count) == (3, 1)
-    readers = {one.profile: (one.read, one.run) for one in detail.readers}
-    assert (readers["fencepost"], readers["json-repair"], readers["direct"]) == ((4, 4), (0, 0), (0, 4))
-    with pytest.raises(group_detail.NoSuchGroup):
-        group_detail.find(db, "v1|nothing like it", Filters())
-    events.merge(db, [FENCED_KEY], COMMA_KEY, author="ada", reason="so")
-    merged = group_detail.find(db, FENCED_KEY, Filters(), now=NOW)
-    assert (merged.asked, merged.key, merged.line and merged.line.count) == (FENCED_KEY, COMMA_KEY, 8)
-    assert group_detail.find(db, COMMA_KEY, Filters(model="nobody"), now=NOW).line is None
-    assert len(groups.members(db, COMMA_KEY, Filters())) == 8
-
-
-@pytest.mark.usefixtures("stored")
 def test_neighbours(db: orm.Session) -> None:
     session = db.scalars(sa.select(Session).where(Session.external_id == "new")).one()
     ids = db.scalars(sa.select(Turn.id).where(Turn.session_id == session.id).order_by(Turn.id)).all()

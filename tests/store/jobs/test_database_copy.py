@@ -90,14 +90,6 @@ def test_a_copy_is_the_same_in_every_row_and_finds_the_same(source: sa.Engine, t
     assert database.revision(target) == database.HEAD
 
 
-def test_a_copy_back_is_the_first_again(source: sa.Engine, target: sa.Engine, tmp_path: Path) -> None:
-    there = database_copy.copy(source, target)
-    back = database.connect(f"sqlite:///{tmp_path / 'back.sqlite3'}")
-    assert database_copy.copy(target, back) == there
-    assert _rows(back) == _rows(source)
-    back.dispose()
-
-
 def test_the_copy_can_be_written_like_any_database(source: sa.Engine, target: sa.Engine, tmp_path: Path) -> None:
     database_copy.copy(source, target)
     settings = Settings(data=tmp_path / "data", database=target.url.render_as_string(hide_password=False))

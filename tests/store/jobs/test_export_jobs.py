@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -25,25 +24,6 @@ Make = Callable[[], Task]
 def make(engine: sa.Engine, settings: Settings, bring: Bring) -> Make:
     bring_hostile(bring)
     return lambda: exported(engine, settings, ALL)
-
-
-def expire(engine: sa.Engine, job: Task) -> None:
-    past = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
-    with engine.begin() as connection:
-        result = (job.result or {}) | {"expires_at": past}
-        connection.execute(sa.update(Task).where(Task.id == job.id).values(result=result))
-
-
-def test_the_purge_removes_those_whose_time_is_over(engine: sa.Engine, settings: Settings, make: Make) -> None:
-    old, new = make(), make()
-    assert export_jobs.purge(engine, settings) == 0 and len(files(settings)) == 2
-    expire(engine, old)
-    assert export_jobs.purge(engine, settings) == 1
-    assert (find(engine, old.id).state, find(engine, new.id).state) == ("removed", "done")
-    assert len(files(settings)) == 1 and content(settings, find(engine, new.id))
-    with pytest.raises(export_jobs.ExportRemoved, match="was removed"):
-        export_jobs.opened(settings, find(engine, old.id))
-    assert export_jobs.purge(engine, settings) == 0
 
 
 def test_a_file_of_two_exports_stays_for_the_second(engine: sa.Engine, settings: Settings, make: Make) -> None:

@@ -162,16 +162,6 @@ def test_a_long_session_can_be_stopped_within(
     assert all_whole(db) == 1
 
 
-def test_a_job_that_waits_is_cancelled_before_it_begins(
-    engine: sa.Engine, settings: Settings, make: Make, find: Find, db: orm.Session
-) -> None:
-    number = make(lines())
-    imports.cancel(engine, settings, find(number))
-    worker.work(engine, settings)
-    assert find(number).state == "cancelled" and db.scalars(sa.select(Dump.id)).all() == []
-    assert left(settings) == [] and list(dump_files.folder(settings.data).glob("*.zst")) == []
-
-
 @pytest.mark.parametrize(
     ("url", "where"),
     [

@@ -12,9 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, Bring, entry, windlass
-from webapp.config import Settings
 from webapp.store.exports import exporting
-from webapp.store.jobs import replays
 from webapp.store.labels import causes, importing, label_content, labels, settling
 from webapp.store.labels.label_content import LabelContent
 from webapp.store.labels.labels import Conflict
@@ -265,29 +263,6 @@ def test_a_newer_row_changes_a_label_and_an_older_one_does_not(turn: Turn, db: o
     assert importing.take(db, [(1, newer), (2, older)]).changed == 1
     assert said_now(db, turn) == "right"
     assert label_content.of_turn(db, turn.id)[0].action == "imported"
-
-
-def test_labels_survive_growth_another_past_ingest_again_and_a_new_parse(
-    turn: Turn, bring: Bring, db: orm.Session, engine: sa.Engine, settings: Settings
-) -> None:
-    labels.put(db, turn, author="ann", judgement="missed")
-    bring(windlass("s1", [entry(BROKEN), entry(OTHER), entry("{"), entry("more")]))
-    bring(windlass("s1", [entry(BROKEN), entry(OTHER), entry("{"), entry("more")]))
-    db.execute(sa.text("UPDATE parse SET version = '0'"))
-    db.commit()
-    replays.replay(engine, settings, "fencepost")
-    db.expire_all()
-    assert said_now(db, at(db, 0)) == "missed"
-    bring(windlass("s1", [entry("another past"), entry(BROKEN)]))
-    newest = sessions.find(db, "s1")
-    assert newest.revision == 2
-    carried = labels.of_same_text(db, newest, at(db, 1), "ann")
-    assert carried is not None and (carried.label.judgement, carried.session.revision, carried.position) == (
-        "missed",
-        1,
-        0,
-    )
-    assert labels.of_same_text(db, newest, at(db, 1), "bob") is None
 
 
 def test_values_are_read_in_order_and_errors_have_a_place() -> None:

@@ -126,14 +126,6 @@ def test_a_session_shows_some_of_its_matches(bring: Bring, db: orm.Session, conn
     assert rest.next is None
 
 
-def test_a_deleted_session_is_not_found(bring: Bring, db: orm.Session) -> None:
-    bring_texts(bring, "shown here", "hidden here")
-    session = sessions.find(db, "s1")
-    db.execute(sa.update(Session).where(Session.id == session.id).values(deleted_at=datetime.now(UTC)))
-    assert raw_hits(found_in_all(db.connection(), "here")) == ["shown here"]
-    assert search.find(db.connection(), "here", session_id=session.id).matches == ()
-
-
 def test_what_is_removed_is_not_in_the_index(bring: Bring, db: orm.Session, connection: sa.Connection) -> None:
     bring(windlass("gone", [entry("needle", "turn_input"), entry(BROKEN)]))
     bring_texts(bring, "needle stays")
