@@ -10,12 +10,13 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
+from tests.store.derived import everything
+from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store import search, tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes
-from webapp.store.models import TURNS_A_SESSION, Base, FailedResponse, Finding, Parse, Session, Turn
+from webapp.store.models import TURNS_A_SESSION, Base, Session
 from webapp.store.write.parser import Home
 
 TEXTS = (
@@ -30,10 +31,8 @@ TEXTS = (
     BROKEN,
     "{'a': None}",
 )
-NOT_DERIVED = (
-    *("home_change", "former_profile", "former_source"),
-    *("id", "dump_id", "changed", "grown_at", "ingested_at", "happened_at", "home_source"),
-)
+CHOSEN = ("home_source", "home_change", "former_profile", "former_source")
+"""columns of a session that say how it came to its home profile"""
 DIRECT = Home("direct", "told")
 
 
@@ -61,39 +60,20 @@ def bring_unknown(bring: Bring, settings: Settings) -> Bring:
 
 
 def snapshot(engine: sa.Engine) -> dict[str, Any]:
-    """All rows that follow from a home profile, without numbers and times: pages and queues are made of them."""
+    """All rows that follow from a home profile, by session: pages and queues are made of them."""
     with orm.Session(engine) as db:
-        names = [column.name for column in Session.__table__.columns if column.name not in NOT_DERIVED]
-        stored = db.scalars(sa.select(Session).order_by(Session.external_id)).all()
-        rows = {row.external_id: {name: getattr(row, name) for name in names} for row in stored}
-        ids = {row.id: row.external_id for row in stored}
-        seen = {"sessions": rows, "parses": parses(db, ids), "findings": found(db, ids), "notes": notes(db, ids)}
-        return seen | {"failed": failed(db, ids), "facets": {name: facets(db, name) for name in rows}}
+        rows = db.scalars(sa.select(Session)).all()
+        found = {row.external_id: everything(db, row) | {"notes": notes(db, row.id)} for row in rows}
+    for one in found.values():
+        one["session"] = {name: value for name, value in one["session"].items() if name not in CHOSEN}
+    return found
 
 
-def parses(db: orm.Session, ids: dict[int, str]) -> set[tuple[Any, ...]]:
-    query = sa.select(Turn.session_id, Turn.ordinal, Parse.profile, Parse.version, Parse.verdict, Parse.strategy)
-    rows = db.execute(query.add_columns(Parse.repairs).join(Parse, Parse.turn_id == Turn.id)).all()
-    return {(ids[row.session_id], *row[1:]) for row in rows}
-
-
-def failed(db: orm.Session, ids: dict[int, str]) -> set[tuple[Any, ...]]:
-    """The failed responses, with the groups that they are in."""
-    query = sa.select(Turn.session_id, Turn.ordinal, FailedResponse.under, FailedResponse.group_key)
-    rows = db.execute(query.join(FailedResponse, FailedResponse.turn_id == Turn.id)).all()
-    return {(ids[row.session_id], *row[1:]) for row in rows}
-
-
-def found(db: orm.Session, ids: dict[int, str]) -> list[tuple[Any, ...]]:
-    rows = db.scalars(sa.select(Finding).order_by(Finding.id))
-    return sorted((ids[row.session_id], row.rule, row.severity, row.turns, str(row.detail)) for row in rows)
-
-
-def notes(db: orm.Session, ids: dict[int, str]) -> list[tuple[Any, ...]]:
-    """What the search index says of each session, by the session and the place in it."""
-    size = TURNS_A_SESSION * search.SLOTS
-    rows = db.execute(sa.text("SELECT rowid, text FROM search_note")).all()
-    return sorted((ids[key // size], key % size, bytes(text)) for key, text in rows if key // size in ids)
+def notes(db: orm.Session, session_id: int) -> dict[int, bytes]:
+    """What the search index says of a session, by the place in it."""
+    low, high = (number * TURNS_A_SESSION * search.SLOTS for number in (session_id, session_id + 1))
+    query = sa.text("SELECT rowid, text FROM search_note WHERE rowid >= :low AND rowid < :high")
+    return {key - low: bytes(text) for key, text in db.execute(query, {"low": low, "high": high})}
 
 
 def empty(engine: sa.Engine) -> None:
@@ -116,18 +96,16 @@ def test_changed_it_is_as_if_it_had_come_so(bring_unknown: Bring, engine: sa.Eng
     log = logs(count)
     bring_unknown(log, filename="log.jsonl")
     without = snapshot(engine)
-    assert without["sessions"]["chat 0"]["home_profile"] == "unknown"
+    assert without["chat 0"]["session"]["home_profile"] == "unknown"
     change_all(engine, DIRECT)
     changed = snapshot(engine)
     empty(engine)
     bring_unknown(log, filename="log.jsonl", home="direct")
-    fresh = snapshot(engine)
-    for part, value in fresh.items():
-        assert changed[part] == value, part
-    responses = sum(row["response_count"] for row in changed["sessions"].values())
-    assert responses >= 12 * count
-    assert sum(row["failed_count"] for row in changed["sessions"].values()) > 2 * count
-    assert changed["findings"] != without["findings"]
+    for name, fresh in snapshot(engine).items():
+        assert changed[name] == fresh, name
+    assert sum(one["session"]["response_count"] for one in changed.values()) >= 12 * count
+    assert sum(one["session"]["failed_count"] for one in changed.values()) > 2 * count
+    assert any(changed[name]["findings"] != one["findings"] for name, one in without.items())
 
 
 def test_undone_it_is_as_it_was(bring_unknown: Bring, engine: sa.Engine) -> None:
@@ -135,16 +113,12 @@ def test_undone_it_is_as_it_was(bring_unknown: Bring, engine: sa.Engine) -> None
     before = snapshot(engine)
     number = change_all(engine, DIRECT)
     assert snapshot(engine) != before
-    undoing = changes.begin_undoing(engine, number)
-    assert changes.work(engine, undoing)
-    after = snapshot(engine)
-    of_direct = {row for row in after["parses"] if row[2] == "direct"}
-    assert of_direct and after["parses"] - of_direct == before["parses"], "what a parser made of the responses stays"
-    assert {name: row["strip"] for name, row in after["sessions"].items()} == {
-        name: row["strip"] for name, row in before["sessions"].items()
-    }
-    for part in ("findings", "notes"):
-        assert after[part] == before[part], part
+    assert changes.work(engine, changes.begin_undoing(engine, number))
+    for name, after in snapshot(engine).items():
+        of_direct = {row for row in after["parses"] if row[1] == "direct"}
+        assert of_direct and after["parses"] - of_direct == before[name]["parses"], "what a parser made stays"
+        assert after["session"]["strip"] == before[name]["session"]["strip"]
+        assert (after["findings"], after["notes"]) == (before[name]["findings"], before[name]["notes"])
     with engine.connect() as connection:
         assert tasks.find(connection, number).about["undone"]
         assert connection.scalars(sa.select(Session.home_source).distinct()).all() == ["unknown"]

@@ -13,16 +13,14 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests.store.derived import everything
 from tests.store.made import BROKEN, CALL, Bring, entry
-from tests.store.write.test_growth import facts
 from webapp.config import Settings
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.start import IngestResult
 from webapp.store.jobs import pruning
 from webapp.store.models import Dump, DumpSession, Session
-from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import sessions
-from webapp.store.write import stored_turns
 
 TIME = "2026-01-02T03:04:05Z"
 DAMAGED = '{"type": "assistant", "cut'
@@ -153,27 +151,11 @@ def log(kind: str, names: list[str], count: int, seed: int = 0) -> list[bytes]:
     return lines
 
 
-def rows(db: orm.Session, session_id: int) -> list[tuple[object, ...]]:
-    columns = ("position", "entry", "kind", "raw", "role", "model", "recorded_failure")
-    query = sa.select(StoredTurn).where(StoredTurn.session_id == session_id).order_by(StoredTurn.ordinal)
-    turns = db.scalars(query).all()
-    originals = [None if turn.duplicate_of is None else turn.duplicate_of - turns[0].id for turn in turns]
-    values = [tuple(getattr(turn, name) for name in columns) for turn in turns]
-    return [(*value, original) for value, original in zip(values, originals, strict=True)]
-
-
-def everything(db: orm.Session, result: IngestResult) -> list[Any]:
+def stored(db: orm.Session, result: IngestResult) -> list[Any]:
     """What is stored of the sessions of a dump, but for their names."""
     db.rollback()
     db.expire_all()
-    stored = [sessions.find(db, name) for name in sorted(result.sessions)]
-    findings = [[stored_turns.finding_dict(row) for row in stored_turns.findings_of(db, one.id)] for one in stored]
-    return [[timeless_facts(one), noticed, rows(db, one.id)] for one, noticed in zip(stored, findings, strict=True)]
-
-
-def timeless_facts(session: Session) -> dict[str, object]:
-    """Without when it came in, which stands for the time of a session whose turns have none."""
-    return {name: value for name, value in facts(session).items() if name != "happened_at" or session.started_at}
+    return [everything(db, sessions.find(db, name)) for name in sorted(result.sessions)]
 
 
 def counts(dump: Dump) -> tuple[object, ...]:
@@ -194,13 +176,13 @@ def test_cut_anywhere_it_is_as_at_once(kind: str, seed: int, bring: Bring, db: o
     cuts = sorted(random.Random(seed).sample(range(1, 60), 7))
     for cut in [*cuts, 60]:
         grown = bring(b"".join(lines[:cut]), "run.jsonl")
-    grown_rows, grown_counts = everything(db, grown), counts(db.get_one(Dump, grown.dump.id))
+    grown_sessions, grown_counts = stored(db, grown), counts(db.get_one(Dump, grown.dump.id))
     problems = sorted((problem.at, problem.reason) for problem in grown.problems)
     for table in (Session, Dump):
         db.execute(sa.delete(table))
     db.commit()
     whole = bring(b"".join(lines), "other.jsonl" if kind != "responses" else "run2.jsonl")
-    assert grown_rows == everything(db, whole)
+    assert grown_sessions == stored(db, whole)
     assert grown_counts == counts(db.get_one(Dump, whole.dump.id))
     assert problems == sorted((problem.at, problem.reason) for problem in whole.problems)
 

@@ -8,13 +8,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
+from tests.store.derived import everything
+from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from tests.store.searching import found_in_all
 from webapp.store.derive import reindex
 from webapp.store.labels import labels
 from webapp.store.models import Finding, Session, SessionFacet
 from webapp.store.sessions import sessions, turns
-from webapp.store.write import stored_turns
 
 QUERIES = ("needle", "one two*", "JSONDecodeError", "mangled", "zebra", "s1", "-x CALL*", '"run_code"')
 
@@ -41,25 +41,20 @@ def bare(engine: sa.Engine) -> None:
         connection.execute(sa.update(Session).values(stale=True, raw_bytes=0))
 
 
-def counted(db: orm.Session) -> list[Any]:
-    """Facets in whatever order their names stand, sizes and findings."""
-    rows = db.execute(sa.select(Session.id, Session.external_id, Session.raw_bytes).order_by(Session.id)).all()
-    found = [
-        (facets(db, row.external_id), row.raw_bytes, [one.rule for one in stored_turns.findings_of(db, row.id)])
-        for row in rows
-    ]
+def derived(db: orm.Session) -> list[Any]:
+    found = [everything(db, session) for session in db.scalars(sa.select(Session).order_by(Session.id))]
     db.rollback()
     return found
 
 
 def test_what_is_missing_is_made_once(bring: Bring, engine: sa.Engine, db: orm.Session) -> None:
     stored(bring, db)
-    counts = counted(db)
+    before = derived(db)
     bare(engine)
     told: list[tuple[int, int]] = []
     assert reindex(engine, on_progress=lambda done, of: told.append((done, of))) == 2
     assert told == [(1, 2), (2, 2)]
-    assert counted(db) == counts
+    assert derived(db) == before
     assert reindex(engine) == 0
 
 

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.dumps.formats.test_otlp import span
+from tests.store.derived import everything
 from tests.store.made import facets
 from webapp import jsontext
 from webapp.config import Settings
@@ -21,7 +22,7 @@ from webapp.store.db import database
 from webapp.store.live import growth
 from webapp.store.live.lookup import Arrived
 from webapp.store.live.reading import arrived
-from webapp.store.models import TURNS_A_SESSION, Finding, Session, Turn
+from webapp.store.models import Finding, Session, Turn
 
 START = 1_750_000_000_000_000_000
 CUT = '{"numbers": [1, 2'
@@ -55,21 +56,10 @@ def shown(db: orm.Session) -> list[str | None]:
     return list(db.scalars(sa.select(Turn.raw).where(Turn.duplicate_of.is_(None)).order_by(Turn.position)))
 
 
-def stored(db: orm.Session, name: str) -> tuple[object, ...]:
-    """All that is kept of a session, but for ids and how long parsing took."""
+def stored(db: orm.Session, name: str) -> dict[str, Any]:
+    """All that is kept of a session, but for what names it."""
     db.expire_all()
-    session = db.scalars(sa.select(Session).where(Session.external_id == name)).one()
-    turns = db.scalars(sa.select(Turn).where(Turn.session_id == session.id).order_by(Turn.ordinal)).all()
-    first = session.id * TURNS_A_SESSION
-    rows = [
-        (
-            *(turn.position, turn.entry, turn.kind, turn.raw, turn.agent, turn.recorded_failure, turn.raw_at),
-            turn.duplicate_of and turn.duplicate_of - first,
-        )
-        for turn in turns
-    ]
-    counters = (session.strip, session.entry_count, session.turn_count, session.failed_count, session.raw_bytes)
-    return (*counters, session.models, facets(db, name).get("error"), rows)
+    return everything(db, db.scalars(sa.select(Session).where(Session.external_id == name)).one())
 
 
 def talk_of(name: str) -> list[dict[str, Any]]:
@@ -98,7 +88,7 @@ def test_span_by_span_it_is_as_at_once(gate: Gate, db: orm.Session) -> None:
         take(gate, *bit_by_bit[:count])
         del bit_by_bit[:count]
     assert stored(db, "bit") == stored(db, "all")
-    assert stored(db, "bit")[3] == 8
+    assert stored(db, "bit")["session"]["failed_count"] == 8
 
 
 def test_many_new_sessions_come_together(gate: Gate, db: orm.Session, monkeypatch: pytest.MonkeyPatch) -> None:

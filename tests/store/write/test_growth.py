@@ -6,22 +6,15 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests.store.derived import everything
 from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, on_sqlite, windlass
 from webapp.dumps.records import SessionStart, Turn
 from webapp.store.exports import session_dump
-from webapp.store.models import Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import sessions
 
 FIRST = [entry("do it", "turn_input"), entry(CALL, model="m1", timestamp=100.0)]
 MORE = [entry(BROKEN, model="m2", timestamp=200.0), entry(BROKEN, "turn_output", model="m2")]
-
-
-def facts(session: Session) -> dict[str, object]:
-    """What is the same of a session however it came to be: without names and moments."""
-    left_out = ("id", "dump_id", "ingested_at", "key", "extra", "external_id", "revision", "changed", "grown_at")
-    names = [column.name for column in Session.__table__.columns if column.name not in left_out]
-    return {name: getattr(session, name) for name in names}
 
 
 def test_another_past_becomes_a_revision_beside_the_old_and_growth_finds_its_own(bring: Bring, db: orm.Session) -> None:
@@ -40,10 +33,10 @@ def test_another_past_becomes_a_revision_beside_the_old_and_growth_finds_its_own
 def test_our_own_dump_in_an_empty_store_is_the_session_again(bring: Bring, db: orm.Session) -> None:
     bring(windlass("s1", FIRST + MORE))
     session = sessions.find(db, "s1")
-    before = facts(session)
+    before = everything(db, session)
     document = b"".join(session_dump.stream(db, session)).replace(b'"session_id":"s1"', b'"session_id":"s2"')
     assert bring(document).created is True
-    assert facts(sessions.find(db, "s2")) == before
+    assert everything(db, sessions.find(db, "s2")) == before
 
 
 @on_sqlite
