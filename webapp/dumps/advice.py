@@ -261,7 +261,7 @@ def _short(text: str) -> str:
 
 def _speaks(head: DumpHead) -> bool:
     """Whether somebody seems to speak in it, so that passing it over in a folder is worth a word."""
-    if is_of_chats(head):
+    if is_of_chats(head) or (head.shape == "text" and _ADDRESS.search(head.text)):
         return True
     if answerless({str(key) for sample in head.objects for key in sample}) not in (None, CLOUDWATCH):
         return False

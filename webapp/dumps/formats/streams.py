@@ -17,7 +17,7 @@ from webapp.dumps.records import MODEL_KINDS, Problem, Turn
 from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import as_list, as_object, first_text, id_text
 
-_FIELD = re.compile(r"(?:data|event|id|retry)?:")
+_FIELD = re.compile(r"(?:data|event|id|retry|message)?:")
 _VERBOSE = re.compile(r"[*<>{}](?: |$)|[ \d]{1,3} [ \d.]+[kMG]? |  % Total")
 """what `curl -v` prints around it"""
 _DATA = re.compile(r"(?:\A|\n)data:\s*(?:\{|\[DONE\])")

@@ -68,7 +68,7 @@ def _grow(block: dict[str, Any], pieces: list[str], delta: dict[str, Any]) -> No
 
 
 def is_bedrock(event: dict[str, Any]) -> bool:
-    return "contentBlockIndex" in event or event.get("event") in BEDROCK
+    return "contentBlockIndex" in event or (event.get("event") in BEDROCK and "data" not in event)
 
 
 def bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:

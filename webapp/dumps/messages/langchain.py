@@ -44,7 +44,7 @@ def is_chunk(value: dict[str, Any]) -> bool:
     return type_names == ["AIMessageChunk"] or as_object(value.get("data")).get("type") == "AIMessageChunk"
 
 
-SERVED = re.compile(r"(?:(?::|event:|id:|retry:)[^\n]*\n|\s)*data:")
+SERVED = re.compile(r"(?:(?::|event:|id:|retry:|message:)[^\n]*\n|\s)*data:")
 """how server-sent events begin"""
 
 

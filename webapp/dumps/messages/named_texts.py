@@ -14,11 +14,12 @@ from webapp.dumps.values import as_object
 
 Side = Literal["system", "user", "thinking", "assistant", "call", "result", "too deep"]
 Path = tuple[str | int, ...]
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 _ANSWERS = {
     *("response", "responses", "completion", "completions", "output", "outputs", "answer", "answers", "reply"),
     *("generation", "generations", "generated", "prediction", "predictions", "assistant", "sampled", "resp"),
     *("replies", "result", "results", "solution", "patch", "antwort", "respuesta", "reponse", "return", "pred"),
+    *("回答", "回复", "输出", "応答", "답변", "응답", "ответ", "resposta", "risposta"),
 }
 _WEAK = {"result", "results", "solution", "patch", "return"}
 """of these, which a verdict or a reference may stand under: they count where nothing else at their level answers"""
@@ -33,17 +34,16 @@ _REFERENCES = {
 """in keys below which nothing is what a model answered"""
 _PROMPTS = {
     *("prompt", "prompts", "question", "query", "input", "inputs", "instruction", "user", "request", "message"),
-    *("messages", "msg", "frage", "pregunta", "task", "ask"),
+    *("messages", "msg", "task", "ask", "frage", "pregunta", "pergunta", "вопрос", "问题", "输入", "質問", "질문"),
 }
 _ELSE = {
     *("correct", "incorrect", "strategy", "kwargs", "format", "schema", "config", "token", "tokens", "time"),
     *("timestamp", "id", "ids", "usage", "type", "status", "code", "length", "count", "cost", "reason", "file"),
-    *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms"),
+    *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms", "ip"),
     *("annotation", "annotations", "feedback", "review", "canonical", "label", "labels", "verdict", "grade", "test"),
     *("tests", "passed", "context", "contexts", "latency", "slug", "hash", "created", "version", "parsed", "logprobs"),
     *("headers", "template", "description", "hint", "relevancy", "relevance", "similarity", "correctness", "recall"),
     *("precision", "faithfulness", "toxicity", "bias", "ts", "sha", "sql", "cypher", "source", "satisfaction", "role"),
-    "ip",
 }
 _OF_SERVER = {"status", "success", "code", "error", "errors", "statusCode", "ok"}
 _THOUGHTS = {"thought", "thoughts", "think", "thinking", "reasoning", "reasoning_content", "thought_process"}
@@ -230,11 +230,11 @@ _ROLES = (
     (
         "assistant",
         re.compile(
-            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|outgoing|outbound|out|{_SAID_BY}|{_MODEL_NAMES}"
+            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|tool_calls?|outgoing|outbound|out|{_SAID_BY}|{_MODEL_NAMES}"
         ),
     ),
     ("system", re.compile(r"system|developer|context")),
-    ("tool", re.compile(r"tool|function|observation|tool_result")),
+    ("tool", re.compile(r"tool|function|observation|tool_(?:call_)?result")),
     ("thinking", re.compile(r"thinking|reasoning|thought")),
 )
 
@@ -245,7 +245,7 @@ def spoken(value: Any) -> dict[str, Any] | None:
         value = {str(key)[:1].lower() + str(key)[1:]: inner for key, inner in value.items()}
     for holder in (value, *(as_object(value).get(key) for key in _INNER)):
         if isinstance(holder, dict) and (role := speaker(holder)):
-            key = _said_under(holder)
+            key = "result" if role == "tool" and isinstance(holder.get("result"), str) else _said_under(holder)
             rest = {name: inner for name, inner in holder.items() if name not in (*_BY_USER, *_WHO, *SAID, *_INNER)}
             if key is not None or any(holder.get(name) for name in CALL_LISTS):
                 return {**rest, "role": role, **({} if key is None else {"content": holder[key]})}
