@@ -14,7 +14,6 @@ from webapp.app import create_app
 from webapp.config import Settings
 from webapp.dumps.reading import known_formats
 from webapp.findings.rulebook import rules
-from webapp.parsing import engine
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -57,11 +56,6 @@ def test_the_api_document_names_every_route(tmp_path: Path) -> None:
 def test_a_page_has_a_row_for_every_plugin_of_its_kind(document: str, names: Iterable[str]) -> None:
     text = (ROOT / "docs" / document).read_text("utf-8")
     assert [name for name in names if f"| `{name}` |" not in text] == []
-
-
-def test_every_profile_says_what_it_is() -> None:
-    for name, profile in engine.profiles().items():
-        assert getattr(profile, "about", ""), name
 
 
 def test_the_changelog_begins_with_this_version() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,8 +19,6 @@ from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
 from webapp.store.models import Parse, Session
-
-Check = Callable[[Any, Ledger], Iterator[str]]
 
 
 @pytest.fixture

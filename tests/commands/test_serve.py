@@ -21,8 +21,6 @@ from webapp.commands._start import is_loopback, settings_for
 from webapp.commands.serve import command
 from webapp.config import Settings
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture(autouse=True)
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -26,8 +26,8 @@ from webapp.extensions import db
 from webapp.store.models import Dump, Parse, Session, Task, Turn
 from webapp.web import worker_process
 
-ROOT = Path(__file__).resolve().parents[2]
-SESSIONS, ENTRIES = 200, 10
+SESSIONS, MANY, ENTRIES = 60, 200, 10
+"""sessions of a file, those of one that takes a while, and the entries of each"""
 STANDS_STILL = """
 import sys
 from webapp.cli import main
@@ -46,11 +46,11 @@ main(prog_name="fencepost")
 """The program, which stops within a dump, once the first sessions of it are stored."""
 
 
-def lines(padding: str = "") -> bytes:
-    """Windlass lines, one session behind the other: some seconds of reading."""
+def lines(padding: str = "", sessions: int = SESSIONS) -> bytes:
+    """Windlass lines, one session behind the other."""
     entries = (
         entry(f"{number} {CALL}{padding}", session_id=f"s{number // ENTRIES}", timestamp=float(number))
-        for number in range(SESSIONS * ENTRIES)
+        for number in range(sessions * ENTRIES)
     )
     return b"".join(json.dumps(one).encode() + b"\n" for one in entries)
 
@@ -198,13 +198,13 @@ def killed_command(server: Server, data: Path, words: list[str], state: Any) -> 
 
 
 def test_a_replay_whose_command_was_killed_ends_behind_the_server(server: Server, tmp_path: Path) -> None:
-    assert server.ask("POST", "/api/dumps?filename=a.jsonl", lines())[0] == 201
+    assert server.ask("POST", "/api/dumps?filename=a.jsonl", lines(sessions=MANY))[0] == 201
     state = sa.select(Task.state).where(Task.kind == "replay")
     one = killed_command(server, tmp_path, ["replay", "crewai"], state)
-    assert one(sa.select(sa.func.count()).where(Parse.profile == "crewai")) == SESSIONS * ENTRIES
+    assert one(sa.select(sa.func.count()).where(Parse.profile == "crewai")) == MANY * ENTRIES
 
 
 def test_an_ingest_whose_command_was_killed_ends_behind_the_server(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(lines(" and so on" * 50))
+    (tmp_path / "a.jsonl").write_bytes(lines(" and so on" * 50, MANY))
     one = killed_command(server, tmp_path, ["ingest", str(tmp_path / "a.jsonl")], sa.select(Dump.state))
-    assert one(sa.select(sa.func.count()).select_from(Session)) == SESSIONS
+    assert one(sa.select(sa.func.count()).select_from(Session)) == MANY

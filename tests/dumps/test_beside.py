@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.dumps.formats.test_otlp import span, trace
 from webapp.dumps.reading import read
 from webapp.dumps.records import Turn
 
@@ -34,15 +35,11 @@ def google() -> dict[str, Any]:
     return {"request": asked, "response": answer}
 
 
-def span(attributes: dict[str, Any]) -> dict[str, Any]:
+def answered(attributes: dict[str, Any]) -> dict[str, Any]:
     said = [{"role": "assistant", "parts": [{"type": "text", "content": "1"}], "finish_reason": "stop"}]
     values = {"gen_ai.output.messages": json.dumps(said), "gen_ai.operation.name": "chat", **attributes}
-    listed = [
-        {"key": key, "value": {"intValue": value} if isinstance(value, int) else {"stringValue": value}}
-        for key, value in values.items()
-    ]
-    one = {"traceId": "0" * 31 + "1", "spanId": "0" * 15 + "1", "name": "chat", "attributes": listed}
-    return {"resourceSpans": [{"scopeSpans": [{"spans": [one]}]}]}
+    spans: dict[str, Any] = json.loads(trace(span(values)))
+    return spans
 
 
 @pytest.mark.parametrize(
@@ -55,8 +52,8 @@ def span(attributes: dict[str, Any]) -> dict[str, Any]:
         (chat({"endpoint": "chat.completions"}), None),
         (http("https://api.together.xyz/v1/chat/completions", system_fingerprint="fp_1"), "api.together.xyz"),
         (http("https://openrouter.ai/api/v1/chat/completions", provider="Fireworks"), "Fireworks"),
-        (span({"server.address": "api.openai.com", "gen_ai.provider.name": "openai"}), "api.openai.com"),
-        (span({"gen_ai.provider.name": "openai"}), "openai"),
+        (answered({"server.address": "api.openai.com", "gen_ai.provider.name": "openai"}), "api.openai.com"),
+        (answered({"gen_ai.provider.name": "openai"}), "openai"),
     ],
 )
 def test_who_served_a_model(tmp_path: Path, entry: dict[str, Any], host: str | None) -> None:
@@ -69,7 +66,7 @@ def test_who_served_a_model(tmp_path: Path, entry: dict[str, Any], host: str | N
         (chat({}, max_tokens=20), (5, 9, 4, 20)),
         (http("https://api.openai.com/v1/chat/completions"), (5, 9, 4, None)),
         (google(), (5, 9, 7, 10)),
-        (span({"gen_ai.usage.output_tokens": 9, "gen_ai.usage.reasoning.output_tokens": 4}), (None, 9, 4, None)),
+        (answered({"gen_ai.usage.output_tokens": 9, "gen_ai.usage.reasoning.output_tokens": 4}), (None, 9, 4, None)),
     ],
 )
 def test_tokens_in_out_thought_and_the_cap(tmp_path: Path, entry: dict[str, Any], spent: tuple[Any, ...]) -> None:

@@ -31,30 +31,25 @@ def test_the_call_is_marked(key):
     assert (call.failure, result.failure) == (SAID, None)
 
 
-def test_a_failure_that_the_dump_notes_goes_to_the_call():
-    call, result = with_call_failures(talk("{}", "x", failure="parsing: bad"))
-    assert (call.failure, result.failure) == ("parsing: bad", None)
+@pytest.mark.parametrize(
+    ("arguments", "answer", "noted", "failure"),
+    [
+        ("{}", "x", "parsing: bad", "parsing: bad"),
+        ('{"a": 1}', SAID, None, None),
+        ('{"a" 1}', "Error: file not found", None, None),
+        ('{"a" 1}', "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)", None, None),
+        ('{"a" 1}', "Parsed the JSON arguments.", None, None),
+        ('{"a" 1}', None, None, None),
+    ],
+)
+def test_what_the_dump_notes_goes_to_the_call_and_what_is_no_report_to_none(arguments, answer, noted, failure):
+    call, result = with_call_failures(talk(arguments, answer, failure=noted))
+    assert (call.failure, result.failure) == (failure, None)
 
 
 def test_without_its_call_it_stays():
-    _, result = list(
-        with_call_failures([Turn(0, "event"), Turn(1, "tool_result", parent="other", failure="parsing: bad")])
-    )
+    _, result = with_call_failures([Turn(0, "event"), Turn(1, "tool_result", parent="other", failure="parsing: bad")])
     assert result.failure == "parsing: bad"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "answer"),
-    [
-        ('{"a": 1}', SAID),
-        ('{"a" 1}', "Error: file not found"),
-        ('{"a" 1}', "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
-        ('{"a" 1}', "Parsed the JSON arguments."),
-        ('{"a" 1}', None),
-    ],
-)
-def test_what_is_no_report(arguments, answer):
-    assert [turn.failure for turn in with_call_failures(talk(arguments, answer))] == [None, None]
 
 
 def test_order_problems_and_far_answers():

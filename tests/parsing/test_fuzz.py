@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-RUNS = 2_000
+RUNS = 1_000
 
 
 def test_a_bounded_run_finds_no_broken_promise() -> None:

@@ -37,7 +37,7 @@ def test_every_case_explains_what_it_does_not_take(shared: Path) -> None:
     assert [ascii(raw) for raw in given(shared) if unexplained(raw, parse(raw))] == []
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_mutations_explain_what_they_do_not_take(shared: Path, seed: int) -> None:
     texts, chance = [raw for raw in given(shared) if len(raw) < 3_000], random.Random(seed)
     for _ in range(1_000):

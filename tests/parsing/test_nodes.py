@@ -10,7 +10,6 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.parsing import parse
 from webapp.parsing.drawing import nodes
 from webapp.parsing.edit import Edit, Span, apply, composed, places
 
@@ -128,15 +127,3 @@ def test_many_edits_over_many_are_composed_in_linear_time() -> None:
         return time.process_time() - start
 
     assert any(seconds(60_000) / min(seconds(6_000) for _ in range(3)) < 30 for _ in range(3))
-
-
-def test_a_repaired_response_leads_each_value_back_to_its_characters() -> None:
-    raw = "Sure:\n{'tool': 'run', 'args': {'n': 1,}}}"
-    trace = parse(raw)
-    attempt = trace.attempts[trace.chosen[0]]
-    text = apply(raw, attempt.span, attempt.edits)
-    mapped = places(attempt.span, attempt.edits)
-    seen = [
-        raw[slice(*mapped.raw(n.start, n.end or 0))] for n in nodes(text, 100)[0] if n.kind not in ("object", "array")
-    ]
-    assert seen == ["'run'", "1"]

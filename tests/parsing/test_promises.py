@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 import time
@@ -12,13 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.parsing.promises import PIECES, keeps_its_promises
 from webapp.parsing import Trace, parse
-
-_spec = importlib.util.spec_from_file_location("fencepost_promises", Path(__file__).with_name("promises.py"))
-assert _spec and _spec.loader
-_promises = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_promises)
-PIECES, keeps_its_promises = _promises.PIECES, _promises.keeps_its_promises
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),

@@ -12,7 +12,6 @@ import pytest
 
 from webapp.dumps import archive_members
 from webapp.dumps.budget import BadDump, TooLarge
-from webapp.dumps.reading import sniff
 from webapp.dumps.spool import zipfile as zstd_zipfile
 
 CHAT = json.dumps([{"role": "user", "content": "Hi"}])
@@ -62,13 +61,6 @@ def test_every_member_is_a_dump(got, pack):
     assert [turn.raw for turns in found.turns for turn in turns] == ["Hi", "A", "Hi"]
     assert [problem.at for problem in found.problems] == ["notes.bin"]
     assert "fencepost ingest" not in found.problems[0].reason
-
-
-@PACKERS
-def test_it_is_told_by_its_content(tmp_path, pack):
-    path = tmp_path / "x"
-    path.write_bytes(pack({"a": CHAT}))
-    assert sniff(path, "x") == "archive"
 
 
 @PACKERS

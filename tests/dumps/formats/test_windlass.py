@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from webapp.dumps.formats.windlass import decoded, kind_of
+from webapp.dumps.formats.windlass import decoded
 
 AGENT = {
     "timestamp": 1764772931.5,
@@ -35,8 +35,6 @@ OUTPUT = {
     "content": '```json\n{"tool": "run_code"}}}\n```',
     "metadata": {},
 }
-TOLD = {"node_type": "validation_error", "role": "user", "content": "⚠️ Tool Call JSON Error: Extra data: line 1"}
-ERROR = {"node_type": "validation_error", "role": "json_parse_error", "content": "Extra data: line 1"}
 
 
 def dump(*entries: object, **more: object) -> str:
@@ -65,38 +63,6 @@ def test_an_id_far_behind_the_entries_is_found(got):
 def test_twins_too_far_apart_are_left_apart(got):
     between = [{"node_type": "log", "content": str(number)} for number in range(200)]
     assert linked(got(dump(AGENT, *between, OUTPUT)).only)[-1] is None
-
-
-def test_twenty_two_validation_errors_are_eleven_failures(got):
-    turns = got(dump(*[AGENT, OUTPUT, ERROR, TOLD] * 11)).only
-    errors = [turn for turn in turns if turn.kind == "error"]
-    assert len(errors) == 22
-    assert sum(turn.duplicate_of is None for turn in errors) == 11
-    assert len({turn.answers for turn in errors}) == 11
-
-
-@pytest.mark.parametrize(
-    ("node", "role", "kind"),
-    [
-        ("agent", "agent", "response"),
-        ("turn_output", "assistant", "response"),
-        ("validation_error", "json_parse_error", "error"),
-        ("tool", "tool_result", "tool_result"),
-        ("turn_input", "user", "prompt"),
-        ("phase", "assistant", "event"),
-        ("cost_update", "", "event"),
-        ("reforge_attempt", "user", "event"),
-        ("schema_validation", "", "event"),
-        ("schema_validation_failed", "", "error"),
-        ("evaluator", "assistant", "response"),
-        ("", "assistant", "response"),
-        ("", "user", "prompt"),
-        ("never_heard_of", "system", "prompt"),
-        ("never_heard_of", "", "event"),
-    ],
-)
-def test_kinds(node, role, kind):
-    assert kind_of(node, role) == kind
 
 
 @pytest.mark.parametrize(

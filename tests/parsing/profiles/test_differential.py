@@ -33,25 +33,7 @@ PAIRS: dict[str, Callable[[str], list[Any]]] = {
 }
 NOT_STRICT = {"fire-circle", "fire-circle-strict"}
 
-MARKUP = [
-    "```json",
-    "```JSON",
-    "```python",
-    "```",
-    "`",
-    "{",
-    "}",
-    "{{",
-    "}}",
-    "[",
-    "]",
-    '"',
-    "\\",
-    "\n",
-    "\t",
-    " ",
-    ":",
-]
+MARKUP = ["```json", "```JSON", "```python", "```", "{{", "}}", *'`{}[]"\\\n\t :']
 WORDS = [",", "1", "NaN", "\xa0", "\ufeff", "\x1c", "\ud800", "a", "agents", "truth: 0.7 ", "indeterminacy :.2 "]
 WORDS += ["**truth: 0.7, truth: 1. indeterminacy:\n00.2; falsehood .5**", "falsehood 1 truth 2 indeterminacy 3"]
 WORDS += ["Falsehood 1.5", "falsehood: 1.2.3", "truth: ٣"]
@@ -119,6 +101,11 @@ def test_made_up_text(text: str) -> None:
 def test_any_text(text: str) -> None:
     for name in PAIRS:
         check(name, text)
+
+
+@pytest.mark.parametrize("char", [chr(point) for point in range(0x3001) if chr(point).isspace()] + ["\ufeff"])
+def test_white_space_is_javascript_s(char: str) -> None:
+    check("four-tier", f"```json{char}1{char}```")
 
 
 @pytest.mark.parametrize("name", PAIRS)
