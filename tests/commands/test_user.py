@@ -99,11 +99,6 @@ def test_it_says_when_no_page_asks_for_accounts(run: Run) -> None:
     assert "FENCEPOST_ACCOUNTS" not in run("user", "add", "Bo", "--no-password").output
 
 
-def test_a_server_for_others_asks_for_a_login_of_some_kind(run: Run) -> None:
-    result = run("serve", "--host", "192.0.2.1", FENCEPOST_ACCOUNTS="0", FENCEPOST_TOKEN="")
-    assert result.exit_code == 2 and "FENCEPOST_ACCOUNTS=1" in result.output
-
-
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

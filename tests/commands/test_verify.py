@@ -17,7 +17,7 @@ LONG = "A sentence that a model said and that is long enough to be looked for. "
 KEPT_UNREAD = {"edge_cases.jsonl": 1, "agno-2025-06-11.json": 2}
 KEPT_UNREAD |= {"log_tool_call_error.json": 1}  # its only session ends in an error, before any answer
 """files with a key that is misspelt, or with texts in spans that no model wrote: places whose texts are in no turn"""
-KINDS = ("otlp", "claude_code", "codex", "swe_agent", "inspect_ai", "langfuse", "metagpt", "pydantic_ai", "tau_bench")
+KINDS = ("otlp", "claude_code", "codex", "swe_agent", "inspect_ai", "langfuse", "pydantic_ai")
 
 
 @pytest.fixture
