@@ -192,12 +192,7 @@ class NamedAnswers(Format):
             yield from parts if len(parts) > 1 else [session]
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[Turn]:
-        every = list(named_texts(entry))
-        entry_texts = list(_once(_spoken(named_text for named_text in every if named_text.side != "too deep")))
-        if deep := [named_text.path for named_text in every if named_text.side == "too deep"]:
-            steps = (f"[{step}]" if isinstance(step, int) else f".{str(step)[:40]}" for step in deep[0])
-            more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
-            conversation.notes.append(f"nested too deeply, not read: ${''.join(steps)}{more}")
+        entry_texts = list(_once(_spoken(named_texts(entry))))
         turns = [placed for named_text in entry_texts for placed in named_turns(named_text, conversation)]
         conversation.keys.update(_place(named) for named in entry_texts if named.side in ("assistant", "call"))
         model = first_text(entry, "model", "model_name", "model_id")

@@ -13,7 +13,7 @@ from webapp.dumps.known_tools import BEGIN, LEVELS, LINES, TIME
 from webapp.dumps.log_records import as_line, first_records, log_records, speaks
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns
 from webapp.dumps.messages.langchain import is_message
-from webapp.dumps.messages.named_texts import NamedText, named_texts
+from webapp.dumps.messages.named_texts import named_texts
 from webapp.dumps.messages.printed import from_repr, is_printed, printed_objects, unprinted
 from webapp.dumps.messages.turns import each_filled, note_once, text_turns
 from webapp.dumps.records import Problem, Turn
@@ -107,7 +107,9 @@ class LogLines(Format):
         elif "side" in entry:
             turns = _said(entry, conversation)
         else:
-            turns = [placed for named_text in named_texts(entry["json"]) for placed in _named(named_text, conversation)]
+            turns = [
+                placed for named_text in named_texts(entry["json"]) for placed in named_turns(named_text, conversation)
+            ]
         answers = ["".join(str(turn.raw).split()) for turn in turns if turn.kind == "response"]
         if "side" in entry and answers and answers == conversation.last_answers:
             note_once("answers that a record before them holds, too, are read once", conversation)
@@ -129,13 +131,6 @@ def _said(entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
     if isinstance(prompts, list) and all(isinstance(prompt, str) for prompt in prompts):  # LangChain's
         return [turn for prompt in prompts for turn in text_turns(prompt, "user", conversation)]
     return said_turns(entry["text"], conversation, entry["side"])
-
-
-def _named(named_text: NamedText, conversation: Conversation) -> list[Turn]:
-    if named_text.side == "too deep":
-        conversation.notes.append(f"nested too deeply, not read: {'.'.join(map(str, named_text.path))[:200]}")
-        return []
-    return named_turns(named_text, conversation)
 
 
 def _names_answers(records: list[str]) -> bool:

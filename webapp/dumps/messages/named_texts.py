@@ -12,7 +12,7 @@ from webapp.dumps.messages.calls import CALL_LISTS, TOOLS, came_of_call, named_c
 from webapp.dumps.messages.streams import is_event, put_together
 from webapp.dumps.values import as_object
 
-Side = Literal["system", "user", "thinking", "assistant", "call", "result", "too deep"]
+Side = Literal["system", "user", "thinking", "assistant", "call", "result"]
 Path = tuple[str | int, ...]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
 _ANSWERS = {
@@ -62,7 +62,7 @@ _ORDER: dict[Side, int] = {"system": 0, "user": 1, "thinking": 2, "assistant": 3
 
 
 class NamedText(NamedTuple):
-    """A text, a message or a provider's body, who it is of, and where it stands; "too deep" is what was not read.
+    """A text, a message or a provider's body, who it is of, and where it stands.
 
     The path of what a text that is JSON says leads to that text.
     """
@@ -78,9 +78,8 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
     Of long lists no more than `most` items are looked at.
     """
     if len(at) > _DEEPEST:
-        if (isinstance(value, dict | list) and value) or (isinstance(value, str) and side and value.strip()):
-            yield NamedText("too deep", None, at)
-    elif isinstance(value, str) and side and _BODY.match(value) and (inner := _in_body(value, at, side)):
+        return
+    if isinstance(value, str) and side and _BODY.match(value) and (inner := _in_body(value, at, side)):
         yield from inner
     elif isinstance(value, str) and side == "result":
         yield NamedText(side, {"role": "tool", "content": value}, at)
