@@ -11,12 +11,12 @@ from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Se
 from webapp.dumps.decoding import opened
 from webapp.dumps.documents import entries_of
 from webapp.dumps.formats.transcript import told
-from webapp.dumps.json_path import long_texts
 from webapp.dumps.messages.named_texts import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.pieces import block
 from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
 from webapp.dumps.records import Entries, Entry, Problem, Turn, changed
 from webapp.dumps.source import entry_or_problem
+from webapp.dumps.unread import UnreadTexts
 from webapp.dumps.values import as_list, as_object, first_id, first_moment, first_text
 
 _IDS = (
@@ -29,11 +29,6 @@ _TIMES = ("createdAt", "created_at", "create_time", "createTime", "timestamp", "
 _CHAT_RESULT = {"chat_history", "summary", "human_input"}
 """the keys of AutoGen's ChatResult"""
 _REPLIES = ("children", "replies")
-_NO_ANSWER = re.compile(
-    r"title|name|system|prompt|instruct|descript|question|id$|uuid|url|path|file|time|date|model|created|_at$|(?-i:At$)",
-    re.I,
-)
-"""in the keys of texts beside a chat that no model wrote"""
 _DEEPEST = 6
 _NAME = re.compile(r"(?:conversation|session|thread|chat|user)(?:[_.-]?(?:id|key|name|uuid))?", re.I)
 _ID = re.compile(r"_?id|uuid", re.I)
@@ -252,39 +247,13 @@ def _entries(at: str, messages: list[Any]) -> Entries:
 
 
 def _left_over(at: str, value: dict[str, Any], chats: list[_Chat]) -> Iterator[Problem]:
-    """What may be an answer and stands outside of the lists that are read."""
+    """What is said outside of the lists that are read."""
     lists = {id(part) for chat in chats for part in (chat.messages, chat.told) if part is not None} | {
         id(chat.messages[0]) for chat in chats if len(chat.messages) == 1
     }
-    rest = _without(value, lists)
-    places = list(_unread(rest, "$", 0, is_chat=bool(chats)))
-    if deep := [place for place, count in places if count is None]:
-        more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
-        yield Problem(at, f"nested too deeply, not searched for messages: {deep[0][:200]}{more}")
-    for place, count in places:
-        if count is not None:
-            words = "one message" if count == 1 else f"{count:,} messages"
-            yield Problem(at, f"{words} at {place[:200]} of which not both sides are known: left out")
-    paths = [path for path in long_texts([rest]) if not _NO_ANSWER.search(path.rpartition(".")[2])]
-    if paths:
-        yield Problem(at, f"beside the messages there are texts that were not read (at {', '.join(paths)})")
-
-
-def _unread(value: Any, at: str, depth: int, *, is_chat: bool) -> Iterator[tuple[str, int | None]]:
-    """The places that are deeper than chats are looked for; beside chats, and with their length, the lists in which
-    somebody who is known speaks, and that are none for want of the other side.
-    """
-    if not isinstance(value, dict | list) or not value:
-        return
-    if depth > _DEEPEST:
-        yield at, None
-        return
-    if is_chat and isinstance(value, list) and any(spoken(item) for item in value):
-        is_chat = False
-        yield at, len(value)
-    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        place = f"{at}[{step}]" if isinstance(value, list) else f"{at}.{str(step)[:40]}"
-        yield from _unread(inner, place, depth + 1, is_chat=is_chat)
+    unread = UnreadTexts()
+    unread.learn(at, _without(value, lists), [])
+    yield from unread.problems()
 
 
 def _without(value: Any, lists: set[int]) -> Any:
