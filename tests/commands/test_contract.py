@@ -52,8 +52,13 @@ def test_the_gate_fails_where_a_stored_call_breaks_its_contract(run: Run, tmp_pa
         '✕ log turn 1 count: schema_mismatch: `n` must be an integer, and is "two"\n1 schema_mismatch' in result.stdout
     )
     assert json.loads(run("check", "--contract", "--json").stdout)["states"] == {"schema_mismatch": 1}
-    assert run("check", "--contract", "--model", "other").exit_code == 0
-    assert run("check", "--contract", "unknown_name").exit_code == 0
+    unseen = run("check", "--contract", "--model", "other")
+    assert (unseen.exit_code, unseen.stderr) == (
+        1,
+        "Error: no response is in view, so none was held against its contract\n",
+    )
+    other = run("check", "--contract", "unknown_name")
+    assert (other.exit_code, "no response breaks its contract" in other.stdout) == (0, True)
     assert run("check").exit_code == 2
 
 
@@ -61,8 +66,10 @@ def test_tools_are_told_for_stored_calls(run: Run, tmp_path: Path) -> None:
     log = dump(tmp_path, '{"n": "two"}', tools=None)
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps(TOOLS))
-    assert run("ingest", log).exit_code == 0 and run("check", "--contract").exit_code == 0
-    assert "1 calls are held against" in run("ingest", "--tools", str(tools), log).stdout
+    assert run("ingest", log).exit_code == 0
+    undeclared = run("check", "--contract")
+    assert (undeclared.exit_code, "0 of 1 response held against a contract" in undeclared.stdout) == (0, True)
+    assert "1 call is held against" in run("ingest", "--tools", str(tools), log).stdout
     (broken,) = json.loads(run("check", "--contract", "--json").stdout)["responses"]
     assert (broken["contract"]["source"], broken["contract"]["state"]) == ("file", "schema_mismatch")
     tools.write_text(json.dumps([{"name": "count"}]))

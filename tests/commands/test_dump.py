@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,18 @@ def test_the_document_on_standard_output_comes_back_unchanged(run: Run) -> None:
     assert [entry["content"] for entry in json.loads(document)["entries"]] == ["{}", BROKEN]
     again = run("ingest", "-", given=document.encode())
     assert "all there already" in again.stdout
+
+
+def test_a_reader_that_stops_early_ends_it_quietly(data: Path, run: Run, tmp_path: Path) -> None:
+    run("ingest", str(dump(tmp_path / "long.json", "long", *(f"{n} " * 20_000 for n in range(20)))))
+    command = [sys.executable, "-m", "webapp", "dump", "--stdout", "long"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "FENCEPOST_DATA": str(data)}
+    ) as process:
+        assert process.stdout and process.stderr
+        process.stdout.read(5)
+        process.stdout.close()
+        assert process.stderr.read() == b""
 
 
 def test_no_such_session(run: Run) -> None:

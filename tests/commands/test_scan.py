@@ -116,6 +116,11 @@ def test_a_packed_log_is_unpacked(tmp_path: Path) -> None:
     assert (len(answer["sessions"]), answer["looked"]["not_read"]) == (1, [])
 
 
+def test_a_parser_that_is_not_there_is_a_usage_error(home: Path) -> None:
+    result = scan("--home", "nosuch")
+    assert (result.exit_code, result.stdout) == (2, "") and "no profile is called 'nosuch'" in result.stderr
+
+
 def test_a_path_that_is_not_there_is_a_usage_error(home: Path) -> None:
     assert scan("nowhere").exit_code == 2
 

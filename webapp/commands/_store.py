@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, TypeVar
@@ -75,8 +75,12 @@ def unusable_database(error: sa.exc.DatabaseError) -> str:
 
 def print_pieces(pieces: Iterator[bytes]) -> None:
     """Print `pieces` as bytes, each as soon as it is made; a reader that stops early ends the command quietly."""
-    sys.stdout.buffer.writelines(pieces)
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.buffer.writelines(pieces)
+        sys.stdout.buffer.flush()
+    finally:
+        if isinstance(pieces, Generator):
+            pieces.close()  # while the database that it reads is still open
 
 
 def print_json(document: Any) -> None:

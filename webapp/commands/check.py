@@ -20,6 +20,7 @@ from webapp.exports.labelled import SPLITS
 from webapp.gate import checking, reports, samples
 from webapp.gate.checking import KINDS, Report, as_dict
 from webapp.gate.samples import Sample
+from webapp.parsing.words import counted
 from webapp.store.exports import exporting
 from webapp.store.models import Session, Turn, is_response
 from webapp.store.sessions import responses, turn_facts
@@ -117,9 +118,13 @@ def _check_contracts(url: str | None, filters: dict[str, Any], as_json: bool) ->
     with _store.engine(_settings(url)) as engine, orm.Session(engine) as db:
         blocks = responses.turn_ids(db, responses.view_of(db, chosen))
         broken = [_broken(db, turn_id) for ids in blocks for turn_id in ids]
+        every = replace(chosen, contract=None)
+        looked_at, kept = (_counted(db, filters) for filters in (every, replace(every, contract="kept")))
     states = dict(Counter(str(item["contract"]["state"]) for item in broken))
+    if not looked_at:
+        raise click.ClickException("no response is in view, so none was held against its contract")
     if as_json:
-        _store.print_json({"broken": len(broken), "states": states, "responses": broken})
+        _store.print_json({"broken": len(broken), "kept": kept, "of": looked_at, "states": states, "responses": broken})
         return int(bool(broken))
     for item in broken[:MOST_LINES]:
         message = next((mismatch["message"] for mismatch in item["contract"]["mismatches"]), "")
@@ -130,7 +135,12 @@ def _check_contracts(url: str | None, filters: dict[str, Any], as_json: bool) ->
     if len(broken) > MOST_LINES:
         click.echo(f"and {len(broken) - MOST_LINES:,} more (--json has all)")
     click.echo(", ".join(f"{count:,} {state}" for state, count in states.items()) or "no response breaks its contract")
+    click.echo(f"{len(broken) + kept:,} of {counted(looked_at, 'response')} held against a contract")
     return int(bool(broken))
+
+
+def _counted(db: orm.Session, filters: Filters) -> int:
+    return responses.count(db, responses.view_of(db, filters))[0]
 
 
 def _broken(db: orm.Session, turn_id: int) -> dict[str, Any]:

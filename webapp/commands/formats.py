@@ -10,7 +10,7 @@ from webapp.dumps.reading import known_formats
 
 @click.command("formats")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.argument("words", nargs=-1, metavar="WORD…")
+@click.argument("words", nargs=-1, metavar="[WORD]…")
 def command(as_json: bool, words: tuple[str, ...]) -> None:
     """List the formats of logs that can be read, by name, with what a log looks like as each tool writes it.
 

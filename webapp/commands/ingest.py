@@ -23,6 +23,7 @@ from webapp.dumps.reading import known_formats
 from webapp.dumps.session_keys import OPTION
 from webapp.dumps.tools_file import read_tools
 from webapp.parsing import profile, refuse_absent
+from webapp.parsing.words import counted
 from webapp.store.homes.trials import Question
 from webapp.store.ingest import start
 from webapp.store.ingest.start import mapped
@@ -115,7 +116,8 @@ def command(
 
 def _hold(engine: sa.Engine, results: list[FileResult], tools: dict[str, Any], as_json: bool) -> None:
     count = start.tell_tools(engine, _keys(results), tools)
-    click.echo(f"{count:,} calls are held against the tools that were given", err=as_json)
+    held = f"{counted(count, 'call')} {'is' if count == 1 else 'are'} held"
+    click.echo(f"{held} against the tools that were given", err=as_json)
 
 
 def _print_json(results: list[FileResult], dry_run: bool, unknown: Question | None) -> None:

@@ -64,6 +64,8 @@ def command(
     Exits with 0 when nothing is broken at or above --fail-on, with 1 when something is, with 2 when used wrongly.
     """
     redactor = _options.asked(keys, patterns, secrets)
+    if home is not None:
+        _options.runnable(home)
     logs = _found(paths, since)
     scan = _scanned(logs, _moment(since if since or paths else DEFAULT_DAYS), home, quiet=as_json)
     report, excerpts = reports.document(scan), reports.excerpts(scan, redactor.text if redactor else str)

@@ -124,7 +124,8 @@ def find(connection: sa.Connection, number: int, kind: str | None = None) -> Tas
     """The task, of that kind where one is given; raises `NoSuchTask`."""
     row = connection.execute(_lines.where(Task.id == number)).first()
     if row is None or kind not in (None, row.kind):
-        raise NoSuchTask(f"no {kind or 'task'} has the number {number}")
+        called = "change of parsers" if kind == HOMES else kind or "task"
+        raise NoSuchTask(f"no {called} has the number {number}")
     return line_of(row)
 
 

@@ -37,7 +37,8 @@ def _failed(session: SessionView) -> str:
 def _parts(session: SessionView, about: ExportFacts) -> Iterator[str]:
     yield f"## Session {code(session.id)}\n\n{escaped(session.says)}\n\n"
     yield f"- format {code(session.format)}, parser {code(session.home)}, revision {session.revision}\n"
-    yield f"- {session.turn_count} turns, {session.response_count} responses, {_failed(session)}\n"
+    yield f"- {words.counted(session.turn_count, 'turn')}, {words.counted(session.response_count, 'response')}, "
+    yield f"{_failed(session)}\n"
     if session.models:
         yield f"- models: {', '.join(code(model) for model in session.models)}\n"
     if session.started_at:
@@ -58,9 +59,10 @@ def _causes(session: SessionView) -> Iterator[str]:
         return
     yield f"\n### Causes of {words.counted(session.failed_count, 'failed response')}\n\n"
     for cause in session.causes:
-        turns = ", ".join(str(position) for position in cause.positions)
+        turns = "turn " if cause.count == 1 else "turns "
+        turns += ", ".join(str(position) for position in cause.positions)
         more = f" and {cause.count - len(cause.positions):,} more" if cause.count > len(cause.positions) else ""
-        yield f"- **{cause.count:,}** {escaped(cause.title)} (turns {turns}{more})\n"
+        yield f"- **{cause.count:,}** {escaped(cause.title)} ({turns}{more})\n"
     for cause in session.causes:
         if cause.reproduction is not None:
             yield f"\nSmallest reproduction of “{escaped(cause.title)}” ({escaped(cause.how)}):\n\n"
