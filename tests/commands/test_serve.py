@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from tests import forking
 from tests.forking import ForkedProcess
+from webapp.cli import main
 from webapp.commands._start import is_loopback, settings_for
 from webapp.commands.serve import command
 
@@ -157,5 +158,5 @@ def test_what_a_proxy_says_of_the_browser_comes_to_the_app(data: Path) -> None:
 
 def test_a_token_that_is_soon_guessed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FENCEPOST_TOKEN", "s3cret")
-    result = CliRunner().invoke(command, [])
+    result = CliRunner().invoke(main, ["serve"])
     assert result.exit_code == 2 and "16 characters" in result.output
