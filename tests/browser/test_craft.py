@@ -116,11 +116,15 @@ def test_what_is_chosen_shows_in_forced_colours(page: Page) -> None:
     assert page.locator("#label .choices label > span").evaluate_all(backs) == 2
 
 
-def test_the_question_for_your_parser_is_not_cut_at_320_pixels(page: Page) -> None:
-    page.set_viewport_size({"width": 320, "height": 640})
+def test_the_question_for_your_parser_leaves_room_on_a_telephone_and_is_not_cut_at_320_pixels(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
     body = b'{"id": "unasked", "messages": [{"role": "assistant", "content": "{\\"a\\": 1,}"}]}'
     page.request.post("/api/dumps?filename=unasked.json", data=body)
     page.goto("/sessions")
+    expect(page.locator("#question")).not_to_contain_text("counting")
+    box = page.locator("#question").bounding_box()
+    assert box and box["height"] < 160
+    page.set_viewport_size({"width": 320, "height": 640})
     page.locator("#question summary").first.click()
     answers = page.locator(".parsers button:visible")
     expect(answers.first).to_be_visible()

@@ -72,15 +72,6 @@ def test_n_and_p_go_between_the_turns_that_did_not_parse(page: Page) -> None:
     page.wait_for_url(first)
 
 
-def test_question_mark_lists_the_keys(page: Page) -> None:
-    failing_turn(page)
-    page.keyboard.press("?")
-    expect(page.locator("#keys")).to_be_visible()
-    expect(page.locator("#keys dl")).to_contain_text("next failure")
-    page.keyboard.press("Escape")
-    expect(page.locator("#keys")).to_be_hidden()
-
-
 def test_w_lets_long_lines_run_on_with_the_error_still_in_view_and_is_remembered(page: Page) -> None:
     failing_turn(page)
     page.keyboard.press("w")
@@ -98,41 +89,6 @@ def test_typing_in_a_field_presses_no_key(page: Page) -> None:
     page.locator("[name=note]").fill("")
     page.locator("[name=note]").press_sequentially("n x ? 5")
     assert page.url == here and page.locator("[name=note]").input_value() == "n x ? 5"
-
-
-def test_dump_writes_a_file_says_where_and_links_it(page: Page) -> None:
-    page.goto(f"/sessions/{STORY}")
-    page.keyboard.press("d")
-    message = page.locator("#messages .message")
-    expect(message).to_contain_text(f"logs/session_dumps/{STORY}.json")
-    with page.expect_download() as download:
-        message.get_by_role("link").click()
-    document = json.loads(Path(download.value.path()).read_text())
-    assert document["session_id"] == STORY
-    assert f"{document['entry_count']} entries" in message.inner_text()
-
-
-def test_merged_entries_are_counted_once_and_both_can_be_seen(page: Page) -> None:
-    failing_turn(page)
-    expect(page.locator(".turn-list [aria-current]")).to_contain_text("×2")
-    twin = page.locator("details.source", has_text="Logged again")
-    twin.locator("summary").click()
-    expect(twin.locator("pre")).to_contain_text("turn_output")
-
-
-def test_a_label_is_given_by_keyboard_and_listed(page: Page) -> None:
-    failing_turn(page)
-    page.keyboard.press("3")
-    page.locator("[name=author]").fill("ann")
-    page.locator("[name=cause]").fill("extra-closing")
-    page.locator("[name=note]").fill("two braces too many")
-    page.locator("[name=note]").press("Tab")
-    page.keyboard.press("Enter")
-    expect(page.locator("#label legend")).to_contain_text("missed")
-    page.goto("/labels/list")
-    row = page.locator("table.labels tbody tr").first
-    for words in ("missed", "extra-closing", "two braces too many", STORY):
-        expect(row).to_contain_text(words)
 
 
 def test_a_dropped_file_is_ingested_and_its_problems_are_listed(page: Page) -> None:

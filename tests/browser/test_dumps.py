@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,6 @@ from playwright.sync_api import Page, Route, expect
 from benchmarks.reliability.processes import children
 from tests.browser.conftest import serve, stop
 from tests.forking import ForkedProcess
-from tests.web.test_session_keys import BY_CHAT, UNSURE
 from webapp.store.db import database
 
 pytestmark = pytest.mark.browser
@@ -128,40 +126,6 @@ def test_a_lost_connection_offers_to_send_again(page: Page, url: str, tmp_path: 
     lost.clear()
     row.get_by_role("button", name="Send again").click()
     expect(page.locator("tr[id^=dump-]", has_text="lost.jsonl")).to_contain_text("lost-0")
-
-
-def test_an_archive_is_asked_what_names_its_sessions(page: Page, url: str, tmp_path: Path) -> None:
-    path = tmp_path / "logs.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.jsonl", UNSURE.replace(b"<t", b"<b>t"))
-        archive.writestr("b.jsonl", BY_CHAT)
-    page.goto(f"{url}/dumps")
-    page.set_input_files("#file", [path])
-    row = page.locator("tr", has_text="logs.zip")
-    expect(row.locator("legend")).to_have_text("12 entries in 2 files. Which key names their session?")
-    expect(row.get_by_label("The file's own sessions")).to_be_checked()
-    row.get_by_label("trace_id").check()
-    row.get_by_role("button", name="Ingest").click()
-    dump = page.locator("tr[id^=dump-]", has_text="logs.zip")
-    expect(dump.locator("a[data-row]")).to_be_visible()
-    assert {"<b>t0>", "<b>t1>"} < names(page, url) and not {"c0", "k0"} & names(page, url)
-    dump.locator("a[data-row]").click()
-    expect(page.locator("dd.mono", has_text="trace_id")).to_be_visible()
-
-
-def names(page: Page, url: str) -> set[str]:
-    return {session["id"] for session in page.request.get(f"{url}/api/sessions?limit=200").json()["sessions"]}
-
-
-def test_a_folder_keeps_its_files_apart(page: Page, url: str, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / "run" / name).mkdir(parents=True)
-        (tmp_path / "run" / name / "chat.json").write_text(json.dumps([{"role": "user", "content": f"hi {name}"}]))
-    page.goto(f"{url}/dumps")
-    page.set_input_files("#folder", tmp_path / "run")
-    for name in ("one", "two"):
-        row = page.locator("tr[id^=dump-]", has_text=f"run/{name}/chat.json")
-        expect(row.get_by_role("link", name=f"run/{name}/chat", exact=True)).to_be_visible()
 
 
 def test_a_mapping_is_previewed_as_one_types(page: Page, url: str, tmp_path: Path) -> None:

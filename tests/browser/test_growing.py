@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.test_traces import numbered, trace
+from tests.web.test_traces import send_to as send
 
 pytestmark = pytest.mark.browser
-
-
-def send(url: str, talk: str, *numbers: int) -> None:
-    own = talk.encode().hex().ljust(32, "0")
-    body = trace(*(numbered(number, talk, traceId=own) for number in numbers)).encode()
-    with urlopen(Request(f"{url}/v1/traces", body, {"Content-Type": "application/json"})) as answer:
-        assert json.load(answer) == {}
 
 
 def test_new_turns_appear_and_focus_stays(page: Page, server: str) -> None:

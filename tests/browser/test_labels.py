@@ -111,20 +111,6 @@ def test_thirty_labels_by_keyboard_alone(browser: Browser, url: str) -> None:
     context.close()
 
 
-def test_a_sample_that_cannot_be_drawn_is_refused_in_words(browser: Browser, url: str) -> None:
-    context = person(browser, url, "sam")
-    page = context.pages[0]
-    for size, shown in (("999999", "must be a whole number"), ("3", "0 of ")):
-        page.goto("/labels?queue=failed")
-        page.keyboard.press("q")
-        page.fill("input[name=size]", size)
-        with page.expect_navigation():
-            page.get_by_role("button", name="Draw").click()
-        expect(page.locator("main")).to_contain_text(shown)
-        expect(page.locator("main")).not_to_contain_text("405")
-    context.close()
-
-
 def test_two_browsers_never_overwrite_each_other_and_see_each_other(browser: Browser, url: str) -> None:
     one, other, bob = (person(browser, url, name) for name in ("ann", "ann", "bob"))
     first, second, third = one.pages[0], other.pages[0], bob.pages[0]

@@ -150,46 +150,21 @@ def test_x_selects_rows_which_are_dumped_as_a_zip(page: Page) -> None:
         assert all(json.loads(archive.read(name))["entries"] for name in archive.namelist())
 
 
-def test_a_key_without_a_selection_acts_on_the_row_with_the_focus(page: Page) -> None:
-    page.goto("/sessions")
-    page.locator(ROWS).filter(has_text=STORY).locator("[data-row]").focus()
-    page.keyboard.press("Delete")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Delete 1 session?")
-    expect(page.locator("main")).to_contain_text(STORY)
-    page.keyboard.press("u")
-    expect(page.locator(ROWS).filter(has_text=STORY)).to_have_count(1)
-
-
-def test_deleting_asks_and_can_be_undone(page: Page) -> None:
+def test_keys_delete_the_row_with_the_focus_or_all_that_are_checked_once_asked(page: Page) -> None:
     bring(page, "doomed", 3)
     page.goto("/sessions?q=doomed")
-    page.locator("thead [type=checkbox]").check()
-    page.get_by_role("button", name="Delete").click()
-    page.get_by_role("button", name="Delete").click()
-    expect(page.locator("#messages")).to_contain_text("Deleted 3 sessions")
-    page.goto("/sessions/doomed-000")
-    expect(page.locator("h1")).to_contain_text("Not found")
-    page.go_back()
-    bring(page, "doomed-too", 1)
-    page.goto("/sessions?q=doomed-too")
-    page.locator("[name=ids]").check()
+    page.locator("[data-row]").first.focus()
     page.keyboard.press("Delete")
     expect(page.get_by_role("heading", level=1)).to_have_text("Delete 1 session?")
+    page.go_back()
+    expect(page.locator(ROWS)).to_have_count(3)
+    page.locator("thead [type=checkbox]").check()
     page.keyboard.press("Delete")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Delete 3 sessions?")
+    page.keyboard.press("Delete")
+    expect(page.locator("#messages")).to_contain_text("Deleted 3 sessions")
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator("#messages")).to_contain_text("1 restored")
-    page.goto("/sessions/doomed-too-000")
-    expect(page.locator("h1")).to_contain_text("doomed-too-000")
-
-
-def test_compare_puts_sessions_side_by_side(page: Page) -> None:
-    page.goto("/sessions?sort=length")
-    for box in page.locator("[name=ids]").all()[:2]:
-        box.check()
-    page.keyboard.press("A")
-    page.wait_for_url(re.compile("/compare"))
-    expect(page.locator("thead th")).to_have_count(2)
-    expect(page.locator("tbody")).to_contain_text(re.compile(r"turn 0\s+\(turn 0 of the other\)"))
+    expect(page.locator("#messages")).to_contain_text("3 restored")
 
 
 def test_a_rows_menu_copies_the_link_the_id_and_a_command(
@@ -208,34 +183,6 @@ def test_a_rows_menu_copies_the_link_the_id_and_a_command(
     assert copied["curl"] == f"curl -o session.json '{list_server}/api/session/{STORY}/dump'"
     page.keyboard.press("Escape")
     expect(page.locator("#rowmenu")).to_be_hidden()
-
-
-def test_search_keeps_the_filters_and_each_match_leads_to_its_turn(page: Page) -> None:
-    page.goto("/sessions")
-    page.keyboard.press("a")
-    page.wait_for_url(re.compile("failed=1"))
-    page.keyboard.press("/")
-    page.keyboard.type("sieve")
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("q=sieve"))
-    assert query(page) == {"failed": ["1"], "q": ["sieve"]}
-    match = page.locator(".matches a").first
-    expect(match.locator("mark").first).to_have_text(re.compile("sieve", re.IGNORECASE))
-    match.click()
-    page.wait_for_url(re.compile(r"/turns/\d+"))
-
-
-def test_a_view_is_saved_used_and_removed(page: Page) -> None:
-    page.goto("/sessions?failed=1&sort=failures")
-    page.keyboard.press("S")
-    page.keyboard.type("worst first")
-    page.keyboard.press("Enter")
-    expect(page.locator("#messages")).to_contain_text("Saved as worst first")
-    page.goto("/sessions")
-    page.get_by_role("link", name="worst first").click()
-    page.wait_for_url(re.compile("sort=failures"))
-    page.get_by_role("button", name="Remove the view worst first").click()
-    expect(page.get_by_role("link", name="worst first")).to_have_count(0)
 
 
 def test_a_long_list_goes_on_as_one_scrolls_and_by_a_link_without_javascript(page: Page, plain: Page) -> None:

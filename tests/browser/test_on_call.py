@@ -1,4 +1,4 @@
-"""The on-call path: from an empty database and a folder of logs to what fails since when, in few actions."""
+"""From an empty database and logs to what fails since when, and from an own format to a link, each in few actions."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ WELL = '{"tool": "search", "n": %d}'
 COMMA = 'Sure.\n{"tool": "search", "list": [1, %d,]}'
 QUOTES = "{'tool': 'search', 'n': %d}"
 BEGAN = datetime(2026, 11, 8, 14, 2, tzinfo=UTC)
+CLOSED = """[...document.querySelectorAll("select option:not(:checked), .hidden")]
+  .filter((it) => it.closest("select")?.checkVisibility() || it.checkVisibility())
+  .reduce((sum, it) => sum + it.innerText.split(/\\s+/).filter(Boolean).length, 0)"""
+"""words that no eye meets: choices of a list that is closed, and what only a screen reader says"""
 
 
 @pytest.fixture
@@ -96,3 +100,40 @@ def test_from_a_folder_of_logs_to_what_fails_since_when_and_how(own_server: str,
     here = page.url
     page.keyboard.press("N")
     page.wait_for_url(lambda url: "/turns/" in url and url != here)
+
+
+def test_an_own_format_takes_six_actions_and_900_words_to_a_copied_link(
+    own_server: str, tmp_path: Path, page: Page
+) -> None:
+    own, words = tmp_path / "own.jsonl", []
+    texts = [WELL % 1] * 7 + ['{"tool": "buy",\n "n": 2,}'] + [WELL % 1] * 22
+    entries = [{"run": f"r{n // 5}", "ask": f"step {n}", "out": text} for n, text in enumerate(texts)]
+    own.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    def read() -> None:
+        closed = page.evaluate(CLOSED)
+        words.append(len(page.locator("body").inner_text().split()) - closed)
+
+    page.goto(f"{own_server}/")
+    expect(page.locator("#machine-logs")).to_be_visible()
+    assert page.url == f"{own_server}/", "what is looked for behind the page leaves its address alone"
+    read()
+    page.locator("#first-file").set_input_files(own)  # 1
+    page.get_by_role("button", name="Import").click()  # 2
+    expect(page.locator("#preview .session").first).to_contain_text("r0")
+    read()
+    page.get_by_role("button", name="Save and ingest").click()  # 3
+    expect(page.locator("tr[id^=dump-]", has_text="own.jsonl").locator("a[data-row]")).to_be_visible()
+    read()
+    page.get_by_role("link", name="Incidents", exact=True).click()  # 4
+    expect(page.locator(".example a")).to_be_visible()
+    read()
+    page.locator(".example a").click()  # 5
+    expect(page.locator("#raw .notes").first).to_contain_text("Expecting property name")
+    expect(page.locator("#raw .notes").first).to_be_in_viewport()
+    read()
+    page.keyboard.press("y")  # 6
+    expect(page.locator(".told")).to_contain_text(re.compile("copied", re.IGNORECASE))
+    assert "/turns/" in page.evaluate("navigator.clipboard.readText()")
+    assert sum(words) <= 900, words

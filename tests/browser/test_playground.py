@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
@@ -60,19 +60,3 @@ def test_a_long_text_is_stepped_through_without_a_link(page: Page) -> None:
     page.locator("#text").blur()
     page.keyboard.press("[")
     expect(page.locator(".attempt.open")).to_contain_text("1 whole")
-
-
-def test_it_is_saved_as_a_session_and_works_without_javascript(browser: Browser, server: str) -> None:
-    context = browser.new_context(java_script_enabled=False, base_url=server)
-    page = context.new_page()
-    page.goto("/playground")
-    page.locator("#text").fill(BROKEN)
-    page.get_by_role("button", name="Parse", exact=True).click()
-    expect(page.locator("#raw del")).to_contain_text("}")
-    page.locator(".attempt .go").first.click()
-    expect(page.locator(".attempt.open")).to_contain_text("1 whole")
-    page.locator("#title").fill("from a test")
-    page.get_by_role("button", name="Save as session").click()
-    page.wait_for_url("**/turns/0*")
-    expect(page.locator("#raw")).to_contain_text('"run"')
-    context.close()

@@ -75,12 +75,6 @@ def test_an_address_with_a_turn_shows_it(page: Page, long: str) -> None:
     expect(page.locator("#t1233")).to_be_in_viewport()
 
 
-def test_the_map_goes_where_it_is_clicked(page: Page, long: str) -> None:
-    page.goto(long)
-    page.locator(".map rect.failed").last.click(force=True)
-    expect(page.locator("#t2950")).to_be_in_viewport()
-
-
 def test_the_map_shows_shares_and_says_the_number_to_keys_and_pointer(page: Page, long: str) -> None:
     page.goto(long)
     expect(page.locator(".map rect.q2")).to_have_count(2)  # 1 of 25 each

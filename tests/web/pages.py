@@ -1,10 +1,14 @@
-"""Every address that a browser can open, with what is stored filled in."""
+"""Every address that a browser can open, with what is stored filled in; and all that is stored."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import sqlalchemy as sa
 from flask import Flask
+
+from webapp.extensions import db
 
 SESSION = (
     b'{"session_id": "s", "title": "t", "entries": ['
@@ -21,3 +25,10 @@ def addresses(app: Flask, **filled: str) -> list[str]:
         rule for rule in app.url_map.iter_rules() if "GET" in (rule.methods or set()) and rule.endpoint != "static"
     ]
     return sorted(re.sub(r"<([^>]*)>", lambda match: values.get(match[1], "fencepost"), rule.rule) for rule in rules)
+
+
+def every_row(app: Flask, *but: str) -> dict[str, list[Any]]:
+    """All rows of all tables but these; those of the search stand in its shadow tables."""
+    with app.app_context(), db.engine.connect() as connection:
+        tables = set(sa.inspect(connection).get_table_names()) - {"search_raw", *but}
+        return {name: sorted(map(repr, connection.execute(sa.text(f'SELECT * FROM "{name}"')))) for name in tables}

@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.exceptions import MethodNotAllowed
@@ -103,9 +102,7 @@ def let_in(app: Flask, client: FlaskClient, headers: dict[str, str], only: Calla
 def every_row(app: Flask) -> dict[str, list[Any]]:
     """All that is stored but the notes about requests."""
     identity.settle()
-    with app.app_context(), db.engine.connect() as connection:
-        tables = set(sa.inspect(connection).get_table_names()) - {"search_raw", "audit_entry", "api_token", "compared"}
-        return {name: sorted(map(repr, connection.execute(sa.text(f'SELECT * FROM "{name}"')))) for name in tables}
+    return pages.every_row(app, "audit_entry", "api_token", "compared")
 
 
 def writes(ask: Ask) -> bool:

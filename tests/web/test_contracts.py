@@ -126,7 +126,3 @@ def test_what_has_no_text_is_counted_and_listed_alike(client: FlaskClient, post:
     empty = client.get("/api/session/1/turns/1").get_json()["contract"]["mismatches"][0]
     assert (empty["message"], empty["span"]) == ("it is empty", None)
     assert all("so nothing was parsed" in client.get(f"/sessions/{number}/turns/1").text for number in range(4))
-
-
-def test_other_states_are_refused(client: FlaskClient) -> None:
-    assert client.get("/api/sessions?contract=bad").status_code == 400

@@ -67,49 +67,11 @@ def test_an_odd_id_works_in_every_url(client: FlaskClient, post: Post, external_
     assert client.get("/sessions").status_code == 200
 
 
-def test_a_dump_taken_in_again_changes_nothing(client: FlaskClient, post: Post) -> None:
-    post(windlass("s1", entry(FOUR_BRACES), entry("done")))
-    before = client.get("/api/sessions").json
-    dumped = client.get("/api/session/s1/dump").data
-    assert [e["content"] for e in json.loads(dumped)["entries"]] == [FOUR_BRACES, "done"]
-    assert post(dumped, "s1-again.json").status_code == 200
-    assert client.get("/api/sessions").json == before
-    assert client.get("/dumps").text.count("s1-again.json") == 0
-
-
-def test_the_dump_file_is_the_streamed_document(client: FlaskClient, post: Post) -> None:
-    post(windlass("s1", entry(FOUR_BRACES)))
-    path = Path(client.post("/api/session/s1/dump").json["dump_path"])
-    assert path.name == "s1.json"
-    written, streamed = json.loads(path.read_bytes()), client.get("/api/session/s1/dump").json
-    assert written["entries"] == streamed["entries"] and written["entry_count"] == 1
-
-
-def test_unknown_sessions_are_not_found_in_words(client: FlaskClient) -> None:
-    for path in ("/api/session/nope", "/api/session/nope/dump", "/api/session/nope/turns/0"):
-        assert client.get(path).status_code == 404
-        assert client.get(path).json["error"]["code"] == "not_found"
-    assert client.post("/api/session/nope/dump").status_code == 404
-    assert "nope" in client.get("/sessions/nope").text
-
-
-BAD = {
-    "empty": (b"", 422),
-    "no JSON": (b"{]", 415),
-    "a number": (b"17", 415),
-    "a picture": (b"\x89PNG\r\n\x1a\n\x00\x00", 415),
-    "entries missing": (b'{"session_id": "s"}', 415),
-    "entries no list": (b'{"session_id": "s", "entries": 5}', 422),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input_gets_words_and_a_place(client: FlaskClient, post: Post, name: str) -> None:
-    body, _ = BAD[name]
+@pytest.mark.parametrize("body", [b"", b"{]", b"17", b'{"session_id": "s"}', b'{"session_id": "s", "entries": 5}'])
+def test_bad_input_gets_words_and_a_place(client: FlaskClient, post: Post, body: bytes) -> None:
     answer = post(body)
-    assert answer.status_code in (415, 422), answer.json
     error = answer.json["error"]
-    assert error["code"] and error["message"] and error["at"]
+    assert answer.status_code in (415, 422) and error["code"] and error["message"] and error["at"]
     assert client.get("/dumps").status_code == 200
 
 
@@ -141,13 +103,6 @@ def test_odd_entries_do_not_spoil_the_good_ones(client: FlaskClient, post: Post)
     assert client.get("/sessions/s1").status_code == 200
 
 
-def test_a_cut_dump_keeps_what_came_before_the_cut(client: FlaskClient, post: Post) -> None:
-    body = windlass("s1", *(entry(f"turn {i}") for i in range(50)))
-    answer = post(body[: len(body) // 2])
-    assert answer.status_code == 201 and answer.json["problems"]
-    assert 20 <= client.get("/api/sessions").json["sessions"][0]["turns"] <= 25
-
-
 def test_a_label_is_made_listed_changed_and_removed(client: FlaskClient, post: Post) -> None:
     post(windlass("s1", entry(FOUR_BRACES)))
     form = {"judgement": "missed", "cause": "extra-closing", "note": "two <b>braces</b>", "author": "ada"}
@@ -175,19 +130,6 @@ def test_a_long_text_with_thousands_of_attempts_makes_a_bounded_page(client: Fla
     assert page.status_code == 200
     assert len(page.data) < 400_000
     assert client.get("/sessions/s1/turns/0/raw").data.decode() == raw
-
-
-@pytest.mark.parametrize("method", ["get", "post", "put", "delete"])
-def test_odd_paths_and_methods_are_answered_in_words(client: FlaskClient, method: str) -> None:
-    for path in (
-        "/api/nothing",
-        "/api/sessions",
-        "/sessions/x/turns/999999999999999999999",
-        "/static/../app.py",
-        "/api/dumps",
-    ):
-        answer = getattr(client, method)(path)
-        assert answer.status_code < 500, (method, path)
 
 
 def test_revisions_are_linked_each_to_itself(client: FlaskClient, post: Post) -> None:

@@ -19,7 +19,6 @@ from flask.testing import FlaskClient
 
 from tests.web.test_doors import entry, windlass
 from webapp.dumps import sqlite_tables
-from webapp.store import files
 from webapp.store.db import locks
 from webapp.store.ingest import dump_files
 from webapp.store.jobs.worker import WORKER
@@ -30,12 +29,6 @@ Post = Callable[..., Any]
 Read = Callable[[int], dict[str, Any]]
 PARTIAL = {"HX-Request-Type": "partial"}
 OWN = b"".join(b'{"run": {"id": "r%d"}, "out": {"text": "%d {}"}}\n' % (n // 2, n) for n in range(6))
-
-
-@pytest.fixture
-def jobs_too(worker_process: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything but the smallest files goes to the worker."""
-    monkeypatch.setattr(uploads, "AT_ONCE", 100)
 
 
 @pytest.fixture
@@ -86,11 +79,12 @@ def test_a_refused_file_is_a_row_that_says_what_to_do(client: FlaskClient) -> No
     assert whole.status_code == 422 and "entries" in whole.text and "<html" in whole.text
 
 
-def test_a_large_file_is_read_behind_the_page(client: FlaskClient, jobs_too: None) -> None:
+def test_a_large_file_is_read_behind_the_page(client: FlaskClient, monkeypatch: pytest.MonkeyPatch, read: Read) -> None:
+    monkeypatch.setattr(uploads, "AT_ONCE", 100)
     answer = send(client, (windlass("s1", *(entry(f"turn {i}") for i in range(50))), "a.json"), headers=PARTIAL)
     assert answer.status_code == 200 and 'id="job-1"' in answer.text
     assert 'hx-trigger="every 1s"' in answer.text and "Cancel" in answer.text
-    job = ended(client, 1)
+    job = read(1)
     assert (job["state"], job["result"]["sessions"], job["result"]["turns"]) == ("done", 1, 50)
     row = client.get("/dumps/jobs/1", headers=PARTIAL).text
     assert 'id="dump-1"' in row and "hx-trigger" not in row
@@ -266,19 +260,6 @@ def test_an_upload_lies_beside_the_database_and_goes_away(client: FlaskClient, a
     assert list(dump_files.incoming(tmp_path).iterdir()) == []
 
 
-def test_a_full_disk_has_words_and_a_status(client: FlaskClient, post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    def spool(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("webapp.store.ingest.start.spool", spool)
-    answer = post(windlass("s1", entry("hi")))
-    assert (answer.status_code, answer.json["error"]["code"]) == (507, "disk_full")
-    row = send(client, (windlass("s1", entry("hi")), "a.json"), headers=PARTIAL)
-    assert row.status_code == 507 and files.WORDS_WHEN_FULL in row.text
-    monkeypatch.undo()
-    assert post(windlass("s1", entry("hi"))).status_code == 201
-
-
 class Cut:
     """A body that ends before its time, as servers hand it on."""
 
@@ -318,36 +299,24 @@ def test_a_dump_without_answers_is_marked_on_its_row_and_in_the_api(client: Flas
     assert said.json["dump"]["answers_missing"] is False and client.get("/dumps").text.count("answers missing") == 1
 
 
-CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-SAID = {"messages": [{"role": "user", "content": "a"}], "max_tokens": 9, "tools": [{"type": "function", "function": {
-    "name": "f", "parameters": {"type": "object"}}}]}  # fmt: skip
-USED = {"prompt_tokens": 3, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 1}}
-ANSWER = {"object": "chat.completion", "choices": [{"index": 0, "message": {"role": "assistant", "tool_calls": [CALL]},
-    "finish_reason": "tool_calls"}], "usage": USED, "provider": "Groq"}  # fmt: skip
+SAID = {"role": "user", "content": "a"}
 DECODED = {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]}
 
 
 @pytest.mark.parametrize(
-    ("entries", "missing", "words"),
+    ("messages", "missing", "words"),
     [
-        ([{"request": SAID, "response": ANSWER}], [], "nothing: some response has each fact"),
         (
-            [{"request": SAID, "response": {**ANSWER, "usage": None}}],
-            ["tokens_in", "tokens_out", "tokens_reasoning"],
-            "tokens in, tokens out, reasoning tokens",
-        ),
-        (
-            [{"messages": [{"role": "user", "content": "a"}, DECODED]}],
+            [SAID, DECODED],
             ["arguments_written", "declared", "cap", "stop", "host", "tokens_in", "tokens_out", "tokens_reasoning"],
             "arguments as the model wrote them, declared tools and response format, token cap",
         ),
-        ([{"messages": [{"role": "user", "content": "a"}]}], None, "not known: no response was read"),
+        ([SAID], None, "not known: no response was read"),
     ],
 )
 def test_a_dump_says_which_facts_no_response_of_it_has(
-    client: FlaskClient, entries: list[Any], missing: list[str] | None, words: str
+    post: Post, client: FlaskClient, messages: list[Any], missing: list[str] | None, words: str
 ) -> None:
-    body = b"".join(json.dumps(one).encode() + b"\n" for one in entries * 2)
-    dump = client.post("/api/dumps?filename=a.jsonl", data=body).json["dump"]
+    dump = post(2 * (json.dumps({"messages": messages}).encode() + b"\n"), "a.jsonl").json["dump"]
     assert dump["not_in_log"] == missing
     assert words in client.get(f"/dumps/{dump['id']}").text

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -30,28 +29,18 @@ def stored(app: Flask, client: FlaskClient, post: Callable[..., Any]) -> FlaskCl
     return client
 
 
-def every_row(app: Flask) -> dict[str, list[Any]]:
-    with app.app_context(), db.engine.connect() as connection:
-        tables = set(sa.inspect(connection).get_table_names()) - {"search_raw"}  # its rows stand in its shadow tables
-        return {name: sorted(map(repr, connection.execute(sa.text(f'SELECT * FROM "{name}"')))) for name in tables}
-
-
-def addresses(app: Flask) -> list[str]:
-    plain = pages.addresses(app)
-    queues = [f"{path}?queue={queue}" for path in plain for queue in QUEUES if path.startswith(("/labels", "/api/lab"))]
-    return plain + queues
-
-
 def test_no_get_changes_a_row(app: Flask, stored: FlaskClient) -> None:
-    before = every_row(app)
+    before = pages.every_row(app)
     assert set(Base.metadata.tables) <= set(before) and before["compared"] == []
     stored.get("/profiles")
-    before = every_row(app)
+    before = pages.every_row(app)
     assert len(before["compared"]) == 1
-    for address in addresses(app):
-        for headers in ({}, {"HX-Request-Type": "partial"}):
-            assert stored.get(address, headers=headers, buffered=True).status_code < 500, address
-    after = every_row(app)
+    plain = pages.addresses(app)
+    queues = [f"{path}?queue={queue}" for path in plain for queue in QUEUES if path.startswith(("/labels", "/api/lab"))]
+    partial = {"HX-Request-Type": "partial"}
+    for address, headers in [*((each, {}) for each in plain), *((each, partial) for each in plain + queues)]:
+        assert stored.get(address, headers=headers, buffered=True).status_code < 500, address
+    after = pages.every_row(app)
     assert [name for name in after if after[name] != before.get(name)] == []
 
 

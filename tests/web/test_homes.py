@@ -155,17 +155,15 @@ def test_an_unknown_parser_reads_as_such(client: FlaskClient, brought: dict[str,
         assert client.get(path).status_code == 200, path
 
 
-def test_the_answer_changes_all_that_were_asked_about(client: FlaskClient, app: Flask, counted: None) -> None:
+def test_the_answer_changes_all_that_were_asked_about_until_undone(
+    client: FlaskClient, app: Flask, counted: None
+) -> None:
     form = {"scope": "filters", "home": "unknown", "unknown_only": "1", "profile": "direct", "back": "/dumps"}
     answer = client.post("/homes", data=form)
     assert (answer.status_code, answer.location) == (303, "/dumps")
     assert homes(app) == [("direct", "told")] * 2
     assert session(client, "one")["failed"] == 1
     assert "2 sessions now read by json.loads." in client.get("/sessions").text
-
-
-def test_it_can_be_undone(client: FlaskClient, app: Flask, brought: dict[str, Any]) -> None:
-    client.post("/homes", data={"scope": "format", "value": "openai", "profile": "direct"})
     assert client.post("/homes/changes/1/undo").status_code == 303
     assert homes(app) == [("unknown", "unknown")] * 2
 
@@ -245,9 +243,10 @@ def test_it_leads_back_to_this_server_alone(client: FlaskClient, brought: dict[s
     assert client.post("/homes", data=form).location == "/"
 
 
-def told(client: FlaskClient, talk: str, **attributes: str) -> None:
+def told(client: FlaskClient, talk: str, ident: str, **attributes: str) -> None:
     """A span of a resource with these attributes, as an exporter sends it."""
-    body = json.loads(trace(span({"gen_ai.completion.0.content": BROKEN, "gen_ai.conversation.id": talk})))
+    said = {"gen_ai.completion.0.content": BROKEN, "gen_ai.conversation.id": talk}
+    body = json.loads(trace(span(said, spanId=ident, traceId=2 * ident)))
     listed = body["resourceSpans"][0].setdefault("resource", {})
     listed["attributes"] = [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]
     answer = client.post("/v1/traces", data=json.dumps(body), content_type="application/json")
@@ -256,18 +255,13 @@ def told(client: FlaskClient, talk: str, **attributes: str) -> None:
 
 def test_a_resource_attribute_says_it(client: FlaskClient, app: Flask) -> None:
     """OTEL_RESOURCE_ATTRIBUTES=fencepost.home=direct."""
-    told(client, "talk", **{"fencepost.home": "direct"})
+    told(client, "talk", "1" * 16, **{"fencepost.home": "direct"})
     assert homes(app) == [("direct", "told")]
 
 
 def test_sessions_are_filtered_by_their_service(client: FlaskClient) -> None:
-    body = [trace(span({"gen_ai.completion.0.content": BROKEN, "gen_ai.conversation.id": f"s{n}"})) for n in range(3)]
-    for text, service in zip(body, ("shop", "shop", "<b>"), strict=True):
-        value = json.loads(text)
-        resource = value["resourceSpans"][0].setdefault("resource", {})
-        resource["attributes"] = [{"key": "service.name", "value": {"stringValue": service}}]
-        name = f"{hash(text)}.json"
-        assert client.post(f"/api/dumps?filename={name}", data=json.dumps(value)).status_code == 201
+    for number, service in enumerate(("shop", "shop", "<b>")):
+        told(client, f"s{number}", f"{number + 1:016x}", **{"service.name": service})
     found = client.get("/api/sessions?service=shop").json["sessions"]
     assert sorted(line["id"] for line in found) == ["s0", "s1"]
     page = client.get("/sessions").text

@@ -13,7 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from webapp.extensions import db
-from webapp.store.models import Base, Label
+from webapp.store.models import Base
 
 Post = Callable[..., Any]
 FOUR = '```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```'
@@ -146,11 +146,8 @@ def test_two_windows_never_overwrite_each_other(ann: FlaskClient) -> None:
     assert [label["judgement"] for label in labels(ann)] == ["right"]
 
 
-def test_undo_says_where_there_is_nothing_to_undo(ann: FlaskClient) -> None:
+def test_undo_goes_back_to_the_response_and_says_where_there_is_nothing(ann: FlaskClient) -> None:
     assert "There is nothing to undo." in ann.post("/labels/undo", follow_redirects=True).text
-
-
-def test_undo_goes_back_to_the_response(ann: FlaskClient) -> None:
     at = place(ann.get("/labels").text)
     save(ann, at, like="1")
     undone = ann.post("/labels/undo", data={"queue": "failed"})
@@ -188,7 +185,7 @@ def test_a_disagreement_is_listed_and_settled(ann: FlaskClient, app: Flask) -> N
     bob = named(app.test_client(), "bob")
     save(bob, at, "missed", expected="1")
     page = bob.get("/labels/disagreements").text
-    assert "Krippendorff" in page and "spurious" in page
+    assert "Krippendorff" in page and "spurious" in page and 'class="evidence' in page
     key, _, position = at.partition(".")
     form = {"key": key, "position": position, "whose": "bob", "why": "read it again", "seen": ""}
     assert bob.post("/labels/disagreements", data=form).status_code == 303
@@ -265,6 +262,8 @@ def test_a_sample_is_drawn_by_a_post_and_by_no_link(app: Flask, ann: FlaskClient
     assert ann.get(f"/labels/progress?{query}").status_code == 404
     assert ann.get(f"/labels/export?{query}").status_code == 400
     assert stored_rows(app) == before
+    refused = ann.post("/labels/draw", data={"queue": "sample", "size": "999999", "seed": "4"})
+    assert "must be a whole number" in refused.text and stored_rows(app) == before
     drawn = ann.post("/labels/draw", data={"queue": "sample", "size": "2", "seed": "4"})
     assert drawn.status_code == 303
     assert stored_rows(app)["saved_item"] == before["saved_item"] + 1
@@ -312,29 +311,27 @@ def test_the_queue_says_whether_your_parser_returned_a_value(ann: FlaskClient) -
     assert re.search(r"<code>[\w-]+</code> returned\s+(a|no) value, which is", ann.get("/labels?queue=failed").text)
 
 
+@pytest.fixture
+def card(client: FlaskClient, post: Post) -> dict[str, str]:
+    """The form of a response that your parser, `direct`, does not read and `fencepost` does."""
+    body = json.dumps({"id": "card", "messages": [{"role": "assistant", "content": '{"a": 1,}'}]}).encode()
+    assert post(body, home="direct").status_code == 201
+    page = named(client, "ada").get("/labels?queue=failed").text
+    assert 'name="pick" value="fencepost"' in page or 'data-key="1"' in page
+    return {"queue": "failed", "at": place(page), "judgement": "wrong", "seen": ""}
+
+
 @pytest.mark.parametrize(
     ("pick", "judgement", "expects"),
     [("fencepost", "missed", "one"), ("none", "right", "none"), ("unknown", "unsure", "unknown")],
 )
 def test_a_card_saves_its_value_and_the_judgement_follows(
-    app: Flask, client: FlaskClient, post: Callable[..., Any], pick: str, judgement: str, expects: str
+    client: FlaskClient, card: dict[str, str], pick: str, judgement: str, expects: str
 ) -> None:
-    body = json.dumps({"id": "card", "messages": [{"role": "assistant", "content": '{"a": 1,}'}]}).encode()
-    assert post(body, home="direct").status_code == 201
-    client.post("/labels/name", data={"name": "ada", "next": "/"})
-    key = client.get("/api/session/card").json["session"]["key"]
-    page = client.get("/labels?queue=failed").text
-    assert 'name="pick" value="fencepost"' in page or 'data-key="1"' in page
-    form = {"queue": "failed", "at": f"{key}.0", "pick": pick, "judgement": "wrong", "seen": ""}
-    assert client.post("/labels", data=form).status_code == 303
-    with app.app_context():
-        label = db.session.scalars(sa.select(Label)).one()
-        assert (label.judgement, label.expects, label.author) == (judgement, expects, "ada")
+    assert client.post("/labels", data=card | {"pick": pick}).status_code == 303
+    (label,) = labels(client)
+    assert (label["judgement"], label["expects"], label["author"]) == (judgement, expects, "ada")
 
 
-def test_a_card_that_reads_nothing_is_refused(client: FlaskClient, post: Callable[..., Any]) -> None:
-    body = json.dumps({"id": "card", "messages": [{"role": "assistant", "content": '{"a": 1,}'}]}).encode()
-    assert post(body, home="direct").status_code == 201
-    client.post("/labels/name", data={"name": "ada", "next": "/"})
-    key = client.get("/api/session/card").json["session"]["key"]
-    assert client.post("/labels", data={"queue": "failed", "at": f"{key}.0", "pick": "direct"}).status_code == 422
+def test_a_card_that_reads_nothing_is_refused(client: FlaskClient, card: dict[str, str]) -> None:
+    assert client.post("/labels", data=card | {"pick": "direct"}).status_code == 422

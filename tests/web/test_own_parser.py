@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from webapp.config import BadSetting, Settings
-from webapp.parsing import UnknownProfile, parse, profile, profiles
-
 Work = Callable[[], None]
 NAME = "acme.parsers:fenced"
 SOURCE = """
@@ -46,18 +43,6 @@ def stored(own: str, client: FlaskClient) -> FlaskClient:
     return client
 
 
-def test_it_is_a_profile_among_the_others(own: str) -> None:
-    assert next(iter(profiles())) == own
-    assert profile(own).version.startswith("code-")
-    trace = parse(BROKEN, own)
-    assert (trace.verdict, trace.attempts[0].strategy) == ("failed", "json")
-    dead = parse("die", own)
-    assert dead.attempts[-1].reason == "ProcessDied: its process ended by itself with exit code 7"
-    assert parse(WELL, own).values == ({"a": 1},)
-    with pytest.raises(UnknownProfile):
-        profile("os:system")
-
-
 def test_home_runs_filters_and_pages(stored: FlaskClient, own: str, work: Work) -> None:
     page = stored.get("/profiles").text
     assert "Your own" in page and own in page
@@ -90,18 +75,6 @@ def test_a_home_that_is_configured_no_longer_is_said_to_be_gone(
         answer = stored.get(address)
         assert answer.status_code == 200, address
     assert "no profile is called" in stored.get("/sessions/s/turns/1").text
-
-
-def test_one_that_cannot_be_imported_is_not_run(stored: FlaskClient, own: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FENCEPOST_PROFILES", "acme.gone:parse")
-    page = stored.get("/profiles/acme.gone:parse").text
-    assert "not run" in page and "No module named" in page
-    assert parse("[1]", "acme.gone:parse").verdict == "none"
-
-
-def test_what_cannot_be_read_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BadSetting, match="'oops' is neither"):
-        Settings.from_environment({"FENCEPOST_PROFILES": "oops"})
 
 
 def test_it_is_compared_without_being_chosen(stored: FlaskClient, work: Work) -> None:

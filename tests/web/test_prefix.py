@@ -62,16 +62,6 @@ def test_every_link_of_every_page_is_under_the_prefix(prefixed: FlaskClient) -> 
     assert seen > 500
 
 
-def test_the_links_of_the_pages_open(prefixed: FlaskClient) -> None:
-    first = prefixed.get(f"{PREFIX}/sessions").text
-    links = {link for link in Links(first).found if "/static/" not in link and "/selection/" not in link}
-    assert {f"{PREFIX}/sessions/s", f"{PREFIX}/labels", f"{PREFIX}/sessions"} <= links
-    for link in links:
-        assert prefixed.get(link, buffered=True).status_code in (200, 302, 303, 405), link
-    style = next(link for link in Links(first).found if "app.css" in link)
-    assert prefixed.get(style, buffered=True).status_code == 200
-
-
 def test_a_proxy_may_take_the_prefix_off(prefixed: FlaskClient) -> None:
     assert prefixed.get("/sessions/s/turns/1").text == prefixed.get(f"{PREFIX}/sessions/s/turns/1").text
     assert prefixed.get("/healthz").json == prefixed.get(f"{PREFIX}/healthz").json

@@ -42,12 +42,6 @@ def marks(shown: RawView) -> list[tuple[str, str, str]]:
     return [(p.tag, p.runs[0].text, p.marks.strip()) for line in shown.lines for p in line.pieces]
 
 
-def test_plain_text_is_drawn_as_it_is() -> None:
-    shown = view("one\ntwo", (), NOTHING)
-    assert drawn(shown, "text") == "one\ntwo"
-    assert [(line.number, line.at, line.ends) for line in shown.lines] == [(1, 0, True), (2, 4, False)]
-
-
 def test_an_edit_stands_where_it_was_made() -> None:
     raw = 'x {"a": 1}}\n'
     attempt = Attempt("balanced", Span(2, 11), "accepted", edits=(Edit("extra_closer", Span(10, 11), "}", ""),))
@@ -75,11 +69,6 @@ def test_a_replacement_shows_the_old_text_and_then_the_new() -> None:
         ("ins", "\\n"),
     ]
     assert [(p.tag, p.runs[0].text) for p in second.pieces] == [("text", 'y"}')]
-
-
-def test_an_insertion_at_the_very_end_is_shown() -> None:
-    attempt = Attempt("whole", Span(0, 1), "accepted", edits=(Edit("missing_closer", Span(1, 1), "", "}"),))
-    assert drawn(view("{", (attempt,), FIRST), "ins") == "}"
 
 
 def test_two_insertions_at_one_place_are_both_shown_in_order() -> None:
@@ -135,11 +124,6 @@ def test_control_characters_and_lone_surrogates_become_glyphs() -> None:
 def test_tabs_and_spaces_at_a_lines_end_are_marked_and_stay_text() -> None:
     runs = [(run.text, run.mark) for run in view("\ta b \t\n c", (), NOTHING).lines[0].pieces[0].runs]
     assert runs == [("\t", "tab"), ("a b", ""), (" ", "trail"), ("\t", "tab")]
-
-
-def test_an_emoji_stays_whole() -> None:
-    family = "👩‍👩‍👧 ❤️"
-    assert drawn(view(family, (), NOTHING), "text") == family
 
 
 def test_a_long_text_is_shown_in_windows_that_say_what_they_hide() -> None:

@@ -158,8 +158,6 @@ def test_the_members_of_an_archive_are_shown_before_anything_is_stored(client: F
     ("form", "expected"),
     [
         ({"key": ""}, ["c0", "c1", "c2", "k0", "k1", "k2"]),
-        ({"key": "trace_id"}, ["<t0>", "<t1>", "b"]),
-        ({"key": "-"}, ["a", "b"]),
         ({"key": "", "other": "chat_id"}, ["a", "k0", "k1", "k2"]),
     ],
 )
@@ -176,13 +174,6 @@ def test_an_archive_whose_members_are_sure_is_read(client: FlaskClient) -> None:
     assert 'id="dump-1"' in send(client, archive(a=SURE, b=BY_CHAT)).text
     assert names(client) == ["c0", "c1", "c2", "k0", "k1", "k2"]
     assert 'Sessions by</dt><dd class="mono">chat_id' in client.get("/dumps/1").text
-
-
-def test_the_api_takes_a_key_for_members(client: FlaskClient) -> None:
-    body = archive(a=UNSURE, b=BY_CHAT)
-    answer = client.post("/api/dumps?filename=logs.zip&session_key=trace_id", data=body)
-    assert (answer.status_code, answer.json["sessions"]) == (201, ["<t0>", "<t1>", "b"])
-    assert [problem["at"] for problem in answer.json["problems"]] == ["b.jsonl: the log"]
 
 
 def test_a_packed_log_is_asked_about_by_its_beginning(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:

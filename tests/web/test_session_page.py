@@ -90,6 +90,13 @@ def test_rounds_are_a_matrix_in_which_the_absent_are_seen(client: FlaskClient) -
     assert "absent" in gemini
 
 
+def test_merged_entries_are_counted_once_and_both_can_be_seen(client: FlaskClient) -> None:
+    page = html(client, f"/sessions/{NEVER}/turns/12")
+    listed = page[page.index('class="turn-list"') :].partition("</nav>")[0]
+    assert "×2" in listed[listed.index("aria-current") :].partition("</a>")[0]
+    assert "turn_output" in page.partition("Logged again")[2].partition("</details>")[0]
+
+
 def test_prompts_and_events_fold_and_the_address_opens_them(client: FlaskClient) -> None:
     assert "<details open" not in html(client, f"/sessions/{NEVER}")
     page = html(client, f"/sessions/{NEVER}?open=8-x-13")

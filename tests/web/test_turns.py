@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
+import base64
 import json
 import re
-import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from tests.parsing import _cases
 from webapp.parsing import parse
 from webapp.store.sessions import debugger_queries
 from webapp.web import playground, verdict_column
@@ -33,18 +34,6 @@ def turn(post: Post, client: FlaskClient) -> FlaskClient:
     ]
     assert post(json.dumps({"id": "s1", "messages": messages}).encode()).status_code == 201
     return client
-
-
-def cases(path: Path) -> list[Any]:
-    """The cases of a file, by the very reader that tests/parsing has."""
-    where = Path(__file__).parents[1] / "parsing" / "_cases.py"
-    spec = importlib.util.spec_from_file_location("fencepost_cases_of_turns", where)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    found: list[Any] = module.read(path)
-    return found
 
 
 def test_the_page_shows_raw_text_attempts_every_profile_and_what_stands_around(turn: FlaskClient) -> None:
@@ -116,11 +105,8 @@ def test_a_state_far_outside_is_the_nearest_that_there_is(turn: FlaskClient) -> 
     assert turn.get(f"{PAGE}?profile=nope").status_code == 404
 
 
-def test_a_range_is_marked_without_javascript(turn: FlaskClient) -> None:
+def test_a_range_the_difference_and_the_decoded_text_are_views(turn: FlaskClient) -> None:
     assert re.search(r'class="range">Sure<', turn.get(f"{PAGE}?r=0-4").text)
-
-
-def test_the_difference_and_the_decoded_text_are_views(turn: FlaskClient) -> None:
     assert 'class="old"' in turn.get(f"{PAGE}?view=diff").text
     assert 'class="decoded"' in turn.get(f"{PAGE}?view=text").text
 
@@ -145,21 +131,36 @@ def test_markdown_holds_the_raw_text_in_a_fence_that_holds(turn: FlaskClient) ->
     assert "extra_closer at line 3" in text and "`fire-circle`" in text and "turns/1" in text
 
 
-def test_a_case_is_one_that_the_tests_read_and_pass(turn: FlaskClient, tmp_path: Path) -> None:
-    answer = turn.get(f"{PAGE}/case")
-    path = tmp_path / "single_quotes.md"
-    path.write_text("# single_quotes\n\n" + answer.text, "utf-8")
-    (case,) = cases(path)
-    trace = parse(RAW)
-    assert (case.raw, case.values) == (RAW, list(trace.values))
-    edits = [edit for index in trace.chosen for edit in trace.attempts[index].edits]
-    assert case.done == [f"{edit.repair}@{edit.span.start}-{edit.span.end}" for edit in edits]
-
-
-def expected_in_case(turn: FlaskClient, tmp_path: Path) -> list[Any]:
+def case(turn: FlaskClient, tmp_path: Path) -> Any:
+    """The case of the response, by the reader that tests/parsing has."""
     path = tmp_path / "single_quotes.md"
     path.write_text("# single_quotes\n\n" + turn.get(f"{PAGE}/case").text, "utf-8")
-    return list(cases(path)[0].values)
+    (found,) = _cases.read(path)
+    return found
+
+
+def test_a_case_is_one_that_the_tests_read_and_pass(turn: FlaskClient, tmp_path: Path) -> None:
+    found, trace = case(turn, tmp_path), parse(RAW)
+    assert (found.raw, found.values) == (RAW, list(trace.values))
+    edits = [edit for index in trace.chosen for edit in trace.attempts[index].edits]
+    assert found.done == [f"{edit.repair}@{edit.span.start}-{edit.span.end}" for edit in edits]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([{"expected": {"n": 1}}, {"expected": {"n": 2}}], [{"n": 2}]),  # that of the newest
+        ([{"expects": "several", "expected_values": [{"n": 1}, {"n": 2}]}], [{"n": 1}, {"n": 2}]),
+        ([{"judgement": "spurious", "expects": "none"}], []),
+    ],
+)
+def test_a_case_has_the_values_of_labels(
+    turn: FlaskClient, tmp_path: Path, labels: list[dict[str, Any]], expected: list[Any]
+) -> None:
+    for author, said in zip(("ann", "bob"), labels, strict=False):
+        label(turn, author, **said)
+    assert case(turn, tmp_path).values == expected
+    assert turn.get(f"{PAGE}/case").text.endswith(".\nnone\n") is (expected == [])
 
 
 def label(turn: FlaskClient, author: str, **said: Any) -> None:
@@ -167,39 +168,21 @@ def label(turn: FlaskClient, author: str, **said: Any) -> None:
     assert answer.status_code == 200, answer.text
 
 
-def test_a_case_has_the_values_of_the_newest_label(turn: FlaskClient, tmp_path: Path) -> None:
-    label(turn, "ann", expected={"n": 1})
-    label(turn, "bob", expected={"n": 2})
-    assert expected_in_case(turn, tmp_path) == [{"n": 2}]
-
-
 def test_a_case_has_the_values_of_a_settlement(turn: FlaskClient, tmp_path: Path) -> None:
-    label(turn, "ann", expected={"n": 1})
-    label(turn, "bob", expected={"n": 2})
-    label(turn, "cem", expected={"n": 3})
+    for number, author in enumerate(("ann", "bob", "cem"), 1):
+        label(turn, author, expected={"n": number})
     key = turn.get("/api/session/s1").json["session"]["key"]
     form = {"key": key, "position": "1", "whose": "bob", "why": "", "seen": ""}
     assert turn.post("/labels/disagreements", data=form).status_code == 303
-    assert expected_in_case(turn, tmp_path) == [{"n": 2}]
-
-
-def test_a_case_of_several_values_has_one_a_line(turn: FlaskClient, tmp_path: Path) -> None:
-    label(turn, "ann", expects="several", expected_values=[{"n": 1}, {"n": 2}])
-    assert expected_in_case(turn, tmp_path) == [{"n": 1}, {"n": 2}]
-
-
-def test_a_case_of_a_text_without_json_says_none(turn: FlaskClient, tmp_path: Path) -> None:
-    label(turn, "ann", judgement="spurious", expects="none")
-    assert expected_in_case(turn, tmp_path) == []
-    assert turn.get(f"{PAGE}/case").text.endswith(".\nnone\n")
+    assert case(turn, tmp_path).values == [{"n": 2}]
 
 
 @pytest.mark.parametrize("raw", ["{", ".", '{"a": 1}\n.\n', "a\r\nb\ud800\x00 [1]", "nothing", '"\u202e"'])
 def test_any_text_becomes_a_case(raw: str, tmp_path: Path) -> None:
     path = tmp_path / "responses.md"
     path.write_bytes(("# responses\n\n" + reports.case(raw, parse(raw))).encode("utf-8", "surrogatepass"))
-    (case,) = cases(path)
-    assert (case.raw, case.values) == (raw, list(parse(raw).values))
+    (found,) = _cases.read(path)
+    assert (found.raw, found.values) == (raw, list(parse(raw).values))
 
 
 def test_only_what_a_model_wrote_has_reports(turn: FlaskClient) -> None:
@@ -290,9 +273,6 @@ def test_a_link_that_is_broken_says_so(client: FlaskClient, packed: str) -> None
 
 
 def test_a_link_never_unpacks_to_more_than_is_allowed() -> None:
-    import base64
-    import zlib
-
     bomb = base64.urlsafe_b64encode(zlib.compress(b"a" * 50_000_000)).decode().rstrip("=")
     with pytest.raises(playground.BadRequest):
         playground.unpack(bomb)

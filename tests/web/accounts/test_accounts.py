@@ -53,8 +53,9 @@ def bearer(app: Flask, name: str, *scopes: str) -> dict[str, str]:
 def test_name_and_password_let_in_and_go_on(guarded: Flask) -> None:
     client = guarded.test_client()
     assert client.get("/dumps").headers["Location"] == "/login?next=/dumps"
-    wrong = client.post("/login?next=/dumps", data={"account": "Ada", "password": "nope"})
-    assert wrong.status_code == 422 and "Wrong name or password" in wrong.text
+    wrong = client.post("/login?next=/dumps", data={"account": '"Ada"', "password": "nope"})
+    assert wrong.status_code == 422 and "Wrong name or password." in wrong.text
+    assert 'value="&#34;Ada&#34;"' in wrong.text and "nope" not in wrong.text
     answer = client.post("/login?next=/dumps", data={"account": "ada", "password": PASSWORD})
     assert (answer.status_code, answer.headers["Location"]) == (303, "/dumps")
     cookie = answer.headers["Set-Cookie"]
@@ -71,19 +72,6 @@ def test_without_any_account_nobody_comes_in(make: Make) -> None:
     assert client.post("/login", data={"account": "", "password": ""}).status_code == 422
     assert client.post("/login", data={"token": ""}).status_code == 422
     assert client.get("/").status_code == 302 and client.get("/api/sessions").status_code == 401
-
-
-def test_after_a_wrong_password_the_name_is_still_in_the_form(guarded: Flask) -> None:
-    page = guarded.test_client().post("/login", data={"account": '"Ada"', "password": "nope"}).text
-    assert 'value="&#34;Ada&#34;"' in page and "Wrong name or password." in page and "nope" not in page
-
-
-def test_wrong_passwords_are_limited_for_each_account(guarded: Flask) -> None:
-    client, form = guarded.test_client(), {"account": "Ada", "password": "nope"}
-    statuses = [client.post("/login", data=form).status_code for _ in range(peers.WRONG + 1)]
-    assert statuses == [422] * peers.WRONG + [429]
-    assert client.post("/login", data={"account": "Ada", "password": PASSWORD}).status_code == 429
-    assert client.post("/login", data={"account": "Bo", "password": PASSWORD}).status_code == 303
 
 
 def test_a_cookie_is_worth_nothing_once_its_account_is_gone(guarded: Flask) -> None:
@@ -150,7 +138,6 @@ def test_another_password_takes_the_present_one_and_ends_other_logins(guarded: F
     assert sign_in(guarded, "Bo", PASSWORD + "!").get("/").status_code == 200
 
 
-@both
 def test_an_admin_adds_changes_and_removes_accounts(guarded: Flask) -> None:
     client = sign_in(guarded)
     added = client.post("/accounts", data={"name": "Di <b>", "role": "reader", "password": PASSWORD})
@@ -177,10 +164,9 @@ def test_a_scope_that_the_role_lost_is_shown_so(guarded: Flask) -> None:
     assert program.post("/views", data=view, headers=headers).status_code == 403
 
 
-@both
 def test_every_write_is_in_the_audit_log_with_its_object(guarded: Flask) -> None:
     client = sign_in(guarded)
-    client.post("/api/dumps?filename=a.json", data=pages.SESSION)
+    client.post("/dumps", data={"file": (io.BytesIO(pages.SESSION), "a.json")})
     client.put("/api/session/s/turns/1/label", json=LABEL)
     client.post("/sessions/s/turns/1/label", data={"judgement": "so-so"})
     client.post(f"/accounts/{number(guarded, 'Cy')}", data={"role": "labeler", "password": PASSWORD + "secret"})
@@ -195,17 +181,17 @@ def test_every_write_is_in_the_audit_log_with_its_object(guarded: Flask) -> None
         "accounts.change",
         "labels.turn.save",
         "labels.turn.put_api",
-        "dumps.upload_api",
+        "dumps.upload",
         "login.submit",
     ]
     assert "Bo" in acts[0] and "API token ci" in acts[0] and "name: mine" in acts[0]
     assert "account: Cy" in acts[1] and "role: labeler" in acts[1] and "secret" not in page
-    assert "refused (422)" in acts[2] and "/api/session/s/turns/1/label" in acts[3] and "a.json" in acts[4]
+    assert "refused (422)" in acts[2] and "/api/session/s/turns/1/label" in acts[3] and "files: a.json" in acts[4]
     assert "account: Ada" in acts[5] and "done (303)" in acts[5]
     assert "labels.turn.put_api" not in client.get("/audit?by=Bo").text
+    assert "login.submit" in client.get("/audit?by=Ada").text
 
 
-@both
 def test_whose_view_was_removed_is_in_the_audit_log(guarded: Flask) -> None:
     headers = bearer(guarded, "Bo", "read", "label")
     guarded.test_client().post("/views", data={"name": "mine", "query": "?failed=1"}, headers=headers)
@@ -216,21 +202,16 @@ def test_whose_view_was_removed_is_in_the_audit_log(guarded: Flask) -> None:
     assert "view: mine" in page and "saved_by: Bo" in page
 
 
-def test_an_upload_is_logged_with_its_files_and_a_sign_in_with_its_name(guarded: Flask) -> None:
-    client = sign_in(guarded)
-    client.post("/dumps", data={"file": (io.BytesIO(pages.SESSION), "monday.json")})
-    assert "files: monday.json" in client.get("/audit").text
-    assert "login.submit" in client.get("/audit?by=Ada").text
-
-
-def test_what_a_stranger_is_refused_fills_no_log(guarded: Flask) -> None:
-    stranger = guarded.test_client()
+def test_what_is_refused_fills_no_log(guarded: Flask) -> None:
+    stranger, reader = guarded.test_client(), sign_in(guarded, "Cy")
+    assert reader.post("/selection/deleted", data={"ids": "s"}).status_code == 403
+    stranger.post("/selection/deleted")
     assert stranger.get("/login/oidc/finish?x").status_code == 404
     assert stranger.post("/login", data={"account": "Eve", "password": "nope"}).status_code == 422
     assert stranger.post("/login", headers={"Host": "elsewhere.example"}).status_code == 400
     assert stranger.post("/login", headers={"Origin": "https://elsewhere.example"}).status_code == 403
     with guarded.app_context(), db.engine.connect() as connection:
-        assert audit.page(connection) == []
+        assert [line.act for line in audit.page(connection)] == ["login.submit"]
 
 
 @both
@@ -247,7 +228,6 @@ def test_the_audit_log_has_a_size_and_an_age(guarded: Flask, monkeypatch: pytest
         assert len(audit.page(connection, limit=1000)) <= 100
 
 
-@both
 def test_the_last_admin_stays_one(guarded: Flask) -> None:
     client, path = sign_in(guarded), f"/accounts/{number(guarded, 'Ada')}"
     for answer in (client.post(path, data={"role": "reader"}), client.post(f"{path}/remove")):
@@ -256,9 +236,12 @@ def test_the_last_admin_stays_one(guarded: Flask) -> None:
     assert client.post(path, data={"role": "reader"}).status_code == 303
 
 
-def test_a_reader_is_told_so_in_place_of_the_forms_of_labels(guarded: Flask) -> None:
-    sign_in(guarded).post("/api/dumps", data=pages.SESSION)
-    reader, labeler = sign_in(guarded, "Cy"), sign_in(guarded, "Bo")
+def test_a_reader_is_told_so_in_place_of_forms(guarded: Flask) -> None:
+    admin, reader, labeler = (sign_in(guarded, name) for name in ("Ada", "Cy", "Bo"))
+    admin.post("/api/dumps", data=pages.SESSION)
+    page, readers = admin.get("/dumps").text, reader.get("/dumps").text
+    assert 'id="send"' in page and "does not import" not in page
+    assert 'id="send"' not in readers and 'id="question"' not in readers and "does not import" in readers
     for path in ("/labels?at=s.1", "/sessions/s/turns/1"):
         assert "does not label" in reader.get(path).text and "does not label" not in labeler.get(path).text
     assert 'id="judge"' not in reader.get("/labels?at=s.1").text
@@ -266,14 +249,6 @@ def test_a_reader_is_told_so_in_place_of_the_forms_of_labels(guarded: Flask) -> 
         one.get("/labels/causes").text.partition("</main>")[0].split("tree-of-causes") for one in (reader, labeler)
     )
     assert "extra-closing" in readers and "<details" not in readers and "<details" in labelers
-
-
-def test_who_may_not_import_or_set_a_parser_sees_no_form_for_it(guarded: Flask) -> None:
-    admin = sign_in(guarded)
-    admin.post("/api/dumps", data=pages.SESSION)
-    page, readers = admin.get("/dumps").text, sign_in(guarded, "Cy").get("/dumps").text
-    assert 'id="send"' in page and "does not import" not in page
-    assert 'id="send"' not in readers and 'id="question"' not in readers and "does not import" in readers
 
 
 def test_a_program_is_told_that_its_token_is_wrong(guarded: Flask) -> None:
@@ -293,13 +268,6 @@ def test_a_write_that_never_ended_stays_in_the_log(guarded: Flask, monkeypatch: 
     with pytest.raises(SystemExit):
         client.post("/views", data={"name": "mine"})
     assert "unknown: it never ended" in client.get("/audit").text
-
-
-def test_who_is_refused_writes_nothing_into_the_log(guarded: Flask) -> None:
-    client = sign_in(guarded, "Cy")
-    assert client.post("/selection/deleted", data={"ids": "s"}).status_code == 403
-    guarded.test_client().post("/selection/deleted")
-    assert "selection" not in sign_in(guarded).get("/audit").text
 
 
 PROXY = {"accounts": True, "proxies": ("127.0.0.1/32", "10.0.0.0/8"), "proxy_header": "X-Remote-User"}
@@ -327,7 +295,6 @@ def test_nobody_else_is_believed(make: Make) -> None:
     assert off.get("/", headers=headers).status_code == 302
 
 
-@both
 def test_a_newcomer_by_proxy_is_what_the_settings_say(make: Make) -> None:
     client = make(**PROXY, newcomers="reader").test_client()
     assert client.get("/", headers={"X-Remote-User": "José".encode().decode("latin-1")}).status_code == 200

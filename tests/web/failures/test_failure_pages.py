@@ -111,7 +111,9 @@ def test_a_group_says_who_when_how_often_and_what_would_read_it(failing: FlaskCl
     assert "<b>3 responses</b> (37.5 % of 8) in 2 sessions" in page
     rate = '<td class="num">66.7 %</td> <td class="num soft">2 of 3</td>'
     assert rate in page and "95 %: 20.8 % to 93.9 %" in page
-    assert "windlass-strict 2" in page and "reads them all" in page
+    assert "windlass-strict 2" in page and "reads them all" in page and "Read none of these: " in page
+    readers = page[page.index("Profiles that would have read it") :].partition("</table>")[0]
+    assert "fencepost</a>" in readers and "windlass-strict" not in readers and "0 of 3" not in readers
     halves = re.findall(
         r'<th scope="row">2026-11-[^<]*</th> <td class="num">[^<]*</td> <td class="num soft">(\d+) of', page
     )
@@ -122,41 +124,32 @@ def test_a_group_says_who_when_how_often_and_what_would_read_it(failing: FlaskCl
     report = failing.get(group(), query_string={"part": "report"}).text
     assert report.startswith("# trailing comma — fenced, alone") and "(2; 95 %: 20.8 % to 93.9 %)" in report
     assert "page: http://localhost/failures/v1" in report and "`fencepost`: 3 of 3" in report
+    assert "- read none of them: `windlass-strict`" in report
     assert failing.get("/failures/v1%7Cnobody").status_code == 404
     # one example a sort: the third response is like one of the two that stand there
     assert "2 of 3 responses; each of the others has the tokens, JSON path, model" in page
 
 
-def test_profiles_that_read_none_of_a_group_are_not_among_those_that_would_have(failing: FlaskClient) -> None:
-    page = text(failing, group())
-    table = page[page.index("Profiles that would have read it") :]
-    table = table[: table.index("</table>")]
-    assert "fencepost</a>" in table and "windlass-strict" not in table and "0 of 3" not in table
-    assert "Read none of these: " in page
-    report = failing.get(group(), query_string={"part": "report"}).text
-    assert "- read none of them: `windlass-strict`" in report
+ATOM = "{http://www.w3.org/2005/Atom}"
 
 
-def test_the_feed_has_an_entry_a_group(failing: FlaskClient) -> None:
+def test_the_feed_has_an_entry_a_group_and_says_where_it_is_cut(
+    failing: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     answer = failing.get("/failures.atom")
     assert answer.mimetype == "application/atom+xml"
     told = ET.fromstring(answer.data)
-    atom = "{http://www.w3.org/2005/Atom}"
-    titles = [entry.findtext(f"{atom}title") or "" for entry in told.iter(f"{atom}entry")]
-    assert len(titles) == 2 and any("trailing comma" in title for title in titles)
-    ids = [entry.findtext(f"{atom}id") or "" for entry in told.iter(f"{atom}entry")]
+    entries = list(told.iter(f"{ATOM}entry"))
+    assert len(entries) == 2 and any("trailing comma" in (entry.findtext(f"{ATOM}title") or "") for entry in entries)
+    ids = [entry.findtext(f"{ATOM}id") or "" for entry in entries]
     assert all(each.startswith("http://localhost/failures/v1") for each in ids)
-    assert told.findtext(f"{atom}subtitle") is None
+    assert told.findtext(f"{ATOM}subtitle") is None
     named = ET.fromstring(failing.get("/failures.atom?verdict=failed&endpoint=x&_external=").data)
-    assert named.findtext(f"{atom}id") == "http://localhost/failures.atom?verdict=failed"
-
-
-def test_a_feed_that_is_cut_says_so(failing: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert named.findtext(f"{ATOM}id") == "http://localhost/failures.atom?verdict=failed"
     monkeypatch.setattr(failure_pages, "MOST_ENTRIES", 1)
-    answer = ET.fromstring(failing.get("/failures.atom").data)
-    atom = "{http://www.w3.org/2005/Atom}"
-    assert len(list(answer.iter(f"{atom}entry"))) == 1
-    assert answer.findtext(f"{atom}subtitle") == "1 of 2 groups; the page lists all"
+    cut = ET.fromstring(failing.get("/failures.atom").data)
+    assert len(list(cut.iter(f"{ATOM}entry"))) == 1
+    assert cut.findtext(f"{ATOM}subtitle") == "1 of 2 groups; the page lists all"
 
 
 def act(client: FlaskClient, key: str = KEY, **form: Any) -> str:
