@@ -38,7 +38,7 @@ from webapp.store.labels import queue
 from webapp.store.labels.label_content import written
 from webapp.store.labels.queue_spec import Spec
 from webapp.store.models import Session, Turn
-from webapp.web.labels import label_form, profile_values
+from webapp.web.labels import label_form
 from webapp.web.labels.label_form import Fields
 
 LONGEST = 100_000
@@ -81,7 +81,7 @@ def form(traces: dict[str, Trace | str], home: str, recorded: str | None = None)
     """The form of a response, as its page makes it."""
     session: Any = SimpleNamespace(home_profile=home)
     turn: Any = SimpleNamespace(recorded_failure=recorded)
-    groups = [group for group in profile_values.groups(traces, home, None) if group.has_value][:MOST_CARDS]
+    groups = [group for group in label_form.groups(traces, home, None) if group.has_value][:MOST_CARDS]
     cards = [list(trace.values) for group in groups if isinstance(trace := traces[group.first], Trace)]
     return Form(label_form.start(session, turn, traces, Fields()), cards)
 

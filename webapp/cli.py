@@ -113,6 +113,6 @@ def main() -> None:
     specs.configured()
     specs.schemas()
     if specs.tools():
-        from webapp.dumps.tools_file import configured
+        from webapp.dumps.messages.declarations import configured
 
         configured()

@@ -12,7 +12,7 @@ import pytest
 from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.reading import read
 from webapp.dumps.records import Problem, Record, SessionStart, Turn
-from webapp.exports.session_dump import document, whole_entry
+from webapp.exports.session import document, whole_entry
 
 
 @dataclass(frozen=True)

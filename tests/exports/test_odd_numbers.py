@@ -18,7 +18,7 @@ from tests.exports import made
 from tests.parsing import _cases
 from webapp import jsontext
 from webapp.exports import base
-from webapp.exports.session_dump import document
+from webapp.exports.session import document
 from webapp.parsing import parse
 from webapp.web.turns import reports
 

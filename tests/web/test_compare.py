@@ -15,7 +15,7 @@ from flask.testing import FlaskClient
 
 from tests.web.test_list import BAD, session
 from webapp.extensions import db
-from webapp.gate import differences
+from webapp.gate import judging
 from webapp.parsing import parse
 from webapp.store.jobs import replays
 from webapp.store.models import Session
@@ -84,7 +84,7 @@ def test_the_first_difference_is_lit_in_values_and_raw_text() -> None:
     raw = 'x {"a": 1, "b": {"c": ["one", "two"]}} y'
     a, b = parse(raw), parse(raw.replace("two", "twelve"))
     sides = compare_pages.compared(raw, a, b)
-    assert sides.difference == differences.Difference((0, "b", "c", 1), "two", "twelve", at=2)
+    assert sides.difference == judging.Difference((0, "b", "c", 1), "two", "twelve", at=2)
     assert sides.a.lit is not None and sides.a.lit.of(raw) == '"two"'
     (lit,) = [line for line in sides.a.lines if line.lit_from is not None]
     assert lit.text[: lit.lit_from] == '"tw' and lit.text[lit.lit_from :] == 'o"'
@@ -105,5 +105,5 @@ def test_the_first_difference_is_lit_in_values_and_raw_text() -> None:
     ],
 )
 def test_a_difference_says_where_it_is(a: list[Any], b: list[Any], where: str | None, missing: str | None) -> None:
-    difference = differences.first(a, b)
+    difference = judging.first(a, b)
     assert (difference and difference.where, difference and difference.missing) == (where, missing)

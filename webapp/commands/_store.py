@@ -16,7 +16,7 @@ from sqlalchemy import orm
 from webapp import jsontext
 from webapp.capture import specs
 from webapp.config import Settings
-from webapp.dumps import tools_file
+from webapp.dumps.messages import declarations
 from webapp.extras import install_extra
 from webapp.findings import own
 from webapp.store.db import database
@@ -27,7 +27,7 @@ def settings() -> Settings:
     """The settings from the environment. Raises `BadSetting`, `BadSpec`, `BadTools` and `BadFindings`."""
     made = Settings.from_environment()
     specs.schemas()
-    tools_file.configured()
+    declarations.configured()
     own.configured()
     return made
 

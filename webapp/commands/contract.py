@@ -16,10 +16,10 @@ from webapp import fitting, jsontext
 from webapp.commands._input import open_log
 from webapp.contracts.contract import BROKEN, STATES, Contract
 from webapp.contracts.held import Holder
+from webapp.dumps.messages.declarations import of_service, read_tools
 from webapp.dumps.reading import read
 from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.dumps.spool import spool
-from webapp.dumps.tools_file import of_service, read_tools
 from webapp.parsing import parse
 from webapp.visible import visible
 

@@ -19,9 +19,9 @@ from webapp.commands._options import PROFILE
 from webapp.commands._start import stopped_by_signals
 from webapp.commands.home import after_ingest
 from webapp.config import Settings
+from webapp.dumps.messages.declarations import read_tools
 from webapp.dumps.reading import known_formats
 from webapp.dumps.session_keys import OPTION
-from webapp.dumps.tools_file import read_tools
 from webapp.parsing import profile, refuse_absent
 from webapp.parsing.words import counted
 from webapp.store.homes.trials import Question

@@ -1,12 +1,14 @@
-"""A session as the session formats get it: facts, findings, and its turns one by one with their traces."""
+"""A session as the session formats get it: facts, findings, turns with their traces; and as a dump, as it came."""
 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
+from webapp import jsontext
 from webapp.exports.labelled import LabelView, Redaction
 from webapp.exports.redaction import Redactor, mask
 
@@ -132,3 +134,47 @@ def _edit(edit: dict[str, Any], raw: str, spans: list[Redaction]) -> dict[str, A
     touched = after < len(spans) and spans[after].start < end
     new = mask(edit["new"], [Redaction(0, len(edit["new"]), "edit")]) if touched else edit["new"]
     return {**edit, "old": raw[start:end], "new": new}
+
+
+LARGEST_LAST = 32 * 1024
+"""A `fencepost` member of more bytes stands before the entries, so that a reader of head and tail finds it."""
+
+
+def whole_entry(source: Any, raw: str | None, raw_at: Sequence[str | int] | None) -> Any:
+    """The entry as it came: `source` with `raw` back at `raw_at` (keys and indexes). `source` itself is not changed.
+
+    Without `raw_at`, `source` is the whole entry already. Raises `KeyError`, `IndexError` or `TypeError` where
+    `raw_at` leads nowhere, which is a fault of the format that gave it.
+    """
+    if raw_at is None:
+        return source
+    if not raw_at:
+        return raw
+    step, *rest = raw_at
+    copied = source.copy()
+    copied[step] = whole_entry(source[step], raw, rest)
+    return copied
+
+
+def document(
+    session_id: str, dumped_at: datetime | str, entry_count: int, entries: Iterable[Any], fencepost: dict[str, Any]
+) -> Iterator[bytes]:
+    """The dump in pieces, ASCII JSON with one entry a line: NaN (marked), lone surrogates and any integer survive.
+
+    `fencepost` is what `webapp.dumps` needs to read it the same way again: version, format, home, service …
+    """
+    moment = dumped_at if isinstance(dumped_at, str) else dumped_at.isoformat()
+    about = jsontext.portable(fencepost | {"floats": "marked"})
+    member = f'"fencepost":{about}'
+    early = len(member) > LARGEST_LAST
+    yield _ascii(
+        f'{{"session_id":{jsontext.dumps(session_id)},"dumped_at":{jsontext.dumps(moment)},'
+        f'"entry_count":{entry_count},{member + "," if early else ""}"entries":['
+    )
+    for index, entry in enumerate(entries):
+        yield _ascii(f"{',' if index else ''}\n{jsontext.portable(entry)}")
+    yield _ascii("\n]}\n" if early else f"\n],{member}}}\n")
+
+
+def _ascii(text: str) -> bytes:
+    return text.encode("ascii")

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from webapp import jsontext
 from webapp.exports import textmarks
-from webapp.gate import differences
+from webapp.gate import judging
 from webapp.gate.checking import KINDS, Report, SampleChange, as_dict
 from webapp.gate.judging import OUTCOMES, Judged
 from webapp.markdown import code, escaped
@@ -131,7 +131,7 @@ def _where(change: SampleChange) -> str:
         return "other values, too long to be kept"
     if not change.before.values or not change.after.values:
         return f"{_count(change.before.values)} before, {_count(change.after.values)} now"
-    difference = differences.first(change.before.values, change.after.values)
+    difference = judging.first(change.before.values, change.after.values)
     return f"differs {difference.where}" if difference else "differs"
 
 
@@ -168,7 +168,7 @@ def _lines(raw: str, trace: Trace, meant: Sequence[Any], judged: Judged) -> Iter
     yield ""
     yield from _values("expected", meant)
     yield from _values("got", trace.values)
-    if meant and trace.values and (difference := differences.first(meant, trace.values)):
+    if meant and trace.values and (difference := judging.first(meant, trace.values)):
         yield f"first difference {visible(difference.where)}:"
         yield f"  expected {_side(difference.a, difference.missing == 'a')}"
         yield f"  got      {_side(difference.b, difference.missing == 'b')}"

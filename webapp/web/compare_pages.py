@@ -15,8 +15,8 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp import jsontext
 from webapp.capture import specs
 from webapp.extensions import db
-from webapp.gate import differences
-from webapp.gate.differences import Difference, Path
+from webapp.gate import judging
+from webapp.gate.judging import Difference, Path
 from webapp.parsing import ABSENT, Trace, failure_group, profiles, words
 from webapp.parsing.drawing import Node, nodes, telling
 from webapp.parsing.edit import Span, apply, places
@@ -31,7 +31,7 @@ from webapp.web import rawview
 from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import FILTERS, Parameter, json, operation
 from webapp.web.api.shapes import TEXT, ref
-from webapp.web.labels import profile_values
+from webapp.web.labels import label_form
 from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("compare", __name__)
@@ -132,7 +132,7 @@ def show_diff() -> str:
     if len(texts) == len(sides):
         parts = [text[:LONGEST].split("\n") for text in texts]
         cut = any(len(text) > LONGEST or len(part) > LINES for text, part in zip(texts, parts, strict=True))
-        lines = profile_values.difference(*parts)
+        lines = label_form.difference(*parts)
         context |= {"lines": lines, "same": texts[0] == texts[1], "cut": cut, "most": (LINES, LONGEST)}
     return render_template("turns/diff.html", **context)
 
@@ -196,7 +196,7 @@ class ComparedSides:
 
 def compared(raw: str, a: Trace, b: Trace) -> ComparedSides:
     """Raises nothing: what cannot be located or shown says so."""
-    difference = differences.first(a.values, b.values) if a.values and b.values else None
+    difference = judging.first(a.values, b.values) if a.values and b.values else None
     return ComparedSides(
         _side(raw, a, difference), _side(raw, b, difference), difference, bool(a.values) and not difference
     )

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from flask.testing import FlaskClient
 
-from webapp.web.failures import failure_pages, rate_chart
+from webapp.web.failures import failure_pages, group_report
 
 COMMA = '```json\n{"tool": "run", "arguments": {"n": %d,}}\n```'
 CLOSER = '```json\n{"tool": "run", "arguments": {"n": %d}}}\n```'
@@ -246,8 +246,8 @@ def test_a_group_without_labels_is_exported_as_tests_that_say_so(failing: FlaskC
 
 
 def test_bars_of_a_sparkline() -> None:
-    assert rate_chart.spark_bars((0, 4, 1)) == "M4 20v-19h3v19zM8 20v-5.5h3v5.5z"
-    assert rate_chart.spark_bars(()) == rate_chart.spark_bars((0, 0)) == ""
+    assert group_report.spark_bars((0, 4, 1)) == "M4 20v-19h3v19zM8 20v-5.5h3v5.5z"
+    assert group_report.spark_bars(()) == group_report.spark_bars((0, 0)) == ""
 
 
 def test_an_example_too_long_to_be_read_says_how_long_it_is(client: FlaskClient, post: Any) -> None:

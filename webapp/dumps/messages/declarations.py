@@ -1,4 +1,4 @@
-"""What a request declares: its tools with their schemas, which of them may be called, and the form of the answer.
+"""What a request, or a file for it, declares: tools with schemas, which may be called, and the form of the answer.
 
 One shape for all providers, `{"tools": [{"name", "schema"}], "tool_choice", "response_format"}`, and `max_tokens`, the
 cap of the answer; webapp/contracts says what its parts mean. What a request does not say is not in it, and a request
@@ -7,11 +7,16 @@ that says nothing declares None.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from webapp.capture import specs
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.values import as_list, as_object, first_text, text, whole
+from webapp.refusals import WrongUse
 
 Declared = dict[str, Any]
 
@@ -211,3 +216,56 @@ def _answer_format(value: Any) -> Declared | None:
         return {"type": "json_object"} if schema is None else {"type": "json_schema", "schema": schema}
     is_schema = kind in ("object", "array") or not _FORMS.isdisjoint(value)
     return {"type": "json_schema", "schema": value} if is_schema else None
+
+
+class BadTools(WrongUse):
+    """A file of tools that declares none; the message says which and why."""
+
+
+def read_tools(path: Path) -> dict[str, Any]:
+    """What a file, or each `.json` file of a folder, declares. Raises `BadTools` and `OSError`."""
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    declared: dict[str, Any] = {"tools": []}
+    for file in files:
+        try:
+            value = json.loads(file.read_bytes())
+        except (ValueError, RecursionError) as error:
+            raise BadTools(f"{file}: no JSON: {error}") from None
+        tools = _in_file(value)
+        if tools is None:
+            raise BadTools(f"{file}: no tools are declared in it")
+        declared = {**declared, **tools, "tools": [*declared["tools"], *tools.get("tools", ())]}
+    if not files:
+        raise BadTools(f"{path}: no file *.json is in it")
+    return declared
+
+
+def of_service(service: str | None) -> dict[str, Any] | None:
+    """What [tool.fencepost.tools] names for the requests of a service that declare no tools. Raises `BadSpec`."""
+    return configured().get(service) if service else None
+
+
+def configured() -> Mapping[str, dict[str, Any]]:
+    """The tools that are configured for each service, as their files were when they were first asked for.
+
+    Raises `BadSpec`.
+    """
+    return _read_all(tuple(specs.tools().items()))
+
+
+@lru_cache(maxsize=16)
+def _read_all(files: tuple[tuple[str, Path], ...]) -> Mapping[str, dict[str, Any]]:
+    try:
+        return {service: read_tools(path) for service, path in files}
+    except (OSError, BadTools) as reason:
+        raise specs.BadSpec(f"[tool.fencepost.tools]: {reason}") from None
+
+
+def _in_file(value: Any) -> dict[str, Any] | None:
+    if isinstance(value, list):
+        value = {"tools": value}
+    elif isinstance(value, dict) and isinstance(value.get("result"), dict):
+        value = value["result"]
+    elif isinstance(value, dict) and "tools" not in value and ("name" in value or "function" in value):
+        value = {"tools": [value]}
+    return declared_in(value)

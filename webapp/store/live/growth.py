@@ -15,7 +15,7 @@ from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.dumps.programs import LOOKED_AT
 from webapp.dumps.reading import home_of
 from webapp.dumps.records import Problem, SessionStart
-from webapp.exports.session_dump import whole_entry
+from webapp.exports.session import whole_entry
 from webapp.store import append, derive
 from webapp.store.db import database
 from webapp.store.db.dialect import change, take_locks

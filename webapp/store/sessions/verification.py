@@ -16,7 +16,7 @@ from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.dumps.spool import Spooled
 from webapp.dumps.unread import UnreadText
-from webapp.exports.session_dump import whole_entry
+from webapp.exports.session import whole_entry
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions.dumps import NoSuchDump

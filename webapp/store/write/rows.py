@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from webapp import jsontext
 from webapp.dumps.records import Turn
-from webapp.exports.session_dump import whole_entry
+from webapp.exports.session import whole_entry
 from webapp.jsontext import canonical as canonical
 from webapp.parsing import Trace
 from webapp.store import models

@@ -12,8 +12,8 @@ from webapp import fitting, parsing
 from webapp.contracts.contract import Contract
 from webapp.contracts.held import Holder
 from webapp.dumps.messages.beside import NOT_IN_LOG
+from webapp.dumps.messages.declarations import of_service
 from webapp.dumps.records import SessionStart, Turn
-from webapp.dumps.tools_file import of_service
 from webapp.findings.rule import RuleContext, RuleFinding, TurnView
 from webapp.findings.rulebook import RuleRunner
 from webapp.parsing import Trace, engine

@@ -31,7 +31,7 @@ from webapp.store.statistics import incident
 from webapp.store.write.parser import READ_AS, UNKNOWN
 from webapp.web import questions, windows
 from webapp.web.answers import download, page, text_answer
-from webapp.web.failures import group_report, rate_chart
+from webapp.web.failures import group_report
 from webapp.web.identity import author
 from webapp.web.sessions import list_filters
 
@@ -79,7 +79,7 @@ def index() -> Response:
         "failures/_list.html",
         **around,
         result=result,
-        chart=rate_chart.chart(incident_, filters, result.groups[:MOST_FLAGGED]),
+        chart=group_report.chart(incident_, filters, result.groups[:MOST_FLAGGED]),
         divided=[
             (part, list_filters.address(active, by=None if part == "model" else part)) for part in incident.DIVIDED
         ],
@@ -277,5 +277,5 @@ def _undo(group: str) -> tuple[str, str]:
 
 
 blueprint.app_template_global("group_url")(group_url)
-blueprint.app_template_global("spark_bars")(rate_chart.spark_bars)
+blueprint.app_template_global("spark_bars")(group_report.spark_bars)
 blueprint.app_template_global("share_words")(group_report.percent)

@@ -1,14 +1,20 @@
-"""A failure group in words: as Markdown for an issue."""
+"""A failure group in words, as Markdown for an issue; and the chart of its rates, in units of 1000 by 100."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from webapp.markdown import block, code, escaped
 from webapp.parsing.words import counted
 from webapp.store.failures.group_detail import GroupDetail
 from webapp.store.failures.group_line import GroupLine, Rate
+from webapp.store.sessions.filters import Filters
+from webapp.store.statistics import timesteps
+from webapp.store.statistics.incident import Incident
+from webapp.web.sessions import list_filters
 
 
 def markdown(detail: GroupDetail, url: str, reproduction: dict[str, Any]) -> str:
@@ -67,3 +73,92 @@ def percent(share: float) -> str:
     """`2.7 %`, `0.004 %`; two digits that say something."""
     number = 100 * share
     return f"{number:.3g} %" if number >= 10 else f"{number:.2g} %"
+
+
+WIDTH = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChartStep:
+    """One step of time: its rectangle, its begin in words, and the address of this page within it."""
+
+    x: float
+    width: float
+    words: str
+    since: str
+    until: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChartFlag:
+    """Something that began at `x`."""
+
+    x: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class RateChart:
+    """`most` is the rate at the top; `lines` are SVG points by series, in its order."""
+
+    incident: Incident
+    most: float
+    steps: list[ChartStep]
+    lines: list[str]
+    flags: list[ChartFlag]
+
+
+def chart(incident: Incident, filters: Filters, kinds: Iterable[GroupLine] = ()) -> RateChart | None:
+    """None where there is nothing to draw; `kinds` are failure groups, of which the new ones are flags."""
+    if not incident.steps:
+        return None
+    rates = [count / of for series in incident.series for of, count in series.points if of]
+    most = max([0.1, *rates])
+    lines = [_line(series.points, most) for series in incident.series]
+    return RateChart(incident, most, _steps(incident, filters), lines, _flags(incident, kinds))
+
+
+def _line(points: Sequence[tuple[int, int]], most: float) -> str:
+    """Through the middle of each step with responses; where there is one alone, along half of it."""
+    width = WIDTH / len(points)
+    places = [(at + 0.5, count / of) for at, (of, count) in enumerate(points) if of]
+    if len(places) == 1:
+        ((middle, rate),) = places
+        places = [(middle - 0.25, rate), (middle + 0.25, rate)]
+    return " ".join(f"{at * width:.1f},{98 - 96 * rate / most:.1f}" for at, rate in places)
+
+
+def _steps(incident: Incident, filters: Filters) -> list[ChartStep]:
+    width, form = WIDTH / len(incident.steps), "%-d %b %Y %H:%M" if incident.step == "hour" else "%-d %b %Y"
+    after, before = filters.span()
+    steps = []
+    for at, (start, end) in enumerate(incident.steps):
+        since, until = (timesteps.text(when) for when in (max(start, after or start), min(end, before or end)))
+        by = {} if incident.by == "model" else {"by": incident.by}
+        url = list_filters.address(filters.active() | by, since=since, until=until)
+        steps.append(ChartStep(round(at * width, 2), round(width, 2), start.strftime(form), since, until, url))
+    return steps
+
+
+def _flags(incident: Incident, kinds: Iterable[GroupLine]) -> list[ChartFlag]:
+    """What changed, and what was not there before: models, services, versions, and kinds of failure, which all are new
+    in the first step."""
+    (start, first_share), end = incident.steps[0], incident.steps[-1][1]
+    new = (kind for kind in kinds if kind.is_new and kind.known_since >= first_share)
+    news = [*incident.news, *((kind.known_since, f"new: {kind.title}") for kind in new)]
+    if (change := incident.change) is not None and not change.is_new:
+        news.append((change.since, "change"))
+    return [_flag(when, words, start, end) for when, words in sorted(news)]
+
+
+def _flag(when: datetime, words: str, start: datetime, end: datetime) -> ChartFlag:
+    share = (when - start) / max(end - start, timedelta(microseconds=1))
+    return ChartFlag(round(WIDTH * min(1.0, max(0.0, share)), 1), f"{when:%-d %b %H:%M} {words}")
+
+
+def spark_bars(series: Sequence[int]) -> str:
+    """The bars of a sparkline as one path, which is quicker than an element each: 3 of every 4 wide, 2 to 19 high."""
+    most = max(series, default=0)
+    heights = [(4 * at, round(18 * count / most, 1) + 1) for at, count in enumerate(series) if count]
+    return "".join(f"M{x} 20v-{height:g}h3v{height:g}z" for x, height in heights)

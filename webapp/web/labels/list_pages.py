@@ -18,7 +18,7 @@ from webapp.store.sessions import turns as turn_store
 from webapp.web import windows
 from webapp.web.answers import page
 from webapp.web.identity import author
-from webapp.web.labels import label_form, profile_values
+from webapp.web.labels import label_form
 
 blueprint = Blueprint("lists", __name__, url_prefix="/labels")
 FILTERS = ("by", "judgement")
@@ -73,7 +73,7 @@ def evidence(labelled: settling.Labelled) -> dict[str, Any]:
     """What the first response is settled by: the text with the edits of its repair, and what the profiles read."""
     detail = turn_store.find(db.session, labelled.session, labelled.turn.position)
     texts = turns.texts_of(db.session, [labelled.turn.id])
-    results = profile_values.groups(profile_values.every_trace(detail), labelled.session.first_profile, None)
+    results = label_form.groups(label_form.every_trace(detail), labelled.session.first_profile, None)
     return {"line": windows.pieces(texts[labelled.turn.id]), "results": results}
 
 
@@ -94,7 +94,7 @@ class Vote:
 
     label: Any
     authors: tuple[str, ...]
-    lines: Sequence[profile_values.ValueLine]
+    lines: Sequence[label_form.ValueLine]
 
 
 def votes(labels: Sequence[Any]) -> list[Vote]:
@@ -108,7 +108,7 @@ def votes(labels: Sequence[Any]) -> list[Vote]:
         Vote(
             group[0],
             tuple(label.author for label in group),
-            profile_values.difference(written(group[0]).split("\n"), first)[: profile_values.SHOWN] if at else (),
+            label_form.difference(written(group[0]).split("\n"), first)[: label_form.SHOWN] if at else (),
         )
         for at, group in enumerate(equal)
     ]

@@ -26,7 +26,7 @@ from webapp.store.sessions import views as view_store
 from webapp.web import debugger, identity
 from webapp.web.answers import page, wants_partial
 from webapp.web.identity import author
-from webapp.web.labels import label_form, list_pages, profile_values, turn_label
+from webapp.web.labels import label_form, list_pages, turn_label
 
 blueprint = Blueprint("labels", __name__)
 for part in (turn_label.name_blueprint, list_pages.blueprint, list_pages.causes_blueprint, turn_label.blueprint):
@@ -111,7 +111,7 @@ def decided(detail: turn_store.TurnDetail, fields: label_form.Fields) -> label_f
     if pick in ("none", "unknown"):
         fields = replace(fields, expects=pick, expected="", source="")
         return replace(fields, judgement="unsure" if pick == "unknown" else follows(detail, []))
-    trace = profile_values.every_trace(detail).get(pick)
+    trace = label_form.every_trace(detail).get(pick)
     if not isinstance(trace, Trace) or not trace.chosen:
         raise label_content.BadLabel(f"{pick[:80]} reads no value here")
     text = label_content.written(trace.values)
@@ -152,7 +152,7 @@ def check() -> str:
     """What the text typed so far is, and how each profile's value differs from it."""
     at, detail = here_at_response()
     fields = label_form.of_form(request.form)
-    context = profile_values.checked(detail, fields, profile_values.every_trace(detail))
+    context = label_form.checked(detail, fields, label_form.every_trace(detail))
     return render_template("labels/_checked.html", here=at, session=detail.session, turn=detail.turn, **context)
 
 
@@ -237,14 +237,14 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
     panel = turn_label.panel(session, turn)
     if fields is None and panel["carried"] and request.args.get("carry"):
         fields = label_form.of_label(panel["carried"].label, store.stamp(mine))
-    traces = profile_values.every_trace(detail)
+    traces = label_form.every_trace(detail)
     fields = fields or (
         label_form.of_label(mine, store.stamp(mine))
         if mine is not None
         else label_form.start(session, turn, traces, label_form.Fields())
     )
     following = queue.following(db.session, at.queue, author(), turn.id) or at.queue.beside(turn.id, 1)
-    context = profile_values.checked(detail, fields, traces)
+    context = label_form.checked(detail, fields, traces)
     return {
         **context,
         **panel,
