@@ -47,9 +47,9 @@ from webapp.web import (
 from webapp.web.api import openapi
 from webapp.web.dumps import dump_pages, job_pages, mapping_pages, uploads
 from webapp.web.failures import failure_pages, failures_api
+from webapp.web.identity import ServerSessions, secret_key
 from webapp.web.labels import queue_pages
 from webapp.web.links import Int64Converter, SessionIdConverter
-from webapp.web.session_cookie import ServerSessions, secret_key
 from webapp.web.sessions import list_filters, selection, session_pages
 from webapp.web.turns import turn_pages
 

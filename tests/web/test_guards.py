@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 from webapp.config import MEGABYTE
 from webapp.extensions import db
 from webapp.store.accounts import accounts
-from webapp.web.session_cookie import key_in
+from webapp.web.identity import key_in
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:5001", "[::1]:5001"])

@@ -15,8 +15,7 @@ from flask.testing import FlaskClient
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
 from webapp.web import identity, peers
-from webapp.web.identity import LIFE
-from webapp.web.session_cookie import ServerSessions
+from webapp.web.identity import LIFE, ServerSessions
 
 TOKEN = "a tökén that is long enough"
 Make = Callable[..., Flask]

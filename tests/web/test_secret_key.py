@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from tests.store.conftest import engine, postgres, url  # noqa: F401 - fixtures
 from webapp.config import Settings
-from webapp.web.session_cookie import secret_key
+from webapp.web.identity import secret_key
 
 
 def test_machines_share_a_key_by_their_database_or_have_one_each(engine: sa.Engine, tmp_path: Path) -> None:  # noqa: F811

@@ -1,17 +1,23 @@
-"""Who asks: by a bearer token, a cookie or a proxy; who labels; and signing in."""
+"""Who asks: by a bearer token, a cookie or a proxy; who labels; signing in; and the session, signed in a cookie."""
 
 from __future__ import annotations
 
 import hmac
 import logging
+import os
+import re
+import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from flask import current_app, g, redirect, request, url_for
+from flask import Flask, current_app, g, redirect, request, url_for
 from flask import session as cookie
+from flask.sessions import SecureCookieSessionInterface
 from werkzeug.exceptions import TooManyRequests
 from werkzeug.wrappers import Response
 
@@ -19,6 +25,7 @@ from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
 from webapp.store.accounts.accounts import SignedIn
+from webapp.store.db import database
 from webapp.store.labels.label_content import BadLabel, checked_author, system_user
 from webapp.web import peers
 from webapp.web.links import own_path
@@ -229,3 +236,45 @@ def signed_out() -> Response:
     """To the form for signing in, without this browser's login; of another browser's nothing is forgotten."""
     cookie.pop(_LOGIN, None)
     return redirect(url_for("login.form"), 303)
+
+
+class ServerSessions(SecureCookieSessionInterface):
+    """A cookie of this server's own: browsers send cookies to every port of a host."""
+
+    def get_cookie_name(self, app: Flask) -> str:
+        settings = app.config["SETTINGS"]
+        port = re.search(r":(\d{1,5})\Z", request.host)
+        name = f"fencepost-{port[1]}" if port else "fencepost"
+        if not settings.secure:
+            return name
+        return f"__Secure-{name}" if settings.prefix else f"__Host-{name}"  # browsers take it for the whole host alone
+
+
+KEY_BYTES = 32
+
+
+def secret_key(settings: Settings, engine: sa.Engine) -> bytes:
+    """The key that was set; else PostgreSQL keeps one for all its machines, and each data folder one of its own."""
+    if settings.secret_key is not None:
+        return settings.secret_key.encode("utf-8", "surrogateescape")
+    if engine.dialect.name == "postgresql":
+        return database.shared_secret(engine, "secret_key", secrets.token_bytes(KEY_BYTES))
+    return key_in(settings.data / "secret_key")
+
+
+def key_in(path: Path) -> bytes:
+    """The key kept in `path`, made at random on the first run and readable by its owner alone.
+
+    It is linked into place whole, so that of two servers that start at once both read the same key. A key that a full
+    disk or a hand left short is made anew, since anybody may guess it: who was signed in signs in again.
+    """
+    if path.exists() and path.stat().st_size < KEY_BYTES:
+        path.unlink(missing_ok=True)
+    if not path.exists():
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+        with suppress(FileExistsError):
+            os.link(draft, path)
+        draft.unlink()
+    return path.read_bytes()
