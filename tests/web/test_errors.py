@@ -20,6 +20,16 @@ def test_what_is_no_page_stays_missing(client: FlaskClient) -> None:
     assert client.post("/labels/draw/x/").status_code == 404
 
 
+def test_each_says_what_to_do_next(client: FlaskClient) -> None:
+    """Only what names a session is looked for by the text of one; an address of a form is no page."""
+    by_text = "To find a session by part of its id"
+    assert by_text in client.get("/sessions/nobody").text
+    for asked in ("/tasks/99", "/help/nothing", "/dumps/99"):
+        assert by_text not in client.get(asked).text, asked
+    refused = client.get("/selection/delete")
+    assert refused.status_code == 405 and "go back to that page" in refused.text
+
+
 def test_a_store_that_is_away_is_not_named(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     dump = client.post("/api/dumps?filename=a.txt", data=b"user: hi\nassistant: {}\n").json["dump"]["id"]
 

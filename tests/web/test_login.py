@@ -14,6 +14,7 @@ from flask.testing import FlaskClient
 
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
+from webapp.store.ingest.start import ingest_examples
 from webapp.web import identity, peers
 from webapp.web.identity import LIFE, ServerSessions
 
@@ -23,6 +24,16 @@ Make = Callable[..., Flask]
 
 def sign_in(client: FlaskClient, **more: Any) -> Any:
     return client.post("/login", data={"token": TOKEN}, **more)
+
+
+def test_a_stranger_does_not_read_that_examples_are_stored(make: Make) -> None:
+    app = make(token=TOKEN)
+    with app.app_context():
+        ingest_examples(db.engine, app.config["SETTINGS"])
+    client = app.test_client()
+    assert "Demo." not in client.get("/login").text
+    sign_in(client)
+    assert "Demo." in client.get("/").text
 
 
 def test_the_cookie_holds_no_token_and_is_our_own(make: Make) -> None:

@@ -136,7 +136,7 @@ def _said(name: str, value: str, under: str) -> tuple[str, str]:
     if name in SWITCHES:
         return DESCRIBED[name].title, ""
     if name in MORE_THAN:
-        return "more than", f"{int(value):,} {MORE_THAN[name].things}"
+        return "more than", words.counted(int(value), MORE_THAN[name].things.removesuffix("s"))
     where = f" (under {words.called(under)})" if name in OF_PARSE and under != HOME else ""
     return DESCRIBED[name].title.lower(), named(name, value) + where
 
