@@ -11,27 +11,27 @@ import pytest
 from webapp.capture.process import NotStarted, ParserOutcome, ParserProcess
 
 PARSERS = Path(__file__).with_name("parsers.py")
-Run = Callable[..., ParserOutcome]
+Child = Callable[..., ParserProcess]
+Run = Callable[[str, str], ParserOutcome]
 
 
 @pytest.fixture
-def run() -> Iterator[Run]:
-    """Parse texts one after the other with one parser of `parsers.py`; the last outcome is returned."""
+def child() -> Iterator[Child]:
+    """Starts one of the parsers of `parsers.py`."""
     children: list[ParserProcess] = []
 
-    def parse(
-        function: str, *texts: str, between: Callable[[ParserProcess], None] = lambda _: None, **options: float
-    ) -> ParserOutcome:
+    def start(function: str, **options: float) -> ParserProcess:
         children.append(ParserProcess(f"{PARSERS}:{function}", **options))  # type: ignore[arg-type]
-        outcomes = []
-        for text in texts:
-            outcomes.append(children[-1].parse(text))
-            between(children[-1])
-        return outcomes[-1]
+        return children[-1]
 
-    yield parse
-    for child in children:
-        child.close()
+    yield start
+    for each in children:
+        each.close()
+
+
+@pytest.fixture
+def run(child: Child) -> Run:
+    return lambda function, text: child(function).parse(text)
 
 
 def test_a_value_comes_back_with_what_was_decoded(run: Run) -> None:
@@ -80,46 +80,32 @@ def test_what_json_does_not_know_is_no_value_and_its_place_is_said(run: Run) -> 
     assert (outcome.value, outcome.no_json) == (None, "returned a dict with a Pattern at .pattern, which holds no JSON")
 
 
-def test_an_endless_loop_is_stopped_and_the_next_response_parsed(run: Run) -> None:
-    outcome = run("hangs", "hang", seconds=0.5)
-    assert outcome.error is not None
-    assert outcome.error.type == "TimeoutError"
-
-    def patient(child: ParserProcess) -> None:
-        child.seconds = 60.0
-
-    assert run("hangs", "hang", "[1]", between=patient, seconds=0.5).value == [1]
-
-
-def test_a_process_that_ends_itself_is_replaced(run: Run) -> None:
-    outcome = run("ends_the_process", "[1]", "end")
-    assert outcome.error is not None
-    assert (outcome.error.type, outcome.error.said) == ("ProcessDied", "its process ended by itself with exit code 3")
-    assert run("ends_the_process", "end", "[1]").value == [1]
-
-
-def test_a_segmentation_fault_is_an_outcome(run: Run) -> None:
-    outcome = run("breaks_off", "break")
-    assert outcome.error is not None
-    assert (outcome.error.type, outcome.error.said) == ("ProcessDied", "its process was ended by SIGSEGV")
-    assert run("breaks_off", "break", "[1]").value == [1]
+@pytest.mark.parametrize(
+    ("function", "text", "kind", "said"),
+    [
+        ("hangs", "hang", "TimeoutError", "took longer than 0.5 s; the parser was stopped"),
+        ("ends_the_process", "end", "ProcessDied", "its process ended by itself with exit code 3"),
+        ("breaks_off", "break", "ProcessDied", "its process was ended by SIGSEGV"),
+        ("ends_the_process", "exit", "SystemExit", "goodbye"),
+        pytest.param(
+            *("takes_memory", "eat", "MemoryError", ""),
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps to a limit of address space"),
+        ),
+    ],
+)
+def test_what_stops_or_ends_a_parser_is_an_outcome_and_the_next_response_is_parsed(
+    child: Child, function: str, text: str, kind: str, said: str
+) -> None:
+    process = child(function, seconds=0.5 if function == "hangs" else 60)
+    error = process.parse(text).error
+    assert error is not None and (error.type, error.said) == (kind, said)
+    process.seconds = 60.0
+    assert process.parse("[1]").value == [1]
 
 
-def test_a_thread_that_goes_on_keeps_nobody_waiting(run: Run) -> None:
-    assert run("leaves_a_thread", "[1]", "[2]").value == [2]
-
-
-def test_sys_exit_is_an_error_like_another(run: Run) -> None:
-    outcome = run("ends_the_process", "exit")
-    assert outcome.error is not None
-    assert (outcome.error.type, outcome.error.said) == ("SystemExit", "goodbye")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps to a limit of address space")
-def test_memory_is_limited(run: Run) -> None:
-    outcome = run("takes_memory", "eat")
-    assert outcome.error is not None
-    assert outcome.error.type == "MemoryError"
+def test_a_thread_that_goes_on_keeps_nobody_waiting(child: Child) -> None:
+    process = child("leaves_a_thread")
+    assert [process.parse(text).value for text in ("[1]", "[2]")] == [[1], [2]]
 
 
 def test_standard_input_is_empty(run: Run) -> None:

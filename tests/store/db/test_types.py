@@ -44,11 +44,6 @@ def test_what_goes_in_comes_out(connection: sa.Connection) -> None:
     assert row.time == time and row.time.tzinfo is UTC
 
 
-def test_nothing_is_null(connection: sa.Connection) -> None:
-    connection.execute(table.insert(), dict.fromkeys(("text", "value", "name", "time")))
-    assert connection.execute(sa.select(table)).all() == [(None, None, None, None)]
-
-
 def test_not_a_number_survives(connection: sa.Connection) -> None:
     connection.execute(table.insert(), {"value": [float("nan")]})
     assert math.isnan(connection.scalars(sa.select(table.c.value)).one()[0])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -13,7 +11,6 @@ from webapp import jsontext
 from webapp.dumps.records import SessionStart, Turn
 from webapp.store.db import ids
 from webapp.store.exports import session_dump
-from webapp.store.labels import label_list, labels
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import session_list, sessions, turns
 from webapp.store.sessions.filters import Filters
@@ -82,16 +79,6 @@ def test_numbers_out_of_range_are_left_to_the_source(bring_records: BringRecords
     assert stored.source == {"n": 10**30}
 
 
-@pytest.mark.parametrize(
-    "when", [datetime(1970, 1, 1, tzinfo=UTC), datetime(2199, 12, 31, 23, 59, tzinfo=UTC), datetime(2020, 1, 1)]
-)
-def test_times_far_off_are_kept_in_utc(when: datetime, bring_records: BringRecords, db: orm.Session) -> None:
-    bring_records(SessionStart("s", "made-up"), Turn(0, "response", "{}", sent_at=when))
-    session = sessions.find(db, "s")
-    assert session.started_at == when.replace(tzinfo=UTC)
-    assert session_list.page(db, Filters()).sessions[0].started_at == when.replace(tzinfo=UTC)
-
-
 def test_a_large_turn_is_kept_whole(bring: Bring, db: orm.Session) -> None:
     text = '{"a": "' + "x" * 5_000_000
     bring(windlass("s1", [entry(text)]))
@@ -99,13 +86,3 @@ def test_a_large_turn_is_kept_whole(bring: Bring, db: orm.Session) -> None:
     assert turns.find(db, session, 0).turn.raw == text
     (line,) = turns.timeline(db, session)
     assert (line.length, len(line.preview or "")) == (len(text), 200)
-
-
-def test_a_note_of_any_text_is_kept(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", [entry("{")]))
-    turn = turns.find(db, sessions.find(db, "s1"), 0).turn
-    labels.put(
-        db, turn, author="é\u4e2d", judgement="missed", note="a\0b\ud800", expected="\0\ud800", has_expected=True
-    )
-    (line,) = label_list.page(db)
-    assert (line.author, line.note, line.expected) == ("é\u4e2d", "a\0b\ud800", "\0\ud800")

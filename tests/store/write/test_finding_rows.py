@@ -32,12 +32,6 @@ def test_stored_sessions_get_what_a_new_rule_finds(bring: Bring, db: orm.Session
     assert kept(db, "s1") == kept(db, "s2") == {"lost_tool_call": [1], "claimed_result": [2]}
 
 
-def test_growth_takes_back_what_no_longer_holds(bring: Bring, db: orm.Session) -> None:
-    bring(windlass("s1", LOST[:2]))
-    bring(windlass("s1", [*LOST[:2], entry("1", "tool", role="tool_result"), entry("It printed 1.")]))
-    assert kept(db, "s1") == {}
-
-
 def test_they_stand_in_the_dump_which_changes_nothing_when_it_comes_back(bring: Bring, db: orm.Session) -> None:
     bring(windlass("s1", LOST))
     written = b"".join(session_dump.stream(db, sessions.find(db, "s1")))
