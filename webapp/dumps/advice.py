@@ -242,6 +242,9 @@ def _tried(mapping: dict[str, str], beginning: bytes, arguments: str, filename: 
         return None
     prompts = {turn.raw.strip() for turn in turns if turn.kind == "prompt" and turn.raw}
     records = [as_object(turn.source) for turn in turns if turn.kind == "response"]
+    path = parse_path(mapping["raw"])
+    if any(as_object(value_at(record, path)[0]).keys() & {"status", "headers", "body"} for record in records):
+        return None  # what a server answered
     is_asked = any(_ASKER.fullmatch(str(value)) for record in records for value in record.values())
     if prompts.intersection(answers) or is_asked or any(record.keys() & {*TOOLS} for record in records):
         return None

@@ -168,7 +168,7 @@ def _json_in_json(source: Source) -> list[Any] | None:
     return [inner] if isinstance(inner, dict) else None
 
 
-def _of_whole(read: Callable[[str], Iterable[Any]]) -> Callable[[Source], Iterable[Any] | None]:
+def _of_whole(read: Callable[[str], Iterable[Any] | None]) -> Callable[[Source], Iterable[Any] | None]:
     """Reads all of a text at once; a longer one is left to the formats, which say so."""
     return lambda source: None if (written := _whole(source)) is None else read(written)
 
@@ -289,6 +289,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]]
     (SERVED, served_messages),
     (_HTTP, _of_whole(_responses)),
     (text_records.FLOWS, text_records.flows),
+    (text_records.GLUED, _of_whole(text_records.glued)),
     (_TEXT_PAIRS, _text_pairs),
 )
 """how texts begin, and what reads them, or finds that they are none of these after all"""

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from webapp.dumps.budget import MOST_CHARACTERS, TooLarge, current
-from webapp.dumps.decoding import json_or_none
+from webapp.dumps.decoding import Damage, Decoder, json_or_none
 from webapp.dumps.messages.printed import from_repr, printed_list
 from webapp.dumps.records import Problem
 from webapp.dumps.source import HEAD, Source
@@ -197,6 +197,25 @@ def asked_and_answered(written: str) -> Iterator[Any]:
         yield {"prompt": asked, "response": "".join(answered).removesuffix("--------").rstrip()}
 
 
+GLUED = re.compile(r"\s*+\{[^\n]*\}\{\"")
+"""objects on one line, it seems"""
+
+
+def glued(written: str) -> list[Any] | None:
+    """Objects, the second of which begins where the first ends, and what cannot be read as a text; None for others."""
+    decoder, values, at = Decoder(), list[Any](), 0
+    while match := _NEXT.search(written, at):
+        try:
+            value, at = decoder.value(written, match.start())
+        except Damage:
+            return [*values, written[at:]] if len(values) > 1 else None
+        values.append(value)
+        if len(values) == 1 and not written.startswith("{", at):
+            return None
+    return values if len(values) > 1 else None
+
+
+_NEXT = re.compile(r"\S")
 FLOWS = re.compile(r"\d{1,9}:\d{1,6}:[a-z_]{1,30};")
 _DEEPEST = 20
 _MOST_DIGITS = 12

@@ -146,7 +146,7 @@ def _unpacked(response: Any) -> Any:
     return response if NO_TEXT in unpacked else unpacked
 
 
-_LISTS = ("interactions", "http_interactions")
+_LISTS = ("interactions", "http_interactions", "mappings")
 """vcrpy's, and Ruby's"""
 _APART = re.compile(r"(?:\A|\n)requests:[ \t]*\r?\n\s*- (?s:.*?)\nresponses:[ \t]*\r?\n\s*- |\Arequests:[ \t]*\r?\n- ")
 """LangChain's cassettes, which list requests and responses apart"""

@@ -66,7 +66,9 @@ _LABELLED = re.compile(
 )
 """how sets of chats to train on write it within a text: HH's, Guanaco's, Alpaca's, Glaive's"""
 _TOKENS = re.compile(r"<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|begin_of_text)\|>")
-_INLINE = re.compile(rf"^(?:{_NAME}{_NOTE}(?::(?: (?=\S)|[ \t]*\r?$)|：[ \t]*)|(?P<sign>👤|🧑|🤖):? )", re.M)
+_INLINE = re.compile(
+    rf"^(?:{_NAME}{_NOTE}(?:[ \u00a0\u202f]?:(?: (?=\S)|[ \t]*\r?$)|：[ \t]*)|(?P<sign>👤|🧑|🤖):? )", re.M
+)
 _BOLD = re.compile(rf"^(?:> )?\*\*(?!Model|Agent){_SIGN}{_NAME}{_NOTE}(?::\*\*|\*\*:)(?: (?=\S)|[ \t]*\r?$)", re.M)
 _ROLES = re.compile(
     r"^(?:(?P<who>user|assistant|system|tool|function|human|ai):"

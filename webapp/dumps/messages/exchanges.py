@@ -73,7 +73,7 @@ def exchange(request: Any, response: Any, conversation: Conversation) -> list[Tu
 
 def entry_turns(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """What an entry says: a message, an item of the Responses API, or a request with its response."""
-    if "role" in value or role_of(value) is not None:
+    if value.get("object") != "interaction" and ("role" in value or role_of(value) is not None):
         return _said(value, conversation)
     if value.get("type") in ITEMS:
         return request_message(value, conversation)

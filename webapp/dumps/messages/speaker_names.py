@@ -4,7 +4,7 @@ from __future__ import annotations
 
 USER = (
     r"User|USER|Human|You|You said|Me|Prompt|User Input|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur"
-    r"|Usuario|Usuário|Utente|Gebruiker|Пользователь|Użytkownik|나|你|Siz|Вы|Ви|Ты|Você|Vous|Kullanıcı|Bạn|Customer"
+    r"|Usuario|Usuário|Utente|Gebruiker|Пользователь|Użytkownik|나|你|Siz|Вы|Ви|Ты|Você|Vous|Kullanıcı|المستخدم|उपयोगकर्ता|Bạn|Customer"
     r"|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻"
     r"|🙋"
 )
@@ -12,7 +12,7 @@ MODEL = (
     r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
     r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Mistral|Qwen|Kimi|Cody|Llama|MODEL"
     r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"
-    r"|Asistente|Assistente|Ассистент|Asystent|Asistan|🤖|Antigravity|[A-Z]\w{0,20}(?:Bot|AI|GPT)"
+    r"|Asistente|Assistente|Ассистент|Asystent|Asistan|المساعد|सहायक|🤖|Antigravity|[A-Z]\w{0,20}(?:Bot|AI|GPT)"
 )
 KINDS = (
     {"System": "system", "Reasoning": "thinking", "Info": "event"}
