@@ -47,8 +47,3 @@ def test_each_command_is_there_under_its_name_and_has_json(name: str):
     said = CliRunner().invoke(main, [name, "--help"], prog_name="fencepost")
     assert said.exit_code == 0
     assert said.stdout.startswith(f"Usage: fencepost {name} ")
-
-
-def test_the_module_is_the_program():
-    done = subprocess.run([sys.executable, "-m", "webapp", "--help"], capture_output=True, cwd=ROOT, check=True)
-    assert done.stdout.startswith(b"Usage: fencepost ")

@@ -15,10 +15,6 @@ def run(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=ENVIRON, capture_output=True, text=True, check=False)
 
 
-def test_it_parses(tmp_path: Path) -> None:
-    assert run(tmp_path).stdout == "([1],)\n"
-
-
 def test_a_package_called_webapp_that_hides_ours_is_named(tmp_path: Path) -> None:
     (tmp_path / "webapp").mkdir()
     (tmp_path / "webapp" / "__init__.py").touch()

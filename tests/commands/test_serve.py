@@ -97,14 +97,15 @@ def test_interrupting_stops_it_at_once(data: Path) -> None:
         assert process.stdout.read() == "stopped\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize(
-    ("words", "settings"),
+    ("words", "settings", "number"),
     [
-        (["serve", "--port", "0"], {}),
-        (["serve"], {"FENCEPOST_ROLE": "worker"}),
-        (["work", "--stay"], {}),
-        (["work", "--stay"], {"FENCEPOST_BROKER": "redis://127.0.0.1:1/0"}),
+        (["serve", "--port", "0"], {}, signal.SIGTERM),
+        (["serve", "--port", "0"], {}, signal.SIGINT),
+        (["serve"], {"FENCEPOST_ROLE": "worker"}, signal.SIGTERM),
+        (["work", "--stay"], {}, signal.SIGTERM),
+        (["work", "--stay"], {}, signal.SIGINT),
+        (["work", "--stay"], {"FENCEPOST_BROKER": "redis://127.0.0.1:1/0"}, signal.SIGINT),
     ],
 )
 def test_a_start_is_stopped_like_a_server(

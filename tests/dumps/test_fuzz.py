@@ -80,7 +80,7 @@ def test_cut_dumps(tmp_path, data):
     survive(tmp_path / "dump", content[: data.draw(st.integers(0, len(content)))], "a.json")
 
 
-@settings(LAX, max_examples=200)
+@settings(LAX, max_examples=120)
 @given(st.data())
 def test_mutated_real_dumps(tmp_path, shared, data):
     """Small files of the corpus, whole and damaged; big ones by their beginnings."""
@@ -109,7 +109,7 @@ SHAPES = [
 ]
 
 
-@settings(LAX, max_examples=150)
+@settings(LAX, max_examples=100)
 @given(st.data())
 def test_odd_values_in_the_right_shapes(tmp_path, data):
     """Any value in place of any other inside a shape that is recognised."""

@@ -6,7 +6,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webapp import jsontext
@@ -116,6 +116,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=60)
 @given(st.lists(JSON, max_size=6), st.integers(1, 40), st.sampled_from([None, 1]), st.booleans())
 def test_any_list_is_read_as_json_loads_reads_it_wherever_windows_fall(values, size, indent, ascii_only):
     text = json.dumps({"before": 1, "entries": values, "after": [1]}, indent=indent, ensure_ascii=ascii_only)

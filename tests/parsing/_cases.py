@@ -12,6 +12,7 @@ from webapp.parsing import Trace
 from webapp.parsing.edit import Edit
 
 FOLDER = Path(__file__).resolve().parents[1] / "cases"
+GIVEN = ("extraction.jsonl", "extraction-2.jsonl")
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,12 @@ def read(path: Path) -> list[Case]:
         told = [json.loads(line[2:]) for line in stated if line.startswith("- ")]
         cases.append(Case(f"{path.stem}-{number + 1}", raw, values, lines[third + 1].split(), told))
     return cases
+
+
+def given(shared: Path) -> list[str]:
+    """The texts of the shared cases."""
+    files = [(shared / "cases" / name).read_text("utf-8", "surrogatepass") for name in GIVEN]
+    return [json.loads(line)["text"] for file in files for line in file.split("\n") if line]
 
 
 def edits_of(trace: Trace) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.parsing._cases import every
+from tests.parsing import _cases
 from tests.parsing.promises import PIECES
 from webapp.parsing import Trace, parse
 
@@ -27,21 +26,19 @@ def unexplained(raw: str, trace: Trace) -> list[str]:
     return [match[0] for match in TOKEN.finditer(raw) if not covered[match.start()]]
 
 
-def given(shared: Path) -> list[str]:
-    files = [shared / "cases" / name for name in ("extraction.jsonl", "extraction-2.jsonl")]
-    lines = [line for file in files for line in file.read_text("utf-8", "surrogatepass").split("\n") if line]
-    return [json.loads(line)["text"] for line in lines] + [case.raw for case in every()]
+def texts(shared: Path) -> list[str]:
+    return _cases.given(shared) + [case.raw for case in _cases.every()]
 
 
 def test_every_case_explains_what_it_does_not_take(shared: Path) -> None:
-    assert [ascii(raw) for raw in given(shared) if unexplained(raw, parse(raw))] == []
+    assert [ascii(raw) for raw in texts(shared) if unexplained(raw, parse(raw))] == []
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_mutations_explain_what_they_do_not_take(shared: Path, seed: int) -> None:
-    texts, chance = [raw for raw in given(shared) if len(raw) < 3_000], random.Random(seed)
+    short, chance = [raw for raw in texts(shared) if len(raw) < 3_000], random.Random(seed)
     for _ in range(1_000):
-        raw = chance.choice(texts)
+        raw = chance.choice(short)
         for _ in range(chance.randint(1, 3)):
             at = chance.randint(0, len(raw))
             raw = raw[:at] + chance.choice([*PIECES, "", ""]) + raw[at + chance.randint(0, 2) :]

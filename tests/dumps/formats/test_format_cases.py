@@ -65,13 +65,15 @@ def is_read_as_stated(path: Path, case: _cases.Case, got: Reader) -> None:
 
 
 def test_no_format_is_surer_than_it_says(tmp_path: Path) -> None:
-    """Who could be no surer than another format is leaves a dump unasked."""
-    path = tmp_path / "dump"
-    for _, case in (case.values for case in CASES):
+    """Who could be no surer than another format is leaves a dump unasked: its own, and the first case of each other."""
+    path, formats, begun = tmp_path / "dump", known_formats(), set[str]()
+    for own, case in (case.values for case in CASES):
         path.write_bytes(case.raw.encode("utf-8", "surrogatepass"))
         with opened(path, path.name) as source:
             head = look(source)
-        assert {name for name, kind in known_formats().items() if kind.sniff(head) > kind.surest} == set()
+        asked = {own: formats[own]} if own in begun else formats
+        begun.add(own)
+        assert {name for name, kind in asked.items() if kind.sniff(head) > kind.surest} == set()
 
 
 def said(record: Any, stated: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.parsing import _cases
 from tests.parsing.profiles import _servers
 from tests.parsing.profiles._released import functions, imported, in_pieces, members, module, packages, packed, wheel
 from tests.parsing.profiles._servers import READERS
@@ -35,13 +36,9 @@ SEED = 20261122
 
 def texts(shared: Path) -> list[str]:
     """The shared cases, and each of them with a character less and cut off somewhere."""
-    files = [(shared / "cases" / name).read_text("utf-8", "surrogatepass") for name in FILES]
-    cases = [json.loads(line)["text"] for file in files for line in file.split("\n") if line]
+    cases = _cases.given(shared)
     assert len(cases) == 239
     return [*cases, *_mutations([case for case in cases if 0 < len(case) < 3000])]
-
-
-FILES = ("extraction.jsonl", "extraction-2.jsonl")
 
 
 def _mutations(cases: list[str]) -> Iterator[str]:
@@ -615,7 +612,7 @@ def _as_javascript(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", sorted(profiles()))
 def test_what_was_decoded_is_what_the_edits_make(name: str, shared: Path) -> None:
-    for text in texts(shared)[::3]:
+    for text in texts(shared)[::6]:
         trace = parse(text, name)
         for attempt in trace.attempts:
             made = apply(text, attempt.span, attempt.edits)
