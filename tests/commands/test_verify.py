@@ -69,6 +69,7 @@ def test_a_file_that_is_stored_whole(run: Run, log: Path) -> None:
     done = run("verify", str(log))
     assert done.exit_code == 0
     assert "● sessions: 1 in the file, 1 stored" in done.stdout
+    assert "· tokens in: none in the file" in done.stdout
     assert "● 4 texts and entries, 0 not stored" in done.stdout
 
 

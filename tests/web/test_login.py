@@ -36,6 +36,12 @@ def test_a_stranger_does_not_read_that_examples_are_stored(make: Make) -> None:
     assert "Demo." in client.get("/").text
 
 
+def test_a_wrong_token_leaves_the_focus_in_its_field_and_says_so_of_it(make: Make) -> None:
+    page = make(token=TOKEN).test_client().post("/login", data={"token": "wrong"}).text
+    field = page.partition('<input id="token"')[2].partition(">")[0].split()
+    assert {"autofocus", 'aria-invalid="true"', 'aria-describedby="wrong"'} <= set(field)
+
+
 def test_the_cookie_holds_no_token_and_is_our_own(make: Make) -> None:
     app = make(token=TOKEN)
     header = sign_in(app.test_client(), headers={"Host": "localhost:5001"}).headers["Set-Cookie"]

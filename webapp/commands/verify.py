@@ -55,7 +55,8 @@ def _say(result: verification.Verification) -> None:
     for name in _NAMES:
         in_file, in_database = getattr(result.file, name), getattr(result.stored, name)
         mark = "●" if in_database >= in_file else "✕"
-        click.echo(f"{mark} {name.replace('_', ' ')}: {in_file:,} in the file, {in_database:,} stored")
+        said = f"{in_file:,} in the file, {in_database:,} stored" if in_file or in_database else "none in the file"
+        click.echo(f"{mark if in_file or in_database else '·'} {name.replace('_', ' ')}: {said}")
     strings = f"{result.strings:,} texts and entries, {result.missing_count:,} not stored"
     click.echo(f"{'✕' if result.missing_count else '●'} {strings}")
     click.echo(f"{'✕' if result.unread else '●'} {counted(len(result.unread), 'place')} with texts in no turn")
