@@ -12,7 +12,7 @@ from inspect import iscoroutinefunction
 import sqlalchemy as sa
 from flask import Blueprint, Flask
 
-from webapp import paths
+from webapp import installation
 from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store import derive
@@ -74,7 +74,7 @@ def blueprints() -> Iterator[Blueprint]:
 def create_app(settings: Settings | None = None) -> Flask:
     """The app over a migrated database. Raises `BadSetting`, and `NewerDatabase` for one that newer code made."""
     settings = settings or Settings.from_environment()
-    templates, static = paths.resource("templates"), paths.resource("static")
+    templates, static = installation.resource("templates"), installation.resource("static")
     app = answers.LinkingApp("webapp", template_folder=templates, static_folder=static)
     app.response_class = answers.Printable
     app.json = answers.PortableJson(app)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from webapp import __version__
-from webapp.extras import install_extra
+from webapp.installation import install_extra
 from webapp.refusals import Refusal
 from webapp.visible import visible
 

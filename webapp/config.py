@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from webapp import logs, paths
+from webapp import installation, logs
 from webapp.capture import specs
-from webapp.extras import install_extra
+from webapp.installation import install_extra
 from webapp.refusals import WrongUse
 
 KILOBYTE = 1024
@@ -206,7 +206,7 @@ class Settings:
         """Read `FENCEPOST_*`; raises `BadSetting`. An empty variable is as if it were not set."""
         texts = {option: text for option in fields(cls) if (text := environ.get(_variable(option.name)))}
         values = {option.name: option.metadata["reads"](_variable(option.name), text) for option, text in texts.items()}
-        values.setdefault("data", paths.default_data().expanduser().absolute())
+        values.setdefault("data", installation.default_data().expanduser().absolute())
         values.setdefault("database", f"sqlite:///{values['data'] / 'fencepost.sqlite3'}")
         settings = cls(**values | {"profiles": _profiles(environ)})
         _check(settings)

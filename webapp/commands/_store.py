@@ -17,8 +17,8 @@ from webapp import jsontext
 from webapp.capture import specs
 from webapp.config import Settings
 from webapp.dumps.messages import declarations
-from webapp.extras import install_extra
 from webapp.findings import own
+from webapp.installation import install_extra
 from webapp.store.db import database
 from webapp.store.sessions.filters import DESCRIBED, SWITCHES, Filters, of_parameters
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import click
 
 from webapp.commands import _store
-from webapp.extras import install_extra
+from webapp.installation import install_extra
 
 
 @click.command("mcp")

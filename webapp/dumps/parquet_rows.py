@@ -10,7 +10,7 @@ from typing import Any
 
 from webapp.dumps.budget import PIECE, BadDump, Budget, TooLarge
 from webapp.dumps.source import Source
-from webapp.extras import install_extra
+from webapp.installation import install_extra
 from webapp.memory import at_most
 
 MARK = b"PAR1"

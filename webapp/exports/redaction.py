@@ -10,7 +10,7 @@ from typing import Any
 from webapp.exports.base import MissingLibrary
 from webapp.exports.labelled import REDACTED, LabelledResponse, LabelView, Redaction
 from webapp.exports.text_patterns import MOST_PATTERNS, BadPattern, TextPattern
-from webapp.extras import install_extra
+from webapp.installation import install_extra
 
 STEP = 512
 WINDOW = 2 * STEP

@@ -12,7 +12,7 @@ from typing import Any
 
 from webapp import re2_patterns
 from webapp.exports.base import MissingLibrary
-from webapp.extras import install_extra
+from webapp.installation import install_extra
 from webapp.re2_patterns import LONGEST_PATTERN, BadRegex
 from webapp.refusals import WrongUse
 

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import sqlalchemy as sa
 
-from webapp import extras
+from webapp import installation
 from webapp.config import Settings
 from webapp.refusals import NotPossible, Refusal
 
@@ -122,7 +122,7 @@ def remote_files(url: str) -> RemoteFiles:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise StoreUnreachable(f"FENCEPOST_STORE needs fsspec: {extras.install_extra('store')}") from None
+        raise StoreUnreachable(f"FENCEPOST_STORE needs fsspec: {installation.install_extra('store')}") from None
     try:
         file_system, root = url_to_fs(url)
     except (ValueError, ImportError, OSError) as error:

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response
 
-from webapp import paths
+from webapp import installation
 from webapp.extensions import db
 from webapp.store.ingest.start import ingest_examples
 from webapp.store.models import Session
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 blueprint = Blueprint("help", __name__, url_prefix="/help")
 
-DOCS = paths.resource("docs")
+DOCS = installation.resource("docs")
 FIRST = ("words", "list", "debugger", "home", "labels", "failures", "ingest", "formats", "search", "filters")
 """documents that stand in front, in this order"""
 

@@ -17,7 +17,7 @@ from werkzeug.wrappers import Response
 from webapp.config import Settings
 from webapp.exports.base import MissingLibrary
 from webapp.extensions import db
-from webapp.extras import install_extra
+from webapp.installation import install_extra
 from webapp.store.accounts import accounts
 from webapp.store.accounts.accounts import BadAccount
 from webapp.store.labels.label_content import BadLabel

@@ -12,8 +12,9 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.extensions import db
 from webapp.gate.judging import OUTCOMES
 from webapp.gate.reports import SHORT
-from webapp.parsing import helps, profile, profile_groups, profiles, released, why_absent
-from webapp.parsing.profile_groups import GROUPS, group_of
+from webapp.parsing import helps, profile, profiles, released, why_absent
+from webapp.parsing.profiles._about import GROUPS, group_of
+from webapp.parsing.profiles._about import REPORTS as REPORTED
 from webapp.store import tasks
 from webapp.store.compare import scoreboard
 from webapp.store.failures.group_line import Rate
@@ -105,7 +106,7 @@ def index() -> Response:
         "profiles/_scored.html",
         profiles=lines,
         groups=groups(lines),
-        reports=profile_groups.REPORTS,
+        reports=REPORTED,
         looked_for=looked_for,
         coverage=facets.coverage_of_profiles(db.session),
         tasks=tasks.page(db.session.connection(), tasks.REPLAY, live=True),

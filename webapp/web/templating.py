@@ -13,7 +13,7 @@ from typing import Any
 from flask import Flask, current_app, request, url_for
 from markupsafe import Markup, escape
 
-from webapp import jsontext, paths
+from webapp import installation, jsontext
 from webapp.capture import specs
 from webapp.contracts.contract import BROKEN, STATES
 from webapp.findings.rulebook import about_rule, reason, rules
@@ -114,7 +114,7 @@ def rule_class(name: str) -> str:
 
 @cache
 def _digest(name: str) -> str:
-    return hashlib.sha256((paths.resource("static") / name).read_bytes()).hexdigest()[:10]
+    return hashlib.sha256((installation.resource("static") / name).read_bytes()).hexdigest()[:10]
 
 
 def turn_name(turn: Any) -> str:

@@ -27,8 +27,8 @@ from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply
 from webapp.parsing.engine import profile, profiles
 from webapp.parsing.outcomes import run
-from webapp.parsing.profile_groups import AGENTS as CODING
-from webapp.parsing.profile_groups import RESTATED, SERVERS
+from webapp.parsing.profiles._about import AGENTS as CODING
+from webapp.parsing.profiles._about import RESTATED, SERVERS
 
 Parser = Callable[[str], Any]
 SEED = 20261122

@@ -19,7 +19,7 @@ from alembic.autogenerate.api import AutogenContext
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from webapp import paths
+from webapp import installation
 from webapp.store.db import database
 from webapp.store.models import Base
 from webapp.store.models.dumps import SEARCH_TABLES
@@ -53,7 +53,7 @@ SEARCH = {{
 
 
 def path() -> Path:
-    return paths.resource("migrations") / FILE
+    return installation.resource("migrations") / FILE
 
 
 def made() -> str:

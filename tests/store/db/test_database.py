@@ -17,7 +17,7 @@ from flask_alembic import Alembic
 from sqlalchemy import orm
 
 from tests.store.db import first_tables
-from webapp import paths
+from webapp import installation
 from webapp.store.db import database
 from webapp.store.db.database import WrongRevisions
 from webapp.store.db.ids import microseconds
@@ -110,7 +110,7 @@ def test_sqlite_runs_in_wal_mode_with_foreign_keys(tmp_path: Path) -> None:
 def test_flask_alembic_finds_the_same_revisions(blank: sa.Engine) -> None:
     """Its layout is the one used here: revisions flat in the folder, no env.py."""
     app = Flask(__name__)
-    app.config["ALEMBIC"] = {"script_location": str(paths.resource("migrations"))}
+    app.config["ALEMBIC"] = {"script_location": str(installation.resource("migrations"))}
     alembic = Alembic(run_mkdir=False, metadatas=Base.metadata, engines=blank)
     alembic.init_app(app)
     with app.app_context():

@@ -11,7 +11,7 @@ from typing import Any
 from webapp import jsontext
 from webapp.exports.base import ExportFacts, ExportFormat, MissingLibrary, Sink
 from webapp.exports.labelled import LabelledResponse, rows
-from webapp.extras import install_extra
+from webapp.installation import install_extra
 from webapp.visible import with_signs
 
 COLUMNS = (

@@ -1,4 +1,4 @@
-"""What a profile is made of: a name, a version, a function that runs it, and what it says about itself on its page."""
+"""What a profile is made of: a name, a version, what runs it, what it says of itself; the groups lists show them in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,23 @@ from importlib import metadata
 from typing import Any
 
 from webapp.parsing.engine import Tracer, parse
-from webapp.parsing.profile_groups import RESTATED
+
+FENCEPOST = "Fencepost"
+BY_HAND = "Written by hand"
+LIBRARIES = "Libraries"
+ARGUMENTS = "Arguments of native calls"
+SERVERS = "Model servers"
+AGENTS = "Coding agents"
+REPORTS = "Field reports"
+OWN = "Your own"
+GROUPS = (OWN, FENCEPOST, BY_HAND, LIBRARIES, ARGUMENTS, SERVERS, AGENTS, REPORTS)
+RESTATED = (LIBRARIES, ARGUMENTS)  # held against a release, and failed where they give nothing
+
+
+def group_of(profile: Any) -> str:
+    """A profile's group: what it says itself, else by its report; one that says nothing is somebody's own."""
+    group: str | None = getattr(profile, "group", None)
+    return group or (REPORTS if getattr(profile, "report", None) else OWN)
 
 
 @dataclass(frozen=True)
@@ -17,7 +33,7 @@ class Described:
     """A profile that `parser` runs. All but name, version and `run` is optional for a profile of your own.
 
     `report` is the number of the field report that describes the parser (for example "004"), or None.
-    `group` is one of `webapp.parsing.profile_groups`; without one it goes by its report.
+    `group` is one of `GROUPS`; without one it goes by its report.
     `about` says in plain words what it does, in which order, and where it departs from its report.
     `original` is the language of a parser that is not Python, where its errors stand in the words of Python's decoder.
     `roots` is which of several values it gives: all, tools (objects with "tool" alone), first, best, or list (one

@@ -13,7 +13,7 @@ from webapp.capture.specs import BadSpec, ParserSpec
 from webapp.parsing.edit import Span
 from webapp.parsing.engine import Profile, Tracer
 from webapp.parsing.outcomes import record_outcome
-from webapp.parsing.profile_groups import OWN
+from webapp.parsing.profiles._about import OWN
 
 ABSENT = "absent"
 _COMMAND = (

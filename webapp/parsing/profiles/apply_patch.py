@@ -8,8 +8,7 @@ from typing import Any
 
 from webapp.parsing.edit import Span
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import AGENTS
-from webapp.parsing.profiles._about import described
+from webapp.parsing.profiles._about import AGENTS, described
 from webapp.parsing.profiles._steps import choose_derived, whole
 
 BEGIN, END, MOVE, ENVIRONMENT = "*** Begin Patch", "*** End Patch", "*** Move to: ", "*** Environment ID:"

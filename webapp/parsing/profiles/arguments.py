@@ -9,8 +9,7 @@ from typing import Any
 
 from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import ARGUMENTS
-from webapp.parsing.profiles._about import Described, restated
+from webapp.parsing.profiles._about import ARGUMENTS, Described, restated
 from webapp.parsing.profiles._jiter import CLOSERS, by_jiter
 from webapp.parsing.profiles._steps import (
     Step,

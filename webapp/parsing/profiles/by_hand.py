@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from webapp.parsing.edit import stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import BY_HAND
-from webapp.parsing.profiles._about import described
+from webapp.parsing.profiles._about import BY_HAND, described
 from webapp.parsing.profiles._steps import between, choose_if_ok, whole
 
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from webapp.parsing.edit import Span, apply, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import AGENTS
-from webapp.parsing.profiles._about import described, restated
+from webapp.parsing.profiles._about import AGENTS, described, restated
 from webapp.parsing.profiles._grammar import ParameterPairs
 from webapp.parsing.profiles._steps import choose_derived, edits_of, rewritten, whole
 from webapp.parsing.profiles.four_tier import WHITE

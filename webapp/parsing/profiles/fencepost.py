@@ -13,7 +13,7 @@ from webapp.parsing.engine import Tracer
 from webapp.parsing.finder import Finder
 from webapp.parsing.leftovers import name_leftovers
 from webapp.parsing.patterns import later
-from webapp.parsing.profile_groups import FENCEPOST
+from webapp.parsing.profiles._about import FENCEPOST
 from webapp.parsing.strategies import scan_region
 from webapp.parsing.trace import Attempt, Flag
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import ARGUMENTS
-from webapp.parsing.profiles._about import restated
+from webapp.parsing.profiles._about import ARGUMENTS, restated
 from webapp.parsing.profiles._steps import decode_other, empty, stepwise, whole
 
 _KEYS = re.compile(

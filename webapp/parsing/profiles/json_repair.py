@@ -13,8 +13,7 @@ from typing import Any
 
 from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.profiles._about import described
+from webapp.parsing.profiles._about import LIBRARIES, described
 from webapp.parsing.profiles._steps import choose_if_ok, whole
 
 LONGEST = 500_000  # characters; beyond, a number of as many digits takes more than two seconds

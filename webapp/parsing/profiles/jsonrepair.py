@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from webapp.parsing.decode import Failure
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.profiles._about import described
+from webapp.parsing.profiles._about import LIBRARIES, described
 from webapp.parsing.profiles._jsonrepair_strings import QUOTES, SPACE, Quoted, Unrepairable, WrittenPiece
 from webapp.parsing.profiles._steps import choose_if_ok, whole
 

@@ -9,8 +9,7 @@ from itertools import accumulate
 from webapp.parsing import verdicts
 from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.profiles._about import described, restated
+from webapp.parsing.profiles._about import LIBRARIES, described, restated
 from webapp.parsing.profiles._steps import choose_if_ok, whole
 
 _STRIPPED = " \n\r\t`"

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from webapp.parsing.decode import nesting
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.profiles._about import described, restated
+from webapp.parsing.profiles._about import LIBRARIES, described, restated
 from webapp.parsing.profiles._jiter import refusal
 from webapp.parsing.profiles._steps import checked, choose_if_ok, decode_other, give_all, rewritten, whole
 from webapp.parsing.profiles.json_repair import repaired_text

@@ -10,7 +10,7 @@ from typing import Any
 from webapp.parsing.decode import decode, nesting
 from webapp.parsing.edit import stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profiles._about import LIBRARIES
 from webapp.parsing.profiles._steps import Step, rewritten, stepwise
 from webapp.parsing.profiles.four_tier import WHITE
 

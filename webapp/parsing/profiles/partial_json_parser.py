@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from webapp.parsing.decode import nesting
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.profiles._about import described, restated
+from webapp.parsing.profiles._about import LIBRARIES, described, restated
 from webapp.parsing.profiles._jiter import CutShort, Walk
 from webapp.parsing.profiles._steps import choose_if_ok, whole
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import SERVERS
-from webapp.parsing.profiles._about import described
+from webapp.parsing.profiles._about import SERVERS, described
 from webapp.parsing.profiles._steps import choose_derived, choose_if_ok, give_all, refuse, whole
 from webapp.parsing.profiles.vllm import BEGIN, CALLS, END, SEP
 from webapp.parsing.trace import Attempt

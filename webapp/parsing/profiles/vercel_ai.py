@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.profiles._about import described
+from webapp.parsing.profiles._about import LIBRARIES, described
 from webapp.parsing.profiles._steps import checked, no_prototype, whole
 
 _AFTER = {"root": "end", "object_value": "object_after", "list_start": "list_after", "list_comma": "list_after"}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from webapp.parsing.edit import Edit, Span, apply, places, stripped, within
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profile_groups import SERVERS
+from webapp.parsing.profiles._about import SERVERS
 from webapp.parsing.profiles._grammar import NO_UTF8, SURROGATE
 from webapp.parsing.profiles._steps import Step, choose_if_ok, give_all, refuse, stepwise, whole
 from webapp.parsing.trace import Attempt

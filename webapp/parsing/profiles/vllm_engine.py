@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from webapp.parsing.profile_groups import SERVERS
-from webapp.parsing.profiles._about import Described, described
+from webapp.parsing.profiles._about import SERVERS, Described, described
 from webapp.parsing.profiles._grammar import Grammar, ParameterPairs
 
 RELEASE = "restated-0.33"

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 
-from webapp import paths
+from webapp import installation
 from webapp.refusals import NotPossible
 from webapp.store.db import dialect
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from alembic.script import ScriptDirectory
 
-_newest = max(paths.resource("migrations").glob("*_*.py"), key=lambda file: file.name)
+_newest = max(installation.resource("migrations").glob("*_*.py"), key=lambda file: file.name)
 HEAD = next(line.split('"')[1] for line in _newest.read_text("utf-8").splitlines() if line.startswith("revision ="))
 """The newest revision, of the file that comes last by its name: a start at head need not load Alembic."""
 
@@ -212,7 +212,7 @@ def alembic_config() -> Config:
     """Alembic's settings: every revision lies flat in `migrations`, and there is no env.py."""
     from alembic.config import Config  # here for the same reason
 
-    folder = str(paths.resource("migrations")).replace("%", "%%")
+    folder = str(installation.resource("migrations")).replace("%", "%%")
     config = Config()
     config.set_main_option("path_separator", "newline")
     config.set_main_option("script_location", folder)

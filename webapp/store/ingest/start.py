@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp import paths
+from webapp import installation
 from webapp.config import Settings
 from webapp.dumps import budget, reading
 from webapp.dumps.budget import BadDump, Budget, LeftToWorker
@@ -130,7 +130,7 @@ def ingest_again(
 
 def ingest_examples(engine: sa.Engine, settings: Settings) -> None:
     """Ingest every example that ships with Fencepost; those that are stored already change nothing."""
-    for path in sorted(paths.resource("examples").glob("*.json*")):
+    for path in sorted(installation.resource("examples").glob("*.json*")):
         with path.open("rb") as stream:
             ingest(engine, settings, stream, filename=path.name)
 

@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp import paths
+from webapp import installation
 from webapp.store.db.dialect import unindexed
 from webapp.store.db.ids import short
 from webapp.store.models import (
@@ -28,7 +28,7 @@ from webapp.store.models import (
 from webapp.store.sessions.filters import LABELS, MORE_THAN, NARROWING, Filters, Number
 from webapp.store.write.parser import UNKNOWN
 
-_HASHES = [sha256(path.read_bytes()).hexdigest() for path in sorted(paths.resource("examples").glob("*.json*"))]
+_HASHES = [sha256(path.read_bytes()).hexdigest() for path in sorted(installation.resource("examples").glob("*.json*"))]
 _dumps = sa.select(Dump.id).where(Dump.sha256.in_(_HASHES))
 _another = orm.aliased(Session)
 are_alone: sa.ColumnElement[bool] = ~sa.exists(

@@ -10,7 +10,7 @@ from flask import Blueprint, Response, redirect, render_template, request, url_f
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
-from webapp.extras import install_extra
+from webapp.installation import install_extra
 from webapp.store.labels import causes, label_content, label_list, settling
 from webapp.store.labels import labels as store
 from webapp.store.sessions import turns

@@ -8,23 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from webapp import extras, paths
+from webapp import installation
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_a_checkout_says_make_and_the_makefile_has_it() -> None:
-    assert extras.install_extra("redact") == "make extras EXTRAS=redact"
+    assert installation.install_extra("redact") == "make extras EXTRAS=redact"
     assert "\nextras: " in (ROOT / "Makefile").read_text()
 
 
 @pytest.mark.parametrize("prefix", [sys.prefix, "/home/me/.local/share/pipx/venvs/fencepost"])
 def test_elsewhere_it_names_the_libraries(monkeypatch: pytest.MonkeyPatch, prefix: str) -> None:
-    monkeypatch.setattr(paths, "is_checkout", lambda: False)
+    monkeypatch.setattr(installation, "is_checkout", lambda: False)
     monkeypatch.setattr(sys, "prefix", prefix)
     optional = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     for extra in ("redact", "parquet", "agreement", "hosted", "postgres"):
-        command = extras.install_extra(extra)
+        command = installation.install_extra(extra)
         assert "fencepost[" not in command and command.split()[0] != "pip", command
         for requirement in optional[extra]:
             assert requirement.partition(">")[0] in command, command

@@ -1,24 +1,46 @@
-"""How an optional library is installed into this copy of Fencepost: by make in a checkout, else by pip, pipx or uv.
+"""This copy of Fencepost, a checkout or an installed wheel: where its files are, how an optional library gets into it.
 
 Fencepost is on no package index, so no command may ask one for `fencepost[…]`.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from webapp import paths
+_PACKAGE = Path(__file__).resolve().parent
+_PACKAGED = _PACKAGE / "_packaged"
+
+
+def resource(name: str) -> Path:
+    """The folder `templates`, `static`, `migrations`, `examples` or `docs`: packaged, or else of the checkout."""
+    packaged = _PACKAGED / name
+    return packaged if packaged.is_dir() else _PACKAGE.parent / name
+
+
+def is_checkout() -> bool:
+    """Whether this code runs in a checkout, with its Makefile beside it, and was not installed from a wheel."""
+    return (_PACKAGE.parent / "pyproject.toml").is_file()
+
+
+def default_data() -> Path:
+    """Where data goes unless `FENCEPOST_DATA` says otherwise: the checkout's `data`, or the user's data folder."""
+    if is_checkout():
+        return _PACKAGE.parent / "data"
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "fencepost"
+
 
 _OF_EXTRA = re.compile(r"""^([^;]+?)\s*;.*\bextra\s*==\s*['"]([\w-]+)['"]""")
 
 
 def install_extra(extra: str) -> str:
     """The command that installs the libraries of one extra: `make extras EXTRAS=redact`."""
-    if paths.is_checkout():
+    if is_checkout():
         return f"make extras EXTRAS={extra}"
     return install_command(*_requirements(extra))
 
