@@ -160,9 +160,12 @@ def _first_entry(value: dict[str, Any], turns: list[Turn], transcript: _Transcri
     return firsts.pop() if len(firsts) == 1 and keys else None
 
 
-_MARK = re.compile(r"^(?P<mark>[>❯] |[⏺●] ?| {0,4}⎿ {0,2}|[✻✽✶∴] )", re.M)
+_SHOWN = r"[─═]{8}| {0,2}⏵⏵ | {0,2}[A-Z][^\n]*\(ctrl\+[or] to expand\)[ \t\r]*$"  # rules, a footer, calls in short
+_MARK = re.compile(rf"^(?P<mark>[>❯] |[⏺●] ?| {{0,4}}⎿ {{0,2}}|[✻✽✶∴] |(?={_SHOWN}))", re.M)
 _CALL = re.compile(r"(?P<name>[\w.:-]+(?: - [\w.:-]+)?)(?: \(MCP\))?\((?P<arguments>[\s\S]*)\)\s*")
 _KINDS = {">": "prompt", "❯": "prompt", "⏺": "answer", "●": "answer", "⎿": "result"}
+_NAMED_CALL = re.compile(r"[\w -]{1,60}(?: \(MCP\))?")
+_EXCERPT = "a call of which this text shows an excerpt, not its arguments; kept as an event"
 _BOX = re.compile(r"Claude Code(?: v\d|\s*[│─╮])")
 
 
@@ -173,9 +176,14 @@ class ClaudeExport(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape != "text":
             return 0
-        kinds = {_KINDS.get(match["mark"].strip()) for match in _MARK.finditer(head.text)}
-        is_export = "⏺" in head.text or _BOX.search(head.text)
-        return 62 if is_export and {"prompt", "answer"} <= kinds else 0
+        marks = [(mark.start(), _KINDS.get(mark["mark"].strip())) for mark in _MARK.finditer(head.text)]
+        kinds = [kind for _, kind in marks]
+        is_export = "⏺" in head.text or _BOX.search(head.text) or "result" in kinds
+        if not is_export or "answer" not in kinds:
+            return 0
+        is_whole = "prompt" in kinds or not head.text[: marks[0][0]].strip()
+        in_fence = len(re.findall("^ *```", head.text[: marks[kinds.index("answer")][0]], re.M)) % 2
+        return 62 if is_whole and not in_fence else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _entries(source.plain_text()))
@@ -185,8 +193,11 @@ class ClaudeExport(Format):
         if kind == "result":
             return result_turns(raw, conversation)
         if kind == "answer" and (called := _CALL.fullmatch(raw)):
-            conversation.notes.append("a call of which this text shows an excerpt, not its arguments; kept as an event")
+            conversation.notes.append(_EXCERPT)
             return event_turns(called["name"], raw)
+        if kind == "call":
+            conversation.notes.append(_EXCERPT)
+            return event_turns(raw, raw)
         if kind in ("prompt", "answer"):
             return text_turns(raw, "user" if kind == "prompt" else "assistant", conversation)
         return event_turns(text(kind), raw)
@@ -197,11 +208,14 @@ def _entries(written: str) -> Entries:
     marks = list(_MARK.finditer(written))
     if before := written[: marks[0].start() if marks else len(written)].strip():
         yield "character 0", {"kind": "title", "text": before}
-    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
+    kinds = [_KINDS.get(mark["mark"].strip(), "note") for mark in marks]
+    ends = [*(mark.start() for mark in marks[1:]), len(written)]
+    for mark, end, kind, following in zip(marks, ends, kinds, [*kinds[1:], ""], strict=True):
         lines = written[mark.end() : end].rstrip().splitlines()
-        answer = "\n".join(line.rstrip().removeprefix("  ") for line in lines)
-        if answer.strip():
-            yield f"character {mark.start()}", {"kind": _KINDS.get(mark["mark"].strip(), "note"), "text": answer}
+        shown = "\n".join(line.rstrip().removeprefix("  ") for line in lines)
+        is_call = (kind, following) == ("answer", "result") and _NAMED_CALL.fullmatch(shown)
+        if shown.strip():
+            yield f"character {mark.start()}", {"kind": "call" if is_call else kind, "text": shown}
 
 
 plugins = (ClaudeCode(), ClaudeExport())
