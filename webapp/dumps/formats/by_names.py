@@ -32,7 +32,8 @@ _RESPONSES = (
     *("response", "resp", "res", "response_body", "responseBody", "response_json", "llm_response", "llm_output"),
     *("received", "reply", "result", "return", "completion", "output", "outputs", "out", "answer"),
     *("original_response", "generated_text", "predict", "prediction", "model_output", "modelOutput"),
-    *("responses", "completions", "generations", "samples", "content", "full_response"),
+    *("responses", "completions", "generations", "samples", "content", "full_response", "raw_response", "raw_output"),
+    *("model_response", "assistant_response", "response_text", "output_text", "raw_completion", "generation"),
 )
 _USUAL = ("response", "output", "completion", "result", "body", "answer")
 _BODY_KEYS = {

@@ -23,6 +23,11 @@ _BODY_OBJECTS = ("chat.completion", "text_completion", "response")
 _ANSWERING = re.compile(r"answer|complet|respon|output|result|choice|candidate|generat|body", re.I)
 """in the keys of what should hold an answer: other lines of a log need no word"""
 _TELLING = ("response", "tool_call", "error")
+_SENT = {
+    *("error", "errors", "status", "statusCode", "status_code", "success", "detail", "object", "usage", "model"),
+    *("message", "messages", "choices", "candidates", "data", "output", "outputs", "content", "response"),
+}
+"""keys of what a server sends, rather than of what a model writes"""
 _TIMES = ("created", "created_at", "createTime")
 _LOOKED_AT = 4096
 _ENVELOPE = re.compile(r'"(?:object|type|candidates)"\s*:')
@@ -31,6 +36,17 @@ _ENVELOPE = re.compile(r'"(?:object|type|candidates)"\s*:')
 def is_answer(body: Any) -> bool:
     """Whether a body looks as if a model had answered in it."""
     return isinstance(body, dict) and not is_exam(body) and bool(_messages(body))
+
+
+def said_or_sent(written: Any, body: Any) -> Any:
+    """A text that stands where a response does: the body in it, or the text itself where a model wrote that JSON."""
+    if not isinstance(written, str) or not isinstance(body, dict | list) or json_or_none(written) != body:
+        return body
+    return body if any(map(_is_sent, body if isinstance(body, list) else [body])) else written
+
+
+def _is_sent(item: Any) -> bool:
+    return isinstance(item, dict) and (not item.keys().isdisjoint(_SENT) or is_message(item) or is_answer(item))
 
 
 def is_exam(value: dict[str, Any]) -> bool:

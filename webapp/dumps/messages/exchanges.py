@@ -8,7 +8,7 @@ from typing import Any
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.known_tools import LEVELS
 from webapp.dumps.messages.beside import hosts_of
-from webapp.dumps.messages.bodies import answer, is_answer, nothing_said, unanswered
+from webapp.dumps.messages.bodies import answer, is_answer, nothing_said, said_or_sent, unanswered
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unread_generations, unwrapped
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
@@ -125,8 +125,8 @@ def _sent_at(value: dict[str, Any]) -> datetime | None:
 def _logged(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """A request's new messages, then what was answered; either may be the entry itself."""
     key = next((key for key in BODIES if is_body(value.get(key))), "response")
-    body = parsed_body(value.get(key)) if isinstance(value.get(key), str) else None
     response = value.get(key, value)
+    body = said_or_sent(response, parsed_body(response)) if isinstance(response, str) else None
     request_key = next((name for name in _REQUESTS if value.get(name) is not None), None)
     if request_key is None and key not in value and isinstance(value.get("message"), str) and value.keys() & LEVELS:
         return []  # a line of the log that the calls stand in

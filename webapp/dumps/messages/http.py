@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.beside import asked_at
-from webapp.dumps.messages.bodies import is_answer
+from webapp.dumps.messages.bodies import is_answer, said_or_sent
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.streams import MOST_STREAM, parsed_body
 from webapp.dumps.messages.turns import Conversation, each_with
@@ -165,8 +165,8 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[Turn]:
     match = _MODEL.search(http.url)
     conversation.model = unquote(match[1] or match[2]) if match else None
     request, response = parsed_body(http.request), parsed_body(http.response)
-    if response is None and http.plain:
-        response = http.response
+    if http.plain:
+        response = http.response if response is None else said_or_sent(http.response, response)
     turns = exchange(request, response, conversation)
     conversation.hosts += asked_at(http.url)
     refused = isinstance(http.status, int) and not 200 <= http.status < 300
