@@ -7,8 +7,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from webapp.exports import redaction
 from webapp.exports.base import ExportFacts
 from webapp.exports.labelled import LabelledResponse, LabelView
+from webapp.exports.redaction import Redactor
 from webapp.exports.session import ExportedTurn, FindingView, SessionView
 from webapp.parsing import parse
 
@@ -75,3 +77,10 @@ def session(*turns: ExportedTurn) -> SessionView:
         id="ui_run/1", revision=1, failed_count=failed, strip="s" * len(turns), says="It failed.",
         findings=found, turns=turns, **facts,
     )  # fmt: skip
+
+
+def redactor(*rules: Any, **options: Any) -> Redactor:
+    """One that hides something."""
+    hide = redaction.redactor(*rules, **options)
+    assert hide is not None
+    return hide

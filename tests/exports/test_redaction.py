@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,8 +25,7 @@ JSON = st.recursive(
 
 
 def test_values_under_a_key_and_matches_of_a_pattern_are_masked_in_place() -> None:
-    hide = redaction.redactor(["code"], [r"\d{3}-\d{4}"])
-    assert hide is not None
+    hide = made.redactor(["code"], [r"\d{3}-\d{4}"])
     text = 'call 555-1234: {"code": "a\\nb", "other": "c"'
     assert hide.text(text) == 'call ████████: {"code": "█\\n█", "other": "c"'
     assert [span.rule for span in hide.spans(text)] == ["pattern \\d{3}-\\d{4}", "key code"]
@@ -33,32 +33,28 @@ def test_values_under_a_key_and_matches_of_a_pattern_are_masked_in_place() -> No
 
 @given(JSON, st.booleans())
 def test_a_masked_text_decodes_to_the_masked_value(value: Any, ascii_only: bool) -> None:
-    hide = redaction.redactor(["code"])
-    assert hide is not None
+    hide = made.redactor(["code"])
     text = json.dumps(value, ensure_ascii=ascii_only)
     assert len(hide.text(text)) == len(text)
     assert json.loads(hide.text(text)) == hide.value(value)
 
 
 def test_a_redacted_response_still_reads_as_its_redacted_value() -> None:
-    hide = redaction.redactor(["code"])
-    assert hide is not None
+    hide = made.redactor(["code"])
     response = hide.response(made.labelled(made.BROKEN, made.said(made.MEANT)))
     assert list(parse(response.raw).values) == expected_values(response.final)
     assert "x" not in response.raw.split("code")[2] and [mark.rule for mark in response.redactions] == ["key code"]
 
 
 def test_names_in_a_labels_history_stay_and_those_of_its_value_do_not() -> None:
-    hide = redaction.redactor(patterns=["[a-z]+"])
-    assert hide is not None
+    hide = made.redactor(patterns=["[a-z]+"])
     event = {"action": "put", "said": {"expected": {"secret": 1}, "note": "mine", "was": None}}
     hidden = hide.statement(replace(made.said(made.MEANT), history=(event,)))
     assert hidden.history == ({"action": "███", "said": {"expected": {"██████": 1}, "note": "████", "was": None}},)
 
 
 def test_the_spans_and_edits_of_a_redacted_session_stay_valid() -> None:
-    hide = redaction.redactor(["code"])
-    assert hide is not None
+    hide = made.redactor(["code"])
     (turn,) = redacted(made.session(made.turn(made.BROKEN)), hide).turns
     for attempt in turn.fencepost["attempts"]:
         edits = [Edit(e["repair"], Span(*e["span"]), e["old"], e["new"]) for e in attempt["edits"]]
@@ -69,3 +65,26 @@ def test_the_spans_and_edits_of_a_redacted_session_stay_valid() -> None:
 
 def test_nothing_to_hide_is_no_redactor() -> None:
     assert redaction.redactor() is None
+
+
+def hidden(text: str) -> str:
+    """What the rules for secrets leave, which see a window of the text at a time."""
+    return made.redactor(secrets=True).text(text)
+
+
+@pytest.mark.parametrize("before", [0, 1, 500, 511, 512, 1000, 1023, 1500])
+def test_a_key_is_found_wherever_it_stands(before: int) -> None:
+    assert hidden("-" * before + "AKIAIOSFODNN7EXAMPLE.") == "-" * before + "█" * 20 + "."
+
+
+@pytest.mark.parametrize("before", [0, 300, 511, 700])
+def test_a_token_longer_than_a_window_is_hidden_whole(before: int) -> None:
+    token = "eyJ" + "a" * 50 + "." + "b" * 5 * redaction.WINDOW
+    assert hidden("-" * before + " " + token + " end") == "-" * before + " " + "█" * len(token) + " end"
+
+
+def test_what_only_the_windows_end_makes_a_match_is_none() -> None:
+    text = "x glptt-" + "a" * 40
+    assert "█" in hidden(text)
+    padded = "-" * (redaction.WINDOW - 48) + " glptt-" + "a" * 41  # a window ends after forty
+    assert "█" not in hidden(padded)

@@ -7,15 +7,14 @@ import time
 
 import pytest
 
+from tests.exports import made
 from webapp.exports import redaction, text_patterns
 from webapp.exports.base import MissingLibrary
 from webapp.exports.text_patterns import BadPattern
 
 
 def hidden(text: str, *patterns: str) -> str:
-    hide = redaction.redactor(patterns=patterns)
-    assert hide is not None
-    return hide.text(text)
+    return made.redactor(patterns=patterns).text(text)
 
 
 def test_a_pattern_counts_in_code_points_and_over_lone_surrogates() -> None:

@@ -17,7 +17,7 @@ from webapp.store.failures.group_line import rate
 from webapp.store.jobs import replays
 from webapp.store.labels import causes, labels, settling
 from webapp.store.labels.label_content import LabelContent
-from webapp.store.sessions import sessions, turns
+from webapp.store.sessions import deletion, sessions, turns
 
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'
 EXTRA = '```json\n{"tool": "t", "arguments": {}}}}\n```'
@@ -86,11 +86,7 @@ def test_cells_are_lists_of_their_responses(labelled: orm.Session) -> None:
                     found = scoreboard.lines(labelled, name, outcomes=(outcome,), dimension=(dimension, value))
                     assert len(found) == count
     assert board.by["model"]["small"]["fencepost"].total == 3
-    assert counts_of(board.by["cause"]["extra-closing"]["windlass-strict"]) == {"missed": 1}
-
-
-def counts_of(score: scoreboard.Score) -> dict[str, int]:
-    return dict(score.outcomes)
+    assert board.by["cause"]["extra-closing"]["windlass-strict"].outcomes == {"missed": 1}
 
 
 @on_sqlite
@@ -172,10 +168,5 @@ def test_wilsons_interval_is_that_of_the_textbook() -> None:
 
 
 def test_labels_of_a_deleted_session_are_not_counted(labelled: orm.Session) -> None:
-    from datetime import UTC, datetime
-
-    from webapp.store.models import Session
-
-    labelled.execute(sa.update(Session).values(deleted_at=datetime.now(UTC)))
-    labelled.commit()
+    deletion.delete(labelled, [sessions.find(labelled, "s").key])
     assert scoreboard.board(labelled).compared == 0
