@@ -81,8 +81,6 @@ class Format:
     """whether a key of its entries names their session, where they have one: `keys` shows which (see `session_keys`)"""
     session_key: str | None = None
     """the key that was told"""
-    checks_texts: bool = True
-    """whether a text of an entry that is in no turn is worth a word: attributes of spans may be anything"""
 
     @property
     def name(self) -> str:
@@ -154,9 +152,9 @@ class Format:
         """What the turn, of the entry read last, may be a twin of, where its logger writes things twice."""
         return None
 
-    def is_echo(self, entry: dict[str, Any]) -> bool:
-        """Whether an entry of which nothing is read says only what others say, too."""
-        return False
+    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """What of an entry must be in a turn: nothing of one that says what others say, too, or may say anything."""
+        return entry
 
     def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
         """The ids of an entry by what they are called; one that comes twice is worth a word."""
@@ -221,8 +219,8 @@ class Format:
                 yield from ((problem, None) for problem in ids.again(at, name, ident))
             conversation.declares_beside(declared_in(value))
             turns = told_beside(value, self.read_entry(value, conversation), conversation)
-            if self.checks_texts and not conversation.notes and not self.is_echo(value):
-                unread.learn(at, value, turns)
+            if not conversation.notes:
+                unread.learn(at, self.checked(value), turns)
             for note in conversation.notes:
                 yield Problem(at, note), None
             conversation.notes.clear()

@@ -25,7 +25,7 @@ _KNOWN = re.compile(
     r"|(?:response|usage|provider)?_?metadata|.*type|logprobs|annotations|.*instructions?|system_?prompt|git|env|environment|examples?|summary"
     r"|response_format|generation_?config|model|.*command|before|translated_.*|formatted_.*|user_profile|stream"
     r"|old_?str.*|new_?str.*|(?:old|new)_content|thinking|reasoning.*|(?:finish|block_?reason)_?message"
-    r"|observation|tool_?use_?result|extras|expected.*|reference.*|canonical_.*)",
+    r"|observation|tool_?use_?result|extras|expected.*|reference.*|canonical_.*|exception\..*|template)",
     re.I,
 )
 """keys of what is said of a dialogue and is no part of it: declarations, headers, places, failures, files"""
@@ -133,6 +133,8 @@ def _spoken(entry: dict[str, Any], least: int | None, seen: set[int]) -> Iterato
     while waiting and count < _MOST_TEXTS:
         path, value = waiting.pop()
         if isinstance(value, dict):
+            if value.keys() == {"key", "value"} and isinstance(value["key"], str):  # as OpenTelemetry has attributes
+                value = {value["key"]: value["value"]}
             yield from ((f"{path}.{key}", written) for key, written in _called(value))
             waiting.extend(
                 (f"{path}.{str(key)[:40]}", inner)
@@ -153,7 +155,7 @@ def _spoken(entry: dict[str, Any], least: int | None, seen: set[int]) -> Iterato
 
 @lru_cache(maxsize=4096)
 def _is_known(key: str) -> bool:
-    return _KNOWN.fullmatch(key) is not None
+    return any(map(_KNOWN.fullmatch, (key, key.rpartition(".")[2])))
 
 
 def _is_said(text: str, least: int | None) -> bool:

@@ -66,8 +66,8 @@ class ClaudeStream(Format):
         role = "/".join(name for key in ("type", "subtype") if (name := text(entry.get(key))))
         return event_turns(role or None)
 
-    def is_echo(self, entry: dict[str, Any]) -> bool:
-        return _is_part(entry)
+    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return {} if _is_part(entry) else entry
 
 
 def _is_line(value: dict[str, Any]) -> bool:

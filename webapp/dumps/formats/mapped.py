@@ -28,8 +28,6 @@ _FILLED = {**{name: name for name in (*TEXTS[1:], *NUMBERS, "cost")}, "time": "s
 class Mapped(Declared):
     """A declared format that a mapping makes: one rule, whose turn it is."""
 
-    checks_texts = False
-
     def __init__(self, mapping: Mapping[str, str] | None = None) -> None:
         """Raises `BadMapping`."""
         self.mapping = dict(mapping or {})
@@ -116,6 +114,9 @@ class Mapped(Declared):
         except BadMapping as bad:
             return iter([Problem("mapping", str(bad)), *_events(entries)])
         return Format.turns(reader, entries, {})
+
+    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return {}
 
     def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         turns = super().read_entry(entry, conversation)

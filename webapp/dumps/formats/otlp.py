@@ -17,7 +17,7 @@ from webapp.dumps.sessions import SpilledEntries, spilled
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
-from webapp.dumps.spans.attributes import Attributes, is_bare, unread_in_log, unread_values
+from webapp.dumps.spans.attributes import Attributes, is_bare
 from webapp.dumps.spans.logs import identity
 from webapp.dumps.spans.requests import EntrySpan, opened_span
 from webapp.dumps.stream import walk
@@ -28,6 +28,8 @@ _LISTS = ("resourceSpans", "resource_spans", "batches")
 _LOGS = ("resourceLogs", "resource_logs")
 _METRICS = {"resourceMetrics", "resource_metrics"}
 _BOTH = (*_LISTS, *_LOGS)
+_OF_MODELS = ("gen_ai.", "llm.", "ai.")
+"""how attributes of a model's span begin; those of others may be anything"""
 _MOST_SPANS = 64
 _TWICE = ("response", "tool_call")
 """what Vercel's SDK says in an outer and an inner span"""
@@ -45,7 +47,6 @@ class Trace(Conversation):
 
 
 class Otlp(Format):
-    checks_texts = False
     shapes = 'OTLP traces {"resourceSpans": […]}, JSON (one a line, too) or protobuf'
     conversation_type = Trace
     HOME, SERVICE, VERSION = "fencepost.home", "service.name", "service.version"
@@ -81,6 +82,13 @@ class Otlp(Format):
 
     def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
         return {} if logs.has_no_span(entry) else {"span id": logs.span_of(as_object(entry.get("span")))}
+
+    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """A model's span, or one without a name that is known of attributes, and what was logged of a model."""
+        span, records = as_object(entry.get("span")), map(as_object, as_list(entry.get("logs")))
+        names = [name for name in Attributes(span.get("attributes", span.get("tags"))).values if "." in name]
+        is_of_model = not names or any(name.startswith(_OF_MODELS) for name in names)
+        return {"span": span if is_of_model else None, "logs": list(filter(logs.is_of_a_model, records))}
 
     def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
         span = self._known(opened_span(entry), entry, conversation)
@@ -172,15 +180,9 @@ def _said(source: Source, head: DumpHead) -> Entries:
     for group in _groups(source, head):
         if isinstance(group, Problem):
             yield group
-            continue
-        for entry in spans_of(*group):
-            yield entry
-            if not isinstance(entry, Problem) and not is_bare(entry[1]["span"]):
-                yield from unread_values(*entry)
-        for entry in logs.logs_of(*group):
-            yield entry
-            if not isinstance(entry, Problem) and logs.is_of_a_model(entry[1]["log"]):
-                yield from unread_in_log(entry[0], entry[1]["log"])
+        else:
+            yield from spans_of(*group)
+            yield from logs.logs_of(*group)
 
 
 def spans_of(at: str, group: dict[str, Any]) -> Entries:
