@@ -32,8 +32,11 @@ _RESPONSES = (
     *("response", "resp", "res", "response_body", "responseBody", "response_json", "llm_response", "llm_output"),
     *("received", "reply", "result", "return", "completion", "output", "outputs", "out", "answer"),
     *("original_response", "generated_text", "predict", "prediction", "model_output", "modelOutput"),
-    *("responses", "completions", "generations", "samples", "content", "full_response", "raw_response", "raw_output"),
-    *("model_response", "assistant_response", "response_text", "output_text", "raw_completion", "generation"),
+    *("responses", "completions", "generations", "samples", "content", "full_response"),
+)
+_BESIDE_MESSAGES = (
+    *("raw_response", "raw_output", "raw_completion", "model_response", "assistant_response", "response_text"),
+    "output_text",
 )
 _USUAL = ("response", "output", "completion", "result", "body", "answer")
 _BODY_KEYS = {
@@ -93,6 +96,8 @@ def _sides(value: dict[str, Any]) -> Sides | None:
     for holder in (value, *(inner for inner in value.values() if isinstance(inner, dict))):
         request = next((key for key in _REQUESTS if holder.get(key)), None)
         response = next((key for key in _RESPONSES if key in holder and key != request), None)
+        if response is None and are_messages(value.get("messages")):
+            response = next((key for key in _BESIDE_MESSAGES if key in holder), None)
         response = response or ("message" if isinstance(holder.get("message"), dict) else None)
         if request is not None and (response is not None or holder.get("error")):
             return Sides(holder, request, response or _RESPONSES[0])

@@ -15,7 +15,7 @@ from webapp.dumps.messages.printed import is_printed, unprinted
 from webapp.dumps.messages.streams import is_event, put_together
 from webapp.dumps.messages.turns import Conversation, message_turns, spent, text_turns, turns_of, with_once
 from webapp.dumps.records import MODEL_KINDS, Stop, Turn, changed, role_of
-from webapp.dumps.values import as_list, as_object, first_moment, first_text, text
+from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, text
 
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
 """What Google says of a call that it could not read; of its text no more is left than the message."""
@@ -38,9 +38,11 @@ def is_answer(body: Any) -> bool:
     return isinstance(body, dict) and not is_exam(body) and bool(_messages(body))
 
 
-def said_or_sent(written: Any, body: Any) -> Any:
+def said_or_sent(request: Any, written: Any, body: Any) -> Any:
     """A text that stands where a response does: the body in it, or the text itself where a model wrote that JSON."""
-    if not isinstance(written, str) or not isinstance(body, dict | list) or json_or_none(written) != body:
+    is_asked = are_messages(request) or are_messages(as_object(request).get("messages"))
+    is_json = isinstance(written, str) and isinstance(body, dict | list) and json_or_none(written) == body
+    if not is_asked or not is_json:
         return body
     return body if any(map(_is_sent, body if isinstance(body, list) else [body])) else written
 

@@ -126,7 +126,7 @@ def _logged(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """A request's new messages, then what was answered; either may be the entry itself."""
     key = next((key for key in BODIES if is_body(value.get(key))), "response")
     response = value.get(key, value)
-    body = said_or_sent(response, parsed_body(response)) if isinstance(response, str) else None
+    body = parsed_body(response) if isinstance(response, str) else None
     request_key = next((name for name in _REQUESTS if value.get(name) is not None), None)
     if request_key is None and key not in value and isinstance(value.get("message"), str) and value.keys() & LEVELS:
         return []  # a line of the log that the calls stand in
@@ -139,7 +139,7 @@ def _logged(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
         request = written
     if isinstance(as_object(value.get("result")).get("message"), dict) and key not in value:  # Anthropic's batches
         response = value["result"]["message"]
-    turns = exchange(request, body or response, conversation)
+    turns = exchange(request, said_or_sent(request, response, body) or response, conversation)
     if not any(turn.written_by_model or (turn.stop and turn.tokens_out) for turn in turns):
         answers = [turn for turn in turns if turn.kind != "event" or turn.role == "thinking"]
         turns = [*answers, *failure_turns(value, key, conversation)]

@@ -166,7 +166,7 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[Turn]:
     conversation.model = unquote(match[1] or match[2]) if match else None
     request, response = parsed_body(http.request), parsed_body(http.response)
     if http.plain:
-        response = http.response if response is None else said_or_sent(http.response, response)
+        response = http.response if response is None else said_or_sent(request, http.response, response)
     turns = exchange(request, response, conversation)
     conversation.hosts += asked_at(http.url)
     refused = isinstance(http.status, int) and not 200 <= http.status < 300
