@@ -16,91 +16,14 @@ from webapp.dumps.records import Turn
 
 S = {"type": "object", "properties": {"a": {"type": "string"}}}
 T = [{"name": "t", "schema": S}]
-OPEN = {"open": True}
 FORM = {"type": "json_schema", "schema": S}
-JSON_OBJECT, ANY_JSON = {"type": "json_object"}, {"type": "json_schema", "schema": {}}
+JSON_OBJECT = {"type": "json_object"}
 
-REQUESTS: list[tuple[dict[str, Any], dict[str, Any] | None]] = [
-    ({"tools": [{"type": "function", "function": {"name": "t", "parameters": S}}]}, {"tools": T}),
-    ({"functions": [{"name": "t", "parameters": S}], "function_call": "none"}, {"tools": T, "tool_choice": "none"}),
-    (
-        {"tools": [{"type": "function", "name": "t", "parameters": S}], "tool_choice": "required"},
-        {"tools": T, "tool_choice": "required"},
-    ),
-    ({"tools": [{"type": "custom", "custom": {"name": "t"}}]}, {"tools": [{"name": "t"}]}),
-    (
-        {"tools": [{"type": "web_search"}, {"type": "mcp", "server_label": "s"}]},
-        {"tools": [{"name": "web_search"} | OPEN, {"name": "s"} | OPEN]},
-    ),
-    (
-        {"tools": [{"name": "t", "input_schema": S}], "tool_choice": {"type": "any"}},
-        {"tools": T, "tool_choice": "required"},
-    ),
-    (
-        {"tools": [{"name": "t", "input_schema": S}], "tool_choice": {"type": "tool", "name": "t"}},
-        {"tools": T, "tool_choice": {"name": "t"}},
-    ),
-    (
-        {
-            "tools": [{"functionDeclarations": [{"name": "t", "parameters": {"type": "OBJECT", "nullable": True}}]}],
-            "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
-        },
-        {"tools": [{"name": "t", "schema": {"type": "OBJECT", "nullable": True}}], "tool_choice": "required"},
-    ),
-    ({"tools": [{"googleSearch": {}}]}, {"tools": [{"name": "googleSearch"} | OPEN]}),
-    ({"config": {"tools": [{"function_declarations": [{"name": "t", "parameters_json_schema": S}]}]}}, {"tools": T}),
-    (
-        {
-            "toolConfig": {
-                "tools": [{"toolSpec": {"name": "t", "inputSchema": {"json": S}}}],
-                "toolChoice": {"tool": {"name": "t"}},
-            }
-        },
-        {"tools": T, "tool_choice": {"name": "t"}},
-    ),
-    ({"tool_choice": {"type": "function", "function": {"name": "t"}}}, {"tool_choice": {"name": "t"}}),
-    ({"tool_choice": {"type": "allowed_tools", "mode": "required"}}, {"tool_choice": "required"}),
-    ({"response_format": {"type": "json_schema", "json_schema": {"schema": S}}}, {"response_format": FORM}),
-    ({"response_format": {"type": "json_object"}}, {"response_format": {"type": "json_object"}}),
-    ({"text": {"format": {"type": "json_schema", "schema": S}}}, {"response_format": FORM}),
-    ({"output_config": {"format": {"type": "json_schema", "schema": S}}}, {"response_format": FORM}),
-    (
-        {"generationConfig": {"responseSchema": {"type": "STRING"}}},
-        {"response_format": {"type": "json_schema", "schema": {"type": "STRING"}}},
-    ),
-    ({"generationConfig": {"responseMimeType": "application/json"}}, {"response_format": ANY_JSON}),
-    ({"generationConfig": {"responseMimeType": "text/x.enum", "responseSchema": {"enum": ["a"]}}}, None),
-    ({"format": S}, {"response_format": FORM}),
-    ({"format": {"$ref": "#/$defs/a"}}, {"response_format": {"type": "json_schema", "schema": {"$ref": "#/$defs/a"}}}),
-    ({"response_format": {"type": "json_object", "schema": S}}, {"response_format": FORM}),
-    ({"extra_body": {"guided_json": S}}, {"response_format": FORM}),
-    ({"structured_outputs": {"json": S}}, {"response_format": FORM}),
-    ({"modelParameters": {"response_format": json.dumps({"type": "json_object"})}}, {"response_format": JSON_OBJECT}),
-    ({"tools": [{"type": "namespace", "name": "n", "tools": [{"name": "t", "parameters": S}]}]}, {"tools": T}),
-    (
-        {"toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["t", "u"]}}},
-        {"tool_choice": {"names": ["t", "u"], "mode": "required"}},
-    ),
-    (
-        {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"name": "t"}]}}},
-        {"tool_choice": {"names": ["t"], "mode": "auto"}},
-    ),
-    (
-        {"output_tools": [{"name": "t"}], "allow_text_output": False},
-        {"tools": [{"name": "t"}], "tool_choice": "required"},
-    ),
-    ({"output_mode": "native", "output_object": {"json_schema": S}}, {"response_format": FORM}),
-    ({"format": "json"}, {"response_format": {"type": "json_object"}}),
-    ({"extra": {"invocation_params": {"tools": [{"name": "t", "input_schema": S}]}}}, {"tools": T}),
-    ({"modelParameters": {"response_format": {"type": "json_object"}}}, {"response_format": {"type": "json_object"}}),
-    ({"tools": {"t": {"inputSchema": {"jsonSchema": S}}}}, {"tools": T}),
-    ({"tools": "x", "functions": 3, "tool_choice": 7, "response_format": "text"}, None),
-    ({"tools": ["read", {"description": 1, "more": 2}], "format": "mp3"}, None),
-    ({"max_completion_tokens": 300}, {"max_tokens": 300}),
-    ({"generationConfig": {"maxOutputTokens": 9}}, {"max_tokens": 9}),
-    ({"max_tokens": True}, None),
-    ({}, None),
+REQUESTS = [
+    tuple(map(json.loads, pair.split("\n", 1)))
+    for pair in Path(__file__).with_name("declarations.md").read_text("utf-8").split("\n\n")[2:]
 ]
+"""requests with what each declares"""
 
 
 @pytest.mark.parametrize(("request_body", "declared"), REQUESTS)

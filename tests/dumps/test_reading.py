@@ -31,13 +31,6 @@ def test_the_name_of_a_format(tmp_path):
     assert sniff(path, "x.json") == "windlass"
 
 
-def test_a_key_without_a_name_is_no_list_of_messages(tmp_path):
-    path = tmp_path / "x"
-    path.write_text('[{"": 117709, "toolCall": false}]')
-    with pytest.raises(UnknownFormat):
-        sniff(path, "x.json")
-
-
 @pytest.mark.parametrize("content", ["", " \n\t", b"\xef\xbb\xbf", b"\xff\xfe"])
 def test_an_empty_dump(got, content):
     with pytest.raises(BadDump) as caught:
@@ -59,60 +52,6 @@ def test_a_plain_text_is_told_how_it_can_be_read(text: str, name: str, tmp_path:
     assert responses == (["First answer", "Second answer"] if name == "separated" else [text])
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("hello", "is not JSON: it begins with 'hello'"),
-        ("null", "is not JSON"),
-        ("\0\0\0", "is not JSON"),
-        (b"\x89PNG\r\n\x1a\n", "is not JSON"),
-        ('{"a": 1}', "a JSON object of no known shape (its keys: 'a')"),
-        ("{}", "its keys: none"),
-        ("[1, 2]", "JSON (a list) of no known shape"),
-        ('{"a": 1}\n{"a": 2}', "JSON (one value a line) of no known shape"),
-    ],
-)
-def test_an_unknown_dump_is_told_what_is_known(got, content, says):
-    with pytest.raises(UnknownFormat) as caught:
-        got(content)
-    assert says in str(caught.value)
-    assert "\nWhat can be read: fencepost formats, and docs/formats.md." in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "{'messages': [Greeting(content='hi', additional_kwargs={})]}",
-        "Event(model_version=None, content=Content(parts=[Part(text='hi')]))",
-        "2026-01-01 12:00:00 DEBUG got ChatCompletion(id='a', choices=[Choice(finish_reason='st...",
-    ],
-)
-def test_what_python_printed_and_is_not_read_is_called_that(got, content):
-    with pytest.raises(UnknownFormat, match="What Python prints of an object is in the log, not its JSON"):
-        got(content)
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("{\n  id: 'r',\n  choices: [ { index: 0, message: [Object] } ]\n}\n", "What Node.js prints of an object"),
-        ("╭──── New run ────╮\n│ which berth?    │\n╰─────────────────╯\n---\na b\n---\n", "drew in a terminal"),
-        ('{"time": 1, "request": "GET /a HTTP/1.1", "response": "200 OK text/html"}\n' * 3, "What can be read"),
-        ('{"level": "info", "message": "server started on port 80"}\n' * 3, "What can be read"),
-        ('[{"session": {"model": {"provider": "OpenAI Chat"}}}]', "What can be read: fencepost formats"),
-    ],
-)
-def test_what_holds_no_answer_that_can_be_read_is_advised_no_command(got, content, says):
-    with pytest.raises(UnknownFormat, match=says) as caught:
-        got(content)
-    assert "fencepost ingest" not in str(caught.value)
-
-
-def test_a_text_with_json_on_lines_of_its_own_is_refused_as_a_text(got):
-    with pytest.raises(UnknownFormat, match="is not JSON: it begins with 'So:"):
-        got('So:\n\nit is\n\n{"a": "one thing"}\n\nand\n\n{"a": "another thing"}\n')
-
-
 def test_what_to_run_next_is_a_guess_at_a_mapping(got):
     record = {"run": "a", "steps": [{"out": "a long text that somebody wrote"}, {"out": "another one of them"}]}
     with pytest.raises(UnknownFormat) as caught:
@@ -121,21 +60,6 @@ def test_what_to_run_next_is_a_guess_at_a_mapping(got):
     _, advice, tried = str(caught.value).split("\n")
     assert advice == f"Read it by a mapping: {command}"
     assert "4 answers, as 'a long text that somebody wrote' and 'another one of them'" in tried
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"out": "d41d8cd98f00b204e9800998ecf8427e"},
-        {"user_prompt": "what somebody asked, and nobody answered"},
-        {"url": "https://example.org/a/long/address", "ok": True},
-    ],
-    ids=["hashes", "prompts", "addresses"],
-)
-def test_no_mapping_is_advised_that_gives_no_answers(got, record):
-    with pytest.raises(UnknownFormat) as caught:
-        got("\n".join([json.dumps(record)] * 2))
-    assert "--map" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
