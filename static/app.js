@@ -100,16 +100,3 @@ document.addEventListener("htmx:error", (event) => {
   if (!event.detail?.ctx?.request || event.detail.ctx.response) return;
   tellMessage("The server did not answer. Nothing was changed; try again.", "bad");
 });
-
-// --- what a swap removed while it held the focus: the focus goes to the place that took its part, of "More" to the first of more
-let held = false;
-let above = null;
-document.addEventListener("htmx:before:swap", () => {
-  held = document.activeElement !== document.body;
-  above = document.activeElement.closest("tr.next")?.previousElementSibling;
-});
-document.addEventListener("htmx:after:swap", () => {
-  if (!held || document.activeElement !== document.body) return;
-  const place = above?.nextElementSibling?.querySelector("[data-row]") ?? document.querySelector("[data-refocus]");
-  place?.focus({ preventScroll: true });
-});
