@@ -28,7 +28,7 @@ _LISTS = ("resourceSpans", "resource_spans", "batches")
 _LOGS = ("resourceLogs", "resource_logs")
 _METRICS = {"resourceMetrics", "resource_metrics"}
 _BOTH = (*_LISTS, *_LOGS)
-_OF_MODELS = ("gen_ai.", "llm.", "ai.")
+_OF_MODELS = ("gen_ai.", "llm.", "ai.", "gcp.vertex.agent.llm", "mlflow.span")
 """how attributes of a model's span begin; those of others may be anything"""
 _MOST_SPANS = 64
 _TWICE = ("response", "tool_call")
@@ -83,14 +83,20 @@ class Otlp(Format):
     def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
         return {} if logs.has_no_span(entry) else {"span id": logs.span_of(as_object(entry.get("span")))}
 
+    def as_otlp(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """An entry as OTLP has it, `{"resource", "scope", "span"}`, with what was logged of the span."""
+        return entry
+
     def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
         """A model's span, or one without a name that is known of attributes, and what was logged of a model."""
+        entry = self.as_otlp(entry)
         span, records = as_object(entry.get("span")), map(as_object, as_list(entry.get("logs")))
-        names = [name for name in Attributes(span.get("attributes", span.get("tags"))).values if "." in name]
+        names = [name for name in Attributes(span.get("attributes")).values if "." in name]
         is_of_model = not names or any(name.startswith(_OF_MODELS) for name in names)
         return {"span": span if is_of_model else None, "logs": list(filter(logs.is_of_a_model, records))}
 
     def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
+        entry = self.as_otlp(entry)
         span = self._known(opened_span(entry), entry, conversation)
         vercel = span.attributes.text("ai.operationId") is not None
         conversation.number = None if not vercel else 0 if is_outer(span) else 1

@@ -39,8 +39,8 @@ class Phoenix(Otlp):
     def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
         return {"span id": _flat(entry).get("context.span_id")}
 
-    def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
-        return super().read_entry({"span": _span(_flat(entry))}, conversation)
+    def as_otlp(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return {"span": _span(_flat(entry))}
 
 
 def _is_row(value: dict[str, Any]) -> bool:
@@ -115,8 +115,8 @@ class Jaeger(Otlp):
     def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
         return {"span id": as_object(entry.get("span")).get("spanID")}
 
-    def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
-        return super().read_entry({"span": _as_otlp(as_object(entry.get("span")))}, conversation)
+    def as_otlp(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return {"span": _as_otlp(as_object(entry.get("span")))}
 
 
 def _is_trace(value: dict[str, Any]) -> bool:
