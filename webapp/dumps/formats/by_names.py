@@ -116,6 +116,8 @@ def _score(value: dict[str, Any]) -> int:
     if is_served(request, response) or not has_prompt or sides.holder is not value:
         return 0
     if isinstance(response, str) and response:
+        if sides.response in ("output", "answer", "result", "out") and " " not in f"{request}{response}".strip():
+            return 0  # what goes in and comes out of anything, as numbers
         return 61 if are_messages(request) and sides.response != "response" else 38
     samples = as_list(response)  # several answers to one request
     return 61 if samples and all(isinstance(item, str) and item for item in samples) else 0

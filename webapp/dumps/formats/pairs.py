@@ -65,8 +65,8 @@ class Pairs(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape not in ("lines", "array", "object", "parquet"):
             return 0
-        fitting = sum(map(_is_pair, head.objects))
-        return 40 if fitting and 2 * fitting >= len(head.objects) else 0
+        fitting = [value for value in head.objects if _is_pair(value)]
+        return 40 if not all(map(_is_measured, fitting)) and 2 * len(fitting) >= len(head.objects) else 0
 
     def read_entry(self, entry: dict[str, Any], conversation: _Named) -> list[Turn]:
         if spoken := _chat(entry):
@@ -108,6 +108,13 @@ def _is_pair(value: dict[str, Any]) -> bool:
         return False
     has_prompt = _key(value, PROMPTS) is not None or any(are_messages(value.get(name)) for name in PROMPTS)
     return has_prompt and (listed or _key(value, ANSWERS) is not None)
+
+
+def _is_measured(value: dict[str, Any]) -> bool:
+    """Whether what goes in and comes out of anything are single words or numbers, under names that say no more."""
+    names = _key(value, PROMPTS), _key(value, ANSWERS)
+    is_weak = names[0] in _WEAK[0] and names[1] in _WEAK[1] and not any(map(_OF_MODEL.search, value))
+    return is_weak and not any(" " in str(value.get(str(name))).strip() for name in names)
 
 
 def _steps(steps: list[Any], conversation: Conversation) -> list[Turn]:

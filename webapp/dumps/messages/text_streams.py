@@ -77,8 +77,8 @@ def _once(pieces: list[str]) -> str:
 
 def text_begins(event: dict[str, Any], before: list[dict[str, Any]], ended: set[Any]) -> bool:
     """Whether an answer has ended before an event; one that adds nothing goes on with what came before it."""
-    row = _row_of(before)
-    if row is None or not holds(event, row.adds):
+    row = _row_of([event])
+    if row is None:
         return False
     return holds(before[-1], row.ends) or ("id" in event and event["id"] != before[-1].get("id", event["id"]))
 
