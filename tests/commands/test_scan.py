@@ -144,6 +144,11 @@ def test_sarif_junit_and_the_page_say_the_same(home: Path, tmp_path: Path) -> No
     assert "It holds" in page and not re.search(r"(?:src|href)=", page)
 
 
+def test_what_was_found_is_printed_where_a_report_cannot_be_written(home: Path, tmp_path: Path) -> None:
+    result = scan("--sarif", str(tmp_path))
+    assert result.exit_code == 2 and "broken: not cut" in result.stdout and "cannot write" in result.stderr
+
+
 def test_names_and_texts_are_escaped_in_every_answer(home: Path, tmp_path: Path) -> None:
     folder = home / ".claude/projects/-work"
     (folder / "<b>\x1b[31m.jsonl").write_text(claude_code("max_tokens").replace("It holds", "<script>\u202e"))

@@ -70,15 +70,15 @@ def command(
     scan = _scanned(logs, _moment(since if since or paths else DEFAULT_DAYS), home, quiet=as_json)
     report, excerpts = reports.document(scan), reports.excerpts(scan, redactor.text if redactor else str)
     report = reports.masked(report, redactor) if redactor else report
+    if as_json:
+        click.echo(jsontext.portable(report))
+    else:
+        click.echo("\n".join(map(visible, reports.text(report, excerpts, every=every))))
     for target, written in ((sarif, reports.sarif), (junit, reports.junit)):
         if target:
             _write(target, written(report))
     if page:
         _write(page, reports.page(report, excerpts))
-    if as_json:
-        click.echo(jsontext.portable(report))
-    else:
-        click.echo("\n".join(map(visible, reports.text(report, excerpts, every=every))))
     if opened:
         _open_worst(scan, home)
     sys.exit(1 if scan.breaks(fail_on) else 0)
