@@ -123,9 +123,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     stop(process)
 
 
-def bring_examples(url: str) -> None:
+def bring_examples(url: str, names: str = "*.json*") -> None:
     """The examples as somebody's own, a line feed longer."""
-    for path in sorted((ROOT / "examples").glob("*.json*")):
+    for path in sorted((ROOT / "examples").glob(names)):
         urlopen(Request(f"{url}/api/dumps?filename={path.name}", path.read_bytes() + b"\n"), timeout=60).close()
 
 

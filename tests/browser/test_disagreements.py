@@ -23,7 +23,7 @@ VOTES: tuple[tuple[str, dict[str, Any]], ...] = (
 @pytest.fixture
 def adjudicator(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     """A server of the test's own, where three people labelled three responses, two of them alike; Ann's page."""
-    process, url = serve(tmp_path / "data")
+    process, url = serve(tmp_path / "data", "--no-examples")
     context = browser.new_context(base_url=url)
     page = context.new_page()
     entries = [

@@ -15,7 +15,6 @@ from tests.ports import free_port
 
 pytestmark = pytest.mark.browser
 COUNT = 34
-OF_DEBUGGER = "name => getComputedStyle(document.getElementById('debugger')).getPropertyValue(name)"
 
 
 def dump(name: str, count: int) -> str:
@@ -29,8 +28,8 @@ def dump(name: str, count: int) -> str:
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server of these tests' own, over the examples; each test labels as people or in sessions of its own."""
-    process, url = serve(tmp_path_factory.mktemp("labels"))
+    """A server of these tests' own; each test labels as people or in sessions of its own."""
+    process, url = serve(tmp_path_factory.mktemp("labels"), "--no-examples")
     yield url
     stop(process)
 
@@ -38,7 +37,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def person(browser: Browser, url: str, name: str) -> BrowserContext:
     context = browser.new_context(base_url=url)
     page = context.new_page()
-    page.goto("/labels?queue=view&view=format%3Dwindlass")
+    page.goto("/labels/name")
     page.keyboard.press("Control+A")
     page.keyboard.type(name)
     with page.expect_navigation():
@@ -133,7 +132,7 @@ def test_two_browsers_never_overwrite_each_other_and_see_each_other(browser: Bro
 
 def test_a_draft_outlives_a_reload_and_a_stopped_server(browser: Browser, tmp_path: Path) -> None:
     port = str(free_port())
-    process, url = serve(tmp_path, "--port", port)
+    process, url = serve(tmp_path, "--no-examples", "--port", port)
     context = person(browser, url, "ann")
     page = context.pages[0]
     page.goto(queue_of(page, url, "drafts"))
@@ -149,7 +148,7 @@ def test_a_draft_outlives_a_reload_and_a_stopped_server(browser: Browser, tmp_pa
     page.keyboard.press("Enter")
     expect(page.locator("#said")).to_contain_text("The server does not answer")
     expect(page.locator("[name=note]")).to_have_value("half a thought")
-    process, _ = serve(tmp_path, "--port", port)
+    process, _ = serve(tmp_path, "--no-examples", "--port", port)
     page.wait_for_function("here => document.getElementById('debugger').dataset.at !== here", arg=here)
     (label,) = labelled(page, "drafts")
     assert (label["note"], label["judgement"]) == ("half a thought", "missed")
@@ -179,27 +178,4 @@ def test_expected_values_are_filled_by_keys_and_checked_as_typed(browser: Browse
     page.keyboard.press("Escape")
     judge(page, "Enter")
     assert labelled(page, "expected")[0]["expected_values"] == [{"tool": "aa"}, [1]]
-    context.close()
-
-
-def test_the_queue_works_without_javascript(browser: Browser, url: str) -> None:
-    context = browser.new_context(java_script_enabled=False, base_url=url)
-    page = context.new_page()
-    page.goto("/labels")
-    page.fill("[name=name]", "plain")
-    page.get_by_role("button", name="Continue").click()
-    before = at(page)
-    page.wait_for_load_state()
-    colour, failing = (page.evaluate(OF_DEBUGGER, name) for name in ("--own", "--fail"))
-    assert colour == failing, "a failing text is not painted as one that was read"
-    page.locator(".choices label", has_text="missed").click()
-    page.fill("#expected", "{]")
-    page.get_by_role("button", name="Save & next").click()
-    expect(page.locator("#said")).to_contain_text("line 1, column 2")
-    page.fill("#expected", "{}")
-    page.get_by_role("button", name="Save & next").click()
-    expect(page.locator("#debugger")).not_to_have_attribute("data-at", before)
-    labels = page.request.get("/api/labels").json()["labels"]
-    expected = [label["expected"] for label in labels if label["author"] == "plain"]
-    assert expected and all(each == {} for each in expected), "of those alike too"
     context.close()

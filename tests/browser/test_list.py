@@ -211,21 +211,6 @@ def test_more_by_key_leaves_the_focus_on_the_first_of_more(page: Page) -> None:
     expect(rows.nth(30)).to_be_focused()
 
 
-def test_filters_views_and_selection_work_without_javascript(plain: Page) -> None:
-    plain.goto("/sessions")
-    plain.locator(".facets a", has_text="failed").first.click()
-    expect(plain.locator(".shown")).to_contain_text("hidden by filters")
-    plain.locator("#facet-more summary").click()
-    plain.locator("[name=failures]").fill("5")
-    plain.locator("#facet-more button").click()
-    plain.wait_for_url(re.compile("failures=5"))
-    assert query(plain)["failures"] == ["5"] and query(plain)["failed"] == ["1"]
-    expect(plain.locator(".chips").first).to_contain_text("more than 5 failures")
-    plain.locator("[name=ids]").first.check()
-    plain.get_by_role("button", name="Delete").click()
-    expect(plain.get_by_role("heading", level=1)).to_contain_text("Delete 1 session?")
-
-
 def test_a_row_with_the_focus_shows_the_exact_time_without_a_shift(page: Page) -> None:
     page.goto("/sessions")
     expect(page.locator("#question[hx-trigger]")).to_have_count(0)  # it grows while it counts

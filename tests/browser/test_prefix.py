@@ -20,7 +20,7 @@ def url(tmp_path: Path) -> Iterator[str]:
     """The address of a server under `PREFIX`; what is asked for elsewhere on its host is somebody else's."""
     process, printed = serve(tmp_path / "data", "--no-examples", FENCEPOST_PREFIX=PREFIX)
     url = f"http://{urlsplit(printed).netloc}{PREFIX}"
-    bring_examples(url)
+    bring_examples(url, "agent-never*")
     yield url
     stop(process)
 

@@ -85,6 +85,10 @@ def test_filters_are_said_and_what_they_hide_is_counted(client: FlaskClient, bri
     assert 'id="chip-failed" href="/sessions?model=one&amp;sort=time"' in page
     assert 'id="chip-model" href="/sessions?failed=1&amp;sort=time"' in page
     assert 'aria-sort="descending"><a href="/sessions?failed=1&amp;model=one">When' in page
+    more = page[page.index('id="facet-more"') :].partition("</form>")[0]
+    for kept in ('name="failed" value="1"', 'name="model" value="one"', 'name="failures"'):
+        assert kept in more, "what the form sends beside what is typed into it"
+    assert 'id="chip-failures"' in client.get("/sessions?failures=5").text
 
 
 def test_htmx_gets_the_list_alone_and_rows_alone(client: FlaskClient, bring: Callable[..., None]) -> None:
