@@ -24,6 +24,7 @@ from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import Problem
 from webapp.dumps.source import BLOCK, CHUNK, HEAD, NO_RECORD, TAR, TAR_AT, ZIPS, Source
 from webapp.dumps.stream import Item, walk
+from webapp.dumps.values import UNNAMED, in_turn, is_text_pair
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -38,8 +39,10 @@ _DOCUMENTS = re.compile(rf"\s*\{{[ \t]*\r?\n[\s\S]*?\n\}}[ \t]*(?:\r?\n)+(?:{_RU
 _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
 _LISTS = re.compile(r"\s*+\[\s*+(?:\[\s*+\{|\{.*\][ \t\r]*+\n\s*+\[\s*+\{)")
 """lists of objects, in a list or one a line"""
-_TEXT_PAIRS = re.compile(r"\s*+\[\s*+\[\s*+\"(?:[^\"\\\\]|\\\\.){1,4000}+\"\s*+,\s*+(?:\"|null\s*+\])")
-"""a list of pairs of texts, as Gradio keeps a chat"""
+_TEXT_LISTS = re.compile(
+    r"\s*+\[\s*+(?:\[\s*+\"(?:[^\"\\\\]|\\\\.){1,4000}+\"\s*+,\s*+(?:\"|null\s*+\])|\"\w[^\s\"]* \w[^\n]*\][ \t\r]*\n\[\")"
+)
+"""lists of texts: pairs, as Gradio keeps a chat, or a chat each"""
 _YAML = re.compile(
     r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*(?:"
     r"(?:[\w-]{1,60}:[ \t]+\S[^\n]*\n)*(?!interactions|http_interactions|requests|responses)"
@@ -201,8 +204,7 @@ def _joined_lists(source: Source) -> Iterator[Any]:
 
 def _of_lists(source: Source) -> Iterator[Any]:
     """Lists of messages as one record each; the items of other lists one by one."""
-    for value in _listed(source):
-        yield from _of_list(value)
+    return chain.from_iterable(map(_of_list, _listed(source)))
 
 
 def _of_list(value: Any) -> Iterator[Any]:
@@ -230,11 +232,14 @@ def _value(line: bytes) -> Any:
     return "not JSON" if value is None else value
 
 
-def _text_pairs(source: Source) -> Iterator[Any]:
-    """What was asked and answered, of lists of two texts; others as they are."""
-    for value in _listed(source):
-        is_pair = isinstance(value, list) and len(value) == 2 and all(isinstance(text, str | None) for text in value)
-        yield {"prompt": value[0], "response": value[1]} if is_pair else value
+def _text_lists(source: Source) -> Iterator[Any] | None:
+    """What was asked and answered, of lists of two texts, or a chat of each list; None where nobody speaks in them."""
+    values = _listed(source)
+    first = next(values, None)
+    if is_text_pair(first):
+        source.problem = source.problem or Problem("the log", UNNAMED)
+        return ({"prompt": one[0], "response": one[1]} if is_text_pair(one) else one for one in chain([first], values))
+    return ({"history": value} for value in chain([first], values)) if in_turn(first) else None
 
 
 def _yaml(source: Source) -> Iterator[Any] | None:
@@ -290,6 +295,6 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]]
     (_HTTP, _of_whole(_responses)),
     (text_records.FLOWS, text_records.flows),
     (text_records.GLUED, _of_whole(text_records.glued)),
-    (_TEXT_PAIRS, _text_pairs),
+    (_TEXT_LISTS, _text_lists),
 )
 """how texts begin, and what reads them, or finds that they are none of these after all"""

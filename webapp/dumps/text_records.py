@@ -24,7 +24,7 @@ _FRAMED = {"columns", "index", "data", "ncols", "nrows", "_type", "column_types"
 """how pandas writes its columns, or their names and its rows"""
 _LISTED = {
     *("messages", "conversation", "conversations", "chat", "chat_history", "history", "trajectory", "tool_calls"),
-    "parts",
+    *("parts", "chatbot"),
 }
 """columns whose cells are lists, as texts"""
 _OBJECTS = {"inputs", "outputs", "request_body", "response_body"}
@@ -33,7 +33,7 @@ _SPOKEN_BY = {"user", "assistant", "system", "developer", "tool", "function", "m
 """columns whose cells are objects, and keys of such; another object may be an answer's own text"""
 _SPEAKING = re.compile(
     r"prompt|question|query|inputs?|instruction|messages?|request|outputs?|completion|response|answer|result|generation"
-    r"|content|text|role|conversation|dialogu?e?|transcript|chat",
+    r"|content|text|role|conversation|dialogu?e?|transcript|chat(?:bot)?|assistant",
     re.I,
 )
 csv.field_size_limit(MOST_CHARACTERS)

@@ -76,6 +76,25 @@ def are_messages(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) and "role" in item for item in value)
 
 
+UNNAMED = "nothing says who speaks in it: of texts in turn, the first is taken for asked and the next for answered"
+
+
+def in_turn(value: Any) -> list[str | None]:
+    """The texts that two say in turn, of whom nothing says who they are: as many of each, or pairs; else none."""
+    listed = as_list(value)
+    are_pairs = all(map(is_text_pair, listed))
+    texts = [text for pair in listed for text in pair] if are_pairs else listed
+    if not are_pairs and (len(texts) % 2 or not all(isinstance(text, str) for text in texts)):
+        return []
+    speech = sum(is_speech(text) for text in texts if text)
+    return texts if speech and (are_pairs or 2 * speech >= len(texts)) else []
+
+
+def is_text_pair(value: Any) -> bool:
+    """Whether this is what was asked and answered, or not answered yet, as two texts."""
+    return isinstance(value, list) and len(value) == 2 and all(isinstance(text, str | None) for text in value)
+
+
 def short_title(full_title: str | None) -> str | None:
     """The beginning of a prompt as the title of its session, with "…" where it goes on."""
     if not full_title or len(full_title) <= _LONGEST_TITLE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain, cycle, islice
 from typing import Any, NamedTuple
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
@@ -17,7 +17,7 @@ from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
 from webapp.dumps.records import Entries, Entry, Problem, Turn, changed
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.unread import UnreadTexts
-from webapp.dumps.values import as_list, as_object, first_id, first_moment, first_text
+from webapp.dumps.values import UNNAMED, as_list, as_object, first_id, first_moment, first_text, in_turn
 
 _IDS = (
     *("conversation_id", "conversationId", "session_id", "sessionId", "chat_id", "chatId", "thread_id", "uuid", "id"),
@@ -33,6 +33,8 @@ _DEEPEST = 6
 _NAME = re.compile(r"(?:conversation|session|thread|chat|user)(?:[_.-]?(?:id|key|name|uuid))?", re.I)
 _ID = re.compile(r"_?id|uuid", re.I)
 """keys by which it is told whether two records with the same words are states of one chat"""
+_IN_TURN = {"data", "history", "chat_history", "chatbot", "chat", "dialog", "dialogue", "conversation", "conversations"}
+"""keys of lists of texts that two say in turn, as UltraChat and Gradio have them"""
 _MOST_PASSED = 50
 """entries without a chat between two states of one"""
 _SHOWN = 50
@@ -49,6 +51,8 @@ class _Chat(NamedTuple):
     messages: list[Any]
     told: Any = None
     """the text, or the list of texts, that it was read from"""
+    unnamed: bool = False
+    """whether nothing says who speaks"""
 
 
 class Chats(Format):
@@ -60,7 +64,8 @@ class Chats(Format):
         if head.shape not in ("object", "array", "lines", "parquet"):
             return 0
         has_chat = is_chat(head.objects) or any(next(_chats("", (), value, 0, _SHOWN), None) for value in head.objects)
-        told_in = [value for value in head.objects if not has_chat and any(_told("", value))]
+        told_in = [chat for value in head.objects if not has_chat for chat in islice(_told("", value), 1)]
+        told_in = told_in if any(map(_asks, told_in)) else []
         return _SURE if has_chat else _GUESSED if told_in and 2 * len(told_in) >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
@@ -84,6 +89,8 @@ class Chats(Format):
                 if chat.around and chat.around[-1].keys() >= _CHAT_RESULT:
                     words = "the roles are as AutoGen's agent that began the chat sees them: its own are answers"
                     yield Problem(chat.at, words)
+                if chat.unnamed and not count:
+                    yield Problem(chat.at, UNNAMED)
                 count += 1
                 yield _session(chat, source.stem if head.shape == "object" and count == 1 else f"{source.stem}-{count}")
 
@@ -218,9 +225,18 @@ def _told(at: str, value: dict[str, Any], depth: int = 0) -> Iterator[_Chat]:
         for messages in [messages for text in texts if (messages := told(text))] or [told("\n".join(texts))]:
             if messages:
                 yield _Chat(f"{at}, {key}", (value,), messages, inner)
+        if key in _IN_TURN and not told("\n".join(texts)) and (said := in_turn(inner)):
+            sides = zip(cycle(("user", "assistant")), said)  # noqa: B905 - the sides go on
+            messages = [{"role": role, "content": text} for role, text in sides if text is not None]
+            yield _Chat(f"{at}, {key}", (value,), messages, inner, unnamed=True)
         for item in inner if isinstance(inner, list) else [inner]:
             if isinstance(item, dict) and depth < _DEEPEST:
                 yield from _told(f"{at}, {key}", item, depth + 1)
+
+
+def _asks(chat: _Chat) -> bool:
+    """Whether somebody is asked something, where nothing says who speaks."""
+    return not chat.unnamed or any("?" in str(message["content"]) for message in chat.messages[::2])
 
 
 def _with_replies(messages: list[Any]) -> Iterator[Any]:
