@@ -40,7 +40,7 @@ _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \
 _LISTS = re.compile(r"\s*+\[\s*+(?:\[\s*+\{|\{.*\][ \t\r]*+\n\s*+\[\s*+\{)")
 """lists of objects, in a list or one a line"""
 _TEXT_LISTS = re.compile(
-    r"\s*+\[\s*+(?:\[\s*+\"(?:[^\"\\\\]|\\\\.){1,4000}+\"\s*+,\s*+(?:\"|null\s*+\])|\"\w[^\s\"]* \w[^\n]*\][ \t\r]*\n\[\")"
+    r"\s*+\[\s*+(?:\[\s*+\"(?:[^\"\\\\]|\\\\.){1,4000}+\"\s*+,\s*+(?:\"|null\s*+\])|\"\w[^\s\"]* \w[^\n]*\]\s*\n\[\")"
 )
 """lists of texts: pairs, as Gradio keeps a chat, or a chat each"""
 _YAML = re.compile(

@@ -226,7 +226,7 @@ def _told(at: str, value: dict[str, Any], depth: int = 0) -> Iterator[_Chat]:
             if messages:
                 yield _Chat(f"{at}, {key}", (value,), messages, inner)
         if key in _IN_TURN and not told("\n".join(texts)) and (said := in_turn(inner)):
-            sides = zip(cycle(("user", "assistant")), said)  # noqa: B905 - the sides go on
+            sides = zip(cycle(("user", "assistant")), said)
             messages = [{"role": role, "content": text} for role, text in sides if text is not None]
             yield _Chat(f"{at}, {key}", (value,), messages, inner, unnamed=True)
         for item in inner if isinstance(inner, list) else [inner]:
