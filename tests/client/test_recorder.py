@@ -208,6 +208,13 @@ def test_a_forked_process_records_nothing_and_hangs_nowhere(url: str, spool: Pat
     assert len(turns(url, "forked")) == 21
 
 
+def test_an_exception_goes_through(url: str, spool: Path) -> None:
+    with pytest.raises(KeyError), Recorder("through", url=url, spool=spool) as recorder:
+        recorder.response("{}")
+        raise KeyError("mine")
+    assert len(turns(url, "through")) == 1
+
+
 def test_values_of_every_kind_are_taken_or_counted(url: str, spool: Path) -> None:
     circle: list[Any] = []
     circle.append(circle)
