@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
+from webapp.parsing import parse
+
 Work = Callable[[], None]
 NAME = "acme.parsers:fenced"
 SOURCE = """
@@ -75,6 +77,13 @@ def test_a_home_that_is_configured_no_longer_is_said_to_be_gone(
         answer = stored.get(address)
         assert answer.status_code == 200, address
     assert "no profile is called" in stored.get("/sessions/s/turns/1").text
+
+
+def test_one_that_cannot_be_imported_is_not_run(stored: FlaskClient, own: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_PROFILES", "acme.gone:parse")
+    page = stored.get("/profiles/acme.gone:parse").text
+    assert "not run" in page and "No module named" in page
+    assert parse("[1]", "acme.gone:parse").verdict == "none"
 
 
 def test_it_is_compared_without_being_chosen(stored: FlaskClient, work: Work) -> None:

@@ -74,6 +74,16 @@ def test_without_any_account_nobody_comes_in(make: Make) -> None:
     assert client.get("/").status_code == 302 and client.get("/api/sessions").status_code == 401
 
 
+def test_wrong_passwords_are_limited_for_each_account_whose_name_stays_in_the_form(guarded: Flask) -> None:
+    client, form = guarded.test_client(), {"account": "Ada", "password": "nope"}
+    answers = [client.post("/login", data=form) for _ in range(peers.WRONG + 1)]
+    assert [answer.status_code for answer in answers] == [422] * peers.WRONG + [429]
+    assert 'value="Ada"' in answers[0].text and "Wrong name or password." in answers[0].text
+    assert "nope" not in answers[0].text
+    assert client.post("/login", data={"account": "Ada", "password": PASSWORD}).status_code == 429
+    assert client.post("/login", data={"account": "Bo", "password": PASSWORD}).status_code == 303
+
+
 def test_a_cookie_is_worth_nothing_once_its_account_is_gone(guarded: Flask) -> None:
     client = sign_in(guarded, "Bo")
     assert client.get("/").status_code == 200
