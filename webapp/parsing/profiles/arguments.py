@@ -130,7 +130,7 @@ plugins = (
 
         Source: openai 3.57.0, openai/lib/streaming/chat/_completions.py, and jiter 0.19.0.
     """),
-    _arguments("openai-node-stream", "restated-6.49.0", by_partial_json(numbers=False), original="TypeScript")("""
+    _arguments("openai-node-stream", "restated-7.57.0", by_partial_json(numbers=False), original="TypeScript")("""
         openai-node while arguments stream in: what is cut off is completed, a number at the cut end left out.
 
         Reads what has arrived of a strict tool's arguments (chat.completions.stream): partial-json in the SDK's own
@@ -138,7 +138,7 @@ plugins = (
         a number is left out, since more digits may follow. 2. The same happens at anything that is no JSON, without an
         error. 3. What stands behind the value is ignored. The finished call goes to JSON.parse.
 
-        Source: openai 6.49.0 (npm), _vendor/partial-json-parser/parser.js, partialParse. Nested more than 300 deep is
+        Source: openai 7.57.0 (npm), _vendor/partial-json-parser/parser.js, partialParse. Nested more than 300 deep is
         not read. Here large integers stay exact.
     """),
     _arguments("openai-agents", restated("0.24.0-2"), empty(), loads(must_be_object))("""
@@ -170,7 +170,7 @@ plugins = (
 
         Source: anthropic 2.14.0, anthropic/lib/streaming/_messages.py, accumulate_event, and jiter 0.19.0.
     """),
-    _arguments("langchain-tool-call", restated("1.8.3-2"), empty(), _LANGCHAIN)("""
+    _arguments("langchain-tool-call", restated("1.8.4-2"), empty(), _LANGCHAIN)("""
         LangChain's `parse_tool_call`: arguments of a native call, raw line feeds in strings allowed; nothing becomes
         {}.
 
@@ -178,7 +178,7 @@ plugins = (
         in strings pass. 3. null, false, 0, an empty text and an empty list are made {}. Anything else that decodes is
         passed on, lists too. Nothing is repaired: what does not decode becomes an invalid tool call.
 
-        Source: langchain-core 1.8.3, langchain_core/output_parsers/openai_tools.py, parse_tool_call.
+        Source: langchain-core 1.8.4, langchain_core/output_parsers/openai_tools.py, parse_tool_call.
     """),
     _arguments("litellm-tool-call", restated("1.110.2"), empty(None), loads(), _closed)("""
         LiteLLM's `parse_tool_call_arguments`: JSON, else with open brackets closed; blank becomes {}.

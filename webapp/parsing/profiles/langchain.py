@@ -21,7 +21,7 @@ _CLOSERS = {"{": "}", "[": "]"}
 _MARK = re.compile(r'["\\\n{}\[\]]')
 
 
-@described("langchain", LIBRARIES, version=restated("1.8.2"))
+@described("langchain", LIBRARIES, version=restated("1.8.4"))
 def plugin(tracer: Tracer) -> None:
     """LangChain's `parse_json_markdown`: the whole response, else the text after the first ```; a cut end is completed.
 
@@ -31,7 +31,7 @@ def plugin(tracer: Tracer) -> None:
     silently. 3. If a closing bracket does not match it gives None, which no caller sees as an error. 4. If nothing
     decodes, all of it again over what follows the first ``` or ```json.
 
-    Source: langchain-core 1.8.2, langchain_core/utils/json.py, parse_json_markdown.
+    Source: langchain-core 1.8.4, langchain_core/utils/json.py, parse_json_markdown.
     """
     if _parse(tracer, "whole", whole(tracer.raw)):
         return
