@@ -13,7 +13,7 @@ from webapp.dumps.budget import BadDump
 from webapp.dumps.first_look import look
 from webapp.dumps.head import DumpHead
 from webapp.dumps.json_path import MOST_NAMED, each_at, parse_each, parse_path, value_at
-from webapp.dumps.known_tools import BEGIN, CLOUDWATCH, LEVELS, LINES, answerless, is_of_chats, looks_like
+from webapp.dumps.known_tools import BEGIN, CLOUDWATCH, LEVELS, LINES, SETTINGS, answerless, is_of_chats, looks_like
 from webapp.dumps.mappings import guessed, guessed_tables, is_no_answer, outline
 from webapp.dumps.messages.calls import TOOLS
 from webapp.dumps.messages.langchain import SERVED
@@ -124,6 +124,10 @@ def _what_it_is(head: DumpHead) -> str:
         return f"{words}{looks_like(head)}"
     if head.shape == "text" and is_unnamed_table(head.text):
         return "The log is a table whose columns have no names: write these above it, as session_id,prompt,response."
+    if _is_fenced(head):
+        return (
+            "A chat stands in code fences of the document, where it may be an example: save what is in them by itself."
+        )
     if head.shape == "text":
         return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}.{looks_like(head)}"
     if head.samples and all(isinstance(sample, list) for sample in head.samples):
@@ -170,6 +174,7 @@ def _whole(head: DumpHead) -> list[str]:
         head.shape != "text"
         or looks_like(head)
         or _is_printed(head)
+        or _is_fenced(head)
         or SERVED.match(head.text)
         or _BINARY.search(head.text)
         or _speaks(head)
@@ -270,14 +275,24 @@ def _speaks(head: DumpHead) -> bool:
         return False
     if head.shape == "sqlite":
         return bool(_TOLD.search(jsontext.dumps(list(head.items.values())))) or _of_mappings(head) is not None
+    if head.shape == "text" and head.filename.endswith(SETTINGS):
+        return False
     if head.shape == "text":
-        written = _FENCED.sub("", head.text)
-        names = [match[1] or match[2] for match in _LABEL.finditer(written)]
-        is_chat = len(names) > len(set(names)) > 1 and any(map(_SIDE.fullmatch, names)) and "</" not in written
-        spoken = [match[1].lower() for match in _SPOKEN.finditer(written)]
-        speakers = set(spoken) - _OF_SETTINGS
-        return is_chat or len(speakers) > 2 or (len(spoken) > len(set(spoken)) > 1 and bool(speakers))
+        return _is_chat(_FENCED.sub("", head.text))
     told = set(_TOLD.findall(head.text))
     if len(told) > 1 and told - _OF_ANYBODY:
         return True
     return (tried := _of_mappings(head)) is not None and bool(_ANSWERED.fullmatch(tried.named))
+
+
+def _is_fenced(head: DumpHead) -> bool:
+    return head.shape == "text" and _is_chat("\n".join(_FENCED.findall(head.text)))
+
+
+def _is_chat(written: str) -> bool:
+    """Whether two speak in turn in a text, or names of speakers come again."""
+    names = [match[1] or match[2] for match in _LABEL.finditer(written)]
+    are_turns = len(names) > len(set(names)) > 1 and any(map(_SIDE.fullmatch, names)) and "</" not in written
+    spoken = [match[1].lower() for match in _SPOKEN.finditer(written)]
+    speakers = set(spoken) - _OF_SETTINGS
+    return are_turns or len(speakers) > 2 or (len(spoken) > len(set(spoken)) > 1 and bool(speakers))

@@ -80,6 +80,8 @@ _TEXT_TOOLS = (
     (_PYTEST, re.compile(r"={10,} test session starts")),
     (_PAGE, re.compile(r"\s*<(?:!doctype html|html)", re.I)),
 )
+SETTINGS = (".conf", ".cfg", ".ini", ".env", ".properties", ".toml")
+"""names of files in which a name before a colon is no speaker's"""
 TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
 BEGIN = re.compile(
     rf"{TIME.pattern}"

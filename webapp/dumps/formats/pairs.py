@@ -42,6 +42,7 @@ _OF_MODEL = re.compile(
     r"model|llm|prompt|token|usage|temperature|latency|system|provider|finish|run_?id|trace|agent|steps", re.I
 )
 """in keys that show that a model answered"""
+_OF_PEOPLE = re.compile(r"respondent|participant|interviewee|survey", re.I)
 
 
 @dataclass(slots=True)
@@ -80,7 +81,7 @@ class Pairs(Format):
         if answers_key := next((name for name in ANSWERS if are_messages(entry.get(name))), None):
             turns += _messages(entry[answers_key], conversation)
         key, model = None if answers_key else _key(entry, ANSWERS), first_text(entry, "model", "model_name")
-        if key in _WEAK[1] and _key(entry, PROMPTS) in _WEAK[0] and not any(map(_OF_MODEL.search, entry)):
+        if _is_weak(entry) and key is not None:
             conversation.answers[str(key)] += 1
         if key is not None:
             turns += each_filled(said_turns(entry[key], conversation), model=model)
@@ -113,8 +114,14 @@ def _is_pair(value: dict[str, Any]) -> bool:
 def _is_measured(value: dict[str, Any]) -> bool:
     """Whether what goes in and comes out of anything are single words or numbers, under names that say no more."""
     names = _key(value, PROMPTS), _key(value, ANSWERS)
-    is_weak = names[0] in _WEAK[0] and names[1] in _WEAK[1] and not any(map(_OF_MODEL.search, value))
-    return is_weak and not any(" " in str(value.get(str(name))).strip() for name in names)
+    return _is_weak(value) and not any(" " in str(value.get(str(name))).strip() for name in names)
+
+
+def _is_weak(value: dict[str, Any]) -> bool:
+    """Whether anybody may have answered, or people did, as in a survey."""
+    asked, answered = _key(value, PROMPTS), _key(value, ANSWERS)
+    is_of_anybody = (asked in _WEAK[0] and answered in _WEAK[1]) or (asked, answered) == ("input", "generation")
+    return (is_of_anybody or any(map(_OF_PEOPLE.search, value))) and not any(map(_OF_MODEL.search, value))
 
 
 def _steps(steps: list[Any], conversation: Conversation) -> list[Turn]:

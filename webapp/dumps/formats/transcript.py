@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
-from webapp.dumps.messages.decorations import PANEL, undecorated
+from webapp.dumps.known_tools import SETTINGS
+from webapp.dumps.messages.decorations import PANEL, asides, undecorated
 from webapp.dumps.messages.frames import framed, framing_of
 from webapp.dumps.messages.langchain import pretty_printed
 from webapp.dumps.messages.printed import from_repr
@@ -18,12 +18,10 @@ from webapp.dumps.messages.turns import event_turns, message_turns, note_once, t
 from webapp.dumps.records import Turn
 from webapp.dumps.values import text
 
-_ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
-"""what SpecStory prints of thoughts and calls among what is said"""
 _NAME = rf"(?P<who>{USER}|{MODEL}|System|SYSTEM)"
 _SIGN = r"(?:[^\w\s#*_=|>\[(<:`\"'-]{1,5} ?)?"
 """an emoji before the name"""
-_NOTE = r"(?:[ \t]*[(\[][^()\[\]\r\n]{0,80}[)\]])?"
+_NOTE = r"(?:[ \t]*(?:[(\[][^()\[\]\r\n]{0,80}[)\]]|`[^`\n]{1,40}`))?"
 """what some write behind the name: the time, the model"""
 _HEADINGS = tuple(
     re.compile(rf"^{pattern}[ \t]*\r?$(?!\n: )", re.M)
@@ -83,8 +81,11 @@ _BUFFERED = re.compile(r"^(?>[^\n]*?(?=\[\{'name': '))(?P<calls>[^\n]*'type': 't
 _ASKED = re.compile(r"^(?:(?P<asks>Question|Query|Pregunta|Frage)|(?P<who>Answer|Respuesta|Antwort)):\s", re.M)
 """what may be of people, and of a model only below the time that a program wrote"""
 _TIGHT = re.compile(rf"^(?!Model|Agent){_NAME}:(?=\S)", re.M)
+_LINED = re.compile(rf"(?:^|(?<=[.!?…。！？\"'}})\]`] ))(?!Model|Agent|Response|Prompt){_NAME}: (?=\S)", re.M)
+"""also within a line, behind what ends a sentence"""
 _ALONE = re.compile(rf"^(?!Prompt|Customer|Bot|Agent|Model|MODEL|Response|Planner|Me\b){_NAME}[ \t]*\r?$", re.M)
 """names that nothing marks, as pages are copied; told by their turns alone"""
+_STYLES = (_TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES, _TIGHT, _LINED)
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
 _HASHED = re.compile(
     r"^```(?i:markdown|md|te?xt|python|py|ba?sh|ya?ml)[ \t]*\r?\n(?:(?!^```)[\s\S])*+^```[ \t]*\r?$", re.M
@@ -102,7 +103,7 @@ _MOST_BEFORE = 2000
 
 _REMARKS = {
     "drawn": "boxes that a terminal drew: a long line is several there, and is read as these",
-    "alone": "two headings of several: nothing else says that what is below them is a chat",
+    "alone": "two names of several that stand so: nothing else says that this is a chat",
 }
 _MOST_LED = 300
 """and of prose, where both speak in turn at once"""
@@ -113,7 +114,8 @@ class Transcript(Format):
     surest = 60
 
     def sniff(self, head: DumpHead) -> int:
-        return 60 if head.shape == "text" and _style(head.text) is not None else 0
+        is_chat = head.shape == "text" and not head.filename.endswith(SETTINGS) and _style(head.text) is not None
+        return 60 if is_chat else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _messages(source.plain_text(), _style(head.text) or _HEADINGS[0]))
@@ -136,30 +138,16 @@ class Transcript(Format):
                 "tool_calls": from_repr(buffered["calls"]),
             }
             return message_turns(message, conversation)
-        if role != "assistant" or not (asides := list(_asides(raw))):
+        if role != "assistant" or not (spans := list(asides(raw))):
             return text_turns(raw, role, conversation)
         turns: list[Turn] = []
-        for (start, end), before in zip([*asides, (len(raw), len(raw))], [0, *(end for _, end in asides)], strict=True):
+        for (start, end), before in zip([*spans, (len(raw), len(raw))], [0, *(end for _, end in spans)], strict=True):
             if said := raw[before:start].strip():
                 turns += text_turns(said, role, conversation)
             if end > start:
                 aside = raw[start:end]
                 turns += event_turns("thinking" if aside.startswith("<think") else "tool_calls", aside)
         return turns
-
-
-def _asides(raw: str) -> Iterator[tuple[int, int]]:
-    """Where thoughts and calls stand in what is said; a tag that nothing closes is of what is said."""
-    at, unclosed = 0, set[str]()
-    while opening := _ASIDE.search(raw, at):
-        closing = "</think>" if opening["think"] else "</tool-use>"
-        end = -1 if closing in unclosed else raw.find(closing, opening.end())
-        if end < 0:
-            unclosed.add(closing)
-            at = opening.end()
-        else:
-            at = end + len(closing)
-            yield opening.start(), at
 
 
 def templated(written: str) -> list[tuple[str, str]]:
@@ -178,11 +166,11 @@ def templated(written: str) -> list[tuple[str, str]]:
 def _style(written: str) -> re.Pattern[str] | None:
     """How the names of those who speak are written, where both do, and no more than a title stands before the first."""
     written = undecorated(written)
-    for style in (_BUFFER,) if _BUFFERED.search(written) else (_TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES, _TIGHT):
+    for style in (_BUFFER,) if _BUFFERED.search(written) else _STYLES:
         marks = _marks(style, written)
         before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
-        plain = style in (_TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER, _TIGHT)
+        plain = style in (_TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER, _TIGHT, _LINED)
         sides = [_side(mark) for mark in marks]
         turned = ["user", "assistant"] * (2 if plain else 1)
         led = len(before) <= _MOST_LED and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
@@ -269,6 +257,17 @@ def told(shown: str) -> list[dict[str, Any]]:
     return messages if {"user", "assistant"} <= {said["role"] for said in messages if said["content"]} else []
 
 
+def _are_listed(marks: list[re.Match[str]], written: str) -> bool:
+    """Whether two names are of several that stand so, as in a glossary, and below the first nobody asks."""
+    if len(marks) != 2:
+        return False
+    around = re.split(r"[^\W\d_][^:*#\n]*", marks[0][0].strip(), maxsplit=1)
+    alike = r"[^\W\d_][^:*#\n]{0,40}".join(map(re.escape, around))
+    asked = written[marks[0].end() : marks[1].start()].strip()
+    is_line = "\n" not in asked and "?" not in asked
+    return (around[0][:1] == "#" or is_line) and len(re.findall(f"^{alike}", written, re.M)) > 2
+
+
 def _messages(shown: str, style: re.Pattern[str]) -> Entries:
     """What stands between the names, without empty lines around it and the rule that ends it."""
     written = undecorated(shown)
@@ -276,7 +275,7 @@ def _messages(shown: str, style: re.Pattern[str]) -> Entries:
     about: dict[str, Any] = {"printed": True} if style is _HEADINGS[0] else {}
     if PANEL.search(shown):
         about = {"drawn": True}
-    elif len(marks) == 2 and len(re.findall(rf"^{re.escape(marks[0][0].split()[0])} ", written, re.M)) > 2:
+    elif _are_listed(marks, written):
         about = {"alone": True}
     before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
     if before:
