@@ -21,7 +21,7 @@ def command() -> None:
     """Create, migrate, copy and check the database that FENCEPOST_DATABASE names."""
 
 
-@command.command("migrate")
+@command.command("migrate", short_help="Create the database, or upgrade it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the revisions before and after as JSON.")
 def migrate(as_json: bool) -> None:
     """Create the database or upgrade it to the newest revision; exits with 1 when it is newer than this program."""
@@ -33,7 +33,7 @@ def migrate(as_json: bool) -> None:
     _store.say(as_json, {"before": before, "revision": database.HEAD}, words)
 
 
-@command.command("reindex")
+@command.command("reindex", short_help="Make the search index anew.")
 @click.option("--all", "anew", is_flag=True, help="Rebuild the whole search index.")
 @click.option("--findings", is_flag=True, help="Derive every session anew: new rules, other schemas and tools.")
 @click.option("--json", "as_json", is_flag=True, help="Print how many sessions were filled in as JSON.")
@@ -48,7 +48,7 @@ def reindex_(anew: bool, findings: bool, as_json: bool) -> None:
     _store.say(as_json, {"sessions": count}, words)
 
 
-@command.command("status")
+@command.command("status", short_help="Show the database, its revision and its contents.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def status(as_json: bool) -> None:
     """Show the database, its revision and its contents; exits with 1 when it is not at the newest revision."""
@@ -64,7 +64,7 @@ def status(as_json: bool) -> None:
     sys.exit(0 if current else 1)
 
 
-@command.command("backup")
+@command.command("backup", short_help="Copy a SQLite database while a server writes.")
 @click.argument("target", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the copy's bytes as JSON.")
 def backup_(target: Path, as_json: bool) -> None:
@@ -81,7 +81,7 @@ def backup_(target: Path, as_json: bool) -> None:
     _store.say(as_json, {"bytes": size}, f"{target}: {size:,} bytes, checked")
 
 
-@command.command("copy")
+@command.command("copy", short_help="Copy a database into an empty one.")
 @click.argument("source")
 @click.argument("target")
 @click.option("--json", "as_json", is_flag=True, help="Print each table's rows as JSON.")

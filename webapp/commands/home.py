@@ -39,7 +39,7 @@ def command() -> None:
     """Set the parser ("home profile") of the programs behind stored sessions; it decides which responses failed."""
 
 
-@command.command("set")
+@command.command("set", short_help="Give sessions a parser.")
 @click.argument("profile", type=PROFILE, metavar="P")
 @click.argument("idents", nargs=-1, metavar="[SESSION…]")
 @click.option("--dump", metavar="D", help="All sessions of a log: its number or the beginning of its sha256.")
@@ -110,7 +110,7 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
     _store.say(as_json, line, f"{sessions} as before" if line["undoes"] else visible(done))
 
 
-@command.command("undo")
+@command.command("undo", short_help="Undo a change.")
 @click.argument("number", type=click.IntRange(1, 2**63 - 1))
 @click.option("--json", "as_json", is_flag=True, help="Print the change as JSON.")
 def undo(number: int, as_json: bool) -> None:
@@ -152,7 +152,7 @@ def list_rules(as_json: bool) -> None:
     _store.say(as_json, [rules.as_dict(line) for line in lines], *words)
 
 
-@command.command("forget")
+@command.command("forget", short_help="Delete a rule.")
 @click.argument("number", type=click.IntRange(1, 2**63 - 1))
 def forget(number: int) -> None:
     """Delete a rule; sessions that it applied to keep their parser."""
@@ -161,7 +161,7 @@ def forget(number: int) -> None:
     click.echo(visible(f"forgotten: {line.kind} {line.name}"))
 
 
-@command.command("which")
+@command.command("which", short_help="Try every profile where the parser is unknown.")
 @click.option("--dump", metavar="D", help="Only sessions of a log.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def which(dump: str | None, as_json: bool) -> None:

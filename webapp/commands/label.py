@@ -116,7 +116,7 @@ def put(
         _store.say(as_json, {"session": ident, "position": position, **_document(label)}, words)
 
 
-@command.command("list")
+@command.command("list", short_help="List the labels, the newest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print all labels as one JSON list, for `label import`.")
 @click.option("--jsonl", "as_lines", is_flag=True, help="Print one JSON object a line, for `label import`.")
 def list_(as_json: bool, as_lines: bool) -> None:
@@ -140,7 +140,7 @@ def _print_lines(db: orm.Session) -> None:
             click.echo(visible(f"{line.external_id} {line.position}: {clipped(facts, 200)}"))
 
 
-@command.command("import")
+@command.command("import", short_help="Import labels from a file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result for each row as JSON.")
 @click.argument("file", type=click.File("rb"))
 def import_(file: BinaryIO, as_json: bool) -> None:
