@@ -123,11 +123,11 @@ def _what_it_is(head: DumpHead) -> str:
         words = "The log is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
         return f"{words}{looks_like(head)}"
     if head.shape == "text" and is_unnamed_table(head.text):
-        return "The log is a table whose columns have no names: write these above it, as session_id,prompt,response."
-    if _is_fenced(head):
         return (
-            "A chat stands in code fences of the document, where it may be an example: save what is in them by itself."
+            "The log is a table whose columns have no names: write them above it, as prompt,response or role,content."
         )
+    if _is_fenced(head):
+        return "A chat stands in code fences of the document, perhaps as an example: save what is in them by itself."
     if head.shape == "text":
         return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}.{looks_like(head)}"
     if head.samples and all(isinstance(sample, list) for sample in head.samples):
@@ -275,10 +275,8 @@ def _speaks(head: DumpHead) -> bool:
         return False
     if head.shape == "sqlite":
         return bool(_TOLD.search(jsontext.dumps(list(head.items.values())))) or _of_mappings(head) is not None
-    if head.shape == "text" and head.filename.endswith(SETTINGS):
-        return False
     if head.shape == "text":
-        return _is_chat(_FENCED.sub("", head.text))
+        return not head.filename.endswith(SETTINGS) and _is_chat(_FENCED.sub("", head.text))
     told = set(_TOLD.findall(head.text))
     if len(told) > 1 and told - _OF_ANYBODY:
         return True

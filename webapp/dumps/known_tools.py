@@ -10,7 +10,8 @@ _OWN = "Fencepost's own database: to see what it holds, run `fencepost serve` wi
 _PYTEST = "pytest's output: have the test log its messages as JSON"
 _ORG = "an org file, of gptel or another: save the chat as Markdown"
 _PAGE = "a page, in which no element says who speaks"
-_SILENT = (_OWN, _PYTEST, _ORG, _PAGE)
+_TABLE = "a table of Markdown: save it as CSV, whose columns are read"
+_SILENT = (_OWN, _PYTEST, _ORG, _PAGE, _TABLE)
 """what more often than not holds no chat, or none that is not stored"""
 CLOUDWATCH = "CloudWatch's events; the log in them: jq -r '.events[].message'"
 _RPC = "JSON-RPC (MCP, a language server, part of the Agent Client Protocol), in which no model answers"
@@ -77,6 +78,10 @@ _TEXT_TOOLS = (
     ("the Agents SDK's console exporter, which leaves data out: add a processor", re.compile(r"\[Exporter\] Export ")),
     ("a chat as gpt-engineer kept it", re.compile(r"\s*System\r?\n\r?\n[\s\S]{0,20000}?\n-{20,}\s+(?:Human|AI)\r?\n")),
     (_ORG, re.compile(r"#\+\w+:")),
+    (
+        _TABLE,
+        re.compile(r"(?:(?!\|)[^\n]{0,400}\n){0,20}\|(?i:[^\n]*\b(?:role|assistant|response|answer)\b).*\n\|[ :|-]+\n"),
+    ),
     (_PYTEST, re.compile(r"={10,} test session starts")),
     (_PAGE, re.compile(r"\s*<(?:!doctype html|html)", re.I)),
 )

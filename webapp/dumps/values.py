@@ -8,6 +8,7 @@ from typing import Any
 
 BINARY = "!!binary"
 """The one key of the object that stands for bytes in YAML: under it is their base64."""
+UNNAMED = "nothing says who speaks in it: of texts in turn, the first is taken for asked and the next for answered"
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _LONGEST_TITLE = 120
 _NUMERIC = (int, float, str)
@@ -74,9 +75,6 @@ def as_list(value: Any) -> list[Any]:
 def are_messages(value: Any) -> bool:
     """Whether this is a list of messages, each with its role."""
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) and "role" in item for item in value)
-
-
-UNNAMED = "nothing says who speaks in it: of texts in turn, the first is taken for asked and the next for answered"
 
 
 def in_turn(value: Any) -> list[str | None]:

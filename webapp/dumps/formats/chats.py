@@ -65,8 +65,8 @@ class Chats(Format):
             return 0
         has_chat = is_chat(head.objects) or any(next(_chats("", (), value, 0, _SHOWN), None) for value in head.objects)
         told_in = [chat for value in head.objects if not has_chat for chat in islice(_told("", value), 1)]
-        told_in = told_in if any(map(_asks, told_in)) else []
-        return _SURE if has_chat else _GUESSED if told_in and 2 * len(told_in) >= len(head.objects) else 0
+        speaks = "?" in head.text or not all(chat.unnamed for chat in told_in)
+        return _SURE if has_chat else _GUESSED if told_in and speaks and 2 * len(told_in) >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "object" and is_chat(head.objects):
@@ -232,11 +232,6 @@ def _told(at: str, value: dict[str, Any], depth: int = 0) -> Iterator[_Chat]:
         for item in inner if isinstance(inner, list) else [inner]:
             if isinstance(item, dict) and depth < _DEEPEST:
                 yield from _told(f"{at}, {key}", item, depth + 1)
-
-
-def _asks(chat: _Chat) -> bool:
-    """Whether somebody is asked something, where nothing says who speaks."""
-    return not chat.unnamed or any("?" in str(message["content"]) for message in chat.messages[::2])
 
 
 def _with_replies(messages: list[Any]) -> Iterator[Any]:

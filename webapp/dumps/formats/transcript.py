@@ -80,12 +80,11 @@ _BUFFER = re.compile(r"^(?P<who>Human|AI|System|Tool|Function): ", re.M)
 _BUFFERED = re.compile(r"^(?>[^\n]*?(?=\[\{'name': '))(?P<calls>[^\n]*'type': 'tool_call'\}\])[ \t\r]*$", re.M)
 _ASKED = re.compile(r"^(?:(?P<asks>Question|Query|Pregunta|Frage)|(?P<who>Answer|Respuesta|Antwort)):\s", re.M)
 """what may be of people, and of a model only below the time that a program wrote"""
-_TIGHT = re.compile(rf"^(?!Model|Agent){_NAME}:(?=\S)", re.M)
-_LINED = re.compile(rf"(?:^|(?<=[.!?…。！？\"'}})\]`] ))(?!Model|Agent|Response|Prompt){_NAME}: (?=\S)", re.M)
-"""also within a line, behind what ends a sentence"""
+_LINED = re.compile(rf"(?:^|(?<=[.!?…。！？\"'}})\]`] ))(?!Model|Agent){_NAME}: ?(?=\S)", re.M)
+"""also without a space, and within a line behind what ends a sentence"""
 _ALONE = re.compile(rf"^(?!Prompt|Customer|Bot|Agent|Model|MODEL|Response|Planner|Me\b){_NAME}[ \t]*\r?$", re.M)
 """names that nothing marks, as pages are copied; told by their turns alone"""
-_STYLES = (_TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES, _TIGHT, _LINED)
+_STYLES = (_TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES, _LINED)
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
 _HASHED = re.compile(
     r"^```(?i:markdown|md|te?xt|python|py|ba?sh|ya?ml)[ \t]*\r?\n(?:(?!^```)[\s\S])*+^```[ \t]*\r?$", re.M
@@ -170,7 +169,7 @@ def _style(written: str) -> re.Pattern[str] | None:
         marks = _marks(style, written)
         before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
-        plain = style in (_TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER, _TIGHT, _LINED)
+        plain = style in (_TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER, _LINED)
         sides = [_side(mark) for mark in marks]
         turned = ["user", "assistant"] * (2 if plain else 1)
         led = len(before) <= _MOST_LED and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
@@ -258,14 +257,11 @@ def told(shown: str) -> list[dict[str, Any]]:
 
 
 def _are_listed(marks: list[re.Match[str]], written: str) -> bool:
-    """Whether two names are of several that stand so, as in a glossary, and below the first nobody asks."""
-    if len(marks) != 2:
-        return False
-    around = re.split(r"[^\W\d_][^:*#\n]*", marks[0][0].strip(), maxsplit=1)
-    alike = r"[^\W\d_][^:*#\n]{0,40}".join(map(re.escape, around))
-    asked = written[marks[0].end() : marks[1].start()].strip()
-    is_line = "\n" not in asked and "?" not in asked
-    return (around[0][:1] == "#" or is_line) and len(re.findall(f"^{alike}", written, re.M)) > 2
+    """Whether two names are of several that stand so: headings, or as in a glossary, where nobody asks in the first."""
+    mark, asked = marks[0][0].strip(), written[marks[0].end() : marks[-1].start()].strip()
+    alike = r"[^\W\d_][^:*#\n]{0,40}".join(map(re.escape, re.split(r"[^\W\d_][^:*#\n]*", mark, maxsplit=1)))
+    may_be = len(marks) == 2 and (mark[:1] == "#" or not set("?\n") & set(asked))
+    return may_be and len(re.findall(f"^{alike}", written, re.M)) > 2
 
 
 def _messages(shown: str, style: re.Pattern[str]) -> Entries:
