@@ -40,7 +40,7 @@ _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \
 _LISTS = re.compile(r"\s*+\[\s*+(?:\[\s*+\{|\{.*\][ \t\r]*+\n\s*+\[\s*+\{)")
 """lists of objects, in a list or one a line"""
 _TEXT_LISTS = re.compile(
-    r"\s*+\[\s*+(?:\[\s*+\"(?:[^\"\\\\]|\\\\.){1,4000}+\"\s*+,\s*+(?:\"|null\s*+\])|\"\w[^\s\"]* \w[^\n]*\]\s*\n\[\")"
+    r"\s*+\[\s*+(?:\[\s*+\"(?:[^\"\\]|\\.){1,4000}+\"\s*+,\s*+(?:\"|null\s*+\])|\"\w[^\s\"]* \w[^\n]*\]\s*\n\[\")"
 )
 """lists of texts: pairs, as Gradio keeps a chat, or a chat each"""
 _YAML = re.compile(
@@ -234,12 +234,12 @@ def _value(line: bytes) -> Any:
 
 def _text_lists(source: Source) -> Iterator[Any] | None:
     """What was asked and answered, of lists of two texts, or a chat of each list; None where nobody speaks in them."""
-    values = _listed(source)
-    first = next(values, None)
+    first = next(values := _listed(source), None)
+    every = chain([first], values)
     if is_text_pair(first):
         source.problem = source.problem or Problem("the log", UNNAMED)
-        return ({"prompt": one[0], "response": one[1]} if is_text_pair(one) else one for one in chain([first], values))
-    return ({"history": value} for value in chain([first], values)) if in_turn(first) else None
+        return ({"prompt": one[0], "response": one[1]} if is_text_pair(one) else one for one in every)
+    return ({"history": one} if isinstance(one, list) else one for one in every) if in_turn(first) else None
 
 
 def _yaml(source: Source) -> Iterator[Any] | None:

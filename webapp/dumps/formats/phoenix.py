@@ -8,9 +8,9 @@ from typing import Any
 from webapp.dumps.base import DumpHead, Entries, Entry, Sessions, Source
 from webapp.dumps.decoding import opened
 from webapp.dumps.documents import entries_of, nested, page_entries
-from webapp.dumps.formats.otlp import Otlp, Trace
+from webapp.dumps.formats.otlp import Otlp
 from webapp.dumps.messages.printed import from_repr
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import by_time
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
@@ -212,7 +212,7 @@ class SpanRows(Otlp):
     def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
         return {"span id": first_id(entry, "spanId", "span_id", "SpanId", "id")}
 
-    def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[Turn]:
+    def as_otlp(self, entry: dict[str, Any]) -> dict[str, Any]:
         span = {
             "traceId": first_id(entry, *_TRACES),
             "spanId": self.ids_of(entry)["span id"],
@@ -223,7 +223,7 @@ class SpanRows(Otlp):
             "startTimeUnixNano": _when(entry),
             "attributes": _attributes(entry),
         }
-        return super().read_entry({"span": span}, conversation)
+        return {"span": span}
 
 
 def _when(row: dict[str, Any]) -> Any:

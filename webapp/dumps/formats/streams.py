@@ -73,12 +73,13 @@ class SseText(Format):
             return exchange(None, entry, conversation)
         written = str(entry.get("stream") or "")
         turns = _exchanged(None, written, conversation)
-        if not turns and (guess := guessed_stream([event for _, event in chunks(written)])) is not None:
+        is_known = any(turn.kind in MODEL_KINDS for turn in turns) or parsed_body(written) is not None
+        if not is_known and (guess := guessed_stream([event for _, event in chunks(written)])) is not None:
             words = (
                 f"no provider's stream is known that looks like this; what stands under {guess[0]!r} is put together"
             )
             note_once(words, conversation)
-            return text_turns(guess[1], "assistant", conversation)
+            return [*text_turns(guess[1], "assistant", conversation), *turns]
         if not turns:
             conversation.notes.append("no provider's stream is known that looks like this; kept as an event")
         return turns

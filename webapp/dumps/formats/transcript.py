@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections import Counter
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.known_tools import SETTINGS
 from webapp.dumps.messages.decorations import PANEL, asides, undecorated
-from webapp.dumps.messages.frames import framed, framing_of
+from webapp.dumps.messages.frames import are_fields, framed, framing_of
 from webapp.dumps.messages.langchain import pretty_printed
 from webapp.dumps.messages.printed import from_repr
-from webapp.dumps.messages.speaker_names import KINDS, MODEL, USER
+from webapp.dumps.messages.speaker_names import KINDS, MODEL, USER, turns_of_names
 from webapp.dumps.messages.turns import event_turns, message_turns, note_once, text_turns
 from webapp.dumps.records import Turn
 from webapp.dumps.values import text
@@ -82,7 +81,9 @@ _ASKED = re.compile(r"^(?:(?P<asks>Question|Query|Pregunta|Frage)|(?P<who>Answer
 """what may be of people, and of a model only below the time that a program wrote"""
 _LINED = re.compile(rf"(?:^|(?<=[.!?…。！？\"'}})\]`] ))(?!Model|Agent){_NAME}: ?(?=\S)", re.M)
 """also without a space, and within a line behind what ends a sentence"""
-_ALONE = re.compile(rf"^(?!Prompt|Customer|Bot|Agent|Model|MODEL|Response|Planner|Me\b){_NAME}[ \t]*\r?$", re.M)
+_ALONE = re.compile(
+    rf"^(?!Prompt|Customer|Bot|Agent|Model|MODEL|Response|Planner|Me\b){_NAME}[ \t]*\r?$(?!\n[-=~^]{{3}})", re.M
+)
 """names that nothing marks, as pages are copied; told by their turns alone"""
 _STYLES = (_TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES, _LINED)
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
@@ -173,7 +174,9 @@ def _style(written: str) -> re.Pattern[str] | None:
         sides = [_side(mark) for mark in marks]
         turned = ["user", "assistant"] * (2 if plain else 1)
         led = len(before) <= _MOST_LED and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
-        if {"user", "assistant"} <= set(sides) and (led or (not before if plain else titled or style is _HEADINGS[0])):
+        is_record = len(sides) == 2 and are_fields(written)
+        begins = not (before or is_record) if plain else titled or style is _HEADINGS[0]
+        if {"user", "assistant"} <= set(sides) and (led or begins):
             return style
     if (label := _labelled(written)) is not None:
         return label
@@ -202,7 +205,7 @@ def _labelled(written: str) -> re.Pattern[str] | None:
         names = [match["name"] for match in label.finditer(written)]
         asking = [name for name in names if re.fullmatch(USER, name, re.I)]
         begins = names.index(asking[0]) if asking and label in _LABELS[1:3] else 0
-        turns = _in_turn(names[begins:], 4 if label is _PLAIN else 3)
+        turns = turns_of_names(names[begins:], 4 if label is _PLAIN else 3)
         known = {name for name in names if re.fullmatch(MODEL, name, re.I) or _OF_MODEL.search(name)}
         known = set(turns[1:]) if label is _PLAIN or not known else known
         is_log = bool(asking) and label in _LABELS[1:3]  # other records may stand between them
@@ -213,14 +216,6 @@ def _labelled(written: str) -> re.Pattern[str] | None:
             names_pattern = rf"(?:(?P<asks>{asks})|(?P<who>{answers}))"
             return re.compile(label.pattern.replace(_ANYBODY, names_pattern) + others, re.M)
     return None
-
-
-def _in_turn(names: list[str], least: int) -> list[str]:
-    """The two who speak in turn, the first of whom asks, by a known name; none where a third is named as often."""
-    turns = [name for name in names if name in names[:2]]
-    is_turned = len(turns) >= least and turns == (turns[:2] * len(turns))[: len(turns)]
-    is_alone = all(4 * count <= len(turns) for name, count in Counter(names).items() if name not in turns)
-    return turns[:2] if is_turned and is_alone and re.fullmatch(USER, turns[0], re.I) else []
 
 
 def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+from webapp.dumps.values import is_speech
+
 _NUMBER = re.compile(r"\d[\d.,]*")
 _MEASURED = r"(?i:[\w ]{0,20}(?:time|latency|took|duration|elapsed))\W{1,4}\d[\d.,]* ?(?:m?s|sec\w*)"
 """how long an answer took, as a program writes it below"""
 _FIELD = re.compile(r"^([^\W\d_][\w ]{0,30}): \S[^\n]*\Z", re.M)
 """what it says of an exchange in the line above it"""
+_VALUE = re.compile(r"[^\W\d_][\w ]{0,30}: ?(\S.*)")
 _BEGUN = r"[-=*]{3,} ?[^\n]{0,60}\d{4}-\d\d-\d\d[^\n]{0,40}[-=*]{3,}(?=\s*\Z)"
 """that a session began, with the time"""
 _ENDED = r"(?i:end of (?:the |this )?(?:conversation|chat|session|transcript|dialogue|log))\W{0,9}(?=\s*\Z)"
@@ -36,3 +39,10 @@ def framed(marks: list[re.Match[str]], sides: list[str], before: str, written: s
         if mark.start() in begins or (side != sides[0] and kept and kept[-1].start() in begins):
             kept.append(mark)
     return kept if len(begins) > 1 else marks
+
+
+def are_fields(written: str) -> bool:
+    """Whether all lines are fields of a record, as `User : root` and `Serial : 5`, and none a sentence."""
+    lines = [line for line in written.split("\n") if line.strip()]
+    values = [match[1] for line in lines if (match := _VALUE.match(line))]
+    return 2 < len(lines) == len(values) and not any(map(is_speech, values))

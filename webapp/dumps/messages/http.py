@@ -25,8 +25,8 @@ from webapp.dumps.values import BINARY, as_list, as_object, first_text, text, wh
 _MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
 """where Bedrock and Google have the model: in the address"""
 ASKING = ("messages", "contents", "prompt", "chat_history", "input", "message")
-_WHERE = ("uri", "url")
-_BODIES = ("body", "content", "text", "json", "data")
+_WHERE = ("uri", "url", "urlPath", "urlPattern", "urlPathPattern", "urlPathTemplate")
+_BODIES = ("body", "content", "text", "json", "data", "jsonBody")
 _STATUS = ("status", "status_code", "statusCode")
 """where recorders have a request's address, a body, and a response's status"""
 
@@ -80,7 +80,9 @@ def body_of(holder: dict[str, Any]) -> Any:
         return holder["parsed_body"]
     if isinstance(segments := holder.get("body_segments"), list):  # google-genai's replays
         return segments[0] if len(segments) == 1 else segments or _segments(as_list(holder.get("byte_segments")))
-    body = next((holder[key] for key in _BODIES if key in holder), None)
+    if isinstance(holder.get("base64Body"), str):  # WireMock's
+        return body_text(holder["base64Body"], "base64")
+    body = next((holder[key] for key in _BODIES if key in holder), _wanted(holder))
     if isinstance(body, dict) and BINARY not in body:
         if isinstance(body.get("base64_string"), str):
             return body_text(body["base64_string"], "base64")
@@ -88,6 +90,12 @@ def body_of(holder: dict[str, Any]) -> Any:
     if isinstance(body, dict) and isinstance(body.get(BINARY), str):
         return body_text(body[BINARY], "base64")
     return body
+
+
+def _wanted(request: dict[str, Any]) -> Any:
+    """The body that a request must have to be answered so, as WireMock has it."""
+    patterns = map(as_object, as_list(request.get("bodyPatterns")))
+    return next((pattern[key] for pattern in patterns for key in ("equalToJson", "equalTo") if key in pattern), None)
 
 
 def _segments(pieces: list[Any]) -> str | None:
@@ -128,6 +136,7 @@ def stream_faults(body: Any) -> tuple[list[str], int]:
         damaged += value is None and body.lstrip()[:1] not in ("{", "[")
         inner = as_object(value)
         error = inner.get("error") or as_object(inner.get("response")).get("error")
+        error = error or (inner if inner.get("event") == "error" else None)  # Dify's
         if error and not as_list(inner.get("choices")):
             message = as_object(error).get("message") or error
             errors.append(message if isinstance(message, str) else jsontext.dumps(message))

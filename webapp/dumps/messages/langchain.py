@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Any, TypeGuard
@@ -12,6 +13,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.source import HEAD, Source
 from webapp.dumps.values import as_list, as_object
+from webapp.jsontext import text_hash
 
 _TYPES = {
     "HumanMessage": "human",
@@ -53,18 +55,26 @@ def served_messages(source: Source) -> Iterator[Any] | None:
     source.file.seek(source.start)
     if not any(map(_served, source.file.read(HEAD).splitlines())):
         return None
-    return _each_once(message for _, line in source.lines() for message in _served(line))
+    return _each_once(_served(line) for _, line in source.lines())
 
 
-def _each_once(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The messages, of which states repeat those before; pieces of one, which may be alike, are all kept."""
-    seen = set[str]()
-    for message in messages:
-        if is_chunk(message) or "data" in message or "kwargs" in message:
-            yield message
-        elif repr(message) not in seen:
-            seen.add(repr(message))
-            yield {"type": message["type"], "data": message}
+def _each_once(events: Iterable[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """The messages of events, of which states repeat those before: as often as one state has them.
+
+    Pieces of one, which may be alike, are all kept.
+    """
+    seen = Counter[int]()
+    for messages in events:
+        here = Counter[int]()
+        for message in messages:
+            if is_chunk(message) or "data" in message or "kwargs" in message:
+                yield message
+                continue
+            digest = text_hash(repr(message))
+            here[digest] += 1
+            if here[digest] > seen[digest]:
+                seen[digest] += 1
+                yield {"type": message["type"], "data": message}
 
 
 def _served(line: Any) -> list[dict[str, Any]]:

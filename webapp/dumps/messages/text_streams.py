@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from webapp.dumps.json_path import at, holds
@@ -18,6 +19,8 @@ class _Row(NamedTuple):
     adds: str
     text: str
     ends: str
+    grows: bool = False
+    """whether each event may say again all that those before it said"""
 
 
 _ROWS = (
@@ -27,7 +30,7 @@ _ROWS = (
     _Row("role=assistant type=answer content:text id", "content", "event=conversation.message.completed"),
     _Row("event=text_chunk data.text:text", "data.text", "event=workflow_finished"),
     _Row("result:text is_end:true", "result", "is_end=True"),
-    _Row("output.text:text output.finish_reason", "output.text", "!output.finish_reason=null output.finish_reason"),
+    _Row("output.text:text output.finish_reason", "output.text", "!output.finish_reason=null|None", grows=True),
     _Row("completion:text stop_reason=null or completion:text stop_reason:text", "completion", "stop_reason:text"),
     _Row("generation:text stop_reason=null or generation:text stop_reason:text", "generation", "stop_reason:text"),
     _Row("outputText:text index", "outputText", "completionReason:text"),
@@ -37,9 +40,16 @@ _ROWS = (
         "results[0].generated_text",
         "results[0].stop_reason:text !results[0].stop_reason=not_finished",
     ),
-    _Row("text:text meta_info:object", "text", "meta_info.finish_reason"),
+    _Row(
+        "text:text meta_info.finish_reason=null or text:text meta_info.finish_reason:object",
+        "text",
+        "meta_info.finish_reason",
+        grows=True,
+    ),
 )
 """in the language of declared formats"""
+_ASKED = {"prompt", "question", "query", "input", "inputs", "instruction", "messages"}
+"""keys of a record that holds what was asked, too, and is no piece of an answer"""
 
 
 def _row_of(events: list[dict[str, Any]]) -> _Row | None:
@@ -59,6 +69,7 @@ def are_pieces(events: list[dict[str, Any]]) -> bool:
         and len(events) > 1
         and all(holds(event, row.adds) for event in events)
         and not holds(events[0], row.ends)
+        and events[0].keys().isdisjoint(_ASKED)
     )
 
 
@@ -66,7 +77,14 @@ def text_stream(events: list[dict[str, Any]]) -> dict[str, Any]:
     """The text that the events add up to, beside what the last of them says."""
     row = _row_of(events) or _ROWS[0]
     pieces = [or_empty(at(event, row.text)[0]) for event in events if holds(event, row.adds)]
-    return {**events[-1], "text": _once(pieces)}
+    return {**events[-1], "text": _grown(pieces) if row.grows else _once(pieces)}
+
+
+def _grown(pieces: list[str]) -> str:
+    """The last of pieces each of which says again what those before it came to; else the text of all."""
+    said = [piece for piece in pieces if piece]
+    is_grown = len(said) > 1 and all(after.startswith(before) for before, after in pairwise(said))
+    return said[-1] if is_grown else _once(pieces)
 
 
 def _once(pieces: list[str]) -> str:

@@ -1,0 +1,82 @@
+"""Streams that add to one text under one name take work that grows with their events, and no more."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from webapp.dumps.messages.streams import put_together
+from webapp.dumps.messages.text_streams import guessed_stream
+
+Events = list[Any]
+
+
+def _piece(number: int) -> dict[str, Any]:
+    return {"token": {"text": f" {number}", "special": False}}
+
+
+def _hugging_face(count: int) -> Events:
+    return [_piece(number) for number in range(count)]
+
+
+def _many_answers(count: int) -> Events:
+    last = {"token": {"text": "", "special": True}, "generated_text": " 1"}
+    return [{**_piece(number), **(last if number % 2 else {})} for number in range(count)]
+
+
+def _growing(count: int) -> Events:
+    return [
+        {"text": "fog " * min(number, 20) + "-" * number, "meta_info": {"id": "a", "finish_reason": None}}
+        for number in range(count)
+    ]
+
+
+def _unknown(count: int) -> Events:
+    return [{"delta": f" {number}"} for number in range(count)]
+
+
+def _under_many_names(count: int) -> Events:
+    return [{f"part{number}": {"delta": f" {number}"}} for number in range(count)]
+
+
+def steps_of(work: Callable[[Events], object], events: Events) -> int:
+    """How many functions are called while it works on the events, each of which does a bounded part of it."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work(events)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("work", "events"),
+    [
+        (put_together, _hugging_face),
+        (put_together, _many_answers),
+        (put_together, _growing),
+        (guessed_stream, _unknown),
+        (guessed_stream, _under_many_names),
+    ],
+)
+def test_four_times_as_many_events_are_four_times_the_work(
+    work: Callable[[Events], object], events: Callable[[int], Events]
+) -> None:
+    few, many = (steps_of(work, events(count)) for count in (500, 2000))
+    assert few > 500
+    assert many < 4.4 * few
+
+
+def test_each_event_of_a_stream_is_in_the_answer_once() -> None:
+    assert put_together(_hugging_face(2000))["text"] == "".join(f" {number}" for number in range(2000))
+    assert guessed_stream(_unknown(2000)) == ("delta", "".join(f" {number}" for number in range(2000)))
