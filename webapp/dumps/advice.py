@@ -126,8 +126,6 @@ def _what_it_is(head: DumpHead) -> str:
         return (
             "The log is a table whose columns have no names: write them above it, as prompt,response or role,content."
         )
-    if _is_fenced(head):
-        return "A chat stands in code fences of the document, perhaps as an example: save what is in them by itself."
     if head.shape == "text":
         return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}.{looks_like(head)}"
     if head.samples and all(isinstance(sample, list) for sample in head.samples):
@@ -174,7 +172,6 @@ def _whole(head: DumpHead) -> list[str]:
         head.shape != "text"
         or looks_like(head)
         or _is_printed(head)
-        or _is_fenced(head)
         or SERVED.match(head.text)
         or _BINARY.search(head.text)
         or _speaks(head)
@@ -276,21 +273,14 @@ def _speaks(head: DumpHead) -> bool:
     if head.shape == "sqlite":
         return bool(_TOLD.search(jsontext.dumps(list(head.items.values())))) or _of_mappings(head) is not None
     if head.shape == "text":
-        return not head.filename.endswith(SETTINGS) and _is_chat(_FENCED.sub("", head.text))
+        written = _FENCED.sub("", head.text)
+        names = [match[1] or match[2] for match in _LABEL.finditer(written)]
+        is_chat = len(names) > len(set(names)) > 1 and any(map(_SIDE.fullmatch, names)) and "</" not in written
+        spoken = [match[1].lower() for match in _SPOKEN.finditer(written)]
+        speakers = set(spoken) - _OF_SETTINGS
+        is_chat |= len(speakers) > 2 or (len(spoken) > len(set(spoken)) > 1 and bool(speakers))
+        return is_chat and not head.filename.endswith(SETTINGS)
     told = set(_TOLD.findall(head.text))
     if len(told) > 1 and told - _OF_ANYBODY:
         return True
     return (tried := _of_mappings(head)) is not None and bool(_ANSWERED.fullmatch(tried.named))
-
-
-def _is_fenced(head: DumpHead) -> bool:
-    return head.shape == "text" and _is_chat("\n".join(_FENCED.findall(head.text)))
-
-
-def _is_chat(written: str) -> bool:
-    """Whether two speak in turn in a text, or names of speakers come again."""
-    names = [match[1] or match[2] for match in _LABEL.finditer(written)]
-    are_turns = len(names) > len(set(names)) > 1 and any(map(_SIDE.fullmatch, names)) and "</" not in written
-    spoken = [match[1].lower() for match in _SPOKEN.finditer(written)]
-    speakers = set(spoken) - _OF_SETTINGS
-    return are_turns or len(speakers) > 2 or (len(spoken) > len(set(spoken)) > 1 and bool(speakers))

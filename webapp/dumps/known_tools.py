@@ -11,7 +11,8 @@ _PYTEST = "pytest's output: have the test log its messages as JSON"
 _ORG = "an org file, of gptel or another: save the chat as Markdown"
 _PAGE = "a page, in which no element says who speaks"
 _TABLE = "a table of Markdown: save it as CSV, whose columns are read"
-_SILENT = (_OWN, _PYTEST, _ORG, _PAGE, _TABLE)
+_FENCED = "a document with a chat in a code fence, perhaps as an example: save what is in the fence by itself"
+_SILENT = (_OWN, _PYTEST, _ORG, _PAGE, _TABLE, _FENCED)
 """what more often than not holds no chat, or none that is not stored"""
 CLOUDWATCH = "CloudWatch's events; the log in them: jq -r '.events[].message'"
 _RPC = "JSON-RPC (MCP, a language server, part of the Agent Client Protocol), in which no model answers"
@@ -81,6 +82,12 @@ _TEXT_TOOLS = (
     (
         _TABLE,
         re.compile(r"(?:(?!\|)[^\n]{0,400}\n){0,20}\|(?i:[^\n]*\b(?:role|assistant|response|answer)\b).*\n\|[ :|-]+\n"),
+    ),
+    (
+        _FENCED,
+        re.compile(
+            r"(?ms)\A.{0,9000}?^```[^\n]*\n\W{0,4}(?:User|Human|You)\b(?:(?!^```).){0,2000}?^\W{0,4}(?:Assistant|AI)\b"
+        ),
     ),
     (_PYTEST, re.compile(r"={10,} test session starts")),
     (_PAGE, re.compile(r"\s*<(?:!doctype html|html)", re.I)),
