@@ -6,13 +6,13 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any, TypeGuard
 
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.source import HEAD, Source
-from webapp.dumps.values import as_list, as_object
+from webapp.dumps.values import as_list, as_object, id_text
 from webapp.jsontext import text_hash
 
 _TYPES = {
@@ -53,34 +53,48 @@ SERVED = re.compile(r"(?:(?::|event:|id:|retry:|message:)[^\n]*\n|\s)*data:")
 def served_messages(source: Source) -> Iterator[Any] | None:
     """The messages, or the states that hold some, of LangGraph's server-sent events; None where there are none."""
     source.file.seek(source.start)
-    if not any(map(_served, source.file.read(HEAD).splitlines())):
+    if not any(map(is_message, chain.from_iterable(map(_served, source.file.read(HEAD).splitlines())))):
         return None
     return _each_once(_served(line) for _, line in source.lines())
 
 
-def _each_once(events: Iterable[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+def _each_once(events: Iterable[list[Any]]) -> Iterator[Any]:
     """The messages of events, of which states repeat those before: as often as one state has them.
 
-    Pieces of one, which may be alike, are all kept.
+    Pieces of one, which may be alike, are all kept, and not the whole behind them; of one that grows, the last is.
     """
-    seen = Counter[int]()
+    seen, in_pieces, waiting = Counter[int](), set[str](), list[Any]()
     for messages in events:
         here = Counter[int]()
         for message in messages:
-            if is_chunk(message) or "data" in message or "kwargs" in message:
-                yield message
+            ident = id_text(as_object(message).get("id"))
+            if isinstance(message, str) or is_chunk(message) or "data" in message or "kwargs" in message:
+                yield from (*waiting, message)
+                waiting = []
+                in_pieces.add(ident or "")
                 continue
             digest = text_hash(repr(message))
             here[digest] += 1
-            if here[digest] > seen[digest]:
-                seen[digest] += 1
-                yield {"type": message["type"], "data": message}
+            if ident in in_pieces or here[digest] <= seen[digest]:
+                continue
+            seen[digest] += 1
+            if waiting and (ident is None or ident != id_text(waiting[0]["data"].get("id"))):
+                yield from waiting
+            waiting = [{"type": message["type"], "data": message}]
+    yield from waiting
 
 
-def _served(line: Any) -> list[dict[str, Any]]:
-    """The messages that an event gives: one beside what is known of it, or those of a state."""
-    value = json_or_none(line[5:].decode("utf-8", "surrogateescape")) if line.startswith(b"data:") else None
-    return list(filter(is_message, value if isinstance(value, list) else as_list(as_object(value).get("messages"))))
+def _served(line: Any) -> list[Any]:
+    """The messages that an event gives: one beside what is known of it, those of a state, or of a node's part of it.
+
+    What failed is left as its text, of which nothing is read but that it is there.
+    """
+    written = line[5:].decode("utf-8", "surrogateescape").strip() if line.startswith(b"data:") else ""
+    value = json_or_none(written)
+    states = [value, *value.values()] if isinstance(value, dict) else []
+    every = [value, *(as_object(state).get("messages") for state in states)]
+    messages: list[Any] = [message for listed in every for message in as_list(listed) if is_message(message)]
+    return messages or [written for state in states[:1] if state.get("error")]
 
 
 def unwrapped(value: dict[str, Any]) -> dict[str, Any]:
