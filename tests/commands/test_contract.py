@@ -59,6 +59,7 @@ def test_the_gate_fails_where_a_stored_call_breaks_its_contract(run: Run, tmp_pa
     )
     other = run("check", "--contract", "unknown_name")
     assert (other.exit_code, "no response breaks its contract" in other.stdout) == (0, True)
+    assert "1 of 1 response held against a contract" in other.stdout, "a filter by state changes nothing of it"
     assert run("check").exit_code == 2
 
 

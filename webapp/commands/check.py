@@ -118,8 +118,7 @@ def _check_contracts(url: str | None, filters: dict[str, Any], as_json: bool) ->
     with _store.engine(_settings(url)) as engine, orm.Session(engine) as db:
         blocks = responses.turn_ids(db, responses.view_of(db, chosen))
         broken = [_broken(db, turn_id) for ids in blocks for turn_id in ids]
-        every = replace(chosen, contract=None)
-        looked_at, kept = (_counted(db, filters) for filters in (every, replace(every, contract="kept")))
+        looked_at, held, kept = (_counted(db, replace(chosen, contract=state)) for state in (None, "broken", "kept"))
     states = dict(Counter(str(item["contract"]["state"]) for item in broken))
     if not looked_at:
         raise click.ClickException("no response is in view, so none was held against its contract")
@@ -135,7 +134,7 @@ def _check_contracts(url: str | None, filters: dict[str, Any], as_json: bool) ->
     if len(broken) > MOST_LINES:
         click.echo(f"and {len(broken) - MOST_LINES:,} more (--json has all)")
     click.echo(", ".join(f"{count:,} {state}" for state, count in states.items()) or "no response breaks its contract")
-    click.echo(f"{len(broken) + kept:,} of {counted(looked_at, 'response')} held against a contract")
+    click.echo(f"{held + kept:,} of {counted(looked_at, 'response')} held against a contract")
     return int(bool(broken))
 
 
