@@ -115,6 +115,16 @@ def test_a_parser_that_is_not_there_is_a_usage_error(home: Path) -> None:
     assert (result.exit_code, result.stdout) == (2, "") and "no profile is called 'nosuch'" in result.stderr
 
 
+def test_a_parser_of_ones_own_is_run_on_what_is_scanned(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": BROKEN}]
+    (tmp_path / "log.json").write_text(json.dumps({"messages": messages}))
+    log = str(tmp_path / "log.json")
+    assert states(document(log))["json_read"] != "broken"
+    assert states(document("--home", "json:loads", log))["json_read"] == "broken"
+    refused = scan("--home", "nowhere:nothing", log)
+    assert (refused.exit_code, refused.stdout) == (1, "") and "nowhere:nothing cannot run" in refused.stderr
+
+
 def test_a_path_that_is_not_there_is_a_usage_error(home: Path) -> None:
     assert scan("nowhere").exit_code == 2
 
