@@ -143,12 +143,16 @@ def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> lis
         about = facets.of_session(row.home_profile, row.source_format, row.service, row.extra)
         states[row.id].facets.counts.update(about)
     parsers, declared = cache(_parser), stored_turns.declarations(connection)
-    for page in pages(connection, min(states), max(states)) if states else ():
+    late = stored_turns.late(connection, min(states), max(states)) if states else {}
+    for session_id, tally in late.items():
+        states[session_id].tally = tally
+    for page in pages(connection, min(states), max(states), late) if states else ():
         beside, new = other_traces(connection, page), list[rows.Row]()
         for row in page:
             state = states[row.session_id]
             traces, more = _traces(row, state.home, parsers(state.home), new)
-            state.tally.put(row.entry, row.kind, row.raw is not None, row.original, row.position)
+            if row.session_id not in late:
+                state.tally.put(row.entry, row.kind, row.raw is not None, row.original, row.position)
             answers = None if row.answers is None else state.tally.positions[row.answers]
             others = (*more, *beside.get(row.id, ()))
             state.see(placed(row, answers, declared(row.declaration_id), traces, others))

@@ -123,10 +123,12 @@ def _append(connection: sa.Connection, stored_session: Any, spans: list[Arrived]
     tally = stored_turns.places(connection, session_id)
     first = len(tally.positions)
     new = _numbered(spans, len(tally.firsts))
-    spans_read = reading.read(connection, session_id, new, first)
+    spans_read = reading.read(connection, session_id, new, tally.originals)
     turn_rows = TurnRows(session_id, tally, batch, ignore, spans_read.twins)
-    for ordinal, text in spans_read.failures:
-        turn_rows.fail(ordinal, text)
+    for ordinal, turn in spans_read.told:
+        turn_rows.tell(ordinal, turn)
+    for ordinal, turn in spans_read.learned:
+        turn_rows.learn(ordinal, turn)
     for turn in spans_read.turns:
         if not turn_rows.add(turn):
             break
@@ -153,7 +155,7 @@ def _read(connection: sa.Connection, name: str, spans: list[Arrived], homes: rul
     told_home, service = (_resource_text(spans, key) for key in (otlp.HOME, otlp.SERVICE))
     extra = otlp.program_in((("", span.entry) for span in spans[:LOOKED_AT]), {})
     start = SessionStart(name, otlp.name, told_home, service=service, extra=extra)
-    return SessionInput(start, reading.read(connection, 0, spans, 0).turns, homes.choose(start, ignore))
+    return SessionInput(start, reading.read(connection, 0, spans, ()).turns, homes.choose(start, ignore))
 
 
 def _resource_text(spans: list[Arrived], key: str) -> str | None:
@@ -209,7 +211,10 @@ def settle(connection: sa.Connection, session_id: int, tally: Tally, new: list[A
     after = after[next(index for index, row in enumerate(after) if row.entry == new[0].number) :]
     if [row.entry for row in after] == [span.number for span in new]:
         return
-    order = [at for row in after for at in range(row.ordinal, row.ordinal + row.turns) if tally.originals[at] == at]
+    said = [at for row in after for at in range(row.ordinal, row.ordinal + row.turns)]
+    behind = set(said)
+    before_them = {original for at, original in enumerate(tally.originals) if at not in behind}
+    order = [at for at in dict.fromkeys(tally.originals[at] for at in said) if at not in before_them]
     before = tally.positions[:]
     for at, place in zip(order, sorted(before[at] for at in order), strict=True):
         tally.positions[at] = place

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from webapp.dumps.formats import otlp
-from webapp.dumps.linked_turns import linked
-from webapp.dumps.records import Entry, Problem, Turn
+from webapp.dumps.linked_turns import call_id, linked
+from webapp.dumps.records import Entry, Problem, Turn, changed
 from webapp.dumps.spans import logs
+from webapp.store.db.ids import batched
 from webapp.store.live.lookup import SPAN, TRACE, Arrived, entries, id_bytes
 from webapp.store.models import LiveSpan
 from webapp.store.models import Turn as StoredTurn
@@ -45,7 +46,8 @@ def _sound(raw_entry: Entry) -> Arrived | Problem:
     return Arrived(at, entry, trace, span, identity.session, started)
 
 
-BEFORE, AFTER = 32, 4
+_AT_ONCE = 500
+BEFORE, AFTER = 32, 64
 """How many stored spans before each new one, and after a late one, are read along."""
 _of_session = sa.select(LiveSpan.entry, LiveSpan.ordinal, LiveSpan.turns, LiveSpan.started).where(
     LiveSpan.session_id == sa.bindparam("session")
@@ -60,21 +62,34 @@ _after = _of_session.where(LiveSpan.started > sa.bindparam("start"))
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A span in the order of time: a new one, or a stored one with the ordinals of its turns."""
+    """A span in the order of time: a new one, or a stored one with the ordinals of its turns.
+
+    `is_behind` says of a stored one that a new one is near before it, so that it may say less now.
+    """
 
     number: int
     new: Arrived | None
     ordinal: int = 0
     turns: int = 0
+    is_behind: bool = False
+
+    @property
+    def ordinals(self) -> range:
+        return range(self.ordinal, self.ordinal + self.turns)
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What new spans say: `twins` maps ordinals of new turns to stored ones, `failures` are of stored turns."""
+    """What new spans say: `twins` maps ordinals of new turns to stored ones.
+
+    By their ordinals, `told` are stored turns behind new ones as they are read now, `learned` are stored ones before of
+    which new ones say more.
+    """
 
     turns: list[Turn]
     twins: dict[int, int]
-    failures: list[tuple[int, str]]
+    told: list[tuple[int, Turn]]
+    learned: list[tuple[int, Turn]]
 
 
 def resource_value(entry: dict[str, Any], key: str) -> Any:
@@ -87,8 +102,9 @@ def resource_value(entry: dict[str, Any], key: str) -> Any:
     return None
 
 
-def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: int) -> Read:
-    """The turns of `new` (in the order of time) as entries of the session; `first` is their first turn's ordinal."""
+def read(connection: sa.Connection, session_id: int, new: list[Arrived], originals: Sequence[int]) -> Read:
+    """The turns of `new` (in the order of time) as entries of the session, whose turns repeat `originals`."""
+    first = len(originals)
     reader, steps = otlp.Reader(), _steps(connection, session_id, new)
     stored_entries = entries(connection, session_id, [step.ordinal for step in steps if step.new is None])
     reads = {
@@ -96,11 +112,15 @@ def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: 
         for step in steps
     }
     turns_by_step = _linked(reads)
-    turns = [turn for step in steps if step.new for turn in turns_by_step[step.number]]
-    first_new = next(index for index, step in enumerate(steps) if step.new)
-    late = [step for step in steps[first_new:] if not step.new]  # the stored spans that new ones stand before
-    twins = _twins(connection, session_id, late, turns_by_step, turns, first) if late else {}
-    return Read(turns, twins, list(_failures(connection, session_id, steps, turns_by_step)))
+    turns = _new(steps, turns_by_step)
+    again = _read_again(connection, session_id, steps, turns_by_step, originals)
+    twins = _twins(again, steps, turns, first)
+    again.told += [(twin.ordinal, turns[at - first]) for at, twin in twins.items()]
+    for at, twin in twins.items():
+        if twin.turn is not None:  # it has changed places with the other one of its pair, and times
+            turns[at - first] = changed(turns[at - first], sent_at=twin.turn.sent_at)
+    learned = list(_learned(connection, session_id, steps, reads, turns_by_step, originals))
+    return Read(turns, {at: twin.ordinal for at, twin in twins.items()}, again.told, learned)
 
 
 def _linked(reads: dict[int, list[otlp.Read]]) -> dict[int, list[Turn]]:
@@ -134,55 +154,120 @@ def _steps(connection: sa.Connection, session_id: int, new: list[Arrived]) -> li
     steps = [(row.started, row.entry, _Step(row.entry, None, row.ordinal, row.turns)) for row in rows]
     steps += [(span.started, span.number, _Step(span.number, span)) for span in new]
     ordered = [step for *_, step in sorted(steps, key=lambda step: step[:2])]
-    near = {at + beside for at, step in enumerate(ordered) if step.new for beside in range(-BEFORE, AFTER + 1)}
-    return [step for at, step in enumerate(ordered) if at in near]
+    at_new = [at for at, step in enumerate(ordered) if step.new]
+    behind = {at + beside for at in at_new for beside in range(1, AFTER + 1)}
+    near = behind | {at - beside for at in at_new for beside in range(BEFORE + 1)}
+    return [replace(step, is_behind=at in behind and not step.new) for at, step in enumerate(ordered) if at in near]
 
 
-def _twins(
+_Said = tuple[str, str | None, str | None]
+"""a turn's kind and text, and which call it is or answers"""
+
+
+def _said(turn: Any) -> _Said:
+    """What a turn says, or a row of its columns."""
+    return turn.kind, turn.raw, turn.parent if turn.kind == "tool_result" else call_id(turn.tool_calls)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unsaid:
+    """A stored turn that its span does not say any more, since another says it before; `turn` is what it repeats as
+    one of a pair, else None."""
+
+    ordinal: int
+    step: int
+    sounding: int | None
+    turn: Turn | None
+
+
+@dataclass(slots=True)
+class _Again:
+    """Stored turns by ordinal as they are read now, and those that are not said any more where they stand."""
+
+    told: list[tuple[int, Turn]] = field(default_factory=list)
+    unsaid: dict[_Said, list[_Unsaid]] = field(default_factory=dict)
+
+
+def _read_again(
     connection: sa.Connection,
     session_id: int,
-    late: list[_Step],
+    steps: list[_Step],
     turns_by_step: dict[int, list[Turn]],
-    turns: list[Turn],
-    first: int,
-) -> dict[int, int]:
-    """What stored spans said first that now a late span says before them: its turns repeat the stored ones."""
-    originals: dict[tuple[str, str | None], list[int]] = {}
-    for step in late:
-        counts = Counter[tuple[str, str | None]](
-            (turn.kind, turn.raw) for turn in turns_by_step[step.number] if turn.duplicate_of is None
-        )
-        for ordinal, kind, raw in _stored(connection, session_id, step):
-            if counts[kind, raw]:
-                counts[kind, raw] -= 1
-            else:
-                originals.setdefault((kind, raw), []).append(ordinal)
+    originals: Sequence[int],
+) -> _Again:
+    """What the spans behind new ones say now. Of a text that a span said twice, the last is what it still says."""
+    behind = [(at, step) for at, step in enumerate(steps) if step.is_behind]
+    stored = _stored(connection, session_id, [at for _, step in behind for at in step.ordinals])
+    said = {original for at, original in enumerate(originals) if at not in stored} if behind else set()
+    again, missing = _Again(), list[tuple[_Said, _Unsaid]]()
+    for place, step in behind:
+        turns: dict[_Said, list[Turn]] = {}
+        for turn in turns_by_step[step.number]:
+            turns.setdefault(_said(turn), []).append(turn)
+        sounding = next((turn.sounding for turn in turns_by_step[step.number]), None)
+        for ordinal in reversed(step.ordinals):
+            key = stored[ordinal]
+            now = turns[key].pop() if turns.get(key) else None
+            if now is not None and now.duplicate_of is None:
+                said.add(originals[ordinal])
+                again.told.append((originals[ordinal], now))
+            elif originals[ordinal] == ordinal:
+                missing.append((key, _Unsaid(ordinal, place, sounding, now)))
+    for key, one in sorted(missing, key=lambda pair: (pair[1].step, pair[1].ordinal)):
+        if one.ordinal not in said:
+            again.unsaid.setdefault(key, []).append(one)
+    return again
+
+
+def _twins(again: _Again, steps: list[_Step], turns: list[Turn], first: int) -> dict[int, _Unsaid]:
+    """The turns of late spans that stored ones said first: they repeat the stored ones."""
+    places = {step.number: place for place, step in enumerate(steps)}
     twins = {}
     for ordinal, turn in enumerate(turns, first):
-        if turn.raw is not None and turn.duplicate_of is None and (ordinals := originals.get((turn.kind, turn.raw))):
-            twins[ordinal] = ordinals.pop(0)
+        unsaid = again.unsaid.get(_said(turn), [])
+        if turn.raw is not None and turn.duplicate_of is None and (twin := _twin(unsaid, turn, places[turn.entry])):
+            twins[ordinal] = twin
+            unsaid.remove(twin)
     return twins
 
 
-def _stored(connection: sa.Connection, session_id: int, step: _Step) -> list[tuple[int, str, str | None]]:
-    """The turns of a stored span that repeat nothing: ordinal, kind, text."""
-    query = sa.select(StoredTurn.ordinal, StoredTurn.kind, StoredTurn.raw).where(
-        StoredTurn.session_id == session_id,
-        StoredTurn.ordinal.between(step.ordinal, step.ordinal + step.turns - 1),
-        StoredTurn.duplicate_of.is_(None),
-    )
-    return [(row.ordinal, row.kind, row.raw) for row in connection.execute(query.order_by(StoredTurn.ordinal))]
+def _twin(unsaid: list[_Unsaid], turn: Turn, place: int) -> _Unsaid | None:
+    """The other one of its pair, else the next in the same sounding, else the next."""
+    pair = [one for one in unsaid if one.turn is not None and one.turn.duplicate_of == turn.entry]
+    after = [one for one in unsaid if one.turn is None and one.step > place]
+    return next(iter(pair + [one for one in after if one.sounding == turn.sounding] + after), None)
 
 
-def _failures(
-    connection: sa.Connection, session_id: int, steps: list[_Step], turns: dict[int, list[Turn]]
-) -> Iterator[tuple[int, str]]:
-    """The stored calls that a new answer says could not be read."""
-    if not any(turn.kind == "tool_result" for step in steps if step.new for turn in turns[step.number]):
+def _stored(connection: sa.Connection, session_id: int, ordinals: Iterable[int]) -> dict[int, _Said]:
+    """What stored turns say, by their ordinals."""
+    columns = (StoredTurn.ordinal, StoredTurn.kind, StoredTurn.raw, StoredTurn.parent, StoredTurn.tool_calls)
+    query = sa.select(*columns).where(StoredTurn.session_id == session_id)
+    said: dict[int, _Said] = {}
+    for batch in batched(ordinals, _AT_ONCE):
+        rows = connection.execute(query.where(StoredTurn.ordinal.in_(batch)))
+        said |= {row.ordinal: _said(row) for row in rows}
+    return said
+
+
+def _learned(
+    connection: sa.Connection,
+    session_id: int,
+    steps: list[_Step],
+    reads: dict[int, list[otlp.Read]],
+    turns_by_step: dict[int, list[Turn]],
+    originals: Sequence[int],
+) -> Iterator[tuple[int, Turn]]:
+    """The stored turns of which new ones say more: a call that could not be read, a twin that names the model."""
+    if not any(turn.kind == "tool_result" or turn.duplicate_of is not None for turn in _new(steps, turns_by_step)):
         return
     for step in steps:
-        for turn in turns[step.number]:
-            if step.new is None and turn.failure is not None:
-                rows = _stored(connection, session_id, step)
-                same = (ordinal for ordinal, kind, raw in rows if (kind, raw) == (turn.kind, turn.raw))
-                yield from ((ordinal, turn.failure) for ordinal in list(same)[:1])
+        as_read = {id(turn) for turn, _ in reads[step.number]}
+        more = [turn for turn in turns_by_step[step.number] if id(turn) not in as_read and turn.duplicate_of is None]
+        stored = _stored(connection, session_id, step.ordinals) if more and step.new is None else {}
+        for turn in more:
+            same = (ordinal for ordinal in sorted(stored) if stored[ordinal] == _said(turn))
+            yield from ((originals[ordinal], changed(turn, sounding=None)) for ordinal in list(same)[:1])
+
+
+def _new(steps: list[_Step], turns_by_step: dict[int, list[Turn]]) -> list[Turn]:
+    return [turn for step in steps if step.new for turn in turns_by_step[step.number]]

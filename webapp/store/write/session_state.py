@@ -35,8 +35,9 @@ class Answers:
         self._open: list[PlacedTurn] = []
 
     def add(self, placed: PlacedTurn) -> Iterator[tuple[PlacedTurn, Contract | None]]:
-        """Take the next turn; those of the entry before it, where it begins another."""
-        if self._open and (self._open[0].turn.entry != placed.turn.entry or len(self._open) >= _MOST_TOGETHER):
+        """Take the next turn; those of the entry before it, where it begins another and repeats nothing of this one."""
+        is_new = placed.original is None and any(one.turn.entry != placed.turn.entry for one in self._open[:1])
+        if is_new or len(self._open) >= _MOST_TOGETHER:
             yield from self.rest()
         self._open.append(placed)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -13,7 +13,8 @@ from webapp.dumps.records import Stop, Turn
 from webapp.findings import rulebook
 from webapp.findings.rule import RuleFinding
 from webapp.parsing import Trace
-from webapp.store.models import TURNS_A_SESSION, Declaration, Finding, Parse, Session
+from webapp.store.db.ids import batched
+from webapp.store.models import TURNS_A_SESSION, Declaration, Finding, LiveSpan, Parse, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import PlacedTurn, Tally
@@ -47,18 +48,27 @@ _OTHERS = (
     "declaration_id",
     "answers",
 )
+_turns = join_parses(
+    sa.select(
+        *(getattr(StoredTurn, name) for name in (*_OTHERS, *_SAME)),
+        *(_original, home_parse.trace.label("home"), our_parse.trace.label("ours")),
+    ).join(Session, Session.id == StoredTurn.session_id),
+    Session.home_profile,
+)
 _next_turns = (
-    join_parses(
-        sa.select(
-            *(getattr(StoredTurn, name) for name in (*_OTHERS, *_SAME)),
-            *(_original, home_parse.trace.label("home"), our_parse.trace.label("ours")),
-        ).join(Session, Session.id == StoredTurn.session_id),
-        Session.home_profile,
-    )
-    .where(StoredTurn.id >= sa.bindparam("next"), StoredTurn.id < sa.bindparam("end"))
+    _turns.where(StoredTurn.id >= sa.bindparam("next"), StoredTurn.id < sa.bindparam("end"))
     .order_by(StoredTurn.id)
     .limit(_AT_ONCE)
 )
+_these_turns = _turns.where(StoredTurn.id.in_(sa.bindparam("turns", expanding=True)))
+_in_time = sa.select(
+    *(LiveSpan.session_id, LiveSpan.entry),
+    sa.func.lag(LiveSpan.entry)
+    .over(partition_by=LiveSpan.session_id, order_by=(LiveSpan.started, LiveSpan.entry))
+    .label("before"),
+).where(LiveSpan.session_id.between(sa.bindparam("first"), sa.bindparam("last")))
+_spans = _in_time.subquery()
+_find_late = sa.select(_spans.c.session_id).where(_spans.c.before > _spans.c.entry).distinct()
 _other_traces = (
     sa.select(Parse.turn_id, Parse.trace)
     .join(StoredTurn, StoredTurn.id == Parse.turn_id)
@@ -77,8 +87,23 @@ _places = (
 _last = sa.select(sa.func.max(StoredTurn.ordinal)).where(StoredTurn.session_id == sa.bindparam("session"))
 
 
-def pages(connection: sa.Connection, first: int, last: int) -> Iterator[list[Any]]:
-    """The turns of the sessions from the number `first` to `last`, as rows, some at a time."""
+def late(connection: sa.Connection, first: int, last: int) -> dict[int, Tally]:
+    """Those of the sessions from the number `first` to `last` of which spans came late: where their turns stand."""
+    ids = connection.scalars(_find_late, {"first": first, "last": last}).all()
+    return {session_id: places(connection, session_id) for session_id in ids}
+
+
+def pages(connection: sa.Connection, first: int, last: int, late: Mapping[int, Tally]) -> Iterator[list[Any]]:
+    """The turns of the sessions from the number `first` to `last`, as rows, some at a time, in their order; those of
+    `late` ones, which came in another, by their positions."""
+    for session_id in sorted(late):
+        yield from _as_they_came(connection, first, session_id - 1)
+        yield from _by_position(connection, session_id, late[session_id].positions)
+        first = session_id + 1
+    yield from _as_they_came(connection, first, last)
+
+
+def _as_they_came(connection: sa.Connection, first: int, last: int) -> Iterator[list[Any]]:
     about = {"next": first * TURNS_A_SESSION, "end": (last + 1) * TURNS_A_SESSION}
     while rows := list(connection.execute(_next_turns, about)):
         yield rows
@@ -87,10 +112,19 @@ def pages(connection: sa.Connection, first: int, last: int) -> Iterator[list[Any
         about["next"] = rows[-1].id + 1
 
 
+def _by_position(connection: sa.Connection, session_id: int, positions: Sequence[int]) -> Iterator[list[Any]]:
+    first = session_id * TURNS_A_SESSION
+    for part in batched(sorted(range(len(positions)), key=positions.__getitem__), _AT_ONCE):
+        ids = [first + ordinal for ordinal in part]
+        rows = {row.id: row for row in connection.execute(_these_turns, {"turns": ids})}
+        yield [rows[number] for number in ids if number in rows]
+
+
 def other_traces(connection: sa.Connection, rows: list[Any]) -> dict[int, list[Trace]]:
     """What other profiles than home and `fencepost` made of these turns, which replays left."""
     traces: dict[int, list[Trace]] = {}
-    for row in connection.execute(_other_traces, {"first": rows[0].id, "last": rows[-1].id}):
+    ids = [row.id for row in rows]
+    for row in connection.execute(_other_traces, {"first": min(ids), "last": max(ids)}):
         traces.setdefault(row.turn_id, []).append(Trace.from_dict(row.trace))
     return traces
 

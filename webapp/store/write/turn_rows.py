@@ -38,6 +38,14 @@ _fill_in = (
     .values({name: sa.func.coalesce(_columns[name], sa.bindparam(f"new_{name}")) for name in KNOWN_LATER})
 )
 
+_TOLD = (*KNOWN_LATER, "parent", "stop", "stop_said")
+"""what a turn says otherwise once another is known to stand before it"""
+_tell = (
+    sa.update(rows.turns)
+    .where(_columns.id == sa.bindparam("turn"))
+    .values({name: sa.func.coalesce(sa.bindparam(f"new_{name}"), _columns[name]) for name in _TOLD})
+)
+
 
 @dataclass(slots=True)
 class TurnBatch:
@@ -46,6 +54,7 @@ class TurnBatch:
     turns: list[rows.Row] = field(default_factory=list)
     failures: list[rows.Row] = field(default_factory=list)
     later_known: list[rows.Row] = field(default_factory=list)
+    told: list[rows.Row] = field(default_factory=list)
     texts: list[Text] = field(default_factory=list)
     declared: set[rows.DeclarationRow] = field(default_factory=set)
     size: int = 0
@@ -59,6 +68,8 @@ class TurnBatch:
         """Insert what waits; the caller commits."""
         rows.store_declarations(connection, self.declared)
         rows.insert(connection, rows.turns, self.turns)
+        if self.told:
+            connection.execute(_tell, self.told)
         if self.failures:
             connection.execute(_note_failure, self.failures)
         if self.later_known:
@@ -67,7 +78,7 @@ class TurnBatch:
         self.clear()
 
     def clear(self) -> None:
-        for waiting in (self.turns, self.failures, self.later_known, self.texts, self.declared):
+        for waiting in (self.turns, self.failures, self.later_known, self.told, self.texts, self.declared):
             waiting.clear()
         self.size = 0
 
@@ -126,6 +137,14 @@ class TurnRows:
             self.batch.later_known.append({"turn": self._id(ordinal), **values})
         if turn.failure is not None:
             self.fail(self.tally.originals[ordinal], turn.failure)
+
+    def tell(self, ordinal: int, turn: Turn) -> None:
+        """Put what a stored turn is now that it is read anew, behind others, in place of what it was before."""
+        row = rows.turn_row(replace(turn, source=None, raw_at=None, declared=None))
+        values = {f"new_{name}": row[name] for name in _TOLD}
+        self.batch.told.append({"turn": self._id(ordinal), **values})
+        if turn.failure is not None:
+            self.fail(ordinal, turn.failure)
 
     def _id(self, ordinal: int) -> int:
         return self.session_id * TURNS_A_SESSION + ordinal
