@@ -50,6 +50,10 @@ SERVED = re.compile(r"(?:(?::|event:|id:|retry:|message:)[^\n]*\n|\s)*data:")
 """how server-sent events begin"""
 
 
+_NOTHING = ("", "null", "[DONE]")
+"""what stands where an event has no data"""
+
+
 def served_messages(source: Source) -> Iterator[Any] | None:
     """The messages, or the states that hold some, of LangGraph's server-sent events; None where there are none."""
     source.file.seek(source.start)
@@ -87,14 +91,15 @@ def _each_once(events: Iterable[list[Any]]) -> Iterator[Any]:
 def _served(line: Any) -> list[Any]:
     """The messages that an event gives: one beside what is known of it, those of a state, or of a node's part of it.
 
-    What failed is left as its text, of which nothing is read but that it is there.
+    What failed, or is damaged, is left as its text, of which nothing is read but that it is there.
     """
     written = line[5:].decode("utf-8", "surrogateescape").strip() if line.startswith(b"data:") else ""
     value = json_or_none(written)
     states = [value, *value.values()] if isinstance(value, dict) else []
     every = [value, *(as_object(state).get("messages") for state in states)]
     messages: list[Any] = [message for listed in every for message in as_list(listed) if is_message(message)]
-    return messages or [written for state in states[:1] if state.get("error")]
+    is_lost = value is None and written not in _NOTHING
+    return messages or ([written] if is_lost or as_object(value).get("error") else [])
 
 
 def unwrapped(value: dict[str, Any]) -> dict[str, Any]:
