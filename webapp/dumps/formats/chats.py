@@ -35,6 +35,8 @@ _ID = re.compile(r"_?id|uuid", re.I)
 """keys by which it is told whether two records with the same words are states of one chat"""
 _IN_TURN = {"data", "history", "chat_history", "chatbot", "chat", "dialog", "dialogue", "conversation", "conversations"}
 """keys of lists of texts that two say in turn, as UltraChat and Gradio have them"""
+_LED = 400
+"""characters of a text that show whether somebody's name stands before it"""
 _MOST_PASSED = 50
 """entries without a chat between two states of one"""
 _SHOWN = 50
@@ -220,15 +222,17 @@ def _chats(
 def _told(at: str, value: dict[str, Any], depth: int = 0) -> Iterator[_Chat]:
     """The dialogues that are one text each, or a list of the lines that are said: {"log": "User: …\\nAgent: …"}."""
     for key, inner in value.items():
+        said = in_turn(inner) if key in _IN_TURN else []
+        if said and not told("\n".join(text[:_LED] for text in said[:4] if text)):
+            sides = zip(cycle(("user", "assistant")), said)
+            messages = [{"role": role, "content": text} for role, text in sides if text is not None]
+            yield _Chat(f"{at}, {key}", (value,), messages, inner, unnamed=True)
+            continue
         texts = [inner] if isinstance(inner, str) else inner if isinstance(inner, list) else []
         texts = [text for text in texts if isinstance(text, str)]
         for messages in [messages for text in texts if (messages := told(text))] or [told("\n".join(texts))]:
             if messages:
                 yield _Chat(f"{at}, {key}", (value,), messages, inner)
-        if key in _IN_TURN and not told("\n".join(texts)) and (said := in_turn(inner)):
-            sides = zip(cycle(("user", "assistant")), said)
-            messages = [{"role": role, "content": text} for role, text in sides if text is not None]
-            yield _Chat(f"{at}, {key}", (value,), messages, inner, unnamed=True)
         for item in inner if isinstance(inner, list) else [inner]:
             if isinstance(item, dict) and depth < _DEEPEST:
                 yield from _told(f"{at}, {key}", item, depth + 1)
