@@ -39,6 +39,8 @@ _NO_TEXTS = (
     *("kind", "phase", "reason", "source"),
 )
 """how keys end whose texts are nothing that was said"""
+_ANSWER = re.compile(r"(?:answer|response|completion|output|reply|content|text)s?(?:\[\])?\Z", re.I)
+_JSON = re.compile(r"\s*(?:```(?:json)?\s*)?(?:\[\s*)?\{\s*\"")
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*+)"')
 _SHORTEST = 8
 """characters of a string within a call that is remembered by itself"""
@@ -147,7 +149,9 @@ def _spoken(entry: dict[str, Any], least: int | None, seen: set[int]) -> Iterato
             seen.add(digest)
             count += 1
             inner = _opened(value)
-            if isinstance(inner, dict | list):
+            if _is_damaged(path, value):
+                yield path, value
+            elif isinstance(inner, dict | list):
                 waiting.append((path, inner))
             elif _is_said(value, least if not path.endswith(_NO_TEXTS) else None):
                 yield path, value
@@ -156,6 +160,12 @@ def _spoken(entry: dict[str, Any], least: int | None, seen: set[int]) -> Iterato
 @lru_cache(maxsize=4096)
 def _is_known(key: str) -> bool:
     return any(map(_KNOWN.fullmatch, (key, key.rpartition(".")[2])))
+
+
+def _is_damaged(path: str, text: str) -> bool:
+    """Whether a text is JSON of a model's that no parser reads as it is: by its ends, and by what it is called."""
+    is_json = _ANSWER.search(path) and _JSON.match(text) and text.rstrip().endswith(("}", "]", "```"))
+    return bool(is_json) and not _STREAM.match(text) and json_or_none(text) is None
 
 
 def _is_said(text: str, least: int | None) -> bool:
