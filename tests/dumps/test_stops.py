@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.dumps.formats.test_otlp import span, trace
-from webapp.dumps.messages.beside import REASONS, stop, stop_of
+from webapp.dumps.messages.metadata import REASONS, stop, stop_of
 from webapp.dumps.messages.streams import assembled
 from webapp.dumps.reading import read
 from webapp.dumps.records import Turn

@@ -32,8 +32,8 @@ from typing import Any
 from webapp.dumps.documents import grouped, keyed, session_keys
 from webapp.dumps.head import DumpHead as DumpHead
 from webapp.dumps.linked_turns import RepeatedIds, Side, SidedTurns, linked
-from webapp.dumps.messages.beside import hosts_of, says_error, stop_of
 from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.metadata import hosts_of, says_error, stop_of
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import event_turns
 from webapp.dumps.programs import KEY, LOOKED_AT, Program

@@ -9,9 +9,9 @@ from typing import Any, get_args
 from webapp.dumps.declared_pieces import items_at, result_piece, said_pieces
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.json_path import at, holds
-from webapp.dumps.messages.beside import stop
 from webapp.dumps.messages.bodies import said_turns, unanswered
 from webapp.dumps.messages.exchanges import entry_turns, exchange, traced
+from webapp.dumps.messages.metadata import stop
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.printed import from_repr, is_printed
 from webapp.dumps.messages.streams import is_body

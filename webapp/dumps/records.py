@@ -26,7 +26,7 @@ class UnknownFormat(BadInput):
 
 
 class Stop(NamedTuple):
-    """Why a model stopped: `reason` is a word of this program (`messages.beside`), `said` the log's own."""
+    """Why a model stopped: `reason` is a word of this program (`messages.metadata`), `said` the log's own."""
 
     reason: str
     said: str

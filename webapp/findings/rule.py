@@ -27,7 +27,7 @@ class TurnView(NamedTuple):
 
     `home` and `ours` are the traces under the home profile and `fencepost`, the same object where that is one
     profile; None where nothing was parsed. `answers` is the position of the response that an error speaks of.
-    `stop` is why the model stopped ("length", "filtered" …, as `dumps.messages.beside` has them), and `most_rounds` the
+    `stop` is why the model stopped ("length", "filtered" …, by `messages.metadata`), and `most_rounds` is the
     limit that the entry sets, where the log says so. `reasoning` counts the tokens of `tokens_out` that were thought,
     as the entry says; `is_error` says of a tool's result that the log calls it an error. What the log does not say is
     None.

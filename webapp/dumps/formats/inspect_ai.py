@@ -13,8 +13,8 @@ from webapp.dumps.base import Context, Conversation, DumpHead, Format, SessionEn
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import members, nested, objects
 from webapp.dumps.json_path import at
-from webapp.dumps.messages.beside import stop_of
 from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.metadata import stop_of
 from webapp.dumps.messages.turns import each_with, error_turns, message_turns, spent
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.stream import walk

@@ -8,8 +8,8 @@ from typing import Any
 
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.json_path import long_texts
-from webapp.dumps.messages.beside import stop_of
 from webapp.dumps.messages.langchain import generations_body, is_message, unwrapped
+from webapp.dumps.messages.metadata import stop_of
 from webapp.dumps.messages.pieces import Piece, block, content, pieces, said_item, text_or_json
 from webapp.dumps.messages.printed import is_printed, unprinted
 from webapp.dumps.messages.streams import is_event, put_together

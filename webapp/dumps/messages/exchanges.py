@@ -7,10 +7,10 @@ from typing import Any
 
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.known_tools import LEVELS
-from webapp.dumps.messages.beside import hosts_of
 from webapp.dumps.messages.bodies import answer, is_answer, nothing_said, said_or_sent, unanswered
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unread_generations, unwrapped
+from webapp.dumps.messages.metadata import hosts_of
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.requests import new_prompts, noted_answers, request_message, request_messages

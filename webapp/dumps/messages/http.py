@@ -13,9 +13,9 @@ from urllib.parse import unquote
 
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.beside import asked_at
 from webapp.dumps.messages.bodies import is_answer, said_or_sent
 from webapp.dumps.messages.exchanges import exchange
+from webapp.dumps.messages.metadata import asked_at
 from webapp.dumps.messages.streams import MOST_STREAM, parsed_body
 from webapp.dumps.messages.turns import Conversation, each_with
 from webapp.dumps.records import Entries, Problem, Turn

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.messages.beside import Host
 from webapp.dumps.messages.calls import arguments_of
 from webapp.dumps.messages.histories import Histories
+from webapp.dumps.messages.metadata import Host
 from webapp.dumps.messages.pieces import Piece, call, joined, pieces, text_or_json
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.records import KIND_OF_ROLE, Kind, Turn, changed, role_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.decoding import opened
-from webapp.dumps.messages.beside import hosts_of, stop, stop_of
 from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.metadata import hosts_of, stop, stop_of
 from webapp.dumps.messages.pieces import Piece, as_json, speaks
 from webapp.dumps.records import Stop
 from webapp.dumps.spans.attributes import Attributes, plain

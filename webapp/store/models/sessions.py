@@ -216,7 +216,7 @@ class Turn(Base):
     declaration_id: orm.Mapped[int | None] = orm.mapped_column(BigId)
     """what the request of this response declares: see `Declaration`"""
     stop: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
-    """why the model stopped, by the words of `dumps.messages.beside` …"""
+    """why the model stopped, by the words of `dumps.messages.metadata` …"""
     stop_said: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
     """… and by the log's own"""
     arguments: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))

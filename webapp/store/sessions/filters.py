@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.contracts.contract import STATES
-from webapp.dumps.messages.beside import STOPS
+from webapp.dumps.messages.metadata import STOPS
 from webapp.refusals import BadInput, WrongUse
 from webapp.store.db import ids
 from webapp.store.db.ids import microseconds

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.contracts.contract import BROKEN, MISFITS
-from webapp.dumps.messages.beside import NOT_IN_LOG
+from webapp.dumps.messages.metadata import NOT_IN_LOG
 from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.models import (

@@ -13,7 +13,7 @@ from sqlalchemy import orm
 from webapp.contracts.contract import Contract
 from webapp.contracts.held import fitted
 from webapp.dumps.linked_turns import call_id
-from webapp.dumps.messages.beside import stop
+from webapp.dumps.messages.metadata import stop
 from webapp.store.models import MODEL_KINDS, Declaration, FacetValue, Session, SessionFacet, Turn, TurnContract
 
 _NEWEST, _LONGEST, _MOST = 30, 1_000, 2_000

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.contracts.contract import STATES
-from webapp.dumps.messages.beside import NOT_IN_LOG
+from webapp.dumps.messages.metadata import NOT_IN_LOG
 from webapp.store.db.dialect import TookTooLong, within
 from webapp.store.failures.group_line import COLUMNS, NAMES, Rate, Spent, rate
 from webapp.store.models import FacetValue, FailedResponse, Finding, Session, SessionFacet, Turn, TurnContract

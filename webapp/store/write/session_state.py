@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 from webapp import fitting, parsing
 from webapp.contracts.contract import Contract
 from webapp.contracts.held import Holder
-from webapp.dumps.messages.beside import NOT_IN_LOG
 from webapp.dumps.messages.declarations import of_service
+from webapp.dumps.messages.metadata import NOT_IN_LOG
 from webapp.dumps.records import SessionStart, Turn
 from webapp.findings.rule import RuleContext, RuleFinding, TurnView
 from webapp.findings.rulebook import RuleRunner

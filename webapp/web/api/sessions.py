@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.contracts.contract import STATES
-from webapp.dumps.messages.beside import REASONS
+from webapp.dumps.messages.metadata import REASONS
 from webapp.parsing.words import KINDS
 from webapp.store.sessions.filters import NUMBERS
 from webapp.store.write.tally import VERDICTS

@@ -1,4 +1,4 @@
-"""What stands beside messages: why the model stopped, who served it, and whether a result is an error."""
+"""The metadata of messages: why the model stopped, who served it, and whether a result is an error."""
 
 from __future__ import annotations
 
