@@ -146,7 +146,7 @@ def test_what_a_machine_does_to_us_is_said(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, words: str
 ) -> None:
     def breaks(*_: Any, **__: Any) -> None:
-        monkeypatch.setattr(sa.Engine, "connect", breaks)
+        monkeypatch.setattr(db.engine, "connect", breaks)
         raise error
 
     monkeypatch.setitem(app.view_functions, "profiles.index", breaks)

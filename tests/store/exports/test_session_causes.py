@@ -38,7 +38,7 @@ def test_the_report_has_address_causes_and_reproductions_and_no_cut_where_someth
     session = sessions.find(db, "s")
     report = b"".join(exporting.session(db, "report", session, url="http://localhost/sessions/s")).decode()
     assert "- page: http://localhost/sessions/s" in report and "### Causes of 2 failed responses" in report
-    assert "- **1** extra closing bracket — fenced, alone (turns 0)" in report
+    assert "- **1** extra closing bracket — fenced, alone (turn 0)" in report
     assert report.count("Smallest reproduction of") == 2 and "no character can be left out" in report
     masked = b"".join(exporting.session(db, "report", session, redactor=redactor([], ["run_code"]))).decode()
     assert masked.count("left out, since it may contain confidential data") == 2
