@@ -94,9 +94,9 @@ NAMED = {
         "the instrumentation scope openinference.instrumentation.crewai, which does not say its version; the profile",
     ),
     "LangSmith": (
-        run(library="langchain-core", langchain_core_version="1.8.2", runtime="python"),
+        run(library="langchain-core", langchain_core_version="1.8.4", runtime="python"),
         "langchain",
-        "Its parser is inferred from the library langchain-core of its runs, version 1.8.2.",
+        "Its parser is inferred from the library langchain-core of its runs, version 1.8.4.",
     ),
     "a harness by its user agent": (
         archive("claude-cli/2.0.1 (external, cli)"),
