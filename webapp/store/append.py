@@ -94,7 +94,7 @@ def write_long(
 
     `on_piece` hears of each piece in its transaction, `between` is called between two, and may raise. Where somebody
     else grows the session meanwhile, what came is compared with it again. What was appended before something is raised
-    stays, and is derived.
+    stays, and is derived; so is what somebody appended who was killed before that.
     """
     with database.writing_long(engine) as connection:
         lock(connection, session.start.external_id)
@@ -105,6 +105,7 @@ def write_long(
         new.batch.write(connection)
         on_piece(connection, target.outcome(new.count - first))
     if target.what == "found":
+        derive.settle_left(engine, target.id)
         return target.outcome(0)
     stored = new.count
     try:

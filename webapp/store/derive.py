@@ -46,6 +46,7 @@ _find = sa.select(*_columns).where(Session.id.between(sa.bindparam("first"), sa.
 _lock = _find.order_by(Session.id).with_for_update(key_share=True)
 _update = sa.update(_sessions).where(_sessions.c.id == sa.bindparam("session")).values(changed=change(), stale=False)
 _find_stale = sa.select(Session.id).where(Session.stale).order_by(Session.id).limit(1000)
+_is_stale = sa.select(Session.stale).where(Session.id == sa.bindparam("session"))
 _mark = sa.update(_sessions).where(_sessions.c.id.in_(sa.bindparam("sessions", expanding=True)))
 
 
@@ -84,6 +85,14 @@ def settle(engine: sa.Engine, session_id: int) -> None:
                 return
     with database.writing_long(engine) as connection:
         derive(connection, [session_id])
+
+
+def settle_left(engine: sa.Engine, session_id: int) -> None:
+    """Derive one session that was left underived, by a process that was killed."""
+    with engine.connect() as connection:
+        is_stale = connection.scalar(_is_stale, {"session": session_id})
+    if is_stale:
+        settle(engine, session_id)
 
 
 def mark_stale(connection: sa.Connection, session_ids: Collection[int]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from sqlalchemy import orm
 from tests.store.jobs import workers
 from tests.store.jobs.waiting import worker_at
 from tests.store.jobs.workers import disconnected
-from tests.store.made import on_sqlite
+from tests.store.made import CALL, entry, on_sqlite
 from tests.store.whole import ENTRIES, SESSIONS, all_whole, lines
 from webapp.config import Settings
 from webapp.store import tasks
@@ -188,6 +189,25 @@ def test_a_worker_killed_in_any_phase_loses_nothing(
     (dump,) = dumps.page(db)
     assert (dump.state, dump.session_count, dump.turn_count) == ("done", SESSIONS, SESSIONS * ENTRIES)
     assert [name for name in left(settings) if not name.startswith(("spool-", "keep-"))] == []
+
+
+@pytest.mark.parametrize("place", ["webapp.store.derive settle 2", PHASES["end"]])
+def test_what_a_killed_worker_stored_is_derived_and_counted_before_it_is_done(
+    place: str, engine: sa.Engine, settings: Settings, make: Make, find: Find, db: orm.Session
+) -> None:
+    """All pieces of a long session are stored, and the worker dies before it is derived, or before that is noted."""
+    entries = [entry(f"{number} {CALL} {400 * '.'}", session_id="s") for number in range(400)]
+    number = make(b"".join(json.dumps(one).encode() + b"\n" for one in entries))
+    with worker_at(settings, place) as process:
+        process.kill()
+    disconnected(engine)
+    assert db.scalar(sa.select(sa.func.count()).select_from(Turn)) == 400
+    db.rollback()
+    worker.work(engine, settings)
+    assert find(number).state == "done"
+    session = db.scalars(sa.select(Session)).one()
+    assert (session.stale, session.turn_count, len(session.strip)) == (False, 400, 400)
+    assert find(number).result == {"created": True, "sessions": 1, "new": 1, "grown": 0, "turns": 400, "problems": 0}
 
 
 @pytest.mark.parametrize(("where", "state"), [("end", "done"), ("between", "failed")])

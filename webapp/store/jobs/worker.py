@@ -23,6 +23,7 @@ from webapp.store.ingest.result import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
 from webapp.store.jobs import export_jobs, imports, pruning, replays
 from webapp.store.models import Dump, Session, Task
+from webapp.store.sessions import dumps
 from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, REPLAY, TaskFailed
 
@@ -233,8 +234,12 @@ def _imported(engine: sa.Engine, settings: Settings, task: Task, progress: Progr
         raise TaskFailed("not_kept", words) from error
     progress.dump = result.dump.id
     progress.tell(progress)
-    counts = {"created": result.created, "sessions": len(result.sessions), "new": result.new, "grown": result.grown}
-    return counts | {"turns": result.new_turns, "problems": result.dump.problem_count}
+    counts = {"new": result.new, "grown": result.grown, "turns": result.new_turns}
+    if task.progress and result.dump.received_at >= task.made_at:  # another worker began it, and stored some of it
+        with engine.connect() as connection:
+            counts = dumps.brought(connection, result.dump.id)
+    created = counts["new"] + counts["grown"] > 0
+    return {"created": created, "sessions": len(result.sessions), **counts, "problems": result.dump.problem_count}
 
 
 def _read(engine: sa.Engine, settings: Settings, task: Task, progress: Progress) -> IngestResult:

@@ -172,6 +172,16 @@ def count(db: orm.Session) -> int:
     return db.scalar(sa.select(sa.func.count()).select_from(Dump)) or 0
 
 
+def brought(connection: sa.Connection, dump_id: int) -> dict[str, int]:
+    """What a dump brought, by all who read it: sessions that are `new` and that are `grown`, and their `turns`."""
+    is_new = Session.dump_id == DumpSession.dump_id
+    is_grown = sa.and_(~is_new, DumpSession.new_turns > 0)
+    sums = (sa.case((is_new, 1), else_=0), sa.case((is_grown, 1), else_=0), DumpSession.new_turns)
+    query = sa.select(*(sa.func.coalesce(sa.func.sum(one), 0) for one in sums))
+    of_dump = query.join(DumpSession, DumpSession.session_id == Session.id).where(DumpSession.dump_id == dump_id)
+    return dict(zip(("new", "grown", "turns"), map(int, connection.execute(of_dump).one()), strict=True))
+
+
 _AT_ONCE = 500
 _find_linked = sa.select(DumpSession.session_id).where(
     DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id.in_(sa.bindparam("sessions", expanding=True))
