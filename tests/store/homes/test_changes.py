@@ -13,7 +13,7 @@ from sqlalchemy import orm
 from tests.store.derived import everything
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
-from webapp.store import search, tasks
+from webapp.store import derive, search, tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes
 from webapp.store.models import TURNS_A_SESSION, Base, Session
@@ -146,6 +146,29 @@ def test_what_was_said_last_holds_whichever_is_done_first(bring_unknown: Bring, 
     with engine.connect() as connection:
         homes = sa.select(Session.home_profile).order_by(Session.id)
         assert list(connection.scalars(homes)) == ["langchain", *["direct"] * (len(ids) - 1)]
+
+
+def test_what_another_took_and_has_not_derived_is_derived_before_the_end(
+    bring_unknown: Bring, engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException): ...
+
+    def killed(*_: Any) -> None:
+        raise Killed
+
+    bring_unknown(logs(1))
+    with engine.connect() as connection:
+        ids = connection.scalars(sa.select(Session.id)).all()
+    number = changes.begin(engine, ids, DIRECT)
+    with monkeypatch.context() as other, pytest.raises(Killed):
+        other.setattr(derive, "settle", killed)
+        changes.work(engine, number)
+    assert changes.work(engine, number)
+    with engine.connect() as connection:
+        session = connection.execute(sa.select(Session.home_profile, Session.failed_count, Session.stale)).one()
+    assert session.home_profile == "direct"
+    assert session.failed_count > 0
+    assert not session.stale
 
 
 def test_a_cancelled_change_leaves_the_rest(bring_unknown: Bring, engine: sa.Engine) -> None:

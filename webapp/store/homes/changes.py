@@ -88,7 +88,8 @@ def work(
 ) -> bool:
     """Change the sessions of a change that are left, each in a transaction; whether it came to its end.
 
-    Two may be at the same change: each session is taken by one of them. `between` is called between two sessions.
+    Two may be at the same change: each session is taken by one of them. What another took and has not derived yet,
+    or never will because it was killed, is derived before the end. `between` is called between two sessions.
     """
     while not ends():
         with writing_long(engine) as connection:
@@ -97,6 +98,8 @@ def work(
                 return True
             session_id = _step(connection, task)
         if session_id is None:
+            for left in _taken_alone(engine, number):
+                derive.settle(engine, left)
             tasks.end(engine, number, "done", None)
             return True
         derive.settle(engine, session_id)
@@ -150,6 +153,12 @@ def _locked(connection: sa.Connection, number: int) -> Task:
     """The task, which nobody else notes anything of before the transaction ends."""
     connection.execute(sa.select(Task.id).where(Task.id == number).with_for_update())
     return tasks.find(connection, number, HOMES)
+
+
+def _taken_alone(engine: sa.Engine, number: int) -> Sequence[int]:
+    """Sessions that a change gave another parser, and of which nothing is derived since."""
+    with engine.connect() as connection:
+        return connection.scalars(sa.select(Session.id).where(Session.home_change == number, Session.stale)).all()
 
 
 def _step(connection: sa.Connection, task: Task) -> int | None:
