@@ -176,7 +176,6 @@ class _Unsaid:
 
     ordinal: int
     step: int
-    sounding: int | None
     turn: Turn | None
 
 
@@ -204,7 +203,6 @@ def _read_again(
         turns: dict[_Said, list[Turn]] = {}
         for turn in turns_by_step[step.number]:
             turns.setdefault(_said(turn), []).append(turn)
-        sounding = next((turn.sounding for turn in turns_by_step[step.number]), None)
         for ordinal in reversed(step.ordinals):
             key = stored[ordinal]
             now = turns[key].pop() if turns.get(key) else None
@@ -212,7 +210,7 @@ def _read_again(
                 said.add(originals[ordinal])
                 again.told.append((originals[ordinal], now))
             elif originals[ordinal] == ordinal:
-                missing.append((key, _Unsaid(ordinal, place, sounding, now)))
+                missing.append((key, _Unsaid(ordinal, place, now)))
     for key, one in sorted(missing, key=lambda pair: (pair[1].step, pair[1].ordinal)):
         if one.ordinal not in said:
             again.unsaid.setdefault(key, []).append(one)
@@ -232,10 +230,10 @@ def _twins(again: _Again, steps: list[_Step], turns: list[Turn], first: int) -> 
 
 
 def _twin(unsaid: list[_Unsaid], turn: Turn, place: int) -> _Unsaid | None:
-    """The other one of its pair, else the next in the same sounding, else the next."""
+    """The other one of its pair, else the next."""
     pair = [one for one in unsaid if one.turn is not None and one.turn.duplicate_of == turn.entry]
     after = [one for one in unsaid if one.turn is None and one.step > place]
-    return next(iter(pair + [one for one in after if one.sounding == turn.sounding] + after), None)
+    return next(iter(pair + after), None)
 
 
 def _stored(connection: sa.Connection, session_id: int, ordinals: Iterable[int]) -> dict[int, _Said]:
