@@ -211,6 +211,22 @@ def test_more_by_key_leaves_the_focus_on_the_first_of_more(page: Page) -> None:
     expect(rows.nth(30)).to_be_focused()
 
 
+def test_more_labels_by_key_leave_the_focus_on_the_first_of_more(page: Page) -> None:
+    answers = [{"role": "assistant", "content": '{"a": 1}'}] * 103
+    log = json.dumps({"id": "many-labels", "messages": answers})
+    assert page.request.post("/api/dumps?filename=many-labels.json", data=log).ok
+    for position in range(len(answers)):
+        label = {"judgement": "right", "author": "many"}
+        assert page.request.put(f"/api/session/many-labels/turns/{position}/label", data=label).ok
+    page.goto("/labels/list?by=many")
+    rows = page.locator("a[data-row]")
+    expect(rows).to_have_count(100)
+    page.get_by_role("link", name="More labels").focus()
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(103)
+    expect(rows.nth(100)).to_be_focused()
+
+
 def test_a_row_with_the_focus_shows_the_exact_time_without_a_shift(page: Page) -> None:
     page.goto("/sessions")
     expect(page.locator("#question[hx-trigger]")).to_have_count(0)  # it grows while it counts
