@@ -249,6 +249,28 @@ def test_a_dump_whose_reader_was_killed_is_taken_up(
     assert homes[-1] == "fencepost"
 
 
+def test_what_was_cancelled_once_its_worker_was_dead_does_not_go_on(
+    engine: sa.Engine, settings: Settings, make: Make, find: Find, db: orm.Session
+) -> None:
+    number = make(lines())
+    with worker_at(settings, PHASES["between"]) as process:
+        process.kill()
+    disconnected(engine)
+    before = all_whole(db)
+    with engine.begin() as connection:
+        tasks.note(connection, number, {"dump": connection.scalar(sa.select(Dump.id))})
+    imports.cancel(engine, settings, find(number))
+    worker.work(engine, settings)
+    assert (all_whole(db), db.scalars(sa.select(Task.state)).all()) == (before, ["cancelled"])
+    (dump,) = dumps.page(db)
+    assert (dump.state, dump.error and dump.error["code"]) == ("failed", "cancelled")
+    assert before < SESSIONS
+    db.rollback()
+    again = make(lines())
+    worker.work(engine, settings)
+    assert (find(again).state, all_whole(db)) == ("done", SESSIONS)
+
+
 def test_a_dump_that_is_being_read_is_left_alone(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
     done = ingest(engine, settings, io.BytesIO(lines(1)), filename="x.jsonl")
     with engine.begin() as connection:

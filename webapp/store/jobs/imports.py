@@ -121,9 +121,22 @@ def live_of(connection: sa.Connection, dump_id: int) -> int | None:
 
 
 def take_up(engine: sa.Engine, settings: Settings) -> None:
-    """Make imports of the dumps whose reader was killed."""
+    """Make imports of the dumps whose reader was killed, but for those that somebody cancelled."""
     for row in left_by_readers(engine, settings):
-        ask(engine, settings, filename=row.filename, dump_id=row.id, size=row.bytes, format=row.format)
+        if _is_cancelled(engine, row.id):
+            error = {"code": "cancelled", "message": f"Cancelled. {AGAIN}", "at": None}
+            with database.writing(engine) as connection:
+                connection.execute(sa.update(Dump).where(Dump.id == row.id).values(state="failed", error=error))
+        else:
+            ask(engine, settings, filename=row.filename, dump_id=row.id, size=row.bytes, format=row.format)
+
+
+def _is_cancelled(engine: sa.Engine, dump_id: int) -> bool:
+    """Whether an import of the dump was cancelled since it came last, though nobody lived to note that on the dump."""
+    since = sa.select(Dump.received_at).where(Dump.id == dump_id).scalar_subquery()
+    query = sa.select(Task.__table__).where(Task.kind == IMPORT, Task.state == "cancelled", Task.ended_at >= since)
+    with engine.connect() as connection:
+        return any(tasks.line_of(row).dump == dump_id for row in connection.execute(query))
 
 
 def left_by_readers(engine: sa.Engine, settings: Settings) -> Iterator[sa.Row[int, str, str, str | None, int]]:
