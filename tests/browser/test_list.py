@@ -251,12 +251,20 @@ def test_a_server_that_is_gone_is_told_in_words(page: Page) -> None:
     expect(page.locator(ROWS).first).to_be_visible()
 
 
-@pytest.mark.parametrize("path", ["/sessions", "/responses"])
+@pytest.mark.parametrize("path", ["/sessions", "/sessions?model=lengthy", "/responses"])
 def test_a_row_is_44_pixels_high_at_most(page: Page, path: str) -> None:
+    lengths = (30, 31, 500)
+    turns = [
+        {"role": "assistant", "model": "lengthy", "content": "{}" if at % 3 else "{"} for at in range(max(lengths))
+    ]
+    lines = [json.dumps({"id": f"lengthy-{length}", "messages": turns[:length]}) for length in lengths]
+    assert page.request.post("/api/dumps?filename=lengthy.jsonl", data="\n".join(lines)).ok
     for width in (1440, 1024):
         page.set_viewport_size({"width": width, "height": 800})
         page.goto(path)
         rows = page.locator("#list tbody tr:not(.next)")
+        if "lengthy" in path:
+            expect(page.locator(".each")).to_have_text(["17 responses per mark", "2 responses per mark"])
         expect(rows.first).to_be_visible()
         assert max(rows.evaluate_all("rows => rows.map((row) => row.getBoundingClientRect().height)")) <= 44
 

@@ -18,7 +18,6 @@ from webapp.store.sessions.facets import LIMIT, Counts, Facet
 from webapp.store.sessions.filters import DESCRIBED, HOME, MORE_THAN, SORTS, SWITCHES, BadFilter, Filters, of_parameters
 from webapp.store.sessions.session_list import Page
 from webapp.visible import visible
-from webapp.web.sessions import outcome_marks
 
 TOP = 8
 """values of a facet that stand before "more" """
@@ -213,7 +212,6 @@ def rows_context(result_page: Page, filters: Filters) -> dict[str, Any]:
         "page": result_page,
         "filters": filters,
         "next_url": address(active, after=result_page.next) if result_page.next else None,
-        "cells": outcome_marks.fitting(len(line.strip) for line in result_page.sessions),
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 from markupsafe import Markup
 
@@ -20,10 +19,8 @@ NAMES = {
     "u": "Fencepost cannot read either",
 }
 """The marks' letters, the gravest first: a mark for several responses takes the first of these among them."""
-CELLS = 100
-"""the most marks of one session"""
-A_PAGE = 1800
-"""the most marks of a page of the list, 15 bytes each, so that it stays under 100 KB"""
+CELLS = 30
+"""the most marks of one session: two lines of the list's column, so that a row stays one glance high"""
 _GRAVITY = {letter: place for place, letter in enumerate(NAMES)}
 _MARKS = {letter: f"<i class={letter}></i>" for letter in NAMES}
 
@@ -63,15 +60,6 @@ def marks(letters: str, each: int = 1) -> Markup:
         for level, group in zip(levels, groups, strict=True)
     )
     return Markup("".join(pieces))  # noqa: S704 -- made of constants
-
-
-def fitting(lengths: Iterable[int]) -> int:
-    """The most marks that each session of a page may have so that all of them together are not too many."""
-    responses = list(lengths)
-    for cells in (CELLS, 80, 60, 48):
-        if sum(min(length, cells) for length in responses) <= A_PAGE:
-            return cells
-    return A_PAGE // 50
 
 
 def gravest(letters: str) -> int:
