@@ -11,5 +11,5 @@ Each module is on the way of a file, and knows only those before it:
   and the sessions that they are of, by what `session_keys` finds that they name.
 - `base`: a `Format`, which makes turns of an entry, with `messages` and `spans`; `declared` are those of formats.toml.
 - `linked_turns` and `unread`: turns with what later ones say of them, and texts that are in none.
-- `answer_alarm`: sessions without answers; `advice` with `mappings` and `known_tools`: what else to do about a file.
+- `answer_alarm`: sessions without answers; `advice` with `mappings` and `programs`: what else to do about a file.
 """

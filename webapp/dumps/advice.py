@@ -13,12 +13,12 @@ from webapp.dumps.budget import BadDump
 from webapp.dumps.first_look import look
 from webapp.dumps.head import DumpHead
 from webapp.dumps.json_path import MOST_NAMED, each_at, parse_each, parse_path, value_at
-from webapp.dumps.known_tools import BEGIN, CLOUDWATCH, LEVELS, LINES, SETTINGS, answerless, is_of_chats, looks_like
 from webapp.dumps.mappings import guessed, guessed_tables, is_no_answer, outline
 from webapp.dumps.messages.calls import TOOLS
 from webapp.dumps.messages.langchain import SERVED
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.messages.streams import chunks
+from webapp.dumps.programs import BEGIN, CLOUDWATCH, LEVELS, LINES, SETTINGS, answerless, is_of_chats, looks_like
 from webapp.dumps.records import Turn, UnknownFormat
 from webapp.dumps.source import Source
 from webapp.dumps.text_records import is_unnamed_table

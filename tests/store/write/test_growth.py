@@ -43,7 +43,7 @@ def test_our_own_dump_in_an_empty_store_is_the_session_again(bring: Bring, db: o
 def test_a_long_session_goes_through_a_file_and_grows(
     bring_records: BringRecords, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.store.ingest.turn_spool.MOST_TURNS", 20)
+    monkeypatch.setattr("webapp.dumps.sessions.MOST_TURNS", 20)
     start = SessionStart("long", "made-up")
     made = [
         Turn(number, "response", f"[{number}]", source={"content": None}, raw_at=("content",)) for number in range(46)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.known_tools import answerless
 from webapp.dumps.messages.bodies import answer, is_answer, is_served, said_turns, unanswered
 from webapp.dumps.messages.exchanges import failure_turns
 from webapp.dumps.messages.histories import Histories
@@ -19,6 +18,7 @@ from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import KEYED, NamedText, named_texts
 from webapp.dumps.messages.streams import is_body, parsed_body
 from webapp.dumps.messages.turns import each_filled, event_turns, filled, message_turns, spent, with_once, with_usage
+from webapp.dumps.programs import answerless
 from webapp.dumps.records import Entry, Problem, Turn
 from webapp.dumps.session_keys import found_keys, rank_of
 from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, is_speech

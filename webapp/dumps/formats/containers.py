@@ -15,8 +15,8 @@ from webapp.dumps.archive_members import ArchiveMember, of_tar, of_zip
 from webapp.dumps.base import Context, DumpHead, Entry, Format, SessionKeys, Source
 from webapp.dumps.budget import MOST_BYTES, BadDump, TooLarge
 from webapp.dumps.first_look import look
-from webapp.dumps.known_tools import OWN_TABLES
 from webapp.dumps.opening import opened
+from webapp.dumps.programs import OWN_TABLES
 from webapp.dumps.records import Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import of_members
 from webapp.dumps.spool import LONGEST_MARK, packed_as, spool

@@ -9,13 +9,13 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.by_names import named_turns
-from webapp.dumps.known_tools import BEGIN, LEVELS, LINES, TIME
 from webapp.dumps.log_records import as_line, first_records, log_records, speaks
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import named_texts
 from webapp.dumps.messages.printed import from_repr, is_printed, printed_objects, unprinted
 from webapp.dumps.messages.turns import each_filled, note_once, text_turns
+from webapp.dumps.programs import BEGIN, LEVELS, LINES, TIME
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.unread import UnreadText
 from webapp.dumps.values import as_object, is_speech, moment

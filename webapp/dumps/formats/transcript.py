@@ -7,13 +7,22 @@ from bisect import bisect
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
-from webapp.dumps.known_tools import SETTINGS
-from webapp.dumps.messages.decorations import PANEL, asides, undecorated
-from webapp.dumps.messages.frames import are_fields, framed, framing_of
+from webapp.dumps.messages.framing import (
+    KINDS,
+    MODEL,
+    PANEL,
+    USER,
+    are_fields,
+    asides,
+    framed,
+    framing_of,
+    turns_of_names,
+    undecorated,
+)
 from webapp.dumps.messages.langchain import pretty_printed
 from webapp.dumps.messages.printed import from_repr
-from webapp.dumps.messages.speaker_names import KINDS, MODEL, USER, turns_of_names
 from webapp.dumps.messages.turns import event_turns, message_turns, note_once, text_turns
+from webapp.dumps.programs import SETTINGS
 from webapp.dumps.records import Turn
 from webapp.dumps.values import text
 

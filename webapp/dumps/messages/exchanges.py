@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.known_tools import LEVELS
 from webapp.dumps.messages.bodies import answer, is_answer, nothing_said, said_or_sent, unanswered
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unread_generations, unwrapped
@@ -24,6 +23,7 @@ from webapp.dumps.messages.turns import (
     text_turns,
     turns_of,
 )
+from webapp.dumps.programs import LEVELS
 from webapp.dumps.records import Turn, role_of
 from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, text, whole
 

@@ -15,13 +15,13 @@ from webapp.config import Settings
 from webapp.dumps import reading
 from webapp.dumps.budget import BadDump
 from webapp.dumps.records import SessionStart, UnknownFormat
+from webapp.dumps.sessions import Spill, sessions
 from webapp.dumps.spool import Spooled
 from webapp.store import append, files
 from webapp.store.db import database
 from webapp.store.homes import rules
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import IngestCounts, IngestResult, Outcomes, Progress, Stopped, describe, problem_dict
-from webapp.store.ingest.turn_spool import Spill, sessions
 from webapp.store.models import Dump, Session
 from webapp.store.sessions import dumps
 from webapp.store.sessions.dumps import DumpLine, line

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from webapp.dumps import sessions
 from webapp.dumps.records import Turn
-from webapp.store.ingest import turn_spool
-from webapp.store.ingest.turn_spool import Spill
+from webapp.dumps.sessions import Spill
 
 FULL = Turn(
     7, "response", "a\0\ud800", "r", "a", "m", "p", 1, 2, 3, "x", "f", [{"a": [float("inf")]}], 4, 5,
@@ -17,9 +17,7 @@ FULL = Turn(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "count", [0, 1, turn_spool.MOST_TURNS - 1, turn_spool.MOST_TURNS, 2 * turn_spool.MOST_TURNS + 3]
-)
+@pytest.mark.parametrize("count", [0, 1, sessions.MOST_TURNS - 1, sessions.MOST_TURNS, 2 * sessions.MOST_TURNS + 3])
 def test_turns_come_out_as_often_as_asked_and_cleared_it_begins_anew(count: int) -> None:
     turns = [replace(FULL, entry=number) for number in range(count)]
     with Spill() as held:
@@ -34,6 +32,6 @@ def test_turns_come_out_as_often_as_asked_and_cleared_it_begins_anew(count: int)
 def test_large_texts_go_to_the_file_early() -> None:
     with Spill() as held:
         for number in range(10):
-            held.append(Turn(number, "response", "x" * (turn_spool.MOST_TEXT // 2)))
+            held.append(Turn(number, "response", "x" * (sessions.MOST_TEXT // 2)))
         assert len(held._held) < 3
         assert [turn.entry for turn in held] == list(range(10))
