@@ -14,11 +14,11 @@ from webapp.dumps.messages.metadata import NOT_IN_LOG
 from webapp.store.db.dialect import TookTooLong, within
 from webapp.store.failures.group_line import COLUMNS, NAMES, Rate, Spent, rate
 from webapp.store.models import FacetValue, FailedResponse, Finding, Session, SessionFacet, Turn, TurnContract
+from webapp.store.models.sessions import UNKNOWN
 from webapp.store.sessions import facets, response_query, responses
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import View
 from webapp.store.statistics.clusters import share
-from webapp.store.write.parser import UNKNOWN
 
 LIMIT = 5.0
 """seconds"""
