@@ -9,6 +9,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.log_records import text_records
 from webapp.dumps.messages.exchanges import exchange
+from webapp.dumps.messages.framing import with_plain_ends
 from webapp.dumps.messages.turns import event_turns, text_turns
 from webapp.dumps.programs import Program, by_aider
 from webapp.dumps.records import Entry, Problem, Turn
@@ -119,7 +120,7 @@ def _entry(at: int, kind: str, lines: list[str]) -> Iterator[Entry]:
     if mark:
         words = "\n".join(line.removeprefix(mark).rstrip() for line in lines if line.strip())
     else:
-        words = "".join(lines).strip("\r\n")
+        words = with_plain_ends("".join(lines)).strip("\r\n")
     if words.strip():
         yield f"byte {at}", {"kind": kind, "text": words}
 

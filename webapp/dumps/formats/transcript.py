@@ -35,6 +35,7 @@ _HEADINGS = tuple(
     re.compile(rf"^{pattern}[ \t]*\r?$(?!\n: )", re.M)
     for pattern in (
         r"={10,80} (?P<who>System|Human|Ai|AI|Tool|Function|Chat) Message(?: Chunk)? ={10,80}",  # LangChain's print
+        r">>(?:(?P<asks>User)|(?P<who>[^\s:][^:\n]{0,60})):",  # LibreChat's text
         r"### [^\s#`A-Za-z]{1,4} (?P<who>User|Copilot|Reasoning|Info|`[^`\n]{1,60}`|\w{1,60} \((?:Completed|Failed)\))",
         rf"#{{1,6}} {_SIGN}{_NAME}{_NOTE}(?: [^\w\s#]{{1,2}}(?:\u200d[^\w\s#])?)?:?",
         rf"> ?\[!(?i:{_NAME})\][^\n]*",  # Obsidian's callouts
@@ -47,6 +48,8 @@ _HEADINGS = tuple(
         rf"\[?{_NAME}(?: message| prompt \d{{1,4}} of \d{{1,4}} - [^\n]{{1,40}}?)?\]?{_NOTE}[:：]{_NOTE}",
     )
 )
+_OWN = _HEADINGS[:2]
+"""which no other tool writes"""
 _ANYBODY = r"(?P<name>[^\W\d_][\w .@-]{0,40})"
 _SAID = r"(?: (?=\S)|[ \t]*\r?$)"
 _LABELS = tuple(
@@ -184,7 +187,7 @@ def _style(written: str) -> re.Pattern[str] | None:
         turned = ["user", "assistant"] * (2 if plain else 1)
         led = len(before) <= _MOST_LED and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
         is_record = len(sides) == 2 and are_fields(written)
-        begins = not (before or is_record) if plain else titled or style is _HEADINGS[0]
+        begins = not (before or is_record) if plain else titled or style in _OWN
         if {"user", "assistant"} <= set(sides) and (led or begins):
             return style
     if (label := _labelled(written)) is not None:

@@ -36,8 +36,15 @@ _LOGGED = re.compile(r"^# \d{4}-\d\d-\d\dT[\d:]{8} {4}\w+: .{0,200}\s+Model: \*\
 """what `llm logs` prints above each prompt"""
 
 
+def with_plain_ends(written: str) -> str:
+    """The text with the line ends of a model, where all are those that Windows writes: then they are the file's."""
+    is_of_file = "\r\n" in written and written.count("\r\n") == written.count("\n")
+    return written.replace("\r\n", "\n") if is_of_file else written
+
+
 def undecorated(written: str) -> str:
     """The text without colours, and without what DSPy's history and `llm logs` say before each prompt."""
+    written = with_plain_ends(written)
     if "\x1b[" in written or _CLOCK.match(written.lstrip()):
         written = _CLOCK.sub("", _COLOURS.sub("", written))
     written = _FRONT.sub("", written)
@@ -114,9 +121,11 @@ USER = (
     r"|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻"
     r"|🙋"
 )
+_VERSION = r"\d[\w.]{0,7}|[RVo]\d|Sonnet|Opus|Haiku|Pro|Flash|Large|Medium|Small|Max|Mini|Lite|Chat|Coder"
 MODEL = (
-    r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
-    r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Mistral|Qwen|Kimi|Cody|Llama|MODEL"
+    r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Cursor|Copilot|GitHub Copilot|MODEL|LLM"
+    rf"|(?:Claude|Gemini|Grok|DeepSeek|Mistral|Qwen|Kimi|Llama)(?:[ -](?:{_VERSION})){{0,4}}"
+    r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Cody"
     r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"
     r"|Asistente|Assistente|Ассистент|Asystent|Asistan|المساعد|सहायक|🤖|Antigravity|[A-Z]\w{0,20}(?:Bot|AI|GPT)"
 )
