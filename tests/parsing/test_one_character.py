@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from webapp.parsing import parse
-from webapp.parsing.one_character import one_character
+from webapp.parsing.mended import one_character
 
 DOCUMENT = {"tool": "run", "arguments": {"code": "a, b: {c}", "n": [1, 2, {"k": "v"}], "ok": True}, "tags": ["x", "y"]}
 MARK = re.compile(r"""(["'])(?:(?!\1)[^\\]|\\.)*\1|[{}\[\],:]""")

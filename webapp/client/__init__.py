@@ -4,7 +4,7 @@ Nothing here blocks or breaks the program that records: what goes wrong is count
 `last_error`. What it costs and what it promises: docs/recorder.md.
 """
 
+from .journal import Refused
 from .recorder import Recorder
-from .request import Refused
 
 __all__ = ["Recorder", "Refused"]

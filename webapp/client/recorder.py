@@ -15,8 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .journal import Journal, locked, whole_lines
-from .request import FINAL, Refused, post
+from .journal import FINAL, Journal, Refused, locked, post, whole_lines
 
 # Sending a session again as it grows comes to this many bytes a second, unless it grew so many times since the last.
 RATE, GROWTH = 64 * 1024, 1.25

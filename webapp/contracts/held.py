@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from webapp.contracts.contract import Contract, Declaration, Mismatch, State
-from webapp.contracts.cost import NotChecked
-from webapp.contracts.schemas import compiled
+from webapp.contracts.schemas import NotChecked, compiled
 from webapp.contracts.shapes import json_words, mismatch_words, nearest, path_text
 
 MOST, _MOST_READY = 20, 256

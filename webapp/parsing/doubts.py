@@ -11,7 +11,7 @@ from webapp.parsing import swallowed
 from webapp.parsing.decode import decode, first_keys
 from webapp.parsing.edit import Edit, Span, apply, places
 from webapp.parsing.machine.tokens import SCALAR, STRING
-from webapp.parsing.one_character import closed_twice, opened_twice
+from webapp.parsing.mended import closed_twice, opened_twice
 from webapp.parsing.patterns import later
 from webapp.parsing.trace import Attempt, Flag
 

@@ -14,9 +14,8 @@ from webapp.parsing.engine import Tracer
 from webapp.parsing.machine import closers, tokens
 from webapp.parsing.machine.reader import read_value
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.one_character import LONGEST, Mended, closed_twice, one_character
+from webapp.parsing.mended import LONGEST, Mended, closed_twice, one_character, requoted
 from webapp.parsing.patterns import later
-from webapp.parsing.requoted import requoted
 from webapp.parsing.trace import Attempt
 
 Limits = Callable[[], list[int]] | None

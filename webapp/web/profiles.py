@@ -12,8 +12,8 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.extensions import db
 from webapp.gate.judging import OUTCOMES
 from webapp.gate.reports import SHORT
-from webapp.parsing import helps, profile, profiles, released, why_absent
-from webapp.parsing.profiles._about import GROUPS, group_of
+from webapp.parsing import helps, profile, profiles, why_absent
+from webapp.parsing.profiles._about import GROUPS, group_of, words_of_release
 from webapp.parsing.profiles._about import REPORTS as REPORTED
 from webapp.store import tasks
 from webapp.store.compare import scoreboard
@@ -67,7 +67,7 @@ def line(name: str) -> ProfileLine:
         name,
         parser.version,
         helps().get(name, ""),
-        "\n".join(filter(None, (getattr(parser, "about", ""), released.words(name, parser.version)))),
+        "\n".join(filter(None, (getattr(parser, "about", ""), words_of_release(name, parser.version)))),
         REPORTS.get(getattr(parser, "report", None) or ""),
         group_of(parser),
         why_absent(parser),

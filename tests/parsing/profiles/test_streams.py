@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.parsing.profiles._servers import READERS, Calls, at_once, responses, streamed
-from webapp.parsing import released
+from webapp.parsing.profiles._about import held_releases
 
 SIZES = ("1", "7", "whole")
 
@@ -70,7 +70,7 @@ STREAMS = [name for name in READERS if name not in ("vllm-deepseek-v31", "vllm-m
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_stream_differs_as_the_page_states(name: str) -> None:
     pytest.importorskip("regex")
-    stated = released.held()[name].streamed or {}
+    stated = held_releases()[name].streamed or {}
     found = measured(name, responses(name, 100))
     assert {size: set(kinds) - set(stated[size]) for size, kinds in found.items()} == {size: set() for size in SIZES}
 
