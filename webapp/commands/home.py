@@ -24,7 +24,7 @@ from webapp.store.models import Session
 from webapp.store.models.sessions import Home
 from webapp.store.sessions import dumps, sessions
 from webapp.store.sessions.filters import of_parameters
-from webapp.store.sessions.selection import words_of
+from webapp.store.sessions.sessions import words_of
 from webapp.visible import visible
 
 MOST_TRIED = 1000

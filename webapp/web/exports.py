@@ -21,7 +21,6 @@ from webapp.store.labels import queue
 from webapp.store.labels.queue_spec import SAMPLE, spec_of
 from webapp.store.models import Task
 from webapp.store.sessions import filters as filtering
-from webapp.store.sessions import selection as selected
 from webapp.store.sessions import session_list
 from webapp.store.sessions import sessions as session_store
 from webapp.web import audit_trail, links, task_pages
@@ -129,7 +128,7 @@ def _made(selection: dict[str, Any]) -> Task:
     """A new export, which the worker begins now, or once what waits before it is done."""
     db.session.rollback()
     number = tasks.make(db.engine, tasks.EXPORT, selection)
-    audit_trail.about(export=number, sessions=selected.words_of(selection)[:_AUDITED])
+    audit_trail.about(export=number, sessions=session_store.words_of(selection)[:_AUDITED])
     return task_pages.find(number, tasks.EXPORT)
 
 
@@ -145,9 +144,9 @@ def ask() -> str:
     return render_template(
         "export_jobs/ask.html",
         active=filters.active(),
-        words=selected.words_of({"filters": filters.active()}).capitalize(),
+        words=session_store.words_of({"filters": filters.active()}).capitalize(),
         page=session_list.page(db.session, filters, limit=1),
-        most=selected.MOST,
+        most=session_store.MOST_SELECTED,
         days=current_app.config["SETTINGS"].export_days,
     )
 
@@ -156,7 +155,7 @@ def ask() -> str:
 def make() -> AnyResponse:
     """An export of the sessions selected in the list (`ids`), else of those under its filters."""
     if idents := request.form.getlist("ids"):
-        selection: dict[str, Any] = {"keys": [session.key for session in selected.find(db.session, idents)]}
+        selection: dict[str, Any] = {"keys": [session.key for session in session_store.selected(db.session, idents)]}
     else:
         selection = {"filters": filtering.of_parameters(request.form.to_dict()).active()}
     return redirect(url_for("export_jobs.show", number=_made(selection).id), 303)
@@ -206,7 +205,7 @@ def remove(number: int) -> AnyResponse:
 def _removed(job: Task) -> Task:
     """Remove the file of an export that is done."""
     db.session.rollback()
-    audit_trail.about(export=job.id, sessions=selected.words_of(job.about)[:_AUDITED])
+    audit_trail.about(export=job.id, sessions=session_store.words_of(job.about)[:_AUDITED])
     export_jobs.remove(db.engine, current_app.config["SETTINGS"], job)
     return task_pages.find(job.id, tasks.EXPORT)
 

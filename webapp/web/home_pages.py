@@ -17,7 +17,7 @@ from webapp.store.homes import changes, rules
 from webapp.store.models.sessions import DECLINED, UNKNOWN, Home
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
-from webapp.store.sessions.selection import words_of
+from webapp.store.sessions.sessions import words_of
 from webapp.web import links, questions, task_pages, timeline
 from webapp.web.api.operation import json, json_object, operation, refused
 from webapp.web.api.sessions import HOME

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flask import Blueprint, current_app, render_template, request, url_for
 
 from webapp.extensions import db
-from webapp.store.sessions import views
+from webapp.store.sessions import sessions, views
 from webapp.visible import visible
 from webapp.web.links import in_header, session_url, turn_url
 from webapp.web.sessions import list_filters
@@ -124,11 +124,11 @@ def _found(text: str) -> Iterator[tuple[str, str, str]]:
     if not text:
         return
     if turn := _TURN.fullmatch(text):
-        for session in views.sessions(db.session, turn[1], _EACH):
+        for session in sessions.with_id(db.session, turn[1], _EACH):
             if int(turn[2]) < session.turn_count:
                 name = f"{visible(session.external_id)}, turn {int(turn[2])}"
                 yield "turn", name, turn_url(session, int(turn[2]))
-    for session in views.sessions(db.session, text, _EACH):
+    for session in sessions.with_id(db.session, text, _EACH):
         yield "session", visible(session.external_id), session_url(session)
     for facet, value in views.facets(db.session, text, 2 * _EACH):
         yield facet, visible(value), list_filters.with_filters("/sessions", {facet: value})

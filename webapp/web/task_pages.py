@@ -14,7 +14,7 @@ from webapp.store import tasks as store
 from webapp.store.accounts.accounts import ADMIN, INGEST, LABEL, READ
 from webapp.store.jobs import imports
 from webapp.store.models import Task
-from webapp.store.sessions import selection
+from webapp.store.sessions import sessions
 from webapp.store.sessions.sessions import BadCursor
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, KINDS, PRUNE, REPLAY
 from webapp.web import identity, rights
@@ -56,14 +56,14 @@ def task_words(task: Task) -> str:
     if task.kind == IMPORT:
         return str(about["filename"])
     if task.kind == EXPORT:
-        words = selection.words_of(about)
+        words = sessions.words_of(about)
         return f"{words[0].upper()}{words[1:]}"
     if task.kind == PRUNE:
         return f"Sessions without a new turn since {about['before'][:10]}"
     if task.kind == HOMES:
         undoes = "Undone: " if about["undoes"] else ""
-        return f"{undoes}{called(about['profile'])} for {selection.words_of(about['scope'])}"
-    over = "one session" if "session_id" in about else selection.words_of(about)
+        return f"{undoes}{called(about['profile'])} for {sessions.words_of(about['scope'])}"
+    over = "one session" if "session_id" in about else sessions.words_of(about)
     return f"{called(about['profile'])} over {over}"
 
 

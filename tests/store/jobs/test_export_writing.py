@@ -39,7 +39,7 @@ from webapp.store.exports import session_dump
 from webapp.store.files import StoreUnreachable
 from webapp.store.jobs import export_jobs, imports, worker
 from webapp.store.models import Session, Task
-from webapp.store.sessions import deletion, selection
+from webapp.store.sessions import deletion, sessions
 from webapp.store.sessions.filters import Filters
 
 PATIENT = hypothesis_settings(
@@ -72,7 +72,7 @@ def test_filters_give_the_bytes_of_the_direct_download(
 ) -> None:
     job = exported(engine, settings, of_filters(filters))
     data = content(settings, job)
-    chosen = selection.filtered(db, filters)
+    chosen = sessions.filtered(db, filters)
     assert data == direct(db, chosen, job)
     assert job.result is not None and job.result["sha256"] == hashlib.sha256(data).hexdigest()
     assert (job.result["bytes"], job.result["sessions"]) == (len(data), len(chosen))
@@ -85,7 +85,7 @@ def test_filters_give_the_bytes_of_the_direct_download(
 def test_no_filter_is_all_sessions_beyond_the_thousand_of_a_download(
     engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selection, "MOST", 3)
+    monkeypatch.setattr(sessions, "MOST_SELECTED", 3)
     monkeypatch.setattr("webapp.store.sessions.sessions._FOUND_AT_ONCE", 2)
     monkeypatch.setattr(export_jobs, "_AT_ONCE", 2)
     for filters in (Filters(), Filters(q="run_code")):

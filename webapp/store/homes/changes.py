@@ -231,7 +231,7 @@ class HomeScope:
     unknown_only: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """As a change keeps it and `selection.words_of` reads it."""
+        """As a change keeps it and `sessions.words_of` reads it."""
         parts = {"keys": list(self.keys)} if self.keys else {"filters": self.filters.active()}
         return parts | ({"unknown_only": True} if self.unknown_only else {})
 

@@ -1,20 +1,23 @@
-"""Sessions as filters and words find them, in order and a page at a time; and one of them by its id."""
+"""Sessions as filters and words find them, in order and a page at a time; by id or key; and where two of them part."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.parsing.words import counted
 from webapp.refusals import NotThere
 from webapp.store import search
 from webapp.store.db.dialect import contains
 from webapp.store.db.ids import shortened
-from webapp.store.models import Session
+from webapp.store.models import Session, Turn
 from webapp.store.sessions import where
 from webapp.store.sessions.filters import KEYS, Filters, behind, cursor, cursor_position, encoded_cursor, order_by
 from webapp.store.sessions.filters import BadCursor as BadCursor
@@ -45,7 +48,7 @@ def _search_view(db: orm.Session, filters: Filters, most: int = 0) -> View:
     hits = search.sessions(connection, text, [where.listed], most=most)
     if hits.more and hits.ids and bare.is_narrowed():
         hits = search.sessions(connection, text, bare.where(), most=most)
-    ids = hits.ids if hits.ids or hits.more else _with_id(connection, text)
+    ids = hits.ids if hits.ids or hits.more else [session.id for session in with_id(db, text.strip(), MOST_COUNTED)]
     return View(filters, tuple(ids), hits.more)
 
 
@@ -69,10 +72,10 @@ def _search_page(db: orm.Session, view: View, after: str | None, limit: int) -> 
     return Hits(ids, dict(matches), encoded_cursor(_SEARCH_ORDER, [ids[-1]]) if more and ids else None)
 
 
-def _with_id(connection: sa.Connection, text: str) -> list[int]:
+def with_id(db: orm.Session, text: str, most: int) -> list[Session]:
     """The newest sessions whose id has `text` within it."""
-    query = sa.select(Session.id).where(contains(Session.external_id, text.strip()), where.listed)
-    return list(connection.scalars(query.order_by(Session.id.desc()).limit(MOST_COUNTED)))
+    query = sa.select(Session).where(contains(Session.external_id, text), where.listed)
+    return list(db.scalars(query.order_by(Session.id.desc()).limit(most)))
 
 
 _not_deleted = Session.deleted_at.is_(None)
@@ -148,3 +151,78 @@ def revisions(db: orm.Session, external_id: str) -> list[Session]:
     """Every revision of that id, the latest first."""
     query = sa.select(Session).where(Session.external_id == external_id, _not_deleted).order_by(Session.revision.desc())
     return list(db.scalars(query))
+
+
+MOST_SELECTED = 1000
+"""sessions that one selection takes"""
+_SWITCHES = {"failed": "failed responses", "rescued": "failed responses that Fencepost can read"}
+COMPARED = 20_000
+"""turns of each session that are compared before the rest counts as unlooked at"""
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Where two sessions first differ, after `same` turns alike: the position in each, None where it has ended.
+
+    Both are None where nothing differs, or, with `cut`, where nothing did as far as was looked.
+    """
+
+    same: int
+    first: int | None
+    second: int | None
+    cut: bool
+
+
+def words_of(selection: Mapping[str, Any]) -> str:
+    """What a task is about, by its `keys` or `filters`: `sessions with failed responses, model m`."""
+    unknown = " whose parser was unknown" if selection.get("unknown_only") else ""
+    if "keys" in selection:
+        return f"{counted(len(selection['keys']), 'selected session')}{unknown}"
+    parts = [_SWITCHES.get(name, f"{name} {value}") for name, value in selection.get("filters", {}).items()]
+    return f"sessions with {', '.join(parts)}{unknown}" if parts else f"all sessions{unknown}"
+
+
+def selected(db: orm.Session, keys: Iterable[str]) -> list[Session]:
+    """The sessions with these keys, in the order given, each once; raises `NoSuchSession` where none is left."""
+    in_order = list(dict.fromkeys(keys))[:MOST_SELECTED]
+    query = sa.select(Session).where(Session.key.in_(in_order), _not_deleted)
+    by_key = {session.key: session for session in db.scalars(query)}
+    if not by_key:
+        raise NoSuchSession("no session is selected, or those that were are gone")
+    return [by_key[key] for key in in_order if key in by_key]
+
+
+def filtered(db: orm.Session, filters: Filters) -> list[Session]:
+    """The sessions under the list's filters, the first `MOST_SELECTED` in the list's order."""
+    ids = hits(db, filters, None, MOST_SELECTED).ids
+    by_id = {session.id: session for session in db.scalars(sa.select(Session).where(Session.id.in_(ids)))}
+    return [by_id[number] for number in ids if number in by_id]
+
+
+def deleted_at(db: orm.Session, keys: list[str]) -> datetime | None:
+    """When these sessions were deleted: the name of the batch that an undo brings back."""
+    return db.scalar(sa.select(sa.func.max(Session.deleted_at)).where(Session.key.in_(keys)))
+
+
+def of_batch(db: orm.Session, moment: datetime) -> list[str]:
+    """The keys of what was deleted at that very moment."""
+    return list(db.scalars(sa.select(Session.key).where(Session.deleted_at == moment)))
+
+
+def parting(db: orm.Session, first: Session, second: Session) -> Parting:
+    """Where two sessions first differ, by kind and raw text of their turns in order."""
+    first_turns, right = _turns(db, first), _turns(db, second)
+    for at, (here, second_turn) in enumerate(zip_longest(first_turns, right)):
+        if here is None or second_turn is None or here[1:] != second_turn[1:]:
+            return Parting(at, here[0] if here else None, second_turn[0] if second_turn else None, False)
+    return Parting(len(first_turns), None, None, len(first_turns) >= COMPARED)
+
+
+def _turns(db: orm.Session, session: Session) -> list[tuple[int, str, bytes | None]]:
+    query = (
+        sa.select(Turn.position, Turn.kind, Turn.raw_sha256)
+        .where(Turn.session_id == session.id, Turn.duplicate_of.is_(None))
+        .order_by(Turn.position)
+        .limit(COMPARED)
+    )
+    return [(row[0], row[1], row[2]) for row in db.execute(query)]

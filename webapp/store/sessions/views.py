@@ -7,9 +7,8 @@ from sqlalchemy import orm
 
 from webapp.refusals import BadInput
 from webapp.store import saved
-from webapp.store.db.dialect import contains
 from webapp.store.db.ids import short
-from webapp.store.models import FacetValue, SavedItem, Session, SessionFacet
+from webapp.store.models import FacetValue, SavedItem, SessionFacet
 from webapp.store.sessions import where
 from webapp.store.write.facets import LONGEST
 from webapp.visible import is_seen
@@ -57,12 +56,6 @@ def remove(db: orm.Session, view_id: int) -> SavedItem | None:
 
 FACETS = ("model", "tool", "host", "service", "agent")
 """filters of the list whose values are found"""
-
-
-def sessions(db: orm.Session, text: str, most: int) -> list[Session]:
-    """Those whose id has `text` in it, the newest first."""
-    query = sa.select(Session).where(contains(Session.external_id, text), where.listed)
-    return list(db.scalars(query.order_by(Session.id.desc()).limit(most)))
 
 
 def facets(db: orm.Session, text: str, most: int) -> list[tuple[str, str]]:

@@ -13,7 +13,6 @@ from webapp.parsing.words import counted
 from webapp.store.exports import session_dump
 from webapp.store.models import Session
 from webapp.store.sessions import deletion
-from webapp.store.sessions import selection as store
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.visible import visible
@@ -33,7 +32,7 @@ MOST_COMPARED = 6
 
 @blueprint.post("/selection/dumps")
 def download() -> Response:
-    return zipped_dumps(store.find(db.session, request.form.getlist("ids")))
+    return zipped_dumps(session_store.selected(db.session, request.form.getlist("ids")))
 
 
 @blueprint.get("/api/sessions/dumps")
@@ -47,8 +46,8 @@ def download() -> Response:
 def dumps_api() -> Response:
     """A zip of the dumps of sessions (`ids`, several), else of those under the list's filters, the first thousand."""
     if idents := request.args.getlist("ids"):
-        return zipped_dumps([session_store.find(db.session, ident) for ident in idents[: store.MOST]])
-    return zipped_dumps(store.filtered(db.session, list_filters.of_request()))
+        return zipped_dumps([session_store.find(db.session, ident) for ident in idents[: session_store.MOST_SELECTED]])
+    return zipped_dumps(session_store.filtered(db.session, list_filters.of_request()))
 
 
 def zipped_dumps(sessions: list[Session]) -> Response:
@@ -69,20 +68,22 @@ def export() -> AnyResponse:
 
 def _with_keys(endpoint: str) -> AnyResponse:
     """To a page about the selected sessions, which its address names by their keys."""
-    sessions = store.find(db.session, request.form.getlist("ids"))
+    sessions = session_store.selected(db.session, request.form.getlist("ids"))
     return redirect(url_for(endpoint, ids=[session.key for session in sessions]), 303)
 
 
 @blueprint.post("/selection/delete")
 def ask() -> str:
     """Ask before deleting; the answer comes to `delete`."""
-    return render_template("selection/delete.html", sessions=store.find(db.session, request.form.getlist("ids")))
+    return render_template(
+        "selection/delete.html", sessions=session_store.selected(db.session, request.form.getlist("ids"))
+    )
 
 
 @blueprint.post("/selection/deleted")
 def delete() -> AnyResponse:
     keys = deletion.delete(db.session, request.form.getlist("ids"))
-    moment = store.deleted_at(db.session, keys)
+    moment = session_store.deleted_at(db.session, keys)
     if moment is None:
         flash("Nothing deleted: those sessions were already gone.")
     else:
@@ -97,7 +98,7 @@ def delete() -> AnyResponse:
 @blueprint.post("/selection/undo")
 def undo() -> AnyResponse:
     try:
-        keys = store.of_batch(db.session, datetime.fromisoformat(request.form.get("batch", "")))
+        keys = session_store.of_batch(db.session, datetime.fromisoformat(request.form.get("batch", "")))
     except ValueError:
         abort(400, "batch is not the id of a deletion.")
     back = deletion.undo(db.session, keys)
@@ -108,9 +109,9 @@ def undo() -> AnyResponse:
 @blueprint.get("/selection/compare")
 def compare() -> str:
     """Two or more sessions side by side, and where each first differs from the one before it."""
-    sessions = store.find(db.session, request.args.getlist("ids"))
+    sessions = session_store.selected(db.session, request.args.getlist("ids"))
     columns = sessions[:MOST_COMPARED]
-    partings = [store.parting(db.session, *pair) for pair in pairwise(columns)]
+    partings = [session_store.parting(db.session, *pair) for pair in pairwise(columns)]
     return render_template(
         "selection/compare.html", sessions=columns, partings=[None, *partings], left_out=len(sessions) - len(columns)
     )
