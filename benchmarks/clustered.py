@@ -11,7 +11,7 @@ import sys
 from math import comb
 
 from webapp.store.failures.group_line import wilson
-from webapp.store.statistics.clusters import Cluster, share, sign_test
+from webapp.store.statistics.shares import Cluster, share, sign_test
 
 
 def rates(chance: random.Random, sessions: int) -> list[Cluster]:

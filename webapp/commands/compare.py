@@ -21,7 +21,7 @@ from webapp.store.compare import comparing
 from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
 from webapp.store.jobs import replays
 from webapp.store.sessions.filters import Filters
-from webapp.store.statistics.clusters import SignTest
+from webapp.store.statistics.shares import SignTest
 from webapp.visible import visible
 
 

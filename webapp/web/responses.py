@@ -13,7 +13,7 @@ from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.facets import ProfileCoverage
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.statistics import group_by
+from webapp.store.statistics import shares
 from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import AFTER, FILTERS, LIMIT, json, limit_of_request, operation
 from webapp.web.api.sessions import RESPONSE, RESPONSE_PAGE
@@ -30,7 +30,7 @@ OVER = ("under", "sort", *list_filters.OF_PARSE)
 @blueprint.get("/responses")
 def index() -> Response:
     filters = list_filters.of_list()
-    if (by := request.args.get("by")) in group_by.BY:
+    if (by := request.args.get("by")) in shares.BY:
         return grouped(filters, by)
     result = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
     around = rows_context(result, filters)
@@ -43,14 +43,14 @@ def index() -> Response:
 def grouped(filters: Filters, by: str) -> Response:
     """The responses in view, counted by one thing that each of them has."""
     try:
-        rows, why = group_by.groups(db.session, filters, by), None
-    except group_by.NotGrouped as refused:
+        rows, why = shares.groups(db.session, filters, by), None
+    except shares.NotGrouped as refused:
         rows, why = [], str(refused)
     around = list_filters.panel_context(session_list.page(db.session, filters, limit=1), filters)
     view = session_store.view(db.session, filters)
-    cards, more_cards = group_by.card(db.session, view)
+    cards, more_cards = shares.card(db.session, view)
     around |= {"found": rows, "why": why, "by": by, "cards": cards, "more_cards": more_cards}
-    around |= {"assumed": group_by.assumed(db.session, view), "zombies": group_by.zombies(db.session, view)}
+    around |= {"assumed": shares.assumed(db.session, view), "zombies": shares.zombies(db.session, view)}
     return page(
         "responses/index.html",
         "responses/_groups.html",
@@ -127,4 +127,4 @@ def _asks(filters: Filters) -> bool:
 @blueprint.app_template_global()
 def responses_by() -> dict[str, str]:
     """What responses can be grouped by, and what people call it."""
-    return {name: title for name, (title, _) in group_by.BY.items()}
+    return {name: title for name, (title, _) in shares.BY.items()}

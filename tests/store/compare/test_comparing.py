@@ -16,7 +16,7 @@ from webapp.store.jobs import replays
 from webapp.store.labels import labels
 from webapp.store.sessions import deletion, sessions, turns
 from webapp.store.sessions.filters import BadFilter, Filters
-from webapp.store.statistics import clusters
+from webapp.store.statistics import shares
 
 DEEP = "[" * 2_000 + "]" * 2_000
 TEXTS = (CALL, BROKEN, "Nothing.", '{"a": 1, "a": 2,}', '{"a": 1}')
@@ -126,12 +126,12 @@ def test_labels_say_what_was_fixed_broken_and_silently_broken(stored: orm.Sessio
 @pytest.mark.parametrize(("fewer", "of"), [(0, 1), (0, 5), (1, 6), (3, 20), (40, 100), (5, 10)])
 def test_of_a_response_a_session_the_test_is_the_sign_test(fewer: int, of: int) -> None:
     exact = min(1.0, 2 * sum(comb(of, heads) for heads in range(fewer + 1)) / 2**of)
-    test = clusters.sign_test([(1, 0)] * fewer + [(0, 1)] * (of - fewer))
+    test = shares.sign_test([(1, 0)] * fewer + [(0, 1)] * (of - fewer))
     assert (test.first, test.second, test.sessions, test.p) == (fewer, of - fewer, of, pytest.approx(exact, rel=1e-9))
 
 
 def test_failures_that_repeat_in_one_session_are_one_trial() -> None:
-    assert clusters.sign_test([(0, 10)]).p == 1.0 and clusters.sign_test(()).p is None
-    assert clusters.sign_test([(0, 10), (1, 0), (0, 1)]).p == 0.75, "of 8 signs 6 leave ten or more"
-    assert clusters.sign_test([(3, 0)] * 6).p == pytest.approx(2 / 2**6)
-    assert clusters.sign_test([(5, 5)]).p == 1.0 and clusters.sign_test([(1, 0)] * 9_000).p < 1e-300  # type: ignore[operator]
+    assert shares.sign_test([(0, 10)]).p == 1.0 and shares.sign_test(()).p is None
+    assert shares.sign_test([(0, 10), (1, 0), (0, 1)]).p == 0.75, "of 8 signs 6 leave ten or more"
+    assert shares.sign_test([(3, 0)] * 6).p == pytest.approx(2 / 2**6)
+    assert shares.sign_test([(5, 5)]).p == 1.0 and shares.sign_test([(1, 0)] * 9_000).p < 1e-300  # type: ignore[operator]

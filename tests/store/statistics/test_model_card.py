@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from webapp.store.statistics.clusters import share
+from webapp.store.statistics.shares import share
 
 
 def test_one_session_has_no_interval_and_equal_ones_that_of_so_many_trials() -> None:

@@ -19,7 +19,7 @@ from webapp.store.sessions import responses, where
 from webapp.store.sessions.facets import ProfileCoverage
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.where import View
-from webapp.store.statistics.clusters import SignTest, sign_test
+from webapp.store.statistics.shares import SignTest, sign_test
 from webapp.store.write.tally import READABLE
 
 READ = {

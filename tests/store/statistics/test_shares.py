@@ -10,7 +10,7 @@ from sqlalchemy import orm
 from tests.store.made import Bring
 from webapp.store.sessions import responses
 from webapp.store.sessions.filters import Filters
-from webapp.store.statistics.group_by import BY, NotGrouped, groups
+from webapp.store.statistics.shares import BY, NotGrouped, groups
 
 TEXTS = {"m1": ['{"a": 1}', '{"a": 1,}', "{'a': 1}"], "m2": ['{"b": 2}', "Sure:\n```json\n{}\n```"]}
 
