@@ -45,7 +45,7 @@ from webapp.extensions import db
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import worker
 from webapp.store.models import Dump, Parse, Session, Task, Turn
-from webapp.store.models.sessions import UNKNOWN
+from webapp.store.write.parser import UNKNOWN
 from webapp.web import worker_process
 
 KEPT = Path(tempfile.gettempdir()) / "fencepost-fuzz"

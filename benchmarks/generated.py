@@ -24,7 +24,7 @@ from webapp.dumps.records import SessionStart, Turn
 from webapp.store import append
 from webapp.store.db import database
 from webapp.store.models import Dump, DumpSession
-from webapp.store.models.sessions import Home
+from webapp.store.write.parser import Home
 from webapp.store.write.session_state import SessionInput
 
 TURNS = 20

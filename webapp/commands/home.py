@@ -21,10 +21,10 @@ from webapp.store.homes.changes import BadScope, HomeScope
 from webapp.store.homes.trials import Question
 from webapp.store.labels.label_content import system_user
 from webapp.store.models import Session
-from webapp.store.models.sessions import Home
 from webapp.store.sessions import dumps, sessions
 from webapp.store.sessions.filters import of_parameters
 from webapp.store.sessions.sessions import words_of
+from webapp.store.write.parser import Home
 from webapp.visible import visible
 
 MOST_TRIED = 1000

@@ -29,8 +29,8 @@ from webapp.store.models import (
     SessionFacet,
     TurnContract,
 )
-from webapp.store.models.sessions import OURS, UNKNOWN
 from webapp.store.write import facets, rows, stored_turns
+from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.store.write.session_state import SessionParser, SessionState, is_known
 from webapp.store.write.stored_turns import other_traces, pages, placed, stored_traces
 

@@ -22,10 +22,10 @@ from webapp.parsing.drawing import Node, nodes, telling
 from webapp.parsing.edit import Span, apply, places
 from webapp.store import tasks
 from webapp.store.compare import comparing, listing
-from webapp.store.models.sessions import OURS
 from webapp.store.sessions import debugger_queries, turns
 from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.turns import NoSuchTurn
+from webapp.store.write.parser import OURS
 from webapp.visible import visible
 from webapp.web import rawview
 from webapp.web.answers import page, wants_partial

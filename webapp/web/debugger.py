@@ -11,7 +11,7 @@ from webapp.parsing import Attempt, Trace, words
 from webapp.parsing.decode import decode
 from webapp.parsing.drawing import telling
 from webapp.parsing.edit import Edit, Span, apply, place
-from webapp.store.models.sessions import OURS, READ_AS
+from webapp.store.write.parser import OURS, READ_AS
 from webapp.web import decodedview, rawview, verdict_column, windows
 
 VIEWS = ("value", "text", "diff")

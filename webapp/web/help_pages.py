@@ -20,9 +20,9 @@ from webapp import installation
 from webapp.extensions import db
 from webapp.store.ingest.start import ingest_examples
 from webapp.store.models import Session
-from webapp.store.models.sessions import OURS
 from webapp.store.sessions import debugger_queries, overview, where
 from webapp.store.sessions import turns as turn_store
+from webapp.store.write.parser import OURS
 from webapp.web.links import own_path, turn_url
 
 if TYPE_CHECKING:

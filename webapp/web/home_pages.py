@@ -14,10 +14,10 @@ from webapp.parsing.words import called, counted
 from webapp.store import tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules
-from webapp.store.models.sessions import DECLINED, UNKNOWN, Home
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.sessions import words_of
+from webapp.store.write.parser import DECLINED, UNKNOWN, Home
 from webapp.web import links, questions, task_pages, timeline
 from webapp.web.api.operation import json, json_object, operation, refused
 from webapp.web.api.sessions import HOME

@@ -13,7 +13,7 @@ from webapp.store import tasks
 from webapp.store.homes import trials
 from webapp.store.homes.trials import Question
 from webapp.store.models import Session, Task
-from webapp.store.models.sessions import UNKNOWN
+from webapp.store.write.parser import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

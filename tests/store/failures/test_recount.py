@@ -21,9 +21,9 @@ from webapp.store.homes import changes
 from webapp.store.jobs import replays
 from webapp.store.labels import labels
 from webapp.store.models import FailedResponse, Parse, Session, Turn
-from webapp.store.models.sessions import Home
 from webapp.store.sessions import deletion
 from webapp.store.sessions.filters import Filters
+from webapp.store.write.parser import Home
 
 RESPONSES = int(os.environ.get("FENCEPOST_TEST_RESPONSES", "800"))
 """how many are made: 10,000 take two minutes"""

@@ -17,7 +17,7 @@ from webapp.store import derive, search, tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes
 from webapp.store.models import TURNS_A_SESSION, Base, Session
-from webapp.store.models.sessions import Home
+from webapp.store.write.parser import Home
 
 TEXTS = (
     '{"a": 1}',

@@ -14,9 +14,9 @@ from webapp.store.homes import changes
 from webapp.store.jobs import replays
 from webapp.store.labels import labels
 from webapp.store.models import Session
-from webapp.store.models.sessions import Home
 from webapp.store.sessions import deletion, facets, session_list, sessions, turns
 from webapp.store.sessions.filters import SORTS, Filters
+from webapp.store.write.parser import Home
 
 SOME = (
     Filters(failed=True),

@@ -24,11 +24,11 @@ from webapp.store.db.ids import batched
 from webapp.store.exports import session_dump
 from webapp.store.labels import label_content, settling
 from webapp.store.models import Finding, Label, Parse, Session, Turn, TurnContract
-from webapp.store.models.sessions import OURS
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import turns
 from webapp.store.sessions.filters import Filters
 from webapp.store.write import stored_turns
+from webapp.store.write.parser import OURS
 
 _AT_ONCE = 100
 _IMPORTED = (

@@ -16,8 +16,8 @@ from webapp.store.failures import groups
 from webapp.store.labels import alike, settling
 from webapp.store.labels.queue_spec import MOST_OF_GROUP
 from webapp.store.models import Label, Parse
-from webapp.store.models.sessions import OURS, UNKNOWN
 from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.store.write.tally import READABLE
 
 MOST = MOST_OF_GROUP

@@ -24,9 +24,9 @@ from webapp.exports.session import CauseView, document, whole_entry
 from webapp.parsing import UnknownProfile, failure_group, minimal, profile, why_absent
 from webapp.store.files import draft, file_store
 from webapp.store.models import FailedResponse, Session, Turn
-from webapp.store.models.sessions import UNKNOWN
 from webapp.store.write import stored_turns
 from webapp.store.write.failed_responses import HOME, recorded_key
+from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.rows import bare_entry
 
 LONGEST = 200

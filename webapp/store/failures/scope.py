@@ -13,10 +13,10 @@ from webapp.store.db.dialect import unindexed
 from webapp.store.db.ids import microseconds
 from webapp.store.failures import events
 from webapp.store.models import FailedResponse, Label, Parse, Session, Turn, is_response
-from webapp.store.models.sessions import OURS, UNKNOWN
 from webapp.store.sessions import facets, sessions
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import View, deleted, hidden
+from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.store.write.tally import VERDICTS
 
 OF_RESPONSE = ("since", "until", "model", "agent", "phase", "tool", "label")

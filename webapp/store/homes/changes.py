@@ -25,10 +25,10 @@ from webapp.store.db.database import writing, writing_long
 from webapp.store.db.ids import batched
 from webapp.store.homes import rules
 from webapp.store.models import Parse, Session, Task, turns_of
-from webapp.store.models.sessions import DECLINED, UNKNOWN, Home
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import HOMES
+from webapp.store.write.parser import DECLINED, UNKNOWN, Home
 
 MOST_SHOWN = 50
 _AT_ONCE = 500

@@ -17,7 +17,7 @@ from webapp.store import saved
 from webapp.store.db import database
 from webapp.store.db.ids import short
 from webapp.store.models import SavedItem
-from webapp.store.models.sessions import NOT_KNOWN, UNKNOWN, Home
+from webapp.store.write.parser import NOT_KNOWN, UNKNOWN, Home
 from webapp.store.write.session_state import is_known
 
 SOURCE = "program"

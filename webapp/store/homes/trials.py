@@ -25,8 +25,8 @@ from webapp.store.models import (
     Turn,
     is_response,
 )
-from webapp.store.models.sessions import UNKNOWN
 from webapp.store.sessions.where import listed
+from webapp.store.write.parser import UNKNOWN
 
 _AT_ONCE = 100
 RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)

@@ -29,10 +29,10 @@ from webapp.store.ingest.result import IngestResult as IngestResult
 from webapp.store.ingest.result import Progress, problem_of
 from webapp.store.ingest.result import describe as describe
 from webapp.store.models import Declaration, Dump, Session, Turn
-from webapp.store.models.sessions import UNKNOWN
 from webapp.store.sessions import deletion
 from webapp.store.sessions.dumps import DumpLine, find, line, named_sessions
 from webapp.store.write import rows
+from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.session_state import is_known
 
 

@@ -14,9 +14,9 @@ from sqlalchemy import orm
 from webapp.store.db.ids import batched
 from webapp.store.labels.label_content import LabelContent, same_as
 from webapp.store.models import FailedResponse, Parse, Session, Turn, is_response
-from webapp.store.models.sessions import OURS
 from webapp.store.sessions.filters import HOME
 from webapp.store.sessions.turns import PREVIEW, preview
+from webapp.store.write.parser import OURS
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 
 MOST = 1_000

@@ -23,11 +23,11 @@ from webapp.store.labels import alike
 from webapp.store.labels.alike import Alike
 from webapp.store.labels.queue_spec import CHOSEN, FAILED, GROUP, GROUPS, MOST_OF_GROUP, SAMPLE, VIEW, Spec
 from webapp.store.models import FailedResponse, Label, Parse, Session, Turn, is_response, turns_of
-from webapp.store.models.sessions import UNKNOWN
 from webapp.store.sessions import sessions
 from webapp.store.sessions.facets import top
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import Condition, listed
+from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 from webapp.store.write.tally import READABLE
 

@@ -1,11 +1,11 @@
-"""The tables of sessions: their turns, what they can be found by, what the rules find in them, and their parser."""
+"""The tables of sessions: their turns, what they can be found by, and what the rules find in them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -135,7 +135,7 @@ class Session(Numbered):
     @property
     def first_profile(self) -> str:
         """What a page shows its responses under at first: the home profile, `fencepost` where that is unknown."""
-        return OURS if self.home_profile == UNKNOWN else self.home_profile
+        return "fencepost" if self.home_profile == "unknown" else self.home_profile
 
 
 class FacetValue(Numbered):
@@ -239,34 +239,3 @@ class Finding(Numbered):
     severity: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     turns: orm.Mapped[list[int]] = orm.mapped_column(ExactJson)
     detail: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
-
-
-UNKNOWN = "unknown"
-"""stands where a profile's name would, of a session whose parser nobody named; no profile is called so"""
-DECLINED = "declined"
-"""the source of an unknown home that somebody was asked for and left open: nobody is asked again"""
-
-
-class Home(NamedTuple):
-    """`source` is who named the profile: told (a person, a command or the dump itself), the format, a remembered
-    rule, the program that the dump names, the setting; or unknown, and declined where it was left so."""
-
-    profile: str
-    source: str
-
-    @property
-    def known(self) -> bool:
-        return self.profile != UNKNOWN
-
-
-NOT_KNOWN = Home(UNKNOWN, UNKNOWN)
-OURS = "fencepost"
-READ_AS = "direct"
-"""what an unknown parser is read as: `json.loads`"""
-ALL_THE_SAME = ("clean", "none")
-"""verdicts of `fencepost` for a text that no parser need be known for: plain JSON, and prose that offers none"""
-
-
-def read_as_json(ours: str) -> str:
-    """The verdict of `json.loads` on what `fencepost` gave the verdict `ours`; prose that offers no JSON is none."""
-    return ours if ours in ALL_THE_SAME else "failed"

@@ -15,10 +15,10 @@ from webapp import parsing
 from webapp.parsing import why_absent
 from webapp.store.db.dialect import TookTooLong, unindexed, within
 from webapp.store.models import TURNS_A_SESSION, FacetValue, Label, Session, SessionFacet
-from webapp.store.models.sessions import OURS
 from webapp.store.sessions import where
 from webapp.store.sessions.filters import HOME, LABELS, Filters
 from webapp.store.sessions.where import FACETS, OF_PARSE, View, has_rescued, listed, stored_name
+from webapp.store.write.parser import OURS
 
 LIMIT = 0.3
 """seconds that counting may take; what is not counted by then is said to be cut"""

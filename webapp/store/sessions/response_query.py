@@ -24,10 +24,10 @@ from webapp.store.models import (
     has_failed,
     has_mark,
 )
-from webapp.store.models.sessions import UNKNOWN
 from webapp.store.sessions.facets import of_sessions
 from webapp.store.sessions.filters import HOME, LABELS, Filters
 from webapp.store.write import facets
+from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 from webapp.store.write.tally import BROKEN_AS_ONE, READABLE
 

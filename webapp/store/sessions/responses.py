@@ -14,11 +14,11 @@ from webapp.contracts.contract import MISFITS
 from webapp.parsing.trace import Flag
 from webapp.store.db import types
 from webapp.store.models import Session, Turn, contract_state
-from webapp.store.models.sessions import OURS
 from webapp.store.sessions import facets, response_query, sessions
 from webapp.store.sessions.filters import HOME, KEYS, Filters, decoded_cursor, encoded_cursor, order_values
 from webapp.store.sessions.turns import PREVIEW, preview
 from webapp.store.sessions.where import View, listed, rescued_count, stored_name
+from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE, VERDICTS
 
 LOOKED_AT = 100_000

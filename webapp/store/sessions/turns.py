@@ -18,8 +18,8 @@ from webapp.store.db import types
 from webapp.store.db.types import PackedJson, PackedText
 from webapp.store.models import MODEL_KINDS as MODEL_KINDS
 from webapp.store.models import Label, Parse, Session, Turn, TurnContract, contract_state, has_failed
-from webapp.store.models.sessions import OURS, UNKNOWN
 from webapp.store.sessions import sessions
+from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 from webapp.store.write.tally import READABLE
 

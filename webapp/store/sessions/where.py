@@ -25,8 +25,8 @@ from webapp.store.models import (
     Session,
     SessionFacet,
 )
-from webapp.store.models.sessions import UNKNOWN
 from webapp.store.sessions.filters import LABELS, MORE_THAN, NARROWING, Filters, Number
+from webapp.store.write.parser import UNKNOWN
 
 _HASHES = [sha256(path.read_bytes()).hexdigest() for path in sorted(installation.resource("examples").glob("*.json*"))]
 _dumps = sa.select(Dump.id).where(Dump.sha256.in_(_HASHES))

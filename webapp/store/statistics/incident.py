@@ -15,10 +15,10 @@ from sqlalchemy import orm
 from webapp.store.db.ids import moment
 from webapp.store.failures.group_line import Rate, rate
 from webapp.store.models import FacetValue, FailedResponse, Session, SessionFacet
-from webapp.store.models.sessions import OURS
 from webapp.store.sessions import facets, sessions
 from webapp.store.sessions.filters import Filters
 from webapp.store.statistics import timesteps
+from webapp.store.write.parser import OURS
 from webapp.store.write.tally import VERDICTS
 
 MOST_SESSIONS = 20_000

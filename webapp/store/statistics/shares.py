@@ -16,10 +16,10 @@ from webapp.dumps.messages.metadata import NOT_IN_LOG
 from webapp.store.db.dialect import TookTooLong, within
 from webapp.store.failures.group_line import COLUMNS, NAMES, Rate, Spent, Z, rate, wilson
 from webapp.store.models import FacetValue, FailedResponse, Finding, Session, SessionFacet, Turn, TurnContract
-from webapp.store.models.sessions import UNKNOWN
 from webapp.store.sessions import facets, response_query, responses
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import View
+from webapp.store.write.parser import UNKNOWN
 
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """Student's t for 95 %, by degrees of freedom from 1"""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 from webapp.dumps.records import Turn
 from webapp.parsing.trace import Trace
 from webapp.store.db.ids import short
-from webapp.store.models.sessions import ALL_THE_SAME, OURS, UNKNOWN, read_as_json
+from webapp.store.write.parser import ALL_THE_SAME, OURS, UNKNOWN, read_as_json
 
 MOST_KINDS = 40
 MOST_NAMES = 200

@@ -14,8 +14,8 @@ from webapp.parsing import engine, failure_group
 from webapp.parsing.failure_group import VERSION
 from webapp.parsing.trace import Trace, read_stored
 from webapp.store.db.ids import TURNS_A_SESSION, microseconds, short
-from webapp.store.models.sessions import ALL_THE_SAME, OURS, READ_AS, UNKNOWN
 from webapp.store.write.facets import kind_of, tools_of
+from webapp.store.write.parser import ALL_THE_SAME, OURS, READ_AS, UNKNOWN
 from webapp.store.write.tally import MODEL_KINDS, PlacedTurn
 
 HOME = "home"

@@ -18,9 +18,9 @@ from webapp.findings.rule import RuleContext, RuleFinding, TurnView
 from webapp.findings.rulebook import RuleRunner
 from webapp.parsing import Trace, engine
 from webapp.store.db.ids import TURNS_A_SESSION, Kind, Note
-from webapp.store.models.sessions import OURS, UNKNOWN, Home
 from webapp.store.write.facets import Facets, digest
 from webapp.store.write.failed_responses import FailedResponses
+from webapp.store.write.parser import OURS, UNKNOWN, Home
 from webapp.store.write.tally import BROKEN_AS_ONE, MODEL_KINDS, READABLE, PlacedTurn, Tally
 
 _MOST_TOGETHER = 1_000

@@ -16,7 +16,7 @@ from webapp.parsing import Trace
 from webapp.store.db.ids import batched
 from webapp.store.models import TURNS_A_SESSION, Declaration, Finding, LiveSpan, Parse, Session
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.models.sessions import OURS
+from webapp.store.write.parser import OURS
 from webapp.store.write.tally import PlacedTurn, Tally
 
 _AT_ONCE = 500

@@ -22,13 +22,13 @@ from webapp.store.failures.group_detail import GroupDetail
 from webapp.store.jobs import failure_webhook
 from webapp.store.labels.queue_spec import GROUP, spec_of
 from webapp.store.models import FailureEvent
-from webapp.store.models.sessions import READ_AS, UNKNOWN
 from webapp.store.sessions import session_list, turns
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.filters import DESCRIBED, HOME, BadFilter, Filters
 from webapp.store.sessions.turns import ExampleText
 from webapp.store.statistics import incident
+from webapp.store.write.parser import READ_AS, UNKNOWN
 from webapp.web import questions, windows
 from webapp.web.answers import download, page, text_answer
 from webapp.web.failures import group_report

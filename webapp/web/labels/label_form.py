@@ -11,8 +11,8 @@ from webapp.parsing import Trace, words
 from webapp.store.labels import label_content
 from webapp.store.labels.label_content import BadLabel, BadValue, LabelContent, read, written
 from webapp.store.models import Session, Turn
-from webapp.store.models.sessions import OURS
 from webapp.store.sessions.turns import TurnDetail
+from webapp.store.write.parser import OURS
 from webapp.web import verdict_column
 
 EXPECTS = {"": "no expected value", "value": "value", "none": "no JSON is meant", "unknown": "cut off: unknown"}
