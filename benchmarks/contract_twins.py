@@ -15,8 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jsonschema.validators import validator_for
-
 from benchmarks.twins import DOCS, sessions
 from webapp.contracts.held import Holder
 from webapp.dumps.records import Turn, changed
@@ -54,6 +52,8 @@ def kept_turns(folder: Path) -> list[Turn]:
 
 def mismatched(turn: Turn, chance: random.Random) -> Turn:
     """The turn with another type, a member less, or one too many, where jsonschema says that it does not fit."""
+    from jsonschema.validators import validator_for  # here: two seconds that whoever collects tests need not pay
+
     value, schema = json.loads(turn.raw or ""), schema_of(turn)
     broken: list[Any] = [{key: inner for key, inner in value.items() if key != left_out} for left_out in value]
     broken += [value | {key: other} for key in schema["properties"] for other in OTHER_VALUES]

@@ -15,7 +15,6 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from webapp.commands import _mcp_server
 from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
@@ -153,6 +152,8 @@ def test_what_is_not_there_is_said_in_words(told: dict[str, Any]) -> None:
 
 
 def test_cutting_leaves_nothing_out_without_a_word() -> None:
+    from webapp.commands import _mcp_server  # here, too
+
     value = {"a/b": ["x" * 9_000] * 250, "~": [[1] * 101]}
     short = _mcp_server.AnswerCutter().short(value)
     assert short["a/b"]["length"] == 250 and short["a/b"]["next"] == 100
