@@ -36,7 +36,8 @@ class ShownCommand:
 def of_file(path: Path, *programs: str) -> list[ShownCommand]:
     """The commands of these programs that `path` shows, in order, each once."""
     text = path.read_text("utf-8")
-    if not any(program in text for program in programs):
+    behind = " " * (path.suffix == ".py")  # of the strings of modules a command is a sentence's words
+    if not any(program + behind in text for program in programs):
         return []  # parsing every module took a second of each worker's start
     lines = [line for code in _code(path.suffix, text) for line in code.replace("\\\n", " ").splitlines()]
     named = (line for line in lines if any(program in line for program in programs))

@@ -7,13 +7,13 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests import forking
 from webapp.config import describe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,10 +60,9 @@ def test_systemd_takes_the_unit(tmp_path: Path, name: str) -> None:
 def test_the_procfile_serves_and_ends_on_sigterm(tmp_path: Path) -> None:
     lines = dict(line.split(": ") for line in (ROOT / "Procfile").read_text().splitlines())
     assert lines.pop("worker") == "fencepost work --stay"  # tests/store/jobs/test_tasks.py runs it
-    command = [sys.executable, "-m", "webapp", *shlex.split(lines.pop("web"))[1:], "--no-examples"]
-    environ = {**os.environ, "FENCEPOST_DATA": str(tmp_path), "PORT": "0", "HOST": "127.0.0.1"}
-    with subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True) as server:
-        assert not lines and server.stdout is not None
+    environ = {**os.environ, "FENCEPOST_DATA": str(tmp_path), "PORT": "0", "HOST": "127.0.0.1", "PYTHONPATH": str(ROOT)}
+    with forking.command(*shlex.split(lines.pop("web"))[1:], "--no-examples", environ=environ) as server:
+        assert not lines
         address = server.stdout.readline().split()[3]
         with urllib.request.urlopen(f"{address}/readyz", timeout=60) as answer:
             assert answer.status == 200

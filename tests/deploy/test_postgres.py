@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from tests.commands.stored import runner
 from tests.deploy.page import EXAMPLE, ROOT, fenced
 from tests.store.conftest import SERVER, administer
 from webapp.parsing.words import counted
@@ -58,16 +58,13 @@ def counts(folder: Path, address: str) -> dict[str, int]:
 
 
 def run(words: list[str], folder: Path, address: str) -> str:
-    environ = {
-        **os.environ,
-        "FENCEPOST_DATA": str(folder / "data"),
-        "FENCEPOST_DATABASE": address,
-        "PYTHONPATH": str(ROOT),
-    }
-    program = [sys.executable, "-m", "webapp"] if words[0] == "fencepost" else [words[0]]
-    done = subprocess.run([*program, *words[1:]], cwd=folder, env=environ, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, (words, done.stderr)
-    return done.stdout
+    if words[0] == "fencepost":
+        done = runner(folder / "data")(*words[1:], FENCEPOST_DATABASE=address)
+        assert done.exit_code == 0, (words, done.output)
+        return done.stdout
+    copied = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    assert copied.returncode == 0, (words, copied.stderr)
+    return copied.stdout
 
 
 def test_a_database_from_an_empty_server(name: str, tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from flask.testing import FlaskClient
 
 from tests.contracts.dialects import DIALECTS, errors, request
 from webapp.cli import main
-from webapp.commands._mcp_server import Tools
 from webapp.contracts.contract import BROKEN, STATES
 
 NOT_CHECKED = {"type": "nothing that there is"}
@@ -79,6 +78,8 @@ def test_every_state_is_counted_alike_everywhere(
 
 
 def check(client: FlaskClient, expected: dict[Place, str], folder: Path, run: Callable[..., Any]) -> None:
+    from webapp.commands._mcp_server import Tools  # here: a second that others need not pay
+
     counts = Counter(expected.values())
     broken = {place: state for place, state in expected.items() if state in BROKEN}
     assert {place: turn(client, place)["state"] for place in expected} == expected
