@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from webapp.exports import redaction
-from webapp.exports.base import ExportFacts
-from webapp.exports.labelled import LabelledResponse, LabelView
+from webapp.exports.base import ExportFacts, LabelledResponse, LabelView
 from webapp.exports.redaction import Redactor
 from webapp.exports.session import ExportedTurn, FindingView, SessionView
 from webapp.parsing import parse

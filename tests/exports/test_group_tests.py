@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.exports import made
 from tests.pytest_run import run_pytest
+from webapp.exports.base import meant
 from webapp.exports.formats.pytest import GroupTests, of_group
-from webapp.exports.labelled import meant
 
 KNOWN = [response for response, _, _ in meant(made.responses(), Counter())][:1]
 COMMA = replace(made.responses()[0], raw='{"a": [1,],}', key="comma", labels=(), final=None)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.exports import made
 from webapp.exports import redaction
-from webapp.exports.labelled import expected_values
+from webapp.exports.base import expected_values
 from webapp.exports.session import redacted
 from webapp.parsing import parse
 from webapp.parsing.edit import Edit, Span, apply

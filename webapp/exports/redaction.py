@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webapp.exports.base import MissingLibrary
-from webapp.exports.labelled import REDACTED, LabelledResponse, LabelView, Redaction
+from webapp.exports.base import REDACTED, LabelledResponse, LabelView, MissingLibrary, Redaction
 from webapp.exports.text_patterns import MOST_PATTERNS, BadPattern, TextPattern
 from webapp.installation import install_extra
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from webapp import jsontext
-from webapp.exports.labelled import LabelView, Redaction
+from webapp.exports.base import LabelView, Redaction
 from webapp.exports.redaction import Redactor, mask
 
 

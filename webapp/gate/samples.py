@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp import jsontext
-from webapp.exports.labelled import SPLITS, expected_values, split_of, split_of_text
+from webapp.exports.base import SPLITS, expected_values, split_of, split_of_text
 from webapp.refusals import WrongUse
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.parsing import decode, escaped
-from webapp.parsing.calls import markup
-from webapp.parsing.calls.markup import Mark
+from webapp.parsing.calls import tags
+from webapp.parsing.calls.tags import Mark
 from webapp.parsing.edit import Edit, NotJson, Span, apply, composed, places, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.machine import closers, tokens
@@ -87,10 +87,10 @@ class Finder:
         """The rank of a value at `at`."""
         if not self.marked(at):
             return otherwise
-        return QUOTED if self.mark.kind == markup.QUOTED else MARKED
+        return QUOTED if self.mark.kind == tags.QUOTED else MARKED
 
     def _noted(self, start: int, value: Any, note: str | None) -> str | None:
-        return markup.note_of(self.tracer.raw, start, value, self.mark if self.marked(start) else Mark(), note)
+        return tags.note_of(self.tracer.raw, start, value, self.mark if self.marked(start) else Mark(), note)
 
     def reject(self, strategy: str, start: int, end: int, reason: str) -> int:
         """Record a candidate that is no JSON; after the first thousands, only how many there were."""

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from webapp import jsontext
-from webapp.exports.base import ExportFacts, ExportFormat
-from webapp.exports.labelled import LabelledResponse, LabelView, facts, left_out_sentence, meant
+from webapp.exports.base import ExportFacts, ExportFormat, LabelledResponse, LabelView, facts, left_out_sentence, meant
 
 
 def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from html import escape
 
 from webapp import jsontext
-from webapp.exports.base import ExportFacts, ExportFormat
-from webapp.exports.labelled import LabelView, past
+from webapp.exports.base import ExportFacts, ExportFormat, LabelView, past
 from webapp.exports.session import ExportedTurn, SessionView
 from webapp.parsing import words
 from webapp.parsing.drawing import Drawing, Stretch, telling

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from webapp import jsontext
-from webapp.exports.base import ExportFacts, ExportFormat
-from webapp.exports.labelled import LabelledResponse, expected_values, meant, origin, rows
+from webapp.exports.base import ExportFacts, ExportFormat, LabelledResponse, expected_values, meant, origin, rows
 
 TASK = (
     "Give the JSON that this text means, unchanged but for what makes it invalid: one value a line."

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp import jsontext
-from webapp.exports.base import ExportFacts, ExportFormat
-from webapp.exports.labelled import LabelledResponse, LabelView, facts, left_out_sentence, meant
+from webapp.exports.base import ExportFacts, ExportFormat, LabelledResponse, LabelView, facts, left_out_sentence, meant
 
 OURS = "fencepost"
 HEAD = '''"""{what}, as regression tests for a parser of model output.

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from webapp import jsontext
 from webapp.exports import textmarks
-from webapp.exports.base import ExportFacts, ExportFormat
-from webapp.exports.labelled import LabelView, past
+from webapp.exports.base import ExportFacts, ExportFormat, LabelView, past
 from webapp.exports.session import ExportedTurn, SessionView
 from webapp.markdown import block, code, escaped
 from webapp.parsing import words

@@ -9,8 +9,7 @@ from itertools import islice
 from typing import Any
 
 from webapp import jsontext
-from webapp.exports.base import ExportFacts, ExportFormat, MissingLibrary, Sink
-from webapp.exports.labelled import LabelledResponse, rows
+from webapp.exports.base import ExportFacts, ExportFormat, LabelledResponse, MissingLibrary, Sink, rows
 from webapp.installation import install_extra
 from webapp.visible import with_signs
 

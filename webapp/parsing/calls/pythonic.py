@@ -7,8 +7,8 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from webapp.parsing.calls import xml
-from webapp.parsing.calls.xml import WrittenCall
+from webapp.parsing.calls import tags
+from webapp.parsing.calls.tags import WrittenCall
 from webapp.parsing.edit import Edit, Span
 from webapp.parsing.machine.tokens import CLOSERS, LITERALS, OPENERS
 from webapp.parsing.patterns import later
@@ -157,8 +157,8 @@ def read_braces(raw: str, match: re.Match[str], end: int) -> WrittenCall:
     name = Span(*match.span("braced"))
     start, at = match.start("call"), name.end + 1
     edits = [
-        Edit(xml.REPAIR, Span(start, name.start), raw[start : name.start], '{"name": "'),
-        Edit(xml.REPAIR, Span(name.end, name.end), "", '", "arguments": '),
+        Edit(tags.REPAIR, Span(start, name.start), raw[start : name.start], '{"name": "'),
+        Edit(tags.REPAIR, Span(name.end, name.end), "", '", "arguments": '),
     ]
     opened, last = ["{"], "{"
     while opened:
@@ -171,7 +171,7 @@ def read_braces(raw: str, match: re.Match[str], end: int) -> WrittenCall:
             opened.append(last)
         elif last in "}]":
             opened.pop()
-    edits.append(Edit(xml.REPAIR, Span(at, at), "", "}"))
+    edits.append(Edit(tags.REPAIR, Span(at, at), "", "}"))
     return WrittenCall(name.of(raw), Span(start, at), tuple(edits))
 
 
@@ -181,7 +181,7 @@ def _rewritten(raw: str, token: re.Match[str]) -> list[Edit]:
     if kind in ("single", "word"):
         text = token[kind]
         new = as_json_string(text) if kind == "single" else LITERALS[text]
-        return [Edit(xml.REPAIR, Span(*token.span(kind)), text, new)]
+        return [Edit(tags.REPAIR, Span(*token.span(kind)), text, new)]
     if kind == "closing":
         text, before, after = (Span(*token.span(group)) for group in ("text", "quote", "closing"))
     elif kind == "bare":
@@ -190,5 +190,5 @@ def _rewritten(raw: str, token: re.Match[str]) -> list[Edit]:
         before, after = Span(start, start), Span(text.end, text.end)
     else:
         return []
-    opening, closing = (Edit(xml.REPAIR, quote, quote.of(raw), '"') for quote in (before, after))
-    return [opening, *xml.escaped(raw, text), closing]
+    opening, closing = (Edit(tags.REPAIR, quote, quote.of(raw), '"') for quote in (before, after))
+    return [opening, *tags.escaped(raw, text), closing]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from webapp.parsing import plausible
-from webapp.parsing.calls import markup, pythonic, xml
-from webapp.parsing.calls.markup import Mark
-from webapp.parsing.calls.xml import WrittenCall
+from webapp.parsing.calls import pythonic, tags
+from webapp.parsing.calls.tags import Mark, WrittenCall
 from webapp.parsing.edit import Span
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
 from webapp.parsing.patterns import later
@@ -51,7 +50,7 @@ def _take_called(finder: Finder, match: re.Match[str]) -> int:
     raw = finder.tracer.raw
     if raw[match.start()] == "[":
         return _take_list(finder, match.start())
-    return take_call(finder, xml.read_xml(raw, match, finder.end), MARKED)
+    return take_call(finder, tags.read_xml(raw, match, finder.end), MARKED)
 
 
 def _take_list(finder: Finder, start: int) -> int:
@@ -106,14 +105,14 @@ FAR = 100_000
 
 def take(finder: Finder, match: re.Match[str]) -> int:
     """Remember what the tag says of the values behind it; calls in Python's notation right behind it are taken here."""
-    kind = markup.kind_of(match[0])
-    if kind == markup.END:
+    kind = tags.kind_of(match[0])
+    if kind == tags.END:
         finder.mark = Mark()
     elif kind:
         end = _closing(finder, match)
-        if kind != markup.QUOTED or end > 0:
+        if kind != tags.QUOTED or end > 0:
             finder.mark = Mark(kind, match[0].strip(), match.end(), end)
-        if kind == markup.CALL:
+        if kind == tags.CALL:
             return take_calls(finder, match.end()) or match.end()
     return match.end()
 
@@ -128,7 +127,7 @@ def _closing(finder: Finder, match: re.Match[str]) -> int:
     return last if last < min(finder.end, match.end() + FAR) else -1
 
 
-_tag = later(markup.TAG)
+_tag = later(tags.TAG)
 
 
 def _take_unopened_call(finder: Finder, match: re.Match[str]) -> int:
@@ -136,7 +135,7 @@ def _take_unopened_call(finder: Finder, match: re.Match[str]) -> int:
     raw, at = finder.tracer.raw, match.start()
     attempts = finder.tracer.attempts
     first = max((attempt.span.end for attempt in attempts[1:][-1:]), default=0)
-    if call := xml.read_unopened(raw, first, at, finder.end):
+    if call := tags.read_unopened(raw, first, at, finder.end):
         return take_call(finder, call, MARKED)
     tag = _tag.match(raw, at, finder.end)
     return take(finder, tag) if tag else match.end()
@@ -145,7 +144,7 @@ def _take_unopened_call(finder: Finder, match: re.Match[str]) -> int:
 plugins = (
     Strategy(
         "called",
-        rf"{xml.OPENING}|\[\s*+(?={pythonic.OPENING})",
+        rf"{tags.OPENING}|\[\s*+(?={pythonic.OPENING})",
         "<[",
         15,
         _take_called,
@@ -153,7 +152,7 @@ plugins = (
     ),
     Strategy(
         "tagged",
-        markup.TAG,
+        tags.TAG,
         "<[◁",
         20,
         take,
@@ -162,7 +161,7 @@ plugins = (
     ),
     Strategy(
         "unopened_call",
-        xml.UNOPENED,
+        tags.UNOPENED,
         "<",
         18,
         _take_unopened_call,

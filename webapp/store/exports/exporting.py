@@ -13,8 +13,8 @@ from sqlalchemy import orm
 
 from webapp import __version__
 from webapp.exports import base
-from webapp.exports.labelled import LabelledResponse, LabelView, expected_values, left_out_sentence, why_unknown
-from webapp.exports.labelled import rows as flat_rows
+from webapp.exports.base import LabelledResponse, LabelView, expected_values, left_out_sentence, why_unknown
+from webapp.exports.base import rows as flat_rows
 from webapp.exports.redaction import Redactor
 from webapp.exports.session import ExportedTurn, FindingView, SessionView, redacted
 from webapp.findings import rulebook

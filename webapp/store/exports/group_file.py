@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.exports.base import LabelledResponse, expected_values
 from webapp.exports.formats.pytest import MOST_UNLABELLED, GroupTests, of_group
-from webapp.exports.labelled import LabelledResponse, expected_values
 from webapp.store.db.ids import batched
 from webapp.store.exports import exporting
 from webapp.store.failures import groups

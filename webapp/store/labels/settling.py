@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.exports.labelled import expected_values
+from webapp.exports.base import expected_values
 from webapp.store.db.dialect import upsert
 from webapp.store.labels import causes, label_content, labels
 from webapp.store.labels.label_content import LabelContent, same_as

@@ -11,7 +11,7 @@ from flask import session as cookie
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.exports.labelled import expected_values
+from webapp.exports.base import expected_values
 from webapp.extensions import db
 from webapp.parsing import Trace, failure_group
 from webapp.store.failures import neighbours

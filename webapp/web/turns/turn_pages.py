@@ -11,7 +11,7 @@ from flask import Blueprint, Response, jsonify, request, url_for
 from werkzeug.exceptions import Conflict, NotFound
 
 from webapp import fitting
-from webapp.exports import labelled
+from webapp.exports import base as exports
 from webapp.extensions import db
 from webapp.parsing import Trace, profile, profiles, why_absent
 from webapp.parsing.edit import Span, apply
@@ -201,7 +201,7 @@ def expected_values(turn: Turn) -> list[Any] | None:
     """The values that the settled label expects, else the newest label that says; None where none does."""
     settled = settling.final(db.session, turn)
     labels = [settled.content] if settled else label_store.of_turn(db.session, turn)
-    return next((values for label in labels if (values := labelled.expected_values(label)) is not None), None)
+    return next((values for label in labels if (values := exports.expected_values(label)) is not None), None)
 
 
 @blueprint.get("/api/session/<session_id:ident>/turns/<int:position>")

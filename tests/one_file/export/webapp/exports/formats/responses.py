@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from webapp.exports.base import ExportFacts, ExportFormat
-from webapp.exports.labelled import LabelledResponse
+from webapp.exports.base import ExportFacts, ExportFormat, LabelledResponse
 
 
 def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:
