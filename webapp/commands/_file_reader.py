@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.commands import _terminal
-from webapp.commands._input import InputFile, open_log, size_of
+from webapp.commands._arguments import InputFile, open_log, size_of
 from webapp.config import Settings
 from webapp.dumps import reading
 from webapp.dumps.answer_alarm import MissingAnswers

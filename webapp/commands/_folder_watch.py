@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, BinaryIO, NamedTuple
 
-from webapp.commands import _input
+from webapp.commands import _arguments
 from webapp.commands._file_reader import FileReader, FileResult
 from webapp.dumps.budget import MOST_CHARACTERS
 from webapp.store import append
@@ -65,7 +65,7 @@ class FolderWatch:
 
     def poll(self) -> Iterator[FileResult]:
         present = set()
-        for file in _input.find(self._arguments):
+        for file in _arguments.find(self._arguments):
             if (look := _look(file.path)) is None or file.path in present:
                 continue
             present.add(file.path)
@@ -95,7 +95,7 @@ class FolderWatch:
             return record.cut and record.same >= FINAL
         return record.same >= 1 or record.restless >= RESTLESS
 
-    def _read(self, file: _input.InputFile, record: WatchedFile) -> FileResult | None:
+    def _read(self, file: _arguments.InputFile, record: WatchedFile) -> FileResult | None:
         """None where there is nothing to say: the file went away, is not whole yet, or is no dump, as before."""
         final = record.same >= FINAL
         limit = None if final else _whole_lines(file.path)
@@ -111,7 +111,7 @@ class FolderWatch:
         is_gone = result.error is not None and _look(file.path) is None
         return None if is_gone or (again and result.skipped is not None) else result
 
-    def _read_live(self, file: _input.InputFile, limit: int | None, look: FileState) -> FileResult:
+    def _read_live(self, file: _arguments.InputFile, limit: int | None, look: FileState) -> FileResult:
         """Read a file; sessions of one that was written a moment ago count as growing while somebody looks at them."""
         engine = self._reader.engine
         before = clock()

@@ -12,8 +12,8 @@ import click
 from sqlalchemy import orm
 
 from webapp.commands import _store, _terminal
+from webapp.commands._arguments import InputFile
 from webapp.commands._file_reader import FileReader
-from webapp.commands._input import InputFile
 from webapp.config import Settings
 from webapp.scan.reports import Scan
 from webapp.store.sessions import sessions

@@ -13,10 +13,10 @@ import click
 from sqlalchemy import orm
 
 from webapp.commands import _store
-from webapp.commands._options import PROFILE, runnable
+from webapp.commands._arguments import PROFILE, runnable
 from webapp.config import Settings
 from webapp.exports import base
-from webapp.exports.labelled import SPLITS
+from webapp.exports.base import SPLITS
 from webapp.gate import checking, reports, samples
 from webapp.gate.checking import KINDS, Report, as_dict
 from webapp.gate.samples import Sample

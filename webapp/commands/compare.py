@@ -15,7 +15,7 @@ from sqlalchemy import orm
 
 from webapp.capture import specs
 from webapp.commands import _store, _terminal
-from webapp.commands._options import PROFILE, runnable
+from webapp.commands._arguments import PROFILE, runnable
 from webapp.findings.rule import number
 from webapp.store.compare import comparing
 from webapp.store.compare.comparing import Comparison, LabelMatrix, compare

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from webapp import fitting, jsontext
-from webapp.commands._input import open_log
+from webapp.commands._arguments import open_log
 from webapp.contracts.contract import BROKEN, STATES, Contract
 from webapp.contracts.held import Holder
 from webapp.dumps.messages.declarations import of_service, read_tools

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 from sqlalchemy import orm
 
-from webapp.commands import _options, _store
+from webapp.commands import _arguments, _store
 from webapp.exports.redaction import Redactor
 from webapp.parsing.words import counted
 from webapp.store.exports import exporting, session_dump
@@ -19,7 +19,7 @@ from webapp.store.sessions import sessions
 @click.option(
     "--format", "name", metavar="F", help="Print it as report (Markdown) or html (one file, opens offline) instead."
 )
-@_options.redaction_options
+@_arguments.redaction_options
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the document and write no file.")
 @click.option("--zip", "as_zip", is_flag=True, help="Print a zip of the documents of one session or several.")
 @click.option("--json", "as_json", is_flag=True, help="Print the file's path and its entry count as JSON.")
@@ -46,7 +46,7 @@ def command(
         raise click.UsageError("several sessions go into one zip: fencepost dump --zip ID ID > sessions.zip")
     if as_zip and name is not None:
         raise click.UsageError("--zip contains session dumps and cannot be combined with --format")
-    redactor = _options.asked(keys, patterns, secrets)
+    redactor = _arguments.asked(keys, patterns, secrets)
     if redactor and name is None:
         raise click.UsageError("a session dump is unchanged input; redaction needs --format report or html")
     settings = _store.settings()

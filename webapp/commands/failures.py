@@ -9,7 +9,7 @@ from typing import Any
 import click
 from sqlalchemy import orm
 
-from webapp.commands import _input, _store
+from webapp.commands import _arguments, _store
 from webapp.parsing.words import counted
 from webapp.store.failures import groups
 from webapp.store.failures.group_line import GroupLine, Groups
@@ -46,7 +46,7 @@ def command(only_new: bool, limit: int, as_json_: bool, **filters: Any) -> None:
 
 def _absolute(name: str, value: Any, now: datetime) -> Any:
     """A time ago as the time that it was."""
-    at = _input.time_ago(value, now) if name in ("filter_since", "filter_until") and value else None
+    at = _arguments.time_ago(value, now) if name in ("filter_since", "filter_until") and value else None
     return value if at is None else at.isoformat()
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.commands import _store, _terminal
-from webapp.commands._options import PROFILE
+from webapp.commands._arguments import PROFILE
 from webapp.parsing import UnknownProfile, refuse_absent
 from webapp.parsing import profile as find_profile
 from webapp.parsing.words import counted

@@ -12,10 +12,10 @@ from typing import Any
 import click
 import sqlalchemy as sa
 
-from webapp.commands import _ingest_report, _input, _store
+from webapp.commands import _arguments, _ingest_report, _store
+from webapp.commands._arguments import PROFILE
 from webapp.commands._file_reader import FileReader, FileResult, read_again
 from webapp.commands._folder_watch import FolderWatch
-from webapp.commands._options import PROFILE
 from webapp.commands._start import stopped_by_signals
 from webapp.commands.home import after_ingest
 from webapp.config import Settings
@@ -102,7 +102,7 @@ def command(
         if watch:
             _watch(reader, paths, every, as_json)
             return
-        files = read_again(reader, paths) if again else map(reader.read, _input.find(paths, name or "stdin"))
+        files = read_again(reader, paths) if again else map(reader.read, _arguments.find(paths, name or "stdin"))
         results = list(files if as_json else _reported(files))
         if tools_ is not None and engine is not None:
             _hold(engine, results, tools_, as_json)

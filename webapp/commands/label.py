@@ -11,9 +11,9 @@ import click
 from sqlalchemy import orm
 
 from webapp import jsontext
-from webapp.commands import _options, _store
+from webapp.commands import _arguments, _store
 from webapp.exports import base
-from webapp.exports.labelled import left_out_sentence
+from webapp.exports.base import left_out_sentence
 from webapp.store.exports import exporting
 from webapp.store.labels import importing, label_content, label_list, labels
 from webapp.store.labels.queue import to_export
@@ -51,7 +51,7 @@ def command() -> None:
     "--filter", "filter_", metavar="QUERY", help="Only of sessions under the list's filters: 'model=m&verdict=failed'."
 )
 @click.option("--list", "list_formats", is_flag=True, help="List the formats and what each is for.")
-@_options.redaction_options
+@_arguments.redaction_options
 def export(
     name: str,
     idents: tuple[str, ...],
@@ -74,7 +74,7 @@ def export(
         return
     if sum(map(bool, (idents, queue, filter_))) > 1:
         raise click.UsageError("give only one of --session, --queue and --filter")
-    redactor = _options.asked(keys, patterns, secrets)
+    redactor = _arguments.asked(keys, patterns, secrets)
     with _store.session() as db:
         spec = spec_of(dict(parse_qsl(f"queue={queue}"))) if queue else None
         filters = filtering.of_parameters(dict(parse_qsl(filter_))) if filter_ else None

@@ -8,8 +8,7 @@ from io import TextIOWrapper
 import click
 
 from webapp import jsontext
-from webapp.commands._input import open_bytes, to_text
-from webapp.commands._options import PROFILE, runnable
+from webapp.commands._arguments import PROFILE, open_bytes, runnable, to_text
 from webapp.parsing import minimal
 
 

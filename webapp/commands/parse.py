@@ -12,8 +12,7 @@ import click
 
 from webapp import fitting, jsontext
 from webapp.commands import _terminal
-from webapp.commands._input import open_bytes, size_of, to_text
-from webapp.commands._options import PROFILE, own_options, runnable
+from webapp.commands._arguments import PROFILE, open_bytes, own_options, runnable, size_of, to_text
 from webapp.parsing import Profile, Trace, parse, profiles, why_absent
 from webapp.visible import visible
 

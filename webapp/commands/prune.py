@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import click
 
-from webapp.commands import _input, _store
+from webapp.commands import _arguments, _store
 from webapp.parsing.words import counted
 from webapp.store.jobs import pruning
 from webapp.store.jobs.pruning import Prunable, Pruned
@@ -15,7 +15,7 @@ from webapp.store.jobs.pruning import Prunable, Pruned
 
 def _before(_: click.Context, __: click.Parameter, text: str) -> datetime:
     """No minutes: 3m would be taken for months."""
-    before = _input.time_ago(text, datetime.now(UTC), "hdw")
+    before = _arguments.time_ago(text, datetime.now(UTC), "hdw")
     if before is None:
         raise click.BadParameter(f"{text!r} is not a time such as 90d, 12w or 36h")
     return before

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from webapp.commands import _store, _terminal
-from webapp.commands._options import PROFILE, own_options
+from webapp.commands._arguments import PROFILE, own_options
 from webapp.parsing.words import MARKS, counted
 from webapp.store.jobs import replays
 

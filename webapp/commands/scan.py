@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from webapp import jsontext
-from webapp.commands import _input, _options, _terminal
+from webapp.commands import _arguments, _terminal
 from webapp.parsing.words import counted
 from webapp.scan import files, reports
 from webapp.scan.reports import SEVERITIES, Scan
@@ -31,7 +31,7 @@ SMALL = 4 << 20
 @click.option("--all", "every", is_flag=True, help="Print every session that breaks a check, not the worst ten.")
 @click.option(
     "--home",
-    type=_options.PROFILE,
+    type=_arguments.PROFILE,
     metavar="P",
     help="Your parser: the profile that the programs used, or pkg.mod:function.",
 )
@@ -42,7 +42,7 @@ SMALL = 4 << 20
 @click.option("--sarif", metavar="FILE", help="Also write SARIF 2.1.0.")
 @click.option("--junit", metavar="FILE", help="Also write JUnit's XML.")
 @click.option("--html", "page", metavar="FILE", help="Also write one offline page.")
-@_options.redaction_options
+@_arguments.redaction_options
 @click.option("--open", "opened", is_flag=True, help="Ingest what was scanned, and open the worst turn in a browser.")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
 def command(
@@ -68,9 +68,9 @@ def command(
 
     Exits with 0 when nothing is broken at or above --fail-on, with 1 when something is, with 2 when used wrongly.
     """
-    redactor = _options.asked(keys, patterns, secrets)
+    redactor = _arguments.asked(keys, patterns, secrets)
     if home is not None:
-        _options.runnable(home)
+        _arguments.runnable(home)
     logs = _found(paths, since)
     scan = _scanned(logs, _moment(since if since or paths else DEFAULT_DAYS), home, quiet=as_json)
     report, excerpts = reports.document(scan), reports.excerpts(scan, redactor.text if redactor else str)
@@ -118,7 +118,7 @@ def _moment(since: str | None) -> float | None:
     """Seconds since 1970, so long ago as "12h" or "7d" say; a usage error for anything else."""
     if since is None:
         return None
-    moment = _input.time_ago(since, datetime.now(UTC))
+    moment = _arguments.time_ago(since, datetime.now(UTC))
     if moment is None:
         raise click.UsageError(f"--since takes a number and m, h, d or w, as in 7d, not {since!r}")
     return moment.timestamp()

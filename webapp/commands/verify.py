@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from webapp.commands import _store
-from webapp.commands._input import open_log
+from webapp.commands._arguments import open_log
 from webapp.dumps.spool import spool
 from webapp.parsing.words import counted
 from webapp.store.sessions import verification

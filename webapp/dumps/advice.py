@@ -11,7 +11,6 @@ from typing import NamedTuple
 from webapp import jsontext
 from webapp.dumps.budget import BadDump
 from webapp.dumps.first_look import look
-from webapp.dumps.head import DumpHead
 from webapp.dumps.json_path import MOST_NAMED, each_at, parse_each, parse_path, value_at
 from webapp.dumps.mappings import guessed, guessed_tables, is_no_answer, outline
 from webapp.dumps.messages.calls import TOOLS
@@ -20,7 +19,7 @@ from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.messages.streams import chunks
 from webapp.dumps.programs import BEGIN, CLOUDWATCH, LEVELS, LINES, SETTINGS, answerless, is_of_chats, looks_like
 from webapp.dumps.records import Turn, UnknownFormat
-from webapp.dumps.source import Source
+from webapp.dumps.source import DumpHead, Source
 from webapp.dumps.text_records import is_unnamed_table
 from webapp.dumps.values import as_object, is_speech
 from webapp.plugins import find

@@ -30,7 +30,6 @@ from itertools import chain, islice
 from typing import Any
 
 from webapp.dumps.documents import grouped, keyed, session_keys
-from webapp.dumps.head import DumpHead as DumpHead
 from webapp.dumps.linked_turns import RepeatedIds, Side, SidedTurns, linked
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.metadata import hosts_of, says_error, stop_of
@@ -43,6 +42,7 @@ from webapp.dumps.records import Problem, Record, SessionStart, Stop, Turn, chan
 from webapp.dumps.session_keys import SessionKeys as SessionKeys
 from webapp.dumps.sessions import SessionEntries as SessionEntries
 from webapp.dumps.sessions import Sessions as Sessions
+from webapp.dumps.source import DumpHead as DumpHead
 from webapp.dumps.source import Source as Source
 from webapp.dumps.unread import UnreadTexts
 from webapp.dumps.values import first_moment, id_text, text

@@ -13,11 +13,10 @@ from webapp import jsontext
 from webapp.dumps import parquet_rows
 from webapp.dumps.budget import BadDump
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Entries, Entry, Problem
 from webapp.dumps.session_keys import NO_KEY, OPTION, Follows, SessionKeys, entry_keys, named_by, rank_of
 from webapp.dumps.sessions import SessionEntries, Sessions, spilled
-from webapp.dumps.source import Source, entry_or_problem, lines
+from webapp.dumps.source import DumpHead, Source, entry_or_problem, lines
 from webapp.dumps.stream import DocumentMember, Item, ListStart, Part, walk
 from webapp.dumps.values import first_id, first_text
 

@@ -12,9 +12,8 @@ from webapp.dumps import otlp_protobuf, parquet_rows, sqlite_tables
 from webapp.dumps.archive_members import opened_zip
 from webapp.dumps.budget import BadDump
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.head import DumpHead, Shape
 from webapp.dumps.records import Problem
-from webapp.dumps.source import BLOCK, CHUNK, HEAD, TAR, TAR_AT, ZIPS, Cut, Source, too_long
+from webapp.dumps.source import BLOCK, CHUNK, HEAD, TAR, TAR_AT, ZIPS, Cut, DumpHead, Shape, Source, too_long
 from webapp.dumps.stream import TAIL, DocumentMember, Item, ListStart, trailing, walk
 
 SAMPLES = 5

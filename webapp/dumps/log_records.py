@@ -9,11 +9,10 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.head import DumpHead
 from webapp.dumps.messages.named_texts import named_texts
 from webapp.dumps.programs import BEGIN, LEVELS, LINES, TIME
 from webapp.dumps.records import Problem
-from webapp.dumps.source import Cut, Source, too_long
+from webapp.dumps.source import Cut, DumpHead, Source, too_long
 from webapp.dumps.values import first_text
 
 _COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|(?<![\w\[])\[(?:\d{1,2};)*\d{1,2}m(?!s\])")

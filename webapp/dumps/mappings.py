@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from webapp.dumps.head import DumpHead
 from webapp.dumps.json_path import MOST_PATHS, BadPath, OutlinePath, Steps, member, parse_each, parse_path, places_of
 from webapp.dumps.records import role_of
+from webapp.dumps.source import DumpHead
 from webapp.dumps.values import moment
 from webapp.refusals import WrongUse
 

@@ -17,12 +17,11 @@ from webapp.dumps import text_records
 from webapp.dumps.budget import BadDump, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.first_look import look
-from webapp.dumps.head import DumpHead
 from webapp.dumps.messages.langchain import SERVED, served_messages
 from webapp.dumps.messages.printed import printed_records
 from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import Problem
-from webapp.dumps.source import BLOCK, CHUNK, HEAD, NO_RECORD, TAR, TAR_AT, ZIPS, Source
+from webapp.dumps.source import BLOCK, CHUNK, HEAD, NO_RECORD, TAR, TAR_AT, ZIPS, DumpHead, Source
 from webapp.dumps.stream import Item, walk
 from webapp.dumps.values import UNNAMED, in_turn, is_text_pair
 

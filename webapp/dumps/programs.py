@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from webapp.dumps.head import DumpHead
+from webapp.dumps.source import DumpHead
 from webapp.dumps.values import as_list, as_object, text
 
 KEY = "fencepost.program"

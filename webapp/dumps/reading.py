@@ -13,11 +13,10 @@ from webapp.dumps.answer_alarm import watched
 from webapp.dumps.base import Format
 from webapp.dumps.budget import BadDump, current
 from webapp.dumps.first_look import look
-from webapp.dumps.head import DumpHead
 from webapp.dumps.opening import head_of, opened
 from webapp.dumps.records import Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import SessionKeys, told_key
-from webapp.dumps.source import Source
+from webapp.dumps.source import DumpHead, Source
 from webapp.plugins import collect
 
 _TEXTS = ("responses", "separated")

@@ -1,4 +1,1 @@
-"""The store: SQLAlchemy models and every query; knows nothing of Flask.
-
-Its packages stand in layers, of which none imports one above it: `pyproject.toml` lists them.
-"""
+"""The store: models and every query; it knows no Flask. The layers of its packages stand in `pyproject.toml`."""
