@@ -222,13 +222,14 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="
 def test_no_route_grows(server: Server, every_route: list[tuple[str, str]], name: str) -> None:
     """Forms may have a megabyte: they get a quarter of it, and may grow by a quarter.
 
-    JSON and protobuf at each route that programs call; forms, which pages alone read, one of four at each page.
+    JSON and protobuf at each route that programs call; forms, which pages alone read, one of four at each page. Where
+    pages take files, all of them.
     """
     kind, make = PLAIN[name]
     turn, is_form = list(PLAIN).index(name), kind in (FORM, MULTIPART)
     for number, (method, path) in enumerate(every_route):
-        is_read = path.startswith(("/api/", "/v1/")) != is_form and (not is_form or (number + turn) % 4 == 0)
-        if not is_read and not path.startswith(("/api/dumps", "/dumps")):
+        is_asked = path.startswith(("/api/", "/v1/")) != is_form and (not is_form or (number + turn) % 4 == 0)
+        if not is_asked and not path.startswith("/dumps"):
             continue
         share = 4 if most_bytes(path, SETTINGS) <= FORMS else 1
         content = make(MEGABYTE // share)

@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests.forking import ForkedProcess
 from tests.store.jobs import workers
 from tests.store.made import CALL, entry
 from webapp.config import BadSetting, Settings
@@ -71,7 +72,7 @@ def test_a_commands_own_task_is_interrupted_with_it(engine: sa.Engine, settings:
 
 
 @pytest.fixture
-def three(settings: Settings) -> Iterator[list[workers.Process]]:
+def three(settings: Settings) -> Iterator[list[ForkedProcess]]:
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(workers.ending(workers.start(settings, "--stay"))) for _ in range(3)]
 
@@ -79,7 +80,7 @@ def three(settings: Settings) -> Iterator[list[workers.Process]]:
 @pytest.mark.postgres
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
 def test_three_processes_share_the_tasks_and_one_is_killed(
-    engine: sa.Engine, settings: Settings, three: list[workers.Process], db: orm.Session
+    engine: sa.Engine, settings: Settings, three: list[ForkedProcess], db: orm.Session
 ) -> None:
     for number in range(9):
         make(engine, settings, str(number))

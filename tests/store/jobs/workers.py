@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,18 +11,19 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from tests import forking
+from tests.forking import ForkedProcess
 from webapp.config import Settings
 
 ROOT = Path(__file__).resolve().parents[3]
-Process = subprocess.Popen[bytes]
+WORK = "from webapp.cli import main; main(prog_name='fencepost')"
 TCP, ESTABLISHED = Path("/proc/net/tcp"), "01"
 
 
-def start(settings: Settings, *options: str, **environ: str) -> Process:
-    """`fencepost work` with these options; the caller ends it."""
-    variables = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT), **environ}
-    arguments = [sys.executable, "-m", "webapp", "work", *options]
-    return subprocess.Popen(arguments, cwd=ROOT, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def start(settings: Settings, *options: str) -> ForkedProcess:
+    """`fencepost work` with these options, whose standard input stays open; the caller ends it."""
+    environ = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
+    return forking.script(WORK, "work", *options, environ=environ)
 
 
 def disconnected(engine: sa.Engine) -> None:
@@ -46,7 +45,7 @@ def _open_ports() -> set[int]:
     return {int(local.rpartition(":")[2], 16) for _, local, _, state, *_ in rows if state == ESTABLISHED}
 
 
-def handles(process: Process, number: signal.Signals) -> bool:
+def handles(process: ForkedProcess, number: signal.Signals) -> bool:
     """Whether the process has its own answer to the signal: one that is still starting would be ended by it."""
     status = Path(f"/proc/{process.pid}/status")
     if not status.exists():  # no Linux
@@ -56,7 +55,7 @@ def handles(process: Process, number: signal.Signals) -> bool:
 
 
 @contextmanager
-def ending(process: Process) -> Iterator[Process]:
+def ending(process: ForkedProcess) -> Iterator[ForkedProcess]:
     """The process, killed in the end whatever happens."""
     with process:
         try:
