@@ -39,7 +39,7 @@ PIECES = [
 ]
 
 UNTIMED = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
-LAX = settings(max_examples=80, deadline=None, suppress_health_check=UNTIMED)
+LAX = settings(max_examples=50, deadline=None, suppress_health_check=UNTIMED)
 
 
 def survive(path: Path, data: bytes, name: str) -> int:
@@ -80,7 +80,7 @@ def test_cut_dumps(tmp_path, data):
     survive(tmp_path / "dump", content[: data.draw(st.integers(0, len(content)))], "a.json")
 
 
-@settings(LAX, max_examples=120)
+@settings(LAX, max_examples=60)
 @given(st.data())
 def test_mutated_real_dumps(tmp_path, shared, data):
     """Small files of the corpus, whole and damaged; big ones by their beginnings."""
@@ -109,7 +109,7 @@ SHAPES = [
 ]
 
 
-@settings(LAX, max_examples=100)
+@settings(LAX, max_examples=50)
 @given(st.data())
 def test_odd_values_in_the_right_shapes(tmp_path, data):
     """Any value in place of any other inside a shape that is recognised."""

@@ -95,7 +95,7 @@ MESSAGE = st.fixed_dictionaries(
     },
 )
 UNTIMED = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
-LAX = settings(max_examples=80, deadline=None, suppress_health_check=UNTIMED)
+LAX = settings(max_examples=40, deadline=None, suppress_health_check=UNTIMED)
 
 
 def round_trip(folder: Path, whole: dict, entries: list) -> None:

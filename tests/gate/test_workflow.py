@@ -5,17 +5,23 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests import forking
 from tests.gate.made import CASES, write
 from tests.gate.test_pytest_plugin import run_forked
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import os, sys
+from webapp.cli import main
+os.chdir(sys.argv.pop(1))
+os.dup2(1, 2)
+main(prog_name="fencepost")
+"""
 TOLERANT = """
 import json
 
@@ -38,10 +44,10 @@ def run(folder: Path, line: str) -> tuple[int, str]:
     if program != "fencepost":
         assert (program, *arguments[:2]) == ("python", "-m", "pytest")
         return run_forked(folder, *arguments[2:])
-    command = [sys.executable, "-I", "-m", "webapp", *arguments]
     environ = os.environ | {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environ)
-    return done.returncode, done.stdout + done.stderr
+    with forking.script(PROGRAM, str(folder), *arguments, environ=environ, text=True) as process:
+        out, _ = process.communicate()
+        return process.wait(), out
 
 
 def write_project(folder: Path) -> None:

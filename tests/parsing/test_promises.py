@@ -21,19 +21,19 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text(raw: str) -> None:
     keeps_its_promises(raw)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 def test_text_made_of_what_json_is_made_of(raw: str) -> None:
     assert keeps_its_promises(raw).attempts == parse(raw).attempts
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(VALUES, st.sampled_from([None, 2]), st.booleans())
 def test_valid_json_alone_is_clean(value: object, indent: int | None, ascii_only: bool) -> None:
     raw = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
@@ -42,7 +42,7 @@ def test_valid_json_alone_is_clean(value: object, indent: int | None, ascii_only
     assert json.dumps(trace.values[0]) == json.dumps(json.loads(raw))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.dictionaries(st.text(min_size=1, max_size=5), VALUES, min_size=1, max_size=3), st.sampled_from([None, 2]))
 def test_valid_json_in_prose_or_fence_is_extracted_unchanged(value: object, indent: int | None) -> None:
     text = json.dumps(value, indent=indent)
@@ -51,7 +51,7 @@ def test_valid_json_in_prose_or_fence_is_extracted_unchanged(value: object, inde
         assert (trace.verdict, list(trace.values)) == ("extracted", [value])
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(VALUES, st.randoms(use_true_random=False))
 def test_mutated_json(value: object, chance: random.Random) -> None:
     raw = json.dumps({"key": value, "n": [value]}, indent=chance.choice([None, 1]))
@@ -61,7 +61,7 @@ def test_mutated_json(value: object, chance: random.Random) -> None:
     keeps_its_promises(raw)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(VALUES, st.data())
 def test_what_is_cut_is_said_to_be_cut(value: object, data: st.DataObject) -> None:
     whole = json.dumps({"tool": "t", "arguments": {"code": value}})
@@ -93,7 +93,7 @@ def _corpus(shared: Path) -> list[str]:
 def test_the_corpus(shared: Path) -> None:
     texts = sorted(set(_corpus(shared)), key=len)
     assert len(texts) > 2_000
-    for raw in texts[:: max(1, len(texts) // 1_500)]:
+    for raw in texts[:: max(1, len(texts) // 750)]:
         keeps_its_promises(raw)
 
 
