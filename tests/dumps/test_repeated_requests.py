@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,49 +85,10 @@ def test_a_system_prompt_that_changes_is_all_that_is_new(said):
     assert [turn for turn in read(*requests)[0] if "o'clock" not in str(turn[1])] == shown(said)
 
 
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_marks_of_caches_and_blocks_are_no_change(wrapped):
-    marked = {"type": "text", "text": "continue", "cache_control": {"type": "ephemeral"}}
-    first = {"role": "user", "content": [marked] if wrapped else "continue"}
-    turns, notes, _ = read(([first], "a"), ([user("continue"), model("a"), {"role": "user", "content": [marked]}], "b"))
-    assert turns == [("prompt", "continue"), ("response", "a"), ("prompt", "continue"), ("response", "b")]
-    assert notes == []
-
-
-def test_an_edited_prompt_begins_a_branch():
-    start = [user("Q"), model("A")]
-    turns, notes, branches = read(([user("Q")], "A"), ([*start, user("R")], "B"), ([*start, user("S")], "C"))
-    assert turns[2:] == [("prompt", "R"), ("response", "B"), ("prompt", "S"), ("response", "C")]
-    assert (notes, branches) == ([], [None, None, None, None, 1, 1])
-
-
-def test_a_branch_and_the_first_one_go_on():
-    start = [user("Q"), model("A")]
-    again = [*start, user("S"), model("C"), user("T")]
-    turns, _, branches = read(
-        ([user("Q")], "A"), ([*start, user("R")], "B"), ([*start, user("S")], "C"), (again, "D"),
-        ([*start, user("R"), model("B"), user("U")], "E"),
-    )  # fmt: skip
-    assert [raw for _, raw in turns] == ["Q", "A", "R", "B", "S", "C", "T", "D", "U", "E"]
-    assert branches[4:] == [1, 1, 1, 1, None, None]
-
-
-def test_an_edited_answer_is_kept_as_an_event_and_named():
-    turns, notes, _ = read(([user("Q")], "A long answer."), ([user("Q"), model("Something else."), user("R")], "B"))
-    assert turns[2:] == [("event", "Something else."), ("prompt", "R"), ("response", "B")]
-    assert notes == ["message 1 of the request repeats an answer in a different version"]
-
-
 def test_an_answer_that_was_not_logged_is_taken_from_the_next_request():
     assert read(([user("Q")], None), ([user("Q"), model("A"), user("R")], "B"))[0] == [
         ("prompt", "Q"), ("response", "A"), ("prompt", "R"), ("response", "B"),
     ]  # fmt: skip
-
-
-def test_a_request_sent_again_and_one_from_before():
-    asked, grown_request = [user("Q")], [user("Q"), model("A"), user("R")]
-    turns, _, _ = read((asked, "A"), (asked, "A2"), (grown_request, "B"), (asked, "C"))
-    assert [raw for _, raw in turns] == ["Q", "A", "A2", "R", "B", "Q", "C"]
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=4, max_size=9), st.integers(2, 4))
@@ -139,18 +98,3 @@ def test_a_window_that_slides_repeats_nothing(said, size):
     turns, notes, _ = read(*requests)
     assert turns == shown(said)
     assert len(notes) == (len(said) > size)
-
-
-def test_a_summary_takes_the_place_of_what_was_said():
-    said = [("Q", "A"), ("R", "B"), ("S", "C")]
-    *_, (last, answer) = grown(None, [*said, ("T", "D")])
-    turns, notes, _ = read(*grown(None, said), ([user("So far: Q, A."), *last[2:]], answer))
-    assert turns == [*shown(said), ("prompt", "So far: Q, A."), ("prompt", "T"), ("response", "D")]
-    assert notes == ["the request leaves out 2 messages of the one before: later ones are not named again"]
-
-
-def test_lines_of_a_log(got):
-    lines = [{"request": {"messages": messages}, "response": {"choices": [{"message": model(answer)}]}}
-             for messages, answer in grown("S", [("continue", "x"), ("continue", "x"), ("continue", "y")])]  # fmt: skip
-    turns = got("\n".join(map(json.dumps, lines))).only
-    assert [turn.raw for turn in turns] == ["S", "continue", "x", "continue", "x", "continue", "y"]

@@ -1,18 +1,10 @@
-"""Why a model stopped: one reason for the words of all providers, wherever bodies say them."""
+"""Why a model stopped: one reason for the words of all providers; where they say them is among the cases of formats."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from tests.dumps.formats.test_otlp import span, trace
 from webapp.dumps.messages.metadata import REASONS, stop, stop_of
-from webapp.dumps.messages.streams import assembled
-from webapp.dumps.reading import read
-from webapp.dumps.records import Turn
 
 WORDS = """
 complete: stop, word, end_turn, STOP, stop_sequence, FINISH, COMPLETE, eos_token, <FinishReason.STOP: 'STOP'>
@@ -42,101 +34,4 @@ def test_no_word_means_two_reasons() -> None:
     assert len(words) == len(set(words))
     assert {stop(word) for word in ("", "null", None, True, 0, "FINISH_REASON_UNSPECIFIED", "in_progress")} == {None}
     assert [stop(number) for number in (2, 7)] == [("length", "MAX_TOKENS"), ("other", "7")]
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ({"choices": [{"finish_reason": "length", "message": {}}]}, ("length", "length")),
-        ({"choices": [{"finish_reason": "stop", "message": {"refusal": "No."}}]}, ("refused", "stop")),
-        ({"object": "response", "status": "completed", "output": []}, ("complete", "completed")),
-        (
-            {"object": "response", "status": "incomplete", "incomplete_details": {"reason": "content_filter"}},
-            ("filtered", "content_filter"),
-        ),
-        (
-            {"object": "response", "status": "completed", "output": [{"content": [{"type": "refusal"}]}]},
-            ("refused", "completed"),
-        ),
-        ({"stop_reason": "max_tokens"}, ("length", "max_tokens")),
-        ({"output": {"message": {}}, "stopReason": "guardrail_intervened"}, ("filtered", "guardrail_intervened")),
-        ({"done": True, "done_reason": "length"}, ("length", "length")),
-        ({"results": [{"outputText": "a", "completionReason": "LENGTH"}]}, ("length", "LENGTH")),
-        (
-            {"choices": [{"finish_reason": "stop", "native_finish_reason": "MALFORMED_FUNCTION_CALL"}]},
-            ("malformed", "MALFORMED_FUNCTION_CALL"),
-        ),
-        ({"choices": [{"finish_reason": "stop", "native_finish_reason": "completed"}]}, ("complete", "stop")),
-        ({"choices": [{"finish_reason": {"type": "abort", "message": "gone"}}]}, ("error", "abort")),
-        ({"status": "completed"}, None),
-        ({"choices": []}, None),
-    ],
-)
-def test_a_body_says_why(body: dict[str, Any], expected: tuple[str, str] | None) -> None:
-    assert stop_of(body) == expected
-
-
-@pytest.mark.parametrize(
-    ("stream", "reason"),
-    [
-        (
-            (
-                'data: {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "a"}}]}\n'
-                'data: {"object": "chat.completion.chunk", '
-                '"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}'
-            ),
-            "length",
-        ),
-        (
-            (
-                'data: {"type": "message_start", "message": {"role": "assistant", "content": []}}\n'
-                'data: {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}}\n'
-                'data: {"type": "message_delta", "delta": {"stop_reason": "refusal"}}'
-            ),
-            "refused",
-        ),
-        (
-            (
-                'data: {"candidates": [{"content": {"parts": [{"text": "a"}]}}]}\n'
-                'data: {"candidates": [{"content": {"parts": [{"text": "b"}]}, "finishReason": "SAFETY"}]}'
-            ),
-            "filtered",
-        ),
-        (
-            (
-                '{"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "a"}}}\n'
-                '{"messageStop": {"stopReason": "max_tokens"}}'
-            ),
-            "length",
-        ),
-        (
-            (
-                '{"message": {"content": "a"}, "done": false}\n'
-                '{"message": {"content": ""}, "done": true, "done_reason": "length"}'
-            ),
-            "length",
-        ),
-    ],
-)
-def test_a_stream_says_why(stream: str, reason: str) -> None:
-    found = stop_of(assembled(stream))
-    assert found is not None and found.reason == reason
-
-
-def test_each_step_of_a_message_says_why_it_stopped(tmp_path: Path) -> None:
-    tool = {"type": "tool", "tool": "f", "callID": "c", "state": {"status": "completed", "input": {}, "output": "7"}}
-    end = {"type": "step-finish", "reason": "tool-calls"}
-    parts = [{"type": "text", "text": "a"}, tool, end, {"type": "text", "text": "b"}]
-    info = {"id": "m", "role": "assistant", "sessionID": "s", "finish": "length"}
-    (tmp_path / "a.json").write_text(json.dumps({"info": {"id": "s"}, "messages": [{"info": info, "parts": parts}]}))
-    turns = [turn for turn in read(tmp_path / "a.json", "a.json") if isinstance(turn, Turn) and turn.kind != "event"]
-    words = ("response", "tool-calls"), ("tool_call", "tool-calls"), ("tool_result", None), ("response", "length")
-    assert tuple((turn.kind, turn.stop and turn.stop.said) for turn in turns) == words
-
-
-def test_a_span_whose_answer_is_empty_says_why_it_stopped(got) -> None:
-    about = {"gen_ai.operation.name": "chat", "gen_ai.response.finish_reasons": '["tool_calls"]'}
-    silent = json.dumps([{"role": "assistant", "parts": [], "finish_reason": "tool_calls"}])
-    (turn,) = got(trace(span({**about, "gen_ai.output.messages": silent}))).only
-    assert (turn.kind, turn.raw, turn.stop) == ("response", None, ("tool_call", "tool_calls"))
-    assert [turn.kind for turn in got(trace(span(about))).only] == ["event"], "nobody knows what was not recorded"
+    assert stop_of({"status": "completed"}) is stop_of({"choices": []}) is None

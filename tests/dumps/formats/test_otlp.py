@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.dumps.conftest import gather
 from tests.parsing import _cases
 from webapp.dumps.formats import otlp
 from webapp.dumps.spans.requests import opened_span
@@ -119,16 +118,6 @@ def test_empty_spans_and_records_are_one_problem_however_many(got, outer, scopes
     assert problem.at.endswith(f"{inner}[0]") and problem.reason.startswith("20,001 spans or log records have only")
 
 
-def test_a_log_record_may_hold_its_body_as_json_text(tmp_path: Path) -> None:
-    said = {"index": 0, "message": {"role": "assistant", "content": "The answer {}"}}
-    record = {"eventName": "gen_ai.choice", "traceId": "a" * 32, "spanId": "b" * 16}
-    path = tmp_path / "logs.json"
-    records = [{**record, "body": {"stringValue": json.dumps(said)}}]
-    path.write_text(json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}))
-    turns = [turn for turns in gather(path, path.name).turns for turn in turns]
-    assert [turn.raw for turn in turns if turn.kind == "response"] == ["The answer {}"]
-
-
 @pytest.mark.parametrize(
     "bare",
     [
@@ -153,18 +142,6 @@ def test_spans_that_say_nothing_are_not_worked_on(got, monkeypatch, bare):
     assert [turn.raw for turn in dump.only] == ["A"] and len(worked) == 1
     (problem,) = dump.problems
     assert problem.at.endswith("spans[0]") and problem.reason.startswith("1,000 spans")
-
-
-@pytest.mark.parametrize("place", ["attributes", "event"])
-def test_values_of_a_type_that_otlp_has_not_are_named(tmp_path: Path, place: str) -> None:
-    wrong = {"key": "gen_ai.completion.0.content", "value": {"string_val": "this is in no turn of it", "other": 1}}
-    empty = {"key": "gen_ai.completion.0.role", "value": {}}  # OTLP's way to write nothing
-    bad = span({"gen_ai.request.model": "m"}, {"gen_ai.choice": {"index": 0}})
-    (bad if place == "attributes" else bad["events"][0])["attributes"] += [wrong, empty]
-    path = tmp_path / "spans.json"
-    path.write_text(trace(bad, span({"gen_ai.completion.0.content": "B"}, spanId="00f067aa0ba902b8")))
-    problems = gather(path, path.name).problems
-    assert [problem.at for problem in problems] == ["resourceSpans[0].scopeSpans[0].spans[0]"]
 
 
 def snake(value: object) -> object:
@@ -194,12 +171,3 @@ def test_both_spellings_of_fields_say_the_same(got, case):
         for found in (first, second)
     ]
     assert told[0] == told[1] and first.ids == second.ids and len(second.problems) == len(first.problems)
-
-
-def test_a_log_record_in_protobufs_spelling(got):
-    body = {"message": {"role": "assistant", "content": "A"}, "finish_reason": "stop", "index": 0}
-    named = {"traceId": TRACE, "spanId": SPAN, "timeUnixNano": "1750000000600000000"}
-    record = {**named, "body": typed(body), "attributes": listed({"event.name": "gen_ai.choice"})}
-    logged = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
-    dump = got(json.dumps(snake(logged)))
-    assert [turn.raw for turn in dump.only if turn.kind == "response"] == ["A"]
