@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import urllib.request
 
 import pytest
@@ -132,6 +133,24 @@ def test_the_question_for_your_parser_leaves_room_on_a_telephone_and_is_not_cut_
         "(said) => said.forEach((each) => (each.textContent = 'none would have failed, no JSON found in 1,064'))"
     )
     assert answers.evaluate_all("(all) => all.filter((each) => each.scrollWidth > each.clientWidth).length") == 0
+
+
+@pytest.mark.parametrize("width", [390, 1024])
+def test_long_names_and_the_time_window_push_nothing_out_of_the_page(page: Page, width: int) -> None:
+    models = [f"{number}{'m' * 150}" for number in range(9)]
+    begun = {"role": "assistant", "model": models[0], "content": '{"a": [1]]}', "timestamp": time.time() - 30 * 86400}
+    turns = [begun] + [begun | {"model": model, "timestamp": time.time() - 3600} for model in models]
+    body = json.dumps({"id": "i" * 300, "messages": turns})
+    assert page.request.post(f"/api/dumps?filename={'n' * 180}.json&home=json.loads", data=body).ok
+    page.set_viewport_size({"width": width, "height": 900})
+    window = "since=2025-11-20T00:00Z&until=2099-12-20T01:00Z"
+    for path in (f"/?{window}", "/dumps", f"/sessions/{'i' * 300}", f"/sessions/{'i' * 300}/turns/1"):
+        page.goto(path)
+        page.locator(".window summary").click()
+        expect(page.locator(".window form")).to_be_in_viewport(ratio=1)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    page.goto("/")
+    expect(page.get_by_text("and on 5 models more")).to_be_visible()
 
 
 CONTENT_AT = """() => [...document.querySelectorAll("main > *, main .list, main .column")]

@@ -48,7 +48,7 @@ def test_it_finds_the_logs_of_the_machine_and_names_what_is_broken(home: Path) -
     assert result.exit_code == 1
     assert "broken: not cut" in result.stdout
     assert "Logs on this machine: Claude Code 1. No logs of Codex" in result.stdout
-    assert "Looked at 2 responses in 1 sessions of 1 files" in result.stdout
+    assert "Looked at 2 responses in 1 session of 1 file (" in result.stdout
     answer = document()
     assert states(answer) == {
         "json_read": "kept",
@@ -84,7 +84,7 @@ def test_nothing_found_is_no_good_news(home: Path, tmp_path: Path) -> None:
 def test_since_leaves_older_files_out_and_says_how_many(home: Path) -> None:
     old = time.time() - 30 * 86400
     os.utime(home / ".claude/projects/-work/s-1.jsonl", (old, old))
-    assert "Older, not looked at: 1 files" in scan().stdout
+    assert "Older, not looked at: 1 file, " in scan().stdout
     assert len(document("--since", "52w")["sessions"]) == 1
     assert scan("--since", "soon").exit_code == 2
 

@@ -9,6 +9,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from webapp.extensions import db
+from webapp.store.ingest.start import ingest_examples
+
 URL = "/machine-logs"
 
 
@@ -18,6 +21,15 @@ def test_the_first_page_leads_to_them_and_a_click_reads_them(client: FlaskClient
     assert "Look at 1 log of Claude Code" in client.get(URL).text
     answer = client.post(URL, data={"program": "Claude Code"}, follow_redirects=True)
     assert "1 log of this machine is being read." in answer.text and "s-1.jsonl" in answer.text
+
+
+@pytest.mark.usefixtures("log")
+def test_they_are_offered_beside_the_examples_and_where_logs_are_added(client: FlaskClient, app: Flask) -> None:
+    with app.app_context():
+        ingest_examples(db.engine, app.config["SETTINGS"])
+    assert f'hx-get="{URL}"' in client.get("/").text
+    client.post(URL, data={"program": "Claude Code"})
+    assert f'<a href="{URL}">' in client.get("/dumps").text
 
 
 def test_where_there_are_none_it_says_what_it_looked_for(client: FlaskClient, log: Path) -> None:

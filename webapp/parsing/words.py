@@ -42,9 +42,9 @@ LONGEST_CHANGE = 80
 """Characters of an edit's text that a sentence quotes."""
 
 
-def counted(count: int, noun: str) -> str:
-    """`1 edit`, `2,000 edits`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def counted(count: int, noun: str, many: str | None = None) -> str:
+    """`1 edit`, `2,000 edits`; `many` where more of them are not named by an s."""
+    return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
 
 
 def chosen_edits(trace: Trace) -> list[Edit]:

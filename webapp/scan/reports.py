@@ -16,6 +16,7 @@ from webapp.exports import textmarks
 from webapp.exports.redaction import Redactor
 from webapp.parsing import parse
 from webapp.parsing.drawing import Drawing, telling
+from webapp.parsing.words import counted
 from webapp.scan.checks import CHECKS
 from webapp.scan.files import FoundLogs, locate
 from webapp.scan.scanning import ScannedFile, ScannedSession
@@ -176,14 +177,16 @@ def _looked(document: dict[str, Any]) -> Iterator[str]:
     looked, count = document["looked"], len(document["sessions"])
     unknowable = sum(check["unknown"] == count for check in document["checks"]) if count else 0
     yield (
-        f"Looked at {looked['responses']:,} responses in {looked['sessions']:,} sessions of {looked['files']:,} files "
+        f"Looked at {counted(looked['responses'], 'response')} in {counted(looked['sessions'], 'session')} "
+        f"of {counted(looked['files'], 'file')} "
         f"({looked['bytes'] / 1e6:,.1f} MB); {len(CHECKS)} checks"
         + (f"; {unknowable} of them not knowable here." if unknowable else ".")
     )
     if not looked["complete"]:
         yield f"Interrupted: {looked['left_files']:,} files were not looked at."
     if looked["older_files"] or looked["older_sessions"]:
-        yield f"Older, not looked at: {looked['older_files']:,} files, {looked['older_sessions']:,} sessions (--since)."
+        older = f"{counted(looked['older_files'], 'file')}, {counted(looked['older_sessions'], 'session')}"
+        yield f"Older, not looked at: {older} (--since)."
     if looked["programs"]:
         programs = [f"{name} {count:,}" for name, count in looked["programs"].items() if count]
         missing = [name for name, count in looked["programs"].items() if not count]
@@ -193,8 +196,8 @@ def _looked(document: dict[str, Any]) -> Iterator[str]:
     if len(looked["not_read"]) > MOST_FILES:
         yield f"Not read: {len(looked['not_read']) - MOST_FILES:,} more files (--json lists them)."
     if looked["problems"]:
-        count = sum(problem["count"] for problem in looked["problems"])
-        yield f"{count:,} entries in {len(looked['problems']):,} files could not be read whole (--json lists them)."
+        entries = counted(sum(problem["count"] for problem in looked["problems"]), "entry", "entries")
+        yield f"{entries} in {counted(len(looked['problems']), 'file')} could not be read whole (--json lists them)."
 
 
 _LEVELS = {"high": "error", "medium": "warning", "low": "note"}

@@ -134,7 +134,8 @@ def revoke(number: int) -> Response:
 
 def _refused(page: Callable[..., str], error: ValueError) -> tuple[str, int]:
     """What cannot be done, in its words on the page of the form."""
-    return page(message=f"{error}."), 422
+    words = str(error)
+    return page(message=f"{words[:1].upper()}{words[1:]}."), 422
 
 
 for refusal in (BadAccount, BadPassword, BadRole):

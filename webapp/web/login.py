@@ -210,6 +210,12 @@ def _bounded(answer: Any, **_: Any) -> None:
     answer.raw = io.BytesIO(content)
 
 
+def _not_signed_in(error: Exception) -> str:
+    if getattr(error, "error", "") == "mismatching_state":
+        return "You are not signed in. This browser did not begin this sign-in, or ended it already."
+    return f"You are not signed in. The OpenID provider says: {str(error)[:300].rstrip('.')}."
+
+
 @contextmanager
 def _trouble(*, is_discovery: bool = False) -> Iterator[None]:
     """Says in words what a provider did wrong: 502 where it cannot be used, 403 where it refuses or is not believed.
@@ -234,6 +240,6 @@ def _trouble(*, is_discovery: bool = False) -> Iterator[None]:
         raise BadGateway(_UNREACHABLE) from error
     except (AuthlibBaseError, JoseError, ValueError, RuntimeError, TypeError) as error:
         current_app.logger.warning("the OpenID provider: %s", error)
-        raise Forbidden(f"You are not signed in. The OpenID provider says: {str(error)[:300]}.") from error
+        raise Forbidden(_not_signed_in(error)) from error
     finally:
         _TURNS.release()

@@ -134,6 +134,7 @@ def test_own_page_makes_shows_once_and_revokes_tokens(guarded: Flask) -> None:
 def test_a_token_that_cannot_be_made_is_refused_in_words(guarded: Flask, form: dict[str, str]) -> None:
     page = sign_in(guarded, "Cy").post("/account/tokens", data=form)
     assert page.status_code == 422 and 'role="alert"' in page.text
+    assert f'value="{form.get("name", "")}"' in page.text
 
 
 def test_another_password_takes_the_present_one_and_ends_other_logins(guarded: Flask) -> None:

@@ -131,7 +131,9 @@ def test_a_token_that_another_key_signed_is_not_believed(guarded: Flask, at_home
 def test_an_answer_belongs_to_the_browser_that_asked(guarded: Flask) -> None:
     client = guarded.test_client()
     address = sent_back(client)
-    assert guarded.test_client().get(address, headers=BROWSER).status_code == 403
+    elsewhere = guarded.test_client().get(address, headers=BROWSER)
+    assert elsewhere.status_code == 403 and "did not begin this sign-in" in elsewhere.text
+    assert '<a href="/login">Sign in</a>' in elsewhere.text
     assert client.get(address, headers=BROWSER).status_code == 303
     assert client.get(address, headers=BROWSER).status_code == 403
     assert client.get("/login/oidc/finish?error=access_denied&error_description=<b>no").status_code == 403
