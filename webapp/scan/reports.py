@@ -25,9 +25,8 @@ from webapp.visible import clipped, visible
 Excerpts = Sequence[list[str]]
 """lines of text for each session of a document"""
 SEVERITIES = ("low", "medium", "high")
-WORST = 10
+WORST, MOST_FILES = 10, 5
 MOST_LINES, LONGEST_LINE = 4, 240
-MOST_FILES = 5
 MARKS = {"kept": "✓", "broken": "✗", "unknown": "?"}
 OWN = frozenset({"name", "words", "state", "severity", "rule"})  # keys under which stand words of Fencepost
 
@@ -130,8 +129,7 @@ def excerpts(scan: Scan, hide: Callable[[str], str]) -> Excerpts:
 
 def _excerpt(raw: str) -> list[str]:
     """The marked lines of a response, as `fencepost parse` draws them: [-removed-], {+inserted+}, ⟦read⟧."""
-    drawing = Drawing(raw, telling(parse(raw)))
-    lines = drawing.marked_lines(0, MOST_LINES)
+    lines = Drawing(raw, telling(parse(raw))).marked_lines(0, MOST_LINES)
     return [clipped("".join(piece.text for piece in textmarks.pieces(line)), LONGEST_LINE) for line in lines]
 
 
@@ -176,28 +174,27 @@ def _state(check: dict[str, Any]) -> str:
 def _looked(document: dict[str, Any]) -> Iterator[str]:
     looked, count = document["looked"], len(document["sessions"])
     unknowable = sum(check["unknown"] == count for check in document["checks"]) if count else 0
+    responses, sessions, files = (counted(looked[f"{noun}s"], noun) for noun in ("response", "session", "file"))
     yield (
-        f"Looked at {counted(looked['responses'], 'response')} in {counted(looked['sessions'], 'session')} "
-        f"of {counted(looked['files'], 'file')} "
-        f"({looked['bytes'] / 1e6:,.1f} MB); {len(CHECKS)} checks"
+        f"Looked at {responses} in {sessions} of {files} ({looked['bytes'] / 1e6:,.1f} MB); {len(CHECKS)} checks"
         + (f"; {unknowable} of them not knowable here." if unknowable else ".")
     )
     if not looked["complete"]:
         yield f"Interrupted: {looked['left_files']:,} files were not looked at."
     if looked["older_files"] or looked["older_sessions"]:
-        older = f"{counted(looked['older_files'], 'file')}, {counted(looked['older_sessions'], 'session')}"
-        yield f"Older, not looked at: {older} (--since)."
-    if looked["programs"]:
-        programs = [f"{name} {count:,}" for name, count in looked["programs"].items() if count]
-        missing = [name for name, count in looked["programs"].items() if not count]
-        yield f"Logs on this machine: {', '.join(programs) or 'none'}. No logs of {', '.join(missing)}."
+        older = counted(looked["older_files"], "file"), counted(looked["older_sessions"], "session")
+        yield f"Older, not looked at: {', '.join(older)} (--since)."
+    if programs := looked["programs"]:
+        there = [f"{name} {count:,}" for name, count in programs.items() if count]
+        missing = [name for name, count in programs.items() if not count]
+        yield f"Logs on this machine: {', '.join(there) or 'none'}. No logs of {', '.join(missing)}."
     for entry in looked["not_read"][:MOST_FILES]:
         yield f"Not read: {entry['file']}: {entry['reason'].splitlines()[0]}"
     if len(looked["not_read"]) > MOST_FILES:
         yield f"Not read: {len(looked['not_read']) - MOST_FILES:,} more files (--json lists them)."
-    if looked["problems"]:
-        entries = counted(sum(problem["count"] for problem in looked["problems"]), "entry", "entries")
-        yield f"{entries} in {counted(len(looked['problems']), 'file')} could not be read whole (--json lists them)."
+    if problems := looked["problems"]:
+        entries = counted(sum(problem["count"] for problem in problems), "entry", "entries")
+        yield f"{entries} in {counted(len(problems), 'file')} could not be read whole (--json lists them)."
 
 
 _LEVELS = {"high": "error", "medium": "warning", "low": "note"}
