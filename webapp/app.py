@@ -27,7 +27,6 @@ from webapp.web import (
     answers,
     audit_trail,
     compare_pages,
-    errors,
     exports,
     guards,
     help_pages,
@@ -45,7 +44,7 @@ from webapp.web import (
     worker_process,
 )
 from webapp.web.api import openapi
-from webapp.web.dumps import dump_pages, job_pages, mapping_pages, uploads
+from webapp.web.dumps import dump_pages, mapping_pages, uploads
 from webapp.web.failures import failure_pages, failures_api
 from webapp.web.identity import ServerSessions, secret_key
 from webapp.web.labels import queue_pages
@@ -55,7 +54,7 @@ from webapp.web.turns import turn_pages
 
 MODULES = (
     *(session_pages, turn_pages, responses, selection, list_filters),
-    *(dump_pages, job_pages, mapping_pages, exports, home_pages, traces),
+    *(dump_pages, uploads, mapping_pages, exports, home_pages, traces),
     *(failure_pages, failures_api, queue_pages),
     *(profiles, compare_pages, task_pages, palette, playground),
     *(login, account_pages, audit_trail, openapi, help_pages, metrics),
@@ -92,7 +91,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
     for blueprint in blueprints():
         app.register_blueprint(blueprint)
-    for part in (answers, guards, audit_trail, errors, templating, worker_process, metrics):
+    for part in (answers, guards, audit_trail, templating, worker_process, metrics):
         part.init_app(app)
     links.init_app(app)
     return app

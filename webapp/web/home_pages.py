@@ -1,28 +1,102 @@
-"""Your parser: the page, changes of it for sessions of every kind of scope, their undoing, and remembered rules."""
+"""Your parser: the question which one a program uses, the page, changes for any scope, undoing, remembered rules."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from flask import Blueprint, Response, abort, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db, wake
-from webapp.parsing import UnknownProfile, profiles
+from webapp.parsing import UnknownProfile, helps, profile, profiles
 from webapp.parsing.words import called, counted
 from webapp.store import tasks
 from webapp.store.db.database import writing
-from webapp.store.homes import changes, rules
+from webapp.store.homes import changes, rules, trials
+from webapp.store.homes.trials import Question
+from webapp.store.models import Session, Task
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.sessions import words_of
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
-from webapp.web import links, questions, task_pages, timeline
+from webapp.web import links, task_pages
 from webapp.web.api.operation import json, json_object, operation, refused
 from webapp.web.api.sessions import HOME
 from webapp.web.api.shapes import COUNT, TEXT, each, joined, maybe, record
 from webapp.web.identity import author
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One button: a profile, what it is in a line, on how many responses it would have failed or found no JSON, and
+    whether it is a field report's."""
+
+    profile: str
+    help: str
+    failed: int | None
+    none: int | None
+    reported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """What a banner draws. `fields` name the sessions for the form; `url` leads to the banner alone."""
+
+    about: Question
+    choices: list[Choice]
+    fields: dict[str, Any]
+    url: str
+    back: str
+
+
+def question_of_list() -> AskedQuestion | None:
+    """About every session whose parser nobody named; None where there is none, or it was dismissed."""
+    return _asked(trials.question(db.session.connection()), {"scope": "filters", "home": UNKNOWN}, {})
+
+
+def question_of_session(session: Session) -> AskedQuestion | None:
+    question = trials.question(db.session.connection(), Session.id == session.id)
+    return _asked(question, {"scope": "keys", "ids": session.key}, {"session": session.key})
+
+
+def question_of_dump(number: int) -> AskedQuestion | None:
+    question = trials.question(db.session.connection(), trials.of_dump(number))
+    return _asked(question, {"scope": "dump", "dump": number}, {"dump": number})
+
+
+def _asked(question: Question | None, fields: dict[str, Any], about: dict[str, Any]) -> AskedQuestion | None:
+    if question is None:
+        return None
+    if not question.is_counted:
+        wake()
+    back = request.args.get("back") or request.full_path.rstrip("?")
+    url = url_for("homes.question", back=back, **about)
+    return AskedQuestion(question, choices(question), fields, url, back)
+
+
+def choices(question: Question) -> list[Choice]:
+    """The parsers to choose from: the general ones first, those of field reports behind, Fencepost's own between."""
+    help_texts = helps()
+    lines = [
+        Choice(
+            *(candidate.profile, help_texts.get(candidate.profile, ""), candidate.failed, candidate.none),
+            getattr(profile(candidate.profile), "report", None) is not None,
+        )
+        for candidate in question.candidates
+    ]
+    return sorted(lines, key=lambda line: (line.reported, line.profile == "fencepost"))
+
+
+def running_change() -> Task | None:
+    """The change of parsers that is under way, for its progress on every page that asks; it is worked on."""
+    live = tasks.page(db.session.connection(), tasks.HOMES, live=True, limit=1)
+    if not live:
+        return None
+    wake()
+    return live[0]
+
 
 blueprint = Blueprint("homes", __name__)
 
@@ -35,7 +109,7 @@ def index() -> str:
     lines, _ = task_pages.page(None, changes.MOST_SHOWN, tasks.HOMES)
     return render_template(
         "homes/index.html",
-        question=questions.of_list(),
+        question=question_of_list(),
         tasks=lines,
         rules=rules.lines(db.session.connection()),
         profile_names=list(profiles()),
@@ -46,14 +120,14 @@ def index() -> str:
 def question() -> str | Response:
     """The banner alone, for a page that waits until everything is counted, or until a change has `moved` all."""
     if "moved" in request.args:
-        text = render_template("homes/_question.html") if questions.running() else ""
+        text = render_template("homes/_question.html") if running_change() else ""
         return Response(text, headers={"HX-Refresh": "false" if text else "true"})
     if key := request.args.get("session"):
-        open_question = questions.of_session(session_store.find(db.session, key))
+        open_question = question_of_session(session_store.find(db.session, key))
     elif dump := request.args.get("dump"):
-        open_question = questions.of_dump(dumps.find_id(db.session, dump))
+        open_question = question_of_dump(dumps.find_id(db.session, dump))
     else:
-        open_question = questions.of_list()
+        open_question = question_of_list()
     return render_template("homes/_question.html", question=open_question)
 
 
@@ -176,7 +250,7 @@ def put_api(ident: str) -> tuple[Response, int]:
 )
 def show_api(ident: str) -> Response:
     session = session_store.find(db.session, ident)
-    open_question = questions.of_session(session)
+    open_question = question_of_session(session)
     failed = {choice.profile: choice.failed for choice in open_question.choices} if open_question else {}
     return jsonify(**session_of(session.key), would_fail=failed)
 
@@ -184,7 +258,7 @@ def show_api(ident: str) -> Response:
 def session_of(key: str) -> dict[str, Any]:
     session = session_store.find(db.session, key)
     home: dict[str, Any] = {"home": session.home_profile, "home_source": session.home_source}
-    home["home_evidence"] = timeline.inferred_from(session)
+    home["home_evidence"] = rules.evidence(session.home_profile, session.home_source, session.extra)
     counts = {"responses": session.response_count, "failed": session.failed_count, "rescued": session.rescued_count}
     return {"id": session.external_id, "key": key} | home | counts
 
@@ -194,4 +268,4 @@ def back() -> str:
     return links.own_path(request.form.get("back", ""))
 
 
-blueprint.app_template_global("parser_change")(questions.running)
+blueprint.app_template_global("parser_change")(running_change)

@@ -1,24 +1,29 @@
-"""Tasks of all kinds: the page, and of each its state, progress and outcome in words."""
+"""Tasks of all kinds: the page, of each its state, progress and outcome in words; and imports as jobs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, abort, current_app, redirect, render_template, request, url_for
+from flask import Blueprint, Response, abort, current_app, jsonify, redirect, render_template, request, url_for
 from werkzeug.routing import BuildError
 from werkzeug.wrappers import Response as AnyResponse
 
+from webapp.dumps.session_keys import OPTION
 from webapp.extensions import db, wake
 from webapp.parsing.words import called, counted
 from webapp.store import tasks as store
 from webapp.store.accounts.accounts import ADMIN, INGEST, LABEL, READ
 from webapp.store.jobs import imports
 from webapp.store.models import Task
+from webapp.store.sessions import dumps as dump_store
 from webapp.store.sessions import sessions
 from webapp.store.sessions.sessions import BadCursor
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, KINDS, PRUNE, REPLAY
 from webapp.web import identity, rights
 from webapp.web.answers import wants_partial
+from webapp.web.api.operation import json, operation
+from webapp.web.api.shapes import JOB, filled, record, ref
+from webapp.web.dumps import dump_rows
 from webapp.web.dumps.dump_rows import NEXT, PHASES
 
 blueprint = Blueprint("tasks", __name__)
@@ -179,3 +184,58 @@ def cancel(number: int) -> str | AnyResponse:
     if who is not None and (lacks := rights.first_lacking((CANCELS[kind], READ), who.rights)) is not None:
         abort(403, rights.refusal(lacks, None if who.is_program else who.name))
     return _answer(cancelled(number))
+
+
+jobs_blueprint = Blueprint("jobs", __name__)
+
+
+@jobs_blueprint.get("/dumps/jobs/<int:number>", endpoint="show")
+def show_job(number: int) -> str | AnyResponse:
+    """The job's row: its dump's own, once that is there for good."""
+    job = find(number, IMPORT)
+    dump = job.dump_id
+    return _answer_job(job, url_for("dumps.index") if dump is None or job.live else url_for("dumps.show", ident=dump))
+
+
+def _answer_job(job: Task, address: str) -> str | AnyResponse:
+    """The job's row for htmx; everybody else goes to `address`."""
+    if not wants_partial():
+        return redirect(address)
+    if job.live or job.dump_id is None:
+        return render_template("dumps/_row.html", row=dump_rows.of_job(job))
+    dump = dump_store.find(db.session, job.dump_id)
+    created = (job.result or {}).get("created", True)
+    return render_template("dumps/_row.html", row=dump_rows.of_dump(dump, created=created))
+
+
+@jobs_blueprint.post("/dumps/jobs/<int:number>/sessions")
+def choose_key(number: int) -> str | AnyResponse:
+    """Let a held job be read with the session key that was chosen: `other`, typed, before `key`."""
+    find(number, IMPORT)
+    db.session.rollback()
+    key = request.form.get("other", "").strip() or request.form.get("key", "").strip()
+    imports.release(db.engine, number, {OPTION: key} if key else None)
+    return _answer_job(find(number, IMPORT), url_for("dumps.index"))
+
+
+@jobs_blueprint.post("/dumps/jobs/<int:number>/cancel", endpoint="cancel")
+def cancel_job(number: int) -> str | AnyResponse:
+    return _answer_job(cancelled(number, IMPORT), url_for("dumps.index"))
+
+
+@jobs_blueprint.get("/api/jobs/<int:number>")
+@operation("Dumps", "Read how far a job is", json(record(job=ref("Job")), "The job"))
+def show_api(number: int) -> Response:
+    return jsonify(job=job_dict(find(number, IMPORT)))
+
+
+@jobs_blueprint.delete("/api/jobs/<int:number>")
+@operation("Dumps", "Ask a job to stop", {202: json(record(job=ref("Job")), "The job; what is already stored is kept")})
+def cancel_api(number: int) -> tuple[Response, int]:
+    return jsonify(job=job_dict(cancelled(number, IMPORT))), 202
+
+
+def job_dict(job: Task) -> dict[str, Any]:
+    """A job as the API shows it; `progress` counts bytes of its phase, and what was found so far."""
+    file = {name: job.about[name] for name in ("filename", "bytes")}
+    return filled(JOB, job, **file, cancelled=job.state == "cancelled", dump=job.dump)

@@ -235,8 +235,9 @@ def head(db: orm.Session, session: Session, evidence: list[Finding]) -> dict[str
     """What stands above the timeline."""
     cells, bin_size = overview.cells(db, session)
     failed_at = overview.failed_positions(db, session)
+    inferred = rules.evidence(session.home_profile, session.home_source, session.extra)
     return {
-        "says": " ".join(filter(None, (session_words(session, evidence), inferred_from(session)))),
+        "says": " ".join(filter(None, (session_words(session, evidence), inferred))),
         "findings": evidence,
         "revisions": session_store.revisions(db, session.external_id),
         "cells": cells,
@@ -254,11 +255,6 @@ def session_words(session: Any, evidence: Iterable[Finding] = ()) -> str:
     sentence = rulebook.sentence(evidence)
     home = words.called(session.home_profile)
     return words.session_sentence(*counts, home, sentence, shape=session.shape)
-
-
-def inferred_from(session: Session) -> str | None:
-    """From what the session's parser was inferred; None where it was not."""
-    return rules.evidence(session.home_profile, session.home_source, session.extra)
 
 
 def hits(db: orm.Session, session: Session, query: TimelineQuery) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import IngestResult
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
-from webapp.web import audit_trail, identity, questions
+from webapp.web import audit_trail, home_pages, identity
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import SWITCH, Parameter, json, operation, refused
 from webapp.web.api.shapes import QUEUED, READ, TEXT, UPLOAD
@@ -69,7 +69,7 @@ def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
         mappings=mappings.every(db.session.connection()),
         session_key_names=NAMES,
         profile_names=list(profiles()),
-        question=questions.of_list(),
+        question=home_pages.question_of_list(),
     )
 
 
@@ -137,7 +137,7 @@ def show(ident: str) -> str:
     return render_template(
         "dumps/show.html",
         dump=dump,
-        question=questions.of_dump(dump.id),
+        question=home_pages.question_of_dump(dump.id),
         row=dump_rows.of_dump(dump),
         not_in_log=in_words(dump.not_in_log or ()),
         session_key=store.session_key_of(db.session, dump.id),

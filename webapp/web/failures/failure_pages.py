@@ -29,7 +29,7 @@ from webapp.store.sessions.filters import DESCRIBED, HOME, BadFilter, Filters
 from webapp.store.sessions.turns import ExampleText
 from webapp.store.statistics import incident
 from webapp.store.write.parser import READ_AS, UNKNOWN
-from webapp.web import questions, windows
+from webapp.web import home_pages, windows
 from webapp.web.answers import download, page, text_answer
 from webapp.web.failures import group_report
 from webapp.web.identity import author
@@ -88,7 +88,7 @@ def index() -> Response:
         next_url=list_filters.address(active, after=result.next) if result.next else None,
         new_url=list_filters.address(filters.active(), new=None if only_new else 1),
         drawn=drawn([line.example.turn_id for line in result.groups if line.example]),
-        question=questions.of_list() if result.coverage.assumed else None,
+        question=home_pages.question_of_list() if result.coverage.assumed else None,
         views=view_store.views(db.session),
         trouble=failure_webhook.trouble(current_app.config["SETTINGS"]),
     )

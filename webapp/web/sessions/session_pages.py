@@ -36,7 +36,7 @@ from webapp.store.sessions.facets import ProfileCoverage, coverage_under
 from webapp.store.sessions.filters import NUMBERS
 from webapp.store.write import stored_turns
 from webapp.store.write.tally import VERDICTS
-from webapp.web import links, questions, timeline
+from webapp.web import home_pages, links, timeline
 from webapp.web.answers import page, streamed, wants_partial
 from webapp.web.api import sessions as api
 from webapp.web.api.operation import AFTER, FILTERS, LIMIT, Parameter, json, limit_of_request, operation
@@ -62,7 +62,10 @@ def index() -> Response:
     if "after" in request.args and wants_partial():
         return page("sessions/_rows.html", "sessions/_rows.html", **around)
     around |= list_filters.panel_context(result_page, filters)
-    around |= {"coverage": coverage_under(db.session, store.view(db.session, filters)), "question": questions.of_list()}
+    around |= {
+        "coverage": coverage_under(db.session, store.view(db.session, filters)),
+        "question": home_pages.question_of_list(),
+    }
     return page("sessions/index.html", "sessions/_list.html", **around, views=view_store.views(db.session))
 
 
@@ -75,7 +78,7 @@ def show(ident: str) -> Response:
     context = timeline.window(db.session, session, query, findings, author())
     if not wants_partial():
         context |= timeline.head(db.session, session, findings) | timeline.hits(db.session, session, query)
-        context |= {"question": questions.of_session(session), "profile_names": list(profiles())}
+        context |= {"question": home_pages.question_of_session(session), "profile_names": list(profiles())}
     return page("sessions/show.html", "sessions/_window.html", **context)
 
 
