@@ -18,7 +18,7 @@ from webapp.extensions import db
 from webapp.store import derive
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest_examples
-from webapp.store.jobs import export_jobs, failure_webhook
+from webapp.store.jobs import export_jobs, failure_webhook, imports
 from webapp.store.live.growth import show_overdue
 from webapp.store.sessions import deletion
 from webapp.store.sessions.dumps import count
@@ -130,6 +130,7 @@ def start_upkeep(engine: sa.Engine, settings: Settings, take_up: Callable[[], ob
     `take_up` sees to it that a worker does what nobody is at.
     """
     _begin(deletion.purge, engine)
+    _begin(imports.tidy, engine, settings)
     _begin(export_jobs.purge, engine, settings)
     _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
     _begin(show_overdue, engine, settings, every=_OVERDUE)

@@ -284,13 +284,17 @@ def test_files_of_jobs_that_are_gone_are_removed_in_time(engine: sa.Engine, sett
     folder = dump_files.incoming(settings.data)
     old, new = folder / "job-old", folder / "job-new"
     orphan, fresh = (settings.data / dump_files.name_of(letter * 64) for letter in "ab")
-    for path in (old, new, orphan, fresh, folder / "job-77.now"):
+    members = folder / "members-of-an-archive"
+    members.mkdir()
+    waiting = imports.own(settings, io.BytesIO(b"x"))
+    imports.ask(engine, settings, filename="x.jsonl", path=waiting)
+    for path in (old, new, orphan, fresh):
         path.write_bytes(b"x")
-    for path in (old, orphan):
+    for path in (old, orphan, members, waiting):
         os.utime(path, (1, 1))
-    worker.work(engine, settings)
+    imports.tidy(engine, settings)
     assert [path.exists() for path in (old, new, orphan, fresh)] == [False, True, False, True]
-    assert left(settings) == ["job-new"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(["job-new", waiting.name])
 
 
 @on_sqlite

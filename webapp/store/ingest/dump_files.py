@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -21,7 +21,6 @@ from webapp.config import Settings
 from webapp.dumps.budget import BadDump
 from webapp.dumps.spool import Spooled
 from webapp.refusals import NotThere
-from webapp.store import files
 from webapp.store.files import StoredFile, draft, file_store
 from webapp.store.models import Dump
 
@@ -30,12 +29,11 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import ZstdError, ZstdFile
 
-_STALE = 24 * 3600.0
-"""seconds after which a file in `incoming` is what a killed process left behind …"""
-_BETWEEN = 60.0
-"""… and those between two looks for them: a request with hundreds of files looked at all of them for each"""
 JOB = "job-"
 """How the files begin that a job owns: they stay until it ends, however long that takes."""
+_INCOMING = "dumps/incoming"
+_A_DAY = 24 * 3600.0
+"""seconds after which a file that nobody owns was left by a killed process"""
 
 
 def for_job(path: Path) -> Path:
@@ -53,38 +51,10 @@ def folder(data: Path) -> Path:
 
 
 def incoming(data: Path) -> Path:
-    """Where dumps are spooled while they come in; what killed processes left there a day ago is removed."""
-    path, now = folder(data) / "incoming", time.monotonic()
+    """Where dumps are spooled while they come in."""
+    path = folder(data) / "incoming"
     path.mkdir(exist_ok=True)
-    if now >= _looked.get(path, now - _BETWEEN) + _BETWEEN:
-        _looked[path] = now
-        _remove_leftovers(path)
     return path
-
-
-_looked: dict[Path, float] = {}
-"""when this process last looked for what is old"""
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Remove what nobody wrote to for a day and no job owns."""
-    for leftover in path.iterdir():
-        with suppress(FileNotFoundError):
-            if not leftover.name.startswith(JOB) and age(leftover) > _STALE:
-                shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink()
-
-
-def age(path: Path) -> float:
-    """Seconds since a file was written to; 0 where it is gone."""
-    try:
-        return time.time() - path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
-
-
-_INCOMING = "dumps/incoming"
-_LEFT = 24 * 3600.0
-"""seconds after which a shared upload that no job owns was left by a killed process"""
 
 
 def share_upload(settings: Settings, path: Path) -> None:
@@ -92,21 +62,9 @@ def share_upload(settings: Settings, path: Path) -> None:
     file_store(settings).put(f"{_INCOMING}/{path.name}", path)
 
 
-@contextmanager
-def opened_upload(settings: Settings, name: str) -> Iterator[BinaryIO]:
+def open_upload(settings: Settings, name: str) -> BinaryIO:
     """An upload from its beginning, of this machine or of another one; raises `FileNotFoundError`."""
-    if not settings.store:
-        with (settings.data / _INCOMING / name).open("rb") as stream:
-            yield stream
-        return
-    with (
-        files.full_disk_in_words(),
-        file_store(settings).open(f"{_INCOMING}/{name}") as shared,
-        tempfile.TemporaryFile(prefix="fetch-", dir=incoming(settings.data)) as copy,
-    ):
-        shutil.copyfileobj(shared, copy, 1024 * 1024)
-        copy.seek(0, os.SEEK_SET)
-        yield copy
+    return file_store(settings).open(f"{_INCOMING}/{name}")
 
 
 def remove_upload(settings: Settings, name: str) -> None:
@@ -115,12 +73,14 @@ def remove_upload(settings: Settings, name: str) -> None:
 
 
 def remove_left(settings: Settings, live: Collection[str]) -> None:
-    """Remove what killed processes left in a shared store: uploads of no live job, after a day."""
-    if not settings.store:
-        return
+    """Remove what killed processes left a day ago, and nobody wrote to since, but for uploads of `live` jobs."""
+    for path in incoming(settings.data).iterdir():
+        with suppress(FileNotFoundError):
+            if path.name not in live and time.time() - path.stat().st_mtime > _A_DAY:
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
     store = file_store(settings)
-    for file in store.files(_INCOMING):
-        if file.age > _LEFT and file.name.rpartition("/")[2] not in live:
+    for file in store.files(_INCOMING) if settings.store else ():
+        if file.age > _A_DAY and file.name.rpartition("/")[2] not in live:
             store.remove(file.name)
 
 

@@ -158,13 +158,9 @@ def _live(connection: sa.Connection) -> list[Task]:
 
 
 def tidy(engine: sa.Engine, settings: Settings) -> None:
-    """Remove what killed processes left: files of imports that ended, and kept files of dumps that never were."""
+    """Remove what killed processes left: what came in for nobody, and kept files of dumps that never were."""
     with engine.connect() as connection:
-        names = {task.about["spooled"] for task in _live(connection)}
-    for path in dump_files.incoming(settings.data).glob(f"{dump_files.JOB}*"):
-        if path.name not in names and (path.suffix or dump_files.age(path) > _A_DAY):
-            path.unlink(missing_ok=True)
-    dump_files.remove_left(settings, names)
+        dump_files.remove_left(settings, {task.about["spooled"] for task in _live(connection)})
     for sha256, file in dump_files.kept_files(settings):
         if file.age > _A_DAY and not _is_known(engine, sha256):
             with locks.hold(engine, settings.data, sha256) as free:

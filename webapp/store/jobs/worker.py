@@ -69,9 +69,8 @@ def work_on(engine: sa.Engine, settings: Settings, ends: Ends, wait: Callable[[f
 
 def work_once(engine: sa.Engine, settings: Settings, ends: Ends) -> None:
     """Tasks first, then trials."""
-    with locks.hold(engine, settings.data, "tidy") as mine:
+    with locks.hold(engine, settings.data, "take up") as mine:
         if mine:
-            imports.tidy(engine, settings)
             imports.take_up(engine, settings)
     while _do_next(engine, settings, ends):
         pass
@@ -247,7 +246,7 @@ def _read(engine: sa.Engine, settings: Settings, task: Task, progress: Progress)
     options: dict[str, Any] = {name: task.about[name] for name in ("format", "home", "mapping")}
     if not task.about["spooled"]:
         return ingest_again(engine, settings, task.dump_id or 0, watch=progress, **options)
-    with dump_files.opened_upload(settings, task.about["spooled"]) as stream:
+    with dump_files.open_upload(settings, task.about["spooled"]) as stream:
         progress.begin("unpacking", task.about["bytes"])
         filename = task.about["filename"]
         return ingest(engine, settings, stream, filename=filename, by_request=True, watch=progress, **options)
