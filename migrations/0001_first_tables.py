@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001_2a785d44"
+revision = "0001_698180ed"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -455,7 +455,6 @@ def upgrade() -> None:
         sa.Column("judgement", sa.String(length=16), nullable=False),
         sa.Column("cause", sa.String(length=128), nullable=True),
         sa.Column("expected", sa.LargeBinary(), nullable=True),
-        sa.Column("has_expected", sa.Boolean(), nullable=False),
         sa.Column("expects", sa.String(length=16), nullable=True),
         sa.Column("note", sa.LargeBinary(), nullable=True),
         sa.Column("seconds", sa.Double(), nullable=True),

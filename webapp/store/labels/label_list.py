@@ -17,7 +17,7 @@ from webapp.store.sessions.turns import PREVIEW, preview
 
 _CURSOR = "labels"
 _OF_LABEL = (
-    *("id", "turn_id", "judgement", "cause", "note", "has_expected", "expects", "expected", "author", "seconds"),
+    *("id", "turn_id", "judgement", "cause", "note", "expects", "expected", "author", "seconds"),
     "made_at",
 )
 _order = (Label.made_at, Label.id)
@@ -37,7 +37,6 @@ class LabelLine:
     judgement: str
     cause: str | None
     note: str | None
-    has_expected: bool
     expects: str | None
     expected: Any
     author: str

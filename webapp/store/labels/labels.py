@@ -14,7 +14,7 @@ from sqlalchemy import orm
 from webapp.dumps.records import MODEL_KINDS
 from webapp.refusals import NotPossible
 from webapp.store import search
-from webapp.store.db.dialect import change, insert_new, upsert
+from webapp.store.db.dialect import change, upsert
 from webapp.store.labels import causes, label_content
 from webapp.store.labels.label_content import BadLabel, LabelContent
 from webapp.store.models import Label, Session, Turn
@@ -58,17 +58,20 @@ def put_all(
     `like` names the first response in the history of the others. Returns the first label.
     """
     author = label_content.checked_author(author)
-    batch = str(uuid.uuid4())
-    for index, (turn, content) in enumerate(labels):
+    checked = [(turn, label_content.checked(content)) for turn, content in labels]
+    turns = [turn for turn, _ in checked]
+    for turn in turns:
         _check_turn(turn)
-        content = label_content.checked(content)
+    hold(db, *turns)
+    batch = str(uuid.uuid4())
+    for index, (turn, content) in enumerate(checked):
         content = replace(content, cause=causes.resolve(db, content.cause, author))
         more = {"batch": batch} | ({"like": like} if index else {})
         if not _write(db, turn, author, content, more, "" if index else seen) and index == 0:
             db.rollback()
             raise Conflict(of_author(db, turn, author))
-    _save(db, *(turn for turn, _ in labels))
-    label = of_author(db, labels[0][0], author)
+    _save(db, *turns)
+    label = of_author(db, turns[0], author)
     if label is None:
         raise Conflict(None)
     return label
@@ -112,7 +115,7 @@ def restore(db: orm.Session, turn: Turn, author: str, was: dict[str, Any] | None
 def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, made_at: datetime) -> None:
     """Make `author`'s label of `turn` say `content`, without a commit and without an event."""
     content = replace(content, cause=causes.resolve(db, content.cause, author))
-    values = _columns(turn, author, content, made_at)
+    values = _fields(content) | {"turn_id": turn.id, "author": author, "made_at": made_at}
     db.execute(upsert(Label, values, ("turn_id", "author")))
 
 
@@ -154,18 +157,27 @@ def stamp(label: Label | None) -> str:
     return "" if label is None else label.made_at.isoformat()
 
 
+def hold(db: orm.Session, *turns: Turn) -> None:
+    """Have who labels responses of these turns' sessions wait till the transaction ends, and see then what it did."""
+    here = Session.id.in_({turn.session_id for turn in turns})
+    db.execute(sa.select(Session.id).where(here).order_by(Session.id).with_for_update(key_share=True)).all()
+    unsynchronized = {"synchronize_session": False}
+    db.execute(sa.update(Session).where(here).values(changed=change()), execution_options=unsynchronized)
+
+
 def _write(
     db: orm.Session, turn: Turn, author: str, content: LabelContent, more: dict[str, str], seen: str | None
 ) -> bool:
     """Write one label and its event; False where the one that is there is neither what was seen nor the same."""
     current = of_author(db, turn, author)
+    if seen not in (None, stamp(current)):
+        return current is not None and _same(content, current)
     was = None if current is None else label_content.content_of(current)
-    values = _columns(turn, author, content, datetime.now(UTC))
-    is_put = _put(db, values, seen)
+    overwrite(db, turn, author, content, datetime.now(UTC))
     label = of_author(db, turn, author)
-    if is_put and label is not None:
+    if label is not None:
         label_content.record(db, turn.id, author, "put", {**label_content.content_of(label), "was": was, **more})
-    return is_put or (label is not None and _same(content, label))
+    return True
 
 
 _timeless = {"seconds": None, "source": None}
@@ -175,55 +187,23 @@ def _same(content: LabelContent, label: Label) -> bool:
     return _fields(content) | _timeless == _fields(label) | _timeless
 
 
-def _put(db: orm.Session, values: dict[str, Any], seen: str | None) -> bool:
-    if seen is None:
-        db.execute(upsert(Label, values, ("turn_id", "author")))
-        return True
-    if not seen:
-        insert = insert_new(Label, values, ("turn_id", "author")).returning(Label.id)
-        return db.scalar(insert) is not None
-    return _replace(db, values, seen)
-
-
-def _replace(db: orm.Session, values: dict[str, Any], seen: str) -> bool:
-    """Write over the label that has the stamp `seen`; False where it has another by now."""
-    try:
-        made_at = datetime.fromisoformat(seen)
-    except ValueError:
-        return False
-    same = (Label.turn_id == values["turn_id"], Label.author == values["author"], Label.made_at == made_at)
-    update = sa.update(Label).where(*same).values(values).returning(Label.id)
-    return db.scalar(update, execution_options={"synchronize_session": False}) is not None
-
-
 def _fields(holder: Any) -> dict[str, Any]:
     return {name: getattr(holder, name) for name in label_content.FIELDS}
 
 
-def _columns(turn: Turn, author: str, content: LabelContent, made_at: datetime) -> dict[str, Any]:
-    about = {"turn_id": turn.id, "author": author, "made_at": made_at, "has_expected": content.has_expected}
-    return _fields(content) | about
-
-
 def _save(db: orm.Session, *turns: Turn) -> None:
-    """Write what changed and count the labelled responses of these turns' sessions anew, in one transaction.
-
-    Who counts waits for who counts the same session before, so that it sees their labels too.
-    """
+    """Write what changed and count the labelled responses of these turns' sessions anew, in one transaction."""
     db.flush()
     search.noted(db.connection(), (turn.id for turn in turns))
-    here = Session.id.in_({turn.session_id for turn in turns})
-    db.execute(sa.select(Session.id).where(here).order_by(Session.id).with_for_update(key_share=True)).all()
+    hold(db, *turns)
     labelled = (
         sa.select(sa.func.count(Label.turn_id.distinct()))
         .join(Turn, Turn.id == Label.turn_id)
         .where(Turn.session_id == Session.id)
         .scalar_subquery()
     )
-    db.execute(
-        sa.update(Session).where(here).values(label_count=labelled, changed=change()),
-        execution_options={"synchronize_session": False},
-    )
+    counted = sa.update(Session).where(Session.id.in_({turn.session_id for turn in turns}))
+    db.execute(counted.values(label_count=labelled), execution_options={"synchronize_session": False})
     db.commit()
 
 

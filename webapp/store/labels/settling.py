@@ -147,6 +147,7 @@ def settle(
     """
     author = label_content.checked_author(author)
     content = label_content.checked(replace(content, note=why))
+    labels.hold(db, turn)
     current = db.get(FinalLabel, turn.id, populate_existing=True)
     if seen is not None and seen != stamp(current):
         raise labels.Conflict(None)

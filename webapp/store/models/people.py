@@ -21,8 +21,7 @@ class Label(Numbered):
     judgement: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     cause: orm.Mapped[str | None] = orm.mapped_column(sa.String(128), index=True)
     expected: orm.Mapped[Any | None] = orm.mapped_column(ExactJson)
-    """the one value where `has_expected` and `expects` is one; the list of values where it is several"""
-    has_expected: orm.Mapped[bool] = orm.mapped_column(default=False)
+    """the one value where `expects` is one; the list of values where it is several"""
     expects: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
     """one, several, none (no JSON is meant here) or unknown (cut off); None where nothing was said"""
     note: orm.Mapped[str | None] = orm.mapped_column(ExactText)
@@ -31,6 +30,10 @@ class Label(Numbered):
     source: orm.Mapped[str | None] = orm.mapped_column(sa.String(128))
     """where the expected value came from: a profile's name; None where somebody typed it"""
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+    @property
+    def has_expected(self) -> bool:
+        return self.expects in ("one", "several")
 
 
 class LabelEvent(Numbered):

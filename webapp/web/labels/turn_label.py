@@ -138,7 +138,7 @@ def label_dict(label: Any, external_id: str, position: int) -> dict[str, Any]:
     answer = filled(LABEL, label, session=external_id, position=position)
     if label.expects == "several":
         return answer | {"expected_values": label.expected}
-    return answer | ({"expected": label.expected} if label.has_expected else {})
+    return answer | ({"expected": label.expected} if label.expects == "one" else {})
 
 
 name_blueprint = Blueprint("name", __name__, url_prefix="/labels/name")
