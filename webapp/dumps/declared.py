@@ -7,6 +7,7 @@ least, `around` by what they stand in; one of its `hints` is in its text) and `s
   line or in a list each is a session; else they are the entries themselves. `pages` names lists whose items are taken
   as if they were lines, each with what is `beside` the list.
 - each document is a session with `list` (a path to its entries), `tree` (to messages by their ids) or `each` (itself).
+  Texts beside the list are entries `before` and `after` it; of entries that are lists `pairs` are the keys.
 - rows of a SQLite `table`, by `row_session`; those of another are `about` the sessions; columns that are `texts` stay
   so, though they hold JSON. With `list` or `tree` a row is
   a document.
@@ -194,17 +195,26 @@ class Declared(Format):
         about = without(value, steps[:1] if isinstance(items, dict) else steps)
         if isinstance(items, dict):
             return self.named(fallback, about, tree_entries(place, items, str(steps[-1]), *spec["tree"][1:]))
-        opening = [
-            {"role": role, key: beside_text}
-            for role, key, beside in spec.get("before", ())
-            if (beside_text := text(at({**value, str(steps[0]): None}, beside)[0]))
-        ]
-        items = [{spec["wrap"]: item} for item in items] if "wrap" in spec else items
-        entries = nested(place, str(steps[-1]), [*opening, *items, *_preferred(about, spec.get("preferred", ()))])
+        opening, closing = (
+            [
+                {"role": role, key: beside_text}
+                for role, key, beside in spec.get(side, ())
+                if (beside_text := text(at({**value, str(steps[0]): None}, beside)[0]))
+            ]
+            for side in ("before", "after")
+        )
+        items = [{spec["wrap"]: item} for item in items] if "wrap" in spec else self._paired(items)
+        closing += _preferred(about, spec.get("preferred", ()))
+        entries = nested(place, str(steps[-1]), [*opening, *items, *closing])
         missing = [key for key in spec.get("preferred", ()) if key not in about]
         words = "of the preferred and the rejected answer one is missing"
         one_side = [Problem(place, f"{words} ({missing[0]!r})")] if len(missing) == 1 else []
         return self.named(fallback, about, chain(one_side, entries))
+
+    def _paired(self, items: list[Any]) -> list[Any]:
+        """Items that are lists as objects, whose keys are the `pairs` of the format."""
+        keys = self.spec.get("pairs")
+        return [dict(zip(keys, item, strict=False)) if keys and isinstance(item, list) else item for item in items]
 
     def _stored(self, source: Source) -> Sessions:
         """Rows of a table by their session, with texts that are JSON opened."""
@@ -222,7 +232,7 @@ class Declared(Format):
                 inner = at(value, spec.get("entry", "."))[0]
                 name = id_text(at(value, key)[0]) if key else None
                 place = f"{table}, row {number}"
-                for index, item in enumerate(inner if isinstance(inner, list) else [inner]):
+                for index, item in enumerate(self._paired(inner) if isinstance(inner, list) else [inner]):
                     entry = item if isinstance(item, dict) else {"value": item}
                     aside.put(name or source.stem, 0, f"{place}[{index}]" if isinstance(inner, list) else place, entry)
             about = (

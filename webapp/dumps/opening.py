@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from webapp import jsontext
-from webapp.dumps import text_records
+from webapp.dumps import loose_json, text_records
 from webapp.dumps.budget import BadDump, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.first_look import look
@@ -32,7 +32,6 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_JSON_IN_JSON = re.compile(r'\s*"[\[{]')
 _RULE = r"[-=*_#]{3,200}[ \t]*(?:\r?\n|\Z)"
 _DOCUMENTS = re.compile(rf"\s*\{{[ \t]*\r?\n[\s\S]*?\n\}}[ \t]*(?:\r?\n)+(?:{_RULE}\s*)?\{{[ \t]*\r?\n")
 _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
@@ -57,7 +56,7 @@ _OF_DICT = re.compile(r"\s*(?:[\[{(]\s*){1,3}'[^'\n]{1,60}': ")
 _LOGGED = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:|^\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\b", re.M)
 _TELLING = {"choices", "candidates", "output", "author", "role", "type", "kind"}
 """keys that only records of a dialogue have beside what was said"""
-_PAIRS = ({"event", "data"}, {"messages", "response"})
+_PAIRS = ({"event", "data"}, {"messages", "response"}, {"prompt", "response"}, {"prompt", "completion"})
 _MESSAGE = {"role", "type", "from", "sender", "author"}
 
 
@@ -162,12 +161,6 @@ def _whole(source: Source) -> str | None:
         return None
     source.file.seek(source.start)
     return source.file.read().decode("utf-8", "surrogateescape")
-
-
-def _json_in_json(source: Source) -> list[Any] | None:
-    """The object that a text in JSON holds as JSON, as LlamaIndex writes it."""
-    inner = json_or_none(json_or_none(_whole(source) or "") or "")
-    return [inner] if isinstance(inner, dict) else None
 
 
 def _of_whole(read: Callable[[str], Iterable[Any] | None]) -> Callable[[Source], Iterable[Any] | None]:
@@ -282,7 +275,9 @@ def _line(record: Any) -> bytes:
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]], ...] = (
-    (_JSON_IN_JSON, _json_in_json),
+    (loose_json.IN_JSON, _of_whole(loose_json.in_json)),
+    (loose_json.SEPARATED, loose_json.sequence),
+    (loose_json.COMMENTED, _of_whole(loose_json.uncommented)),
     (_DOCUMENTS, _joined),
     (_DOCUMENT_LISTS, _joined_lists),
     (_LISTS, _of_lists),

@@ -92,7 +92,7 @@ def _is_event(value: Any) -> bool:
     keys = as_object(value).keys()
     if "source" in keys and value.get("kind") in _KINDS:
         return True
-    beside = keys & {"source", "args", "thought", "content", "tool_call_metadata", "message"}
+    beside = keys & {"source", "args", "content", "tool_call_metadata", "message"}
     return bool(keys & {"action", "observation"} and beside)
 
 

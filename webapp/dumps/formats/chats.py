@@ -11,9 +11,10 @@ from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Se
 from webapp.dumps.decoding import opened
 from webapp.dumps.documents import entries_of
 from webapp.dumps.formats.transcript import told
+from webapp.dumps.messages.calls import event_calls
 from webapp.dumps.messages.named_texts import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.pieces import block
-from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
+from webapp.dumps.messages.turns import each_filled, each_with, message_turns, text_turns, turns_of
 from webapp.dumps.records import Entries, Entry, Problem, Turn, changed
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.unread import UnreadTexts
@@ -103,6 +104,8 @@ class Chats(Format):
         message = spoken(entry)
         if message is None and (called := [piece for piece in block(entry) if piece.kind in ("call", "result")]):
             return turns_of(called, "assistant", conversation)
+        if message is None and (calling := event_calls(entry, conversation.tools)):
+            return [turn for one in calling for turn in message_turns(one, conversation)]
         if message is None:
             if any(map(entry.get, SAID)):
                 conversation.notes.append("nobody who is known says anything in it; kept as an event")
@@ -111,10 +114,22 @@ class Chats(Format):
             return []
         model = first_text(message, *_MODELS) or first_text(as_object(message.get("extra")), *_MODELS)
         model = model or first_text(as_object(message.get("metadata")), *_MODELS)
+        if all("apiName" in as_object(tool) for tool in as_list(message.get("tools"))):  # LobeChat's calls
+            message = {"tool_calls": message.get("tools"), **message}
         turns = message_turns(message, conversation, model=model)
+        turns += _other_answers(message, conversation)
         if message["role"] == "assistant" and entry.get("error") is True:  # LibreChat's, whose text is the reason
             turns = [changed(turn, kind="error") if turn.kind == "response" else turn for turn in turns]
         return each_filled(turns, parent=first_id(message, *_PARENTS), sent_at=first_moment(message, *_TIMES))
+
+
+def _other_answers(message: dict[str, Any], conversation: Conversation) -> list[Turn]:
+    """The answers that SillyTavern's user swiped away, by their numbers."""
+    turns: list[Turn] = []
+    for number, swipe in enumerate(as_list(message.get("swipes"))):
+        if isinstance(swipe, str) and swipe != message.get("content"):
+            turns += each_with(text_turns(swipe, message["role"], conversation), sounding=number)
+    return turns
 
 
 plugin = Chats()

@@ -22,6 +22,7 @@ from webapp.dumps.messages.http import (
 from webapp.dumps.messages.turns import event_turns
 from webapp.dumps.programs import Program, by_user_agent
 from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import by_time
 from webapp.dumps.spool import NO_TEXT, packed_text
 from webapp.dumps.values import as_list, as_object, first_text, text
 
@@ -85,7 +86,7 @@ class Har(Format):
         return 90 if head.shape == "object" and head.mentions("log") and head.mentions("startedDateTime") else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        yield SessionEntries(source.stem, _entries(source))
+        yield from by_time(_entries(source), lambda _: source.stem, lambda entry: entry.get("startedDateTime"))
 
     def program_of(self, entry: dict[str, Any]) -> Program | None:
         return by_user_agent(as_object(entry.get("request")).get("headers"))
@@ -130,7 +131,9 @@ class Nock(Format):
         url = f"{text(entry.get('scope')) or ''}{text(entry.get('path')) or ''}"
         response = _unpacked(entry.get("response"))
         http = HttpExchange(url, entry.get("body"), response, entry.get("status"))
-        return http_turns(http, conversation) or event_turns(text(entry.get("method")))
+        is_embedding = "embedding" in url and not speaks_of_models(http)
+        turns = [] if is_embedding else http_turns(http, conversation)
+        return turns or event_turns(text(entry.get("method")))
 
 
 def _unpacked(response: Any) -> Any:

@@ -192,8 +192,10 @@ def _entry(record: str) -> dict[str, Any] | None:
 
 
 def _asks(value: Any) -> bool:
-    """Whether a record says what a model was asked, alone."""
-    return isinstance(as_object(value).get("prompt"), str)
+    """Whether a record says what a model was asked, alone, or is the message that says it."""
+    record = as_object(value)
+    is_message = record.get("role") in ("user", "system") and isinstance(record.get("content"), str)
+    return is_message or isinstance(record.get("prompt"), str)
 
 
 def _unquoted(value: str) -> str:

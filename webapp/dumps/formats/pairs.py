@@ -24,12 +24,13 @@ from webapp.dumps.messages.turns import (
 )
 from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.stream import DocumentMember, walk
-from webapp.dumps.values import are_messages, as_list, as_object, first_text
+from webapp.dumps.values import are_messages, as_list, as_object, first_text, text
 
-PROMPTS = ("prompt", "question", "query", "input", "instruction")
+PROMPTS = ("prompt", "question", "query", "input", "instruction", "user_input")
 ANSWERS = (
     *("model_outputs", "model_response", "model_responses", "llm_output", "llm_response", "generated_answer"),
-    *("completion", "response", "prediction", "model_output", "model_answer", "generation"),
+    *("completion", "response", "prediction", "model_output", "model_answer", "generation", "actual_output"),
+    "actualOutput",
     *("output", "answer", "result"),  # which may be the right one, where a model's stands under another name
 )
 _PREFERENCES = (("chosen", "rejected"), ("chosen_messages", "rejected_messages"))
@@ -130,10 +131,13 @@ def _steps(steps: list[Any], conversation: Conversation) -> list[Turn]:
     for index, step in enumerate(step for step in steps if isinstance(step, list) and step):
         action = as_object(step[0].get("kwargs", step[0])) if isinstance(step[0], dict) else {}
         name, tool_input = first_text(action, "tool"), action.get("tool_input")
+        log = text(action.get("log")) or ""
         if tool_input is None:
             conversation.notes.append(f"an action of no known shape in 'intermediate_steps[{index}]'; it was left out")
             continue
-        turns += turns_of([Piece.of_call(tool_input, name, None, action)], "assistant", conversation)
+        is_written = log.strip() and not log.lstrip().startswith("Invoking: ")  # which LangChain writes itself
+        written = [Piece("text", log)] if is_written else []
+        turns += turns_of([*written, Piece.of_call(tool_input, name, None, action)], "assistant", conversation)
         if len(step) > 1:
             turns += result_turns(step[1], conversation, name)
     return turns

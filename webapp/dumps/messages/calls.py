@@ -16,7 +16,7 @@ CALL_LISTS = (
     "function_calls",
 )
 _ITEM_ARGUMENTS = ("arguments", "action", "queries", "code", "input", "operation", "revised_prompt")
-ARGUMENTS = ("arguments", "input", "args", "code", "tool_kwargs")
+ARGUMENTS = ("arguments", "input", "args", "code", "tool_kwargs", "arguments_json")
 ID_KEYS = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
 """under which providers give a call its id"""
 TOOLS = ("tool", "tool_name", "toolName", "function_name", "tool_used")
@@ -29,7 +29,7 @@ _BY_PROVIDER = ("server_tool_use", "mcp_tool_use", "executable_code")
 _RUN_CODE = {"language", "code"}
 """of what Google's models run themselves"""
 _BY_MODEL = ("function_call", "tool_call", "custom_tool_call")
-_JSON_ARGUMENTS = ("arguments", "input", "args", "tool_kwargs", "parameters")
+_JSON_ARGUMENTS = ("arguments", "input", "args", "tool_kwargs", "parameters", "arguments_json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,9 @@ def call(value: dict[str, Any]) -> Piece:
     key = "custom" if isinstance(value.get("custom"), dict) else "function"
     function = value.get(key)
     inner = function if isinstance(function, dict) else value
-    name = first_text(inner, "name") or text(function) or first_text(inner, "tool_name", "toolName", "language")
+    name = (
+        first_text(inner, "name") or text(function) or first_text(inner, "tool_name", "toolName", "apiName", "language")
+    )
     key = next((key for key in ARGUMENTS if inner.get(key) is not None), "")
     arguments = text_or_json(inner.get(key))
     failure = text(value.get("parse_error"))
@@ -188,6 +190,19 @@ def named_call(value: dict[str, Any], *, is_listed: bool = False) -> tuple[list[
     said = next((key for key in _RESULTS if key != given and value.get(key) is not None), tool)
     result = {"role": "tool", "name": value[tool], "content": text_or_json(value[said])}
     return [{"role": "assistant", "tool_calls": [call]}, *([result] if said != tool else [])], {tool, given, said}
+
+
+def event_calls(entry: dict[str, Any], called: dict[str, str]) -> list[dict[str, Any]]:
+    """The call that an event is named by, and its result, as messages: {"event": "tool_call", "data"}.
+
+    A call of a tool that the model has `called`, by the ids of its calls, says what came of that.
+    """
+    if not any("tool" in str(entry.get(key)).lower() for key in ("type", "event", "event_type", "kind")):
+        return []
+    holders = (entry, as_object(entry.get("data")), as_object(entry.get("payload")))
+    messages = next(filter(None, (named_call(holder, is_listed=True)[0] for holder in holders)), [])
+    is_known = bool(messages) and messages[0]["tool_calls"][0]["name"] in called.values()
+    return messages[1:] if is_known else messages
 
 
 def came_of_call(holder: dict[str, Any]) -> bool:

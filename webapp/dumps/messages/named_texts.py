@@ -216,14 +216,14 @@ _MODEL_NAMES = (
     r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen|replika|meta ai|my ai|khoj)[\w .:\-]{0,40}"
 )
 _SAID_BY = r"(?:llm|model|bot|ai|assistant|agent)[_ ]?(?:output|response|reply|answer|completion)"
-_EVENTS = re.compile(rf"prompt|completion|user[_ ]?(?:input|prompt|query|question)|{_SAID_BY}")
-"""events that are named by what was said in them; a request or a response may be a server's"""
+_ASKED_BY = r"user[_ ]?(?:input|prompt|query|question|request)|(?:llm|model)[_ ]?(?:request|prompt|input)"
+_EVENTS = re.compile(rf"prompt|completion|tool_(?:call_)?result|{_ASKED_BY}|{_SAID_BY}")
+"""events named by what was said in them; a request or a response alone may be a server's"""
 _ROLES = (
     (
         "user",
         re.compile(
-            r"user|human|prompt|prompter|you|me|customer|patient|caller|guest|request|question|client|visitor|incoming|inbound|in"
-            r"|user[_ ]?(?:input|prompt|query|question)"
+            rf"user|human|prompt|prompter|you|me|customer|patient|caller|guest|request|question|client|visitor|incoming|inbound|in|{_ASKED_BY}"
         ),
     ),
     (
@@ -255,7 +255,8 @@ def _within(value: Any) -> dict[str, Any] | None:
     """As `spoken`, where who speaks stands around what is said: {"event": "user_message", "data": {"text"}}."""
     role = speaker(value) if isinstance(value, dict) else None
     for inner in (as_object(value.get(key)) for key in _INNER) if role else ():
-        if (key := _said_under(inner)) is not None:
+        named = (key for key in inner if key in _PROMPTS | _ANSWERS and isinstance(inner[key], str))
+        if (key := _said_under(inner) or next(named, None)) is not None:
             return {"role": role, "content": inner[key]}
     return None
 
@@ -268,11 +269,11 @@ def speaker(holder: dict[str, Any]) -> str | None:
     for writer in (holder, *(as_object(holder.get(key)) for key in ("author", "from", "user", "sender"))):
         if (is_bot := next((writer[key] for key in _BY_BOT if isinstance(writer.get(key), bool)), None)) is not None:
             return "assistant" if is_bot else "user"
-    for key in (*_WHO, "event"):
+    for key in (*_WHO, "event", "event_type"):
         who = holder.get(key)
         if isinstance(who, str) and (of_message := _MESSAGE_OF.fullmatch(who)):
             who = of_message[1]
-        elif key == "event" and not (isinstance(who, str) and _EVENTS.fullmatch(who)):
+        elif key not in _WHO and not (isinstance(who, str) and _EVENTS.fullmatch(who.lower())):
             continue
         words = [who] if isinstance(who, str) else [as_object(who).get(name) for name in _NAMES]
         for word in (word.strip().lower() for word in words if isinstance(word, str)):

@@ -167,9 +167,11 @@ def block(value: Any) -> Iterator[Piece]:
     elif kind in _THOUGHTS or value.get("thought") is True or "reasoningContent" in value:
         yield from _thought(value)
     elif kind in _CALLS or _is_function_call(value) or (kind is None and value.keys() >= {"id", "name", "input"}):
-        yield call(value)
+        yield (piece := call(value))
         if kind == "mcp_call" and isinstance(value.get("output"), str):
             yield _result({"output": value["output"], "name": value.get("name"), "id": value.get("id")})
+        elif kind == "tool-call" and value.get("result") is not None:  # Chatbox's
+            yield Piece.of_result(value["result"], piece.name, piece.id)
     elif kind in _RESULTS or (isinstance(kind, str) and kind.endswith("_tool_result")) or _is_untyped_result(value):
         yield _result(value)
     elif isinstance(kind, str) and kind.endswith("_call"):

@@ -1,0 +1,45 @@
+"""JSON in other dress: as a text within JSON, as a text sequence, and with comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.source import Source
+
+IN_JSON = re.compile(r'\s*"[\[{]')
+SEPARATED = re.compile(r"\s*\x1e\s*[\[{]")
+COMMENTED = re.compile(r"\s*+(?:[\[{](?:[^\0]{0,4000}?[\n,{\[]\s{0,40}+)?)?(?://|/\*)")
+_TEXT = r'(?P<text>"(?:[^"\\]|\\.)*+")'
+_COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*[\s\S]*?\*/")
+_LAST_COMMA = re.compile(rf"{_TEXT}|,(?=\s*[}}\]])")
+
+
+def in_json(written: str) -> list[Any] | None:
+    """The object that a text in JSON holds as JSON, as LlamaIndex writes it."""
+    inner = json_or_none(json_or_none(written) or "")
+    return [inner] if isinstance(inner, dict) else None
+
+
+def sequence(source: Source) -> Iterator[bytes]:
+    """The records of a JSON text sequence (RFC 7464), each behind a separator, as lines."""
+    source.file.seek(source.start)
+    lines = list[bytes]()
+    for line in chain(source.file, (b"\x1e",)):
+        if line.startswith(b"\x1e") and lines:
+            yield b" ".join(lines) + b"\n"
+            lines.clear()
+        lines.append(line.strip(b"\x1e\r\n"))
+
+
+def uncommented(written: str) -> list[bytes] | None:
+    """JSON, or lines of it, without comments and commas before what ends; None for other texts."""
+    given = written
+    for noise in (_COMMENT, _LAST_COMMA):
+        written = noise.sub(lambda match: match["text"] or "", written)
+    lines = [line for line in written.split("\n") if line.strip()]
+    are_json = json_or_none(written) is not None or (lines and all(json_or_none(line) is not None for line in lines))
+    return [written.encode("utf-8", "surrogateescape")] if are_json and written != given else None
