@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from tests.gate.made import CASES, write
 from webapp import parsing
-from webapp.gate import baseline, checking, reports, samples
-from webapp.gate.baseline import SampleReading
-from webapp.gate.samples import BadLines, Sample
+from webapp.gate import checking, reports, samples
+from webapp.gate.samples import BadLines, Sample, SampleReading
 from webapp.parsing import Profile
 
 OURS = parsing.profile("fencepost")
@@ -27,7 +26,7 @@ VALUES = st.sampled_from([(), ({"a": 1},), ({"a": 2},), ("x",), None])
 
 
 def reading(sample: Sample, values: tuple[Any, ...] | None, text: str | None = None) -> SampleReading:
-    digest = baseline.digest_of(json.dumps(values))
+    digest = samples.digest_of(json.dumps(values))
     return SampleReading(sample.id, text or sample.sha256, "clean" if values else "failed", digest, values)
 
 
@@ -161,7 +160,7 @@ def test_a_baseline_that_cannot_be_read_is_refused_with_its_line(tmp_path: Path,
     path = tmp_path / "baseline.jsonl"
     path.write_text(text)
     with pytest.raises(BadLines, match=words):
-        baseline.read(path)
+        samples.read_baseline(path)
 
 
 @pytest.mark.parametrize(

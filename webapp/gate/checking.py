@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from webapp import parsing
-from webapp.gate import baseline
-from webapp.gate.baseline import SampleReading, digest_of, reading
 from webapp.gate.judging import judge_values, roots_of
-from webapp.gate.samples import BadLines, Sample, rows
+from webapp.gate.samples import BadLines, Sample, SampleReading, digest_of, read_baseline, reading, rows, write_baseline
 from webapp.jsontext import same_as
 from webapp.parsing import Profile
 
@@ -228,7 +226,7 @@ def run(
     if twice:
         raise BadLines(f"the id {twice[0]!r} is used for several responses")
     is_new = not path.exists()
-    before = {} if is_new else baseline.read(path)
+    before = {} if is_new else read_baseline(path)
     writes = is_new or update
     chosen = samples if writes else [sample for sample in samples if split in (None, sample.split)]
     now = readings(chosen, profile)
@@ -237,7 +235,7 @@ def run(
     )
     if not writes or report.verdict != "passed":
         return report
-    baseline.write(path, now.values())
+    write_baseline(path, now.values())
     return replace(report, written="created" if is_new else "updated")
 
 

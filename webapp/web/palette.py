@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flask import Blueprint, current_app, render_template, request, url_for
 
 from webapp.extensions import db
-from webapp.store.sessions import sessions, views
+from webapp.store.sessions import session_list, sessions
 from webapp.visible import visible
 from webapp.web.links import in_header, session_url, turn_url
 from webapp.web.sessions import list_filters
@@ -130,8 +130,8 @@ def _found(text: str) -> Iterator[tuple[str, str, str]]:
                 yield "turn", name, turn_url(session, int(turn[2]))
     for session in sessions.with_id(db.session, text, _EACH):
         yield "session", visible(session.external_id), session_url(session)
-    for facet, value in views.facets(db.session, text, 2 * _EACH):
+    for facet, value in session_list.facet_values(db.session, text, 2 * _EACH):
         yield facet, visible(value), list_filters.with_filters("/sessions", {facet: value})
-    for view in views.views_named(db.session, text, _EACH):
+    for view in session_list.views_with(db.session, text, _EACH):
         yield "saved view", visible(view.name), in_header(f"{url_for('sessions.index')}?{view.content['query']}")
     yield "search", f"search texts for {visible(text)}", url_for("sessions.index", q=text)

@@ -10,7 +10,6 @@ from webapp.extensions import db
 from webapp.store.sessions import responses as store
 from webapp.store.sessions import session_list
 from webapp.store.sessions import sessions as session_store
-from webapp.store.sessions import views as view_store
 from webapp.store.sessions.facets import ProfileCoverage
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.statistics import shares
@@ -37,7 +36,7 @@ def index() -> Response:
     if "after" in request.args and wants_partial():
         return page("responses/_rows.html", "responses/_rows.html", **around)
     around |= list_filters.panel_context(session_list.page(db.session, filters, limit=1), filters)
-    return page("responses/index.html", "responses/_list.html", **around, views=view_store.views(db.session))
+    return page("responses/index.html", "responses/_list.html", **around, views=session_list.views(db.session))
 
 
 def grouped(filters: Filters, by: str) -> Response:
@@ -56,7 +55,7 @@ def grouped(filters: Filters, by: str) -> Response:
         "responses/_groups.html",
         **around,
         named=list_filters.named,
-        views=view_store.views(db.session),
+        views=session_list.views(db.session),
     )
 
 

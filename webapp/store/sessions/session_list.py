@@ -1,4 +1,4 @@
-"""The list of sessions: a page of them with what they hold, how many there are and what their facets hold."""
+"""The list of sessions: a page of it with its counts, and views of it that somebody saved under a name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store import search
-from webapp.store.models import Session
-from webapp.store.sessions import facets, sessions
+from webapp.refusals import BadInput
+from webapp.store import saved, search
+from webapp.store.db.ids import short
+from webapp.store.models import FacetValue, SavedItem, Session, SessionFacet
+from webapp.store.sessions import facets, sessions, where
 from webapp.store.sessions.facets import Counts, Facet
 from webapp.store.sessions.filters import Filters
+from webapp.store.write.facets import LONGEST
+from webapp.visible import is_seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +78,62 @@ _listed = (
     .options(orm.defer(Session.extra), orm.defer(Session.tried))
     .where(Session.id.in_(sa.bindparam("ids", expanding=True)), Session.deleted_at.is_(None))
 )
+
+
+_VIEW = "view"
+LONGEST_NAME = 128
+LONGEST_QUERY = 4000
+MOST_VIEWS = 200
+
+
+class BadView(BadInput):
+    """A view cannot be saved as given; the message says what is taken."""
+
+
+def save_view(db: orm.Session, name: str, query: str, *, author: str) -> SavedItem:
+    """Keep `query` under `name`, in place of what had that name, and commit. Raises `BadView`."""
+    name = name.strip()
+    if not name or len(name) > LONGEST_NAME or not is_seen(name):
+        raise BadView(f"a view's name is one line of 1 to {LONGEST_NAME} characters")
+    if len(query) > LONGEST_QUERY:
+        raise BadView(f"a view's query has at most {LONGEST_QUERY} characters; this one has {len(query)}")
+    if sum(view.name != name for view in views(db)) >= MOST_VIEWS:
+        raise BadView(f"at most {MOST_VIEWS} views are kept; remove one first")
+    saved.put(db, _VIEW, name, {"query": query.lstrip("?")}, author[:200])
+    db.commit()
+    return next(view for view in views(db) if view.name == name)
+
+
+def views(db: orm.Session) -> list[SavedItem]:
+    """All of them, by name."""
+    return sorted(saved.every(db, _VIEW), key=lambda view: (view.name.casefold(), view.name))
+
+
+def view_named(db: orm.Session, name: str) -> SavedItem | None:
+    """The view of that name, if there is one."""
+    return saved.find(db, _VIEW, name.strip())
+
+
+def remove_view(db: orm.Session, view_id: int) -> SavedItem | None:
+    """Take a view away and commit; what it was, None where there is none."""
+    removed = saved.remove(db, view_id, _VIEW)
+    db.commit()
+    return removed
+
+
+_VALUES_OF = ("model", "tool", "host", "service", "agent")
+"""filters of the list whose values are found"""
+
+
+def facet_values(db: orm.Session, text: str, most: int) -> list[tuple[str, str]]:
+    """Filter and value, of those that some session has which is no example beside others."""
+    is_listed = sa.exists().where(SessionFacet.value_id == FacetValue.id, SessionFacet.session_id.not_in(where.hidden))
+    query = sa.select(FacetValue.name, FacetValue.value)
+    has_text = sa.func.lower(FacetValue.value).contains(short(text.lower(), LONGEST), autoescape=True)
+    query = query.where(FacetValue.name.in_(_VALUES_OF), has_text, is_listed)
+    return [(row.name, row.value) for row in db.execute(query.order_by(FacetValue.value).limit(most))]
+
+
+def views_with(db: orm.Session, text: str, most: int) -> list[SavedItem]:
+    """Saved views that have the text in their names."""
+    return [view for view in views(db) if text.lower() in view.name.lower()][:most]

@@ -24,7 +24,6 @@ from webapp.store.labels.queue_spec import GROUP, spec_of
 from webapp.store.models import FailureEvent
 from webapp.store.sessions import session_list, turns
 from webapp.store.sessions import sessions as session_store
-from webapp.store.sessions import views as view_store
 from webapp.store.sessions.filters import DESCRIBED, HOME, BadFilter, Filters
 from webapp.store.sessions.turns import ExampleText
 from webapp.store.statistics import incident
@@ -89,7 +88,7 @@ def index() -> Response:
         new_url=list_filters.address(filters.active(), new=None if only_new else 1),
         drawn=drawn([line.example.turn_id for line in result.groups if line.example]),
         question=home_pages.question_of_list() if result.coverage.assumed else None,
-        views=view_store.views(db.session),
+        views=session_list.views(db.session),
         trouble=failure_webhook.trouble(current_app.config["SETTINGS"]),
     )
 

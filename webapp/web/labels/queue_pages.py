@@ -21,8 +21,8 @@ from webapp.store.labels.queue import Queue
 from webapp.store.labels.queue_spec import KINDS, SAMPLE, Spec, spec_of
 from webapp.store.models import Session, Turn
 from webapp.store.sessions import debugger_queries as bench_store
+from webapp.store.sessions import session_list
 from webapp.store.sessions import turns as turn_store
-from webapp.store.sessions import views as view_store
 from webapp.web import debugger, identity
 from webapp.web.answers import page, wants_partial
 from webapp.web.identity import author
@@ -220,7 +220,7 @@ def shown(
     conflict: store.Conflict | None = None,
     status: int = 200,
 ) -> Response:
-    context: dict[str, Any] = {"here": at, "kinds": KINDS, "views": view_store.views(db.session)}
+    context: dict[str, Any] = {"here": at, "kinds": KINDS, "views": session_list.views(db.session)}
     context["progress"] = queue.progress(db.session, at.queue, author())
     context["undone"] = request.args.get("undone", type=int)
     context["served"] = cookie.pop("served", 0)

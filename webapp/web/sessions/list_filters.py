@@ -13,7 +13,7 @@ from flask import g, request
 from webapp.extensions import db
 from webapp.parsing import words
 from webapp.repair_names import defect
-from webapp.store.sessions import views
+from webapp.store.sessions import session_list
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
 from webapp.store.sessions.filters import DESCRIBED, HOME, MORE_THAN, SORTS, SWITCHES, BadFilter, Filters, of_parameters
 from webapp.store.sessions.session_list import Page
@@ -80,7 +80,7 @@ def of_list() -> Filters:
         return of_request()
     except BadFilter:
         query = request.query_string.decode()
-        if not any(view.content["query"] == query for view in views.views(db.session)):
+        if not any(view.content["query"] == query for view in session_list.views(db.session)):
             raise
     parameters = request.args.to_dict()
     for name, text in request.args.items():

@@ -12,9 +12,8 @@ from webapp.extensions import db
 from webapp.parsing.words import counted
 from webapp.store.exports import session_dump
 from webapp.store.models import Session
-from webapp.store.sessions import deletion
+from webapp.store.sessions import deletion, session_list
 from webapp.store.sessions import sessions as session_store
-from webapp.store.sessions import views as view_store
 from webapp.visible import visible
 from webapp.web import audit_trail
 from webapp.web.answers import streamed
@@ -124,22 +123,22 @@ views_blueprint = Blueprint("views", __name__)
 def save() -> AnyResponse:
     query = request.form.get("query", "")
     try:
-        before, seen = view_store.named(db.session, request.form.get("name", "")), request.form.get("seen")
+        before, seen = session_list.view_named(db.session, request.form.get("name", "")), request.form.get("seen")
         if before and seen is not None and before.made_at.isoformat() > seen:
-            raise view_store.BadView(
+            raise session_list.BadView(
                 f"{before.author or 'somebody'} has saved another view of that name in the meantime"
             )
         instead = f", in place of the one that {before.author or 'nobody'} saved" if before else ""
-        view = view_store.save(db.session, request.form.get("name", ""), query, author=author())
+        view = session_list.save_view(db.session, request.form.get("name", ""), query, author=author())
         flash(f"Saved as {visible(view.name)}{visible(instead)}.")
-    except view_store.BadView as error:
+    except session_list.BadView as error:
         flash(f"Not saved: {error}.")
     return _back(query)
 
 
 @views_blueprint.post("/views/<int:view_id>/remove")
 def remove(view_id: int) -> AnyResponse:
-    removed = view_store.remove(db.session, view_id)
+    removed = session_list.remove_view(db.session, view_id)
     if removed is None:
         flash("That view was already removed.")
     else:

@@ -30,7 +30,6 @@ from webapp.store.search import Match
 from webapp.store.sessions import debugger_queries, overview, session_list
 from webapp.store.sessions import sessions as store
 from webapp.store.sessions import turns as turn_store
-from webapp.store.sessions import views as view_store
 from webapp.store.sessions.debugger_queries import FailedPlace
 from webapp.store.sessions.facets import ProfileCoverage, coverage_under
 from webapp.store.sessions.filters import NUMBERS
@@ -66,7 +65,7 @@ def index() -> Response:
         "coverage": coverage_under(db.session, store.view(db.session, filters)),
         "question": home_pages.question_of_list(),
     }
-    return page("sessions/index.html", "sessions/_list.html", **around, views=view_store.views(db.session))
+    return page("sessions/index.html", "sessions/_list.html", **around, views=session_list.views(db.session))
 
 
 @blueprint.get("/sessions/<session_id:ident>")
