@@ -67,7 +67,7 @@ def said(content: str) -> bytes:
 
 
 LONG = said('"' + "a" * MANY + '"')
-VALUES = said("[" + "[]," * 400_000 + "[]]")
+VALUES = said("[" + ("[]," + " " * 40) * 30_000 + "[]]")
 """more than are read of what is packed, in more text than is decoded unasked"""
 LISTS = b"".join(b',"%d":[%s]' % (key, b",".join([b"[" + b"[]," * 79_000 + b"1]"] * 4)) for key in range(60))
 """lists of four items each, of which the first five show what a list holds"""
@@ -315,10 +315,10 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
     "newlines.txt": lambda _: b"[{]" + b"\n" * 250_000,
     "aliases.yaml": lambda _: YAML,
     "values.yaml.gz": lambda _: gzip.compress(
-        b"messages:\n  - role: user\n    content: [" + b"[]," * 2_600_000 + b"[]]\n"
+        b"messages:\n  - role: user\n    content: [" + b"[]," * 1_300_000 + b"[]]\n"
     ),
-    "items.yaml.gz": lambda _: gzip.compress(b"- role: user\n  content: [" + b"[]," * 2_600_000 + b"[]]\n"),
-    "cassette.yaml.gz": lambda _: gzip.compress(b"interactions:\n- request: [" + b"[]," * 2_600_000 + b"[]]\n"),
+    "items.yaml.gz": lambda _: gzip.compress(b"- role: user\n  content: [" + b"[]," * 1_300_000 + b"[]]\n"),
+    "cassette.yaml.gz": lambda _: gzip.compress(b"interactions:\n- request: [" + b"[]," * 1_300_000 + b"[]]\n"),
 }
 
 

@@ -58,36 +58,3 @@ def test_what_lies_beside_a_value_is_named(raw: str, reason: str) -> None:
     assert trace.values == ({"a": 1},)
     assert any(attempt.outcome == "rejected" and reason in (attempt.reason or "") for attempt in trace.attempts)
     assert trace.ambiguous == ("<think>" not in raw)
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        '{"a": {"b": 1}}, "c": 2}',
-        '{"a": {"b": {"c": 1}}, "d": 2}}',
-        '{"name": "[1]", "id": [[], "n": 1}',
-        '1. {"q": 1}\n2. {"q',
-        '{"a": 1 NOTE: rounded\n, "b": 2}',
-        '{"a": {"f"}}',
-        '{"a": "41, "b": 1}',
-        '{"a": - 2, "b": 1}',
-        '{"a": 1 and "b": 2}',
-        "[{id': 1, 'ok': True}, {'id': 2, 'ok': False}]",
-        "('a': 'x', 'b': {'c': [1]}}",
-        '{"items", [["a", 1], ["b", 2]], ""total": 2.5}',
-        "{'items': [['a, 1], ['b', 2]], 'next':: None}",
-        "{'a': 2.5. ''next': None}",
-        '{"a": ["x", "f("b", "c")"]}',
-        "{'a': ['x', '5', wide']}",
-        "{'a': [\n'x',\n'say 'yes', then go'\n]}",
-        """[{'id': 1, "ok': True, 'note': "it's fine"}]""",
-        '{\n  "a": {\n    "b": 1\n  \n  "c": true\n}',
-    ],
-)
-def test_a_value_that_could_be_read_otherwise_says_so(raw: str) -> None:
-    assert parse(raw).ambiguous
-
-
-@pytest.mark.parametrize("raw", ['{"tool": "t", "arguments": {"a": 1}}}', '{"a": 1, "b": 2,}', '[{"a": 1}, {"a": 2}'])
-def test_a_plain_repair_does_not(raw: str) -> None:
-    assert not parse(raw).ambiguous

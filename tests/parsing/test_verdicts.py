@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from pathlib import Path
 from typing import Any
 
 import json5
@@ -12,6 +13,7 @@ import orjson
 import pydantic
 import pytest
 
+from tests.parsing import _cases
 from webapp.parsing import Trace, parse, words
 from webapp.parsing.edit import Span
 from webapp.parsing.outcomes import run
@@ -126,46 +128,23 @@ def test_true_is_not_one_where_a_value_is_looked_for() -> None:
     assert place_of("[1.0]", Span(0, 5), [1]) == Span(0, 5)
 
 
-@pytest.mark.parametrize(
-    ("raw", "kind", "span"),
-    [
-        ('{"a": 1} or {"a": 2}', "several_values", (0, 8)),
-        ('{"a": 1} and "b": 2', "left_over", (13, 18)),
-        ("{'a': ['1/2', see (1)', 'y']}", "swallowed_keys", (11, 11)),
-        ("{'a': [a, b', 'y']}", "swallowed_keys", (10, 10)),
-        ('```json\n{"a": [1, 2\n```\nDone.', "closed_by_guess", (19, 19)),
-        ('<tool_call>{"name": "f", "arguments": {}</tool_call>', "closed_by_guess", (40, 40)),
-        ('{"a": 1, "d": @@@ ###}', "left_over", (14, 21)),
-        ('Action: search[{"q": "x"}]', "left_over", (13, 14)),
-        ("{`path: []}", "left_over", (0, 1)),
-        ("""["path"*: "it's"}""", "closed_by_guess", (0, 1)),
-        ('{"a": 1, "b": "src\\"}', "closed_by_guess", (18, 19)),
-        ('Then step(x, y(), {"a": 1}) runs.', "left_over", (18, 19)),
-        ("Then {'user': USER, 'links': raw_links} goes.", "left_over", (14, 18)),
-        ('{"k": "ai", "ml", "nlp", "n": 3}', "closed_by_guess", (16, 17)),
-        ("{'a': 'x' if y else 'z'}", "swallowed_keys", (8, 8)),
-        ("{'a': {'b': {'c': 1}}, 'd': 2}}", "closed_by_guess", (30, 31)),
-        ("{'x': [[1, 2]}", "closed_by_guess", (13, 13)),
-        ('["ok"= "a, b"}', "closed_by_guess", (0, 1)),
-        ("{'a': 1, 'x: ', 'b': [True]}", "swallowed_keys", (10, 11)),
-        ('["a", "b: "c"]', "swallowed_keys", (10, 10)),
-        ('{"ok": tru}', "bare_word", (7, 10)),
-        ('{"ok": flase, "name": Bob}', "bare_word", (7, 12)),
-        ("[tru, nulll]", "bare_word", (1, 4)),
-        ('<think>Maybe {"x": 0}.</think>', "draft", (13, 21)),
-    ],
-)
-def test_a_flag_names_its_kind_and_place(raw: str, kind: str, span: tuple[int, int] | None) -> None:
-    trace = parse(raw)
-    assert kind in {flag.kind for flag in trace.flags} and trace.ambiguous
-    assert span is None or Span(*span) in {flag.span for flag in trace.flags if flag.kind == kind}
-    assert words.PLACED_FLAGS[kind] in words.trace_sentence(trace)
-    assert any(words.PLACED_FLAGS[kind] in sentence for sentence in words.flag_sentences(trace))
+FLAGS = _cases.read(Path(__file__).with_name("flags.md"))
+"""texts with the flags that they have and where, `ambiguous` alone, or what they are not"""
 
 
-@pytest.mark.parametrize("raw", ["[mon, wed]", '{"a": truck, "b": full}', '{"lang": tr}', '{"a": no}', '{"a": tru'])
-def test_a_bare_word_that_is_one_is_not_doubted(raw: str) -> None:
-    assert "bare_word" not in {flag.kind for flag in parse(raw).flags}
+@pytest.mark.parametrize("case", FLAGS, ids=lambda case: case.name)
+def test_what_could_be_read_otherwise_is_flagged_by_kind_and_place(case: _cases.Case) -> None:
+    trace = parse(case.raw)
+    for kind, _, place in (word.partition("@") for word in case.done):
+        if place:
+            start, end = map(int, place.split("-"))
+            assert trace.ambiguous and Span(start, end) in {flag.span for flag in trace.flags if flag.kind == kind}
+            assert words.PLACED_FLAGS[kind] in words.trace_sentence(trace)
+            assert any(words.PLACED_FLAGS[kind] in sentence for sentence in words.flag_sentences(trace))
+        elif kind.startswith("not_"):
+            assert kind.removeprefix("not_") not in {flag.kind for flag in trace.flags}
+        else:
+            assert trace.ambiguous == (kind == "ambiguous")
 
 
 @pytest.mark.parametrize("lead", ["", "Sure!\n", "Here is the JSON:\n", "Final Answer: ", "<think>Maybe {}.</think>\n"])

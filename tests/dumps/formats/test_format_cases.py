@@ -52,8 +52,9 @@ def test_database(case: _cases.Case, tmp_path: Path, got: Reader) -> None:
 
 
 def is_read_as_stated(path: Path, case: _cases.Case, got: Reader) -> None:
-    assert case.done == [sniff(path, path.name)]
     records = list(read(path, path.name))
+    told = {record.source_format for record in records if isinstance(record, SessionStart)}
+    assert told == {*case.done} or case.done == [sniff(path, path.name)]
     assert [said(record, value) for record, value in zip_longest(records, case.values, fillvalue={})] == case.values
     found = gathered(records)
     for number, start in enumerate(value for value in case.values if "session" in value):

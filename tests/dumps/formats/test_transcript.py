@@ -27,7 +27,7 @@ ENDS = {"empty lines": "c\n", "empty lines of a set": 'b\\n\\nAssistant: c"}\n'}
 @pytest.mark.parametrize("name", PIECES)
 def test_time_grows_no_faster_than_the_text(got, name: str) -> None:
     times = []
-    for size in (10_000, 80_000):
+    for size in (5_000, 40_000):
         written = STARTS.get(name, "") + PIECES[name] * (size // len(PIECES[name])) + ENDS.get(name, "")
         start = time.process_time()
         assert got(written, "chat.md").only[0].kind == "prompt"

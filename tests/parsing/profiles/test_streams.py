@@ -71,7 +71,7 @@ STREAMS = [name for name in READERS if name not in ("vllm-deepseek-v31", "vllm-m
 def test_a_stream_differs_as_the_page_states(name: str) -> None:
     pytest.importorskip("regex")
     stated = held_releases()[name].streamed or {}
-    found = measured(name, responses(name, 100))
+    found = measured(name, responses(name, 50))
     assert {size: set(kinds) - set(stated[size]) for size, kinds in found.items()} == {size: set() for size in SIZES}
 
 
