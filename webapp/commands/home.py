@@ -19,6 +19,7 @@ from webapp.store import tasks
 from webapp.store.homes import changes, rules, trials
 from webapp.store.homes.changes import BadScope, HomeScope
 from webapp.store.homes.trials import Question
+from webapp.store.jobs import worker
 from webapp.store.labels.label_content import system_user
 from webapp.store.models import Session
 from webapp.store.sessions import dumps, sessions
@@ -122,8 +123,10 @@ def undo(number: int, as_json: bool) -> None:
 @command.command("resume")
 def resume() -> None:
     """Finish the changes that were interrupted."""
-    with _store.engine(_store.settings()) as engine:
-        changes.work_all(engine)
+    settings = _store.settings()
+    with _store.engine(settings) as engine:
+        for number in tasks.free(engine, settings, tasks.HOMES):
+            worker.do(engine, settings, number)
 
 
 @command.command("changes")

@@ -136,8 +136,9 @@ def _print_lines(db: orm.Session) -> None:
     while batch := label_list.page(db, after=after, limit=500):
         after = batch[-1].after
         for line in batch:
-            facts = " · ".join(text for text in (line.judgement, line.cause, line.note, line.author) if text)
-            click.echo(visible(f"{line.external_id} {line.position}: {clipped(facts, 200)}"))
+            said = (line.label.judgement, line.label.cause, line.label.note, line.label.author)
+            facts = " · ".join(text for text in said if text)
+            click.echo(visible(f"{line.session.external_id} {line.position}: {clipped(facts, 200)}"))
 
 
 @command.command("import", short_help="Import labels from a file.")

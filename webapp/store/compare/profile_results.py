@@ -16,6 +16,7 @@ from webapp import jsontext, parsing
 from webapp.gate.judging import judge, roots_of
 from webapp.parsing import Profile, Trace, why_absent
 from webapp.store.db.dialect import upsert
+from webapp.store.homes.trials import profiles_key
 from webapp.store.labels import settling
 from webapp.store.labels.label_content import same_as
 from webapp.store.labels.settling import Labelled
@@ -110,7 +111,7 @@ def _fresh() -> sa.ColumnElement[bool]:
     all_events = sa.and_(Compared.turn_id.is_not(None), Compared.events == sa.func.coalesce(_events.c.number, 0))
     parse_count = sa.select(sa.func.count()).where(Parse.turn_id == Compared.turn_id).scalar_subquery()
     parsed = sa.or_(Compared.parses.is_(None), Compared.parses == parse_count)
-    return sa.func.coalesce(sa.and_(all_events, Compared.profiles == _versions(), parsed), sa.false())
+    return sa.func.coalesce(sa.and_(all_events, Compared.profiles == profiles_key(), parsed), sa.false())
 
 
 def _valid(query: Any) -> Any:
@@ -118,11 +119,6 @@ def _valid(query: Any) -> Any:
     query = query.outerjoin(_events, _events.c.turn_id == Compared.turn_id)
     labelled = sa.exists().where(Label.turn_id == Compared.turn_id)
     return query.where(Session.deleted_at.is_(None), labelled, _fresh())
-
-
-def _versions() -> str:
-    text = " ".join(f"{name} {profile.version}" for name, profile in sorted(parsing.profiles().items()))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _compare(db: orm.Session, ids: list[int], profiles: list[Profile], ends: float) -> int:
@@ -158,7 +154,7 @@ def _row(db: orm.Session, response: Labelled, profiles: list[Profile], old_row: 
         "model": response.turn.model or NO_MODEL,
         "cause": (final.content.cause if final else None) or NO_CAUSE,
         "meant": digest,
-        "profiles": _versions(),
+        "profiles": profiles_key(),
         "results": jsontext.dumps(results),
         "parses": parse_count,
     }

@@ -108,14 +108,6 @@ def work(
     return False
 
 
-def work_all(engine: sa.Engine) -> None:
-    """Do all changes that wait, also those that a killed process left."""
-    with engine.connect() as connection:
-        waiting = [task.id for task in tasks.page(connection, HOMES, live=True, limit=tasks.MOST_SHOWN)]
-    for number in sorted(waiting):
-        work(engine, number)
-
-
 def tell(engine: sa.Engine, keys: Sequence[str], name: str, scope: dict[str, Any]) -> int:
     """Give those of the sessions that have another home the profile `name`; how many have it only now."""
     ids: list[int] = []

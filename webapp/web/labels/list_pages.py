@@ -39,7 +39,7 @@ def index() -> Response:
         "labels/list.html",
         "labels/_rows.html",
         labels=lines,
-        events=label_content.of_turns(db.session, {line.turn_id for line in lines}),
+        events=label_content.of_turns(db.session, {line.label.turn_id for line in lines}),
         given=chosen_filters,
         authors=label_list.authors(db.session),
         judgements=label_content.JUDGEMENTS,

@@ -10,6 +10,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.extensions import db
 from webapp.store.labels import causes, label_content, label_list
 from webapp.store.labels import labels as store
+from webapp.store.models import Label
 from webapp.store.sessions import turns as turn_store
 from webapp.web import identity
 from webapp.web.answers import wants_partial
@@ -98,7 +99,8 @@ def put(turn: Any, form: Any, *, seen: str | None) -> None:
 def list_api() -> Response:
     lines = label_list.page(db.session, after=request.args.get("after"), limit=500)
     following = lines[-1].after if len(lines) == 500 else None
-    return jsonify(labels=[label_dict(line, line.external_id, line.position) for line in lines], next=following)
+    labels = [label_dict(line.label, line.session.external_id, line.position) for line in lines]
+    return jsonify(labels=labels, next=following)
 
 
 @blueprint.put("/api/session/<session_id:ident>/turns/<int:position>/label")
@@ -134,11 +136,11 @@ def asked_for(body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def label_dict(label: Any, external_id: str, position: int) -> dict[str, Any]:
+def label_dict(label: Label, external_id: str, position: int) -> dict[str, Any]:
     answer = filled(LABEL, label, session=external_id, position=position)
     if label.expects == "several":
         return answer | {"expected_values": label.expected}
-    return answer | ({"expected": label.expected} if label.expects == "one" else {})
+    return answer | ({"expected": label.expected} if label.has_expected else {})
 
 
 name_blueprint = Blueprint("name", __name__, url_prefix="/labels/name")
