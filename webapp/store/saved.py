@@ -1,5 +1,5 @@
 """What somebody saved for everybody under a name: views of the list, mappings, rules of parsers, causes of their
-own; and the samples that were drawn.
+own; the samples that were drawn, and what a webhook was told.
 
 What the `content` has, the module of its kind says.
 """

@@ -80,7 +80,7 @@ def test_new_groups_are_posted_once_signed_and_retried(
     bring(windlass("s", [entry(BROKEN, timestamp=time), entry(CALL, timestamp=time + 1)]))
     receiver.status = 503
     failure_webhook.deliver(engine, told, NOW)
-    assert failure_webhook.trouble(told) == "Alerts to the webhook: 1 not delivered yet (it answered 503)."
+    assert failure_webhook.trouble(engine, told) == "Alerts to the webhook: 1 not delivered yet (it answered 503)."
     failure_webhook.deliver(engine, told, NOW + timedelta(seconds=5))
     assert len(receiver.posts) == 1
     receiver.status = 302
@@ -88,7 +88,7 @@ def test_new_groups_are_posted_once_signed_and_retried(
     receiver.status = 204
     failure_webhook.deliver(engine, told, NOW + timedelta(hours=1))
     failure_webhook.deliver(engine, told, NOW + timedelta(hours=2))
-    assert len(receiver.posts) == 3 and failure_webhook.trouble(told) is None
+    assert len(receiver.posts) == 3 and failure_webhook.trouble(engine, told) is None
     headers, body = receiver.posts[-1]
     sent = json.loads(body)
     assert (sent["event"], sent["title"], sent["count"]) == ("new", "extra closing bracket — fenced, alone", 1)
@@ -105,7 +105,7 @@ def test_an_answer_that_is_no_http_is_a_failed_try(
     bring(windlass("s", [entry(BROKEN, timestamp=(NOW - timedelta(hours=1)).timestamp())]))
     receiver.status = 0
     failure_webhook.deliver(engine, told, NOW)
-    assert "1 not delivered yet (no answer: this is no HTTP" in (failure_webhook.trouble(told) or "")
+    assert "1 not delivered yet (no answer: this is no HTTP" in (failure_webhook.trouble(engine, told) or "")
 
 
 @pytest.mark.usefixtures("begun")
@@ -133,7 +133,7 @@ def test_nobody_there_is_given_up_in_the_end_and_said(bring: Bring, engine: sa.E
     bring(windlass("s", [entry(BROKEN, timestamp=(NOW - timedelta(hours=1)).timestamp())]))
     for tries in range(failure_webhook.MOST_TRIES):
         failure_webhook.deliver(engine, told, NOW + timedelta(hours=2 * tries))
-    assert failure_webhook.trouble(told) == "Alerts to the webhook: 1 given up after 12 tries."
+    assert failure_webhook.trouble(engine, told) == "Alerts to the webhook: 1 given up after 12 tries."
 
 
 @pytest.mark.parametrize(

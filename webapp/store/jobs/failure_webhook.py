@@ -1,7 +1,7 @@
 """Tells a program of the operator's of new failure groups: signed, retried, and noted where it could not be delivered.
 
-The address comes from the settings alone. What was sent stands in `webhook.json` of the data folder, so that nothing is
-sent twice after a restart.
+The address comes from the settings alone. What was sent is saved in the database, so that nothing is sent twice, after
+a restart or by another machine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,7 +22,8 @@ from sqlalchemy import orm
 
 from webapp import __version__
 from webapp.config import Settings
-from webapp.store.db import locks
+from webapp.store import saved
+from webapp.store.db import database, locks
 from webapp.store.failures import groups
 from webapp.store.failures.group_line import GroupLine
 from webapp.store.sessions.filters import Filters
@@ -33,7 +33,7 @@ MOST_TRIES = 12
 FIRST_WAIT, LONGEST_WAIT = 30.0, 3600.0
 """seconds between tries: twice as long each time"""
 TIMEOUT = 10.0
-_LOCK = "webhook"
+KIND = "webhook"
 _log = logging.getLogger(__name__)
 State = dict[str, Any]
 
@@ -53,22 +53,22 @@ def deliver(engine: sa.Engine, settings: Settings, now: datetime | None = None) 
     if not settings.webhook:
         return
     now = now or datetime.now(UTC)
-    with locks.hold_file(settings.data, _LOCK) as mine:
+    with locks.hold(engine, settings.data, KIND) as mine:
         if not mine:
             return
-        state = _read(settings)
+        state = _state(engine)
         with orm.Session(engine) as db:
             lines = groups.page(db, Filters(), limit=MOST_GROUPS, now=now).groups
-        _note(state, lines, now)
-        _send_due(state, settings, now)
-        _write(settings, state)
+        if _note(state, lines, now):
+            _keep(engine, state)
+        _send_due(engine, state, settings, now)
 
 
-def trouble(settings: Settings) -> str | None:
+def trouble(engine: sa.Engine, settings: Settings) -> str | None:
     """What could not be delivered, in words; None where there is nothing to say."""
     if not settings.webhook:
         return None
-    state = _read(settings)
+    state = _state(engine)
     late = [alert for alert in state["pending"] if alert["error"]]
     words = [f"{len(late):,} not delivered yet ({late[0]['error']})"] if late else []
     words += [f"{state['lost']:,} given up after {MOST_TRIES} tries"] if state["lost"] else []
@@ -92,15 +92,16 @@ def alerts(line: GroupLine) -> Iterator[tuple[str, str, str | None]]:
         yield f"new on model:{model}:{line.key}", "new on model", model
 
 
-def _note(state: State, lines: list[GroupLine], now: datetime) -> None:
+def _note(state: State, lines: list[GroupLine], now: datetime) -> bool:
+    """Note what there is to tell that was not told before; whether there was any."""
     known_keys = set(state["known"])
-    for line in lines:
-        for number, kind, model in alerts(line):
-            if number not in known_keys:
-                state["known"].append(number)
-                body = _body(line, kind, model)
-                state["pending"].append({"body": body, "tries": 0, "due": now.timestamp(), "error": None})
+    new = [(line, *alert) for line in lines for alert in alerts(line) if alert[0] not in known_keys]
+    for line, number, kind, model in new:
+        state["known"].append(number)
+        body = _body(line, kind, model)
+        state["pending"].append({"body": body, "tries": 0, "due": now.timestamp(), "error": None})
     state["known"] = state["known"][-MOST_KNOWN:]
+    return bool(new)
 
 
 def _body(line: GroupLine, kind: str, model: str | None) -> dict[str, Any]:
@@ -109,12 +110,12 @@ def _body(line: GroupLine, kind: str, model: str | None) -> dict[str, Any]:
     return {"event": kind, "model": model, **fields, **times}
 
 
-def _send_due(state: State, settings: Settings, now: datetime) -> None:
+def _send_due(engine: sa.Engine, state: State, settings: Settings, now: datetime) -> None:
     """Send what is due, one after the other; what became of each is written down before the next."""
     for alert in [alert for alert in state["pending"] if alert["due"] <= now.timestamp()]:
         if _is_over(alert, state, settings, now):
             state["pending"].remove(alert)
-        _write(settings, state)
+        _keep(engine, state)
 
 
 def _is_over(alert: dict[str, Any], state: State, settings: Settings, now: datetime) -> bool:
@@ -149,27 +150,12 @@ def _post(body: dict[str, Any], settings: Settings, now: datetime) -> str | None
         return f"no answer: {getattr(error, 'reason', None) or error or type(error).__name__}"
 
 
-def _path(settings: Settings) -> Path:
-    return settings.data / "webhook.json"
+def _state(engine: sa.Engine) -> State:
+    with engine.connect() as connection:
+        item = saved.find(connection, KIND, KIND)
+    return {"known": [], "pending": [], "lost": 0} if item is None else item.content
 
 
-def _read(settings: Settings) -> State:
-    empty: State = {"known": [], "pending": [], "lost": 0}
-    try:
-        state: State = json.loads(_path(settings).read_text("utf-8"))
-        return empty | state
-    except FileNotFoundError:
-        return empty
-    except (OSError, ValueError) as error:
-        _log.warning("webhook.json cannot be read, everything new is sent again: %s", error)
-        return empty
-
-
-def _write(settings: Settings, state: State) -> None:
-    """Write the state whole, or leave the old one."""
-    new = _path(settings).with_suffix(".new")
-    try:
-        new.write_text(json.dumps(state), "utf-8")
-        new.replace(_path(settings))
-    except OSError as error:
-        _log.warning("webhook.json cannot be written: %s", error)
+def _keep(engine: sa.Engine, state: State) -> None:
+    with database.writing(engine) as connection:
+        saved.put(connection, KIND, KIND, state)

@@ -73,7 +73,7 @@ class SavedItem(Numbered):
     __table_args__ = (sa.UniqueConstraint("kind", "name"),)
 
     kind: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    """view, mapping, cause, sample, or the service or format whose parser a rule names"""
+    """view, mapping, cause, sample, webhook, or the service or format whose parser a rule names"""
     name: orm.Mapped[str] = orm.mapped_column(ShortText(255))
     content: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
     author: orm.Mapped[str] = orm.mapped_column(ExactText)

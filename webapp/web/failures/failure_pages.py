@@ -89,7 +89,7 @@ def index() -> Response:
         drawn=drawn([line.example.turn_id for line in result.groups if line.example]),
         question=home_pages.question_of_list() if result.coverage.assumed else None,
         views=session_list.views(db.session),
-        trouble=failure_webhook.trouble(current_app.config["SETTINGS"]),
+        trouble=failure_webhook.trouble(db.engine, current_app.config["SETTINGS"]),
     )
 
 
