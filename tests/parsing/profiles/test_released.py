@@ -357,91 +357,12 @@ TEXTUAL = _by_name(aider, mini_swe_agent, openhands)
 """of which nothing decodes, so that a recording of them has no place to show"""
 PACKED: dict[str, tuple[str, ...]] = {"mastra": (), "cline": ("package/dist/lib.mjs",)}
 """those of which one function is run alone, with the files that it is looked for in; none means all"""
-_IMPORTS = {
-    "jsonrepair": "import { jsonrepair } from 'jsonrepair'",
-    "cline": r"""import { readFileSync as file } from 'node:fs'
-        const text = file('package/dist/lib.mjs', 'utf8')
-        const of = String.raw`.{0,90}?for\(let p of (\w+)(?:\(\))?\)`
-        const wanted = new RegExp(String.raw`function (\w+)\(t\)\{let e=\[\],r=0${of}${of}.*?,e\}`)
-        const [cut, parser, tools, parameters] = text.match(wanted)
-        const list = text.match(new RegExp(String.raw`[,;]${parameters}=(\["command",.*?\])`))[1]
-        const enumeration = text.match(/\w+=\(\w+=>\(\w+\.ASK="ask_followup_question",.*?\{\}\)/)[0]
-        const parse = new Function(`var ${enumeration}; const ${parameters} = ${list}
-            const ${tools} = () => Object.values(${enumeration.split('=')[0]})
-            const ${cut.match(/call_id:(\w+)\(/)[1]} = () => '1'
-            ${cut}; return ${parser}`)()""",
-    "@mastra/core": """import { readdirSync, readFileSync as file } from 'node:fs'
-        const folder = 'package/dist'
-        const files = readdirSync(folder).filter(name => name.endsWith('.js'))
-        const texts = files.map(name => file(`${folder}/${name}`, 'utf8'))
-        const text = texts.find(text => text.includes('function tryRepairJson'))
-        const cut = name => text.match(new RegExp(`function ${name}\\\\([^]*?\\n}\\n`))[0]
-        const names = ['sanitizeToolCallInput', 'tryRepairJson', 'convertFullStreamChunkToMastra']
-        console.error = () => {}
-        const convert = new Function(`${names.map(cut).join('')} return ${names[2]}`)()""",
-    "ai": """import { generateText, jsonSchema, parsePartialJson, tool } from 'ai'
-        import { MockLanguageModelV4 } from 'ai/test'""",
-    "partial-json": "import { parse } from 'partial-json'",
-    "openai": "import { partialParse } from 'openai/_vendor/partial-json-parser/parser.mjs'",
-}
-IN_NODE = {
-    "jsonrepair": "text => { try { return [true, JSON.parse(jsonrepair(text))] } catch { return [false, null] } }",
-    "cline": """text => {
-        const call = parse(text).find(block => block.type === 'tool_use')
-        return [call !== undefined, call ? { name: call.name, arguments: call.params } : null]
-    }""",
-    "mastra": """input => {
-        const { payload } = convert({ type: 'tool-call', input }, { runId: '1' })
-        return [payload.args !== undefined, payload.args ?? null]
-    }""",
-    "vercel-ai": """async text => {
-        const { state, value } = await parsePartialJson(text)
-        return [state !== 'failed-parse', value]
-    }""",
-    "vercel-ai-tool-call": """async input => {
-        const content = [{ type: 'tool-call', toolCallId: '1', toolName: 't', input }]
-        const rest = { finishReason: { unified: 'tool-calls' }, usage: { inputTokens: {}, outputTokens: {} } }
-        const model = new MockLanguageModelV4({ doGenerate: async () => ({ content, warnings: [], ...rest }) })
-        const tools = { t: tool({ inputSchema: jsonSchema({}) }) }
-        const [call] = (await generateText({ model, tools, prompt: 'x' })).toolCalls
-        return [!call.invalid, call.invalid ? null : call.input]
-    }""",
-    "partial-json": "text => { try { return [true, parse(text)] } catch { return [false, null] } }",
-    "openai-node-stream": "text => { try { return [true, partialParse(text)] } catch { return [false, null] } }",
-}
-"""how node reads a text as each profile's package does"""
-ARGUMENTS = ["", "  ", "\ufeff", "null", "[]", "0", "false", '""', "{}", "{a: 1}", "{'a': None}"]
-ARGUMENTS += [
-    "{a: True, b : 'x,y: z'}",
-    "```json\n{a: 1}\n```",
-    "```JSON {'a': 1}```",
-    '{"a": "x\ny"}',
-    "``````",
-    "{'a': 'it\\'s', b: [{c: 1}]}",
-]
-ARGUMENTS += [
-    '{"a": {1, 2}}',
-    '{"a": [1, ...]}',
-    '{"__proto__": 1}',
-    '{"a": [{"constructor": {"prototype": 1}}]}',
-    '{"constructor": 1}',
-    '{"__proto__": {',
-    "[[1 }, 2]",
-    '{"a": {"b": [1 }, "c": "x',
-    "[1, ]",
-    '["a\\u12',
-    '["\\ud83dx"]',
-    "[-Infin",
-    "[1.5.5",
-    "[1.]",
-    '{"a": 1}, {"b": [2,,',
-    '"abc',
-    '["\\udc00"]',
-    '["\ud83d"]',
-    "[" * 202 + "]" * 202,
-    "[" * 201 + "]" * 201,
-    "[" * 300,
-]
+IN_NODE = (
+    *("cline", "jsonrepair", "mastra", "openai-node-stream", "partial-json", "vercel-ai", "vercel-ai-tool-call"),
+)
+"""those whose packages are read by `released.mjs`"""
+ARGUMENTS = [json.loads(line) for line in Path(__file__).with_name("arguments.jsonl").read_text("utf-8").splitlines()]
+ARGUMENTS += ["[" * 202 + "]" * 202, "[" * 201 + "]" * 201, "[" * 300]
 """arguments of native calls, which the SDKs treat in ways of their own"""
 AGENTS = {
     "aider": "app.py:~|```python~|**b/c.md**~|<<<<<<< SEARCH~|a = 1~|=======~|b = 2~|>>>>>>> REPLACE~|```~|...~|"
@@ -579,8 +500,8 @@ def _hunk(value: dict[str, Any]) -> str:
 
 def in_node(name: str, cases: list[str]) -> list[tuple[bool, Any]]:
     """Whether the package's own function reads each text, and its value."""
-    script = f"{_IMPORTS[release_of(name)[0]]}\nconst read = {IN_NODE[name]}\n{_PRINT}"
-    command = ["node", "--input-type=module", "--eval", script]
+    script = Path(__file__).with_name("released.mjs").read_text("utf-8")
+    command = ["node", "--input-type=module", "--eval", script, name]
     package, version = release_of(name)
     what = f"{package}@{version}"
     folder = packed(what, *PACKED[name]) if name in PACKED else packages(what)
@@ -588,15 +509,6 @@ def in_node(name: str, cases: list[str]) -> list[tuple[bool, Any]]:
     assert done.returncode == 0, done.stderr
     found: list[tuple[bool, Any]] = json.loads(done.stdout)
     return found
-
-
-_PRINT = """
-import { readFileSync } from 'node:fs'
-const finite = (_, value) => typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
-const found = []
-for (const text of JSON.parse(readFileSync(0, 'utf8'))) found.push(await read(text))
-console.log(JSON.stringify(found, finite))
-"""
 
 
 def _as_javascript(value: Any) -> Any:
