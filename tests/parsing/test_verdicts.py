@@ -73,25 +73,6 @@ def test_a_captured_parser_gets_the_verdict_of_the_text(parser: str, raw: str, v
 
 
 @pytest.mark.parametrize(
-    ("profile", "raw", "verdict"),
-    [
-        ("direct", "[Infinity]", "repaired"),
-        ("smolagents", '{"a": "x\ty"}', "repaired"),
-        ("smolagents", 'x {"a": 1}', "extracted"),
-        ("langchain", '{"a": "x\ny"}', "repaired"),
-        ("crewai", "{'a': 1}", "repaired"),
-        ("crewai", '{"a": 1}', "clean"),
-        ("json-repair", "see {1} and {'a': 1}", "repaired"),
-        ("llamaindex", "a: [x, 2]", "repaired"),
-        ("llamaindex", "a: [1, 2]", "extracted"),
-        ("llamaindex", '{"a": 1}', "clean"),
-    ],
-)
-def test_a_restated_parser_gets_the_verdict_of_the_text(profile: str, raw: str, verdict: str) -> None:
-    assert parse(raw, profile).verdict == verdict
-
-
-@pytest.mark.parametrize(
     ("parser", "raw", "verdict", "value"),
     [
         (lambda text: Answer(**json.loads(text)).model_dump(), '{"a": 1}', "clean", {"a": 1, "b": "default"}),

@@ -7,39 +7,9 @@ import sys
 import pytest
 
 from webapp.parsing import parse
-from webapp.parsing.edit import apply
 from webapp.parsing.profiles import json_repair
 
 library = pytest.importorskip("json_repair", reason="needs the optional json_repair library")
-
-
-def test_json_alone_is_clean():
-    trace = parse('{"a": 1}', "json-repair")
-    assert (trace.verdict, trace.values) == ("clean", ({"a": 1},))
-
-
-def test_json_in_prose_is_located():
-    raw = 'Here it is: {"a": [1, "x"]} as asked'
-    trace = parse(raw, "json-repair")
-    assert (trace.verdict, trace.values) == ("extracted", ({"a": [1, "x"]},))
-    assert trace.attempts[-1].span.of(raw) == '{"a": [1, "x"]}'
-    assert trace.attempts[-1].note.startswith("located")
-
-
-def test_a_repaired_value_is_unlocated_and_says_so():
-    raw = "{'a': 1, b: 2,"
-    trace = parse(raw, "json-repair")
-    assert trace.verdict == "repaired"
-    assert trace.values == (library.loads(raw),)
-    attempt = trace.attempts[-1]
-    assert attempt.note.startswith("unlocated")
-    assert apply(raw, attempt.span, attempt.edits) == '{"a": 1, "b": 2}'
-
-
-def test_prose_is_no_json_and_no_error():
-    trace = parse("I have nothing to add.", "json-repair")
-    assert trace.verdict == "none"
-    assert trace.attempts[-1].reason == "the library finds no JSON in it and answers with an empty string"
 
 
 @pytest.mark.parametrize("raw", ["{" * 99 + '"' * 19_000, "x" * 500_000 + "{'a': 1}"])
