@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.parsing import _cases
 from webapp.contracts.contract import Declaration
 from webapp.contracts.held import held_answer, held_call
 
@@ -21,80 +24,23 @@ FLIGHTS = {
     "additionalProperties": False,
 }
 DECLARED = {"tools": [{"name": "search_flights", "schema": FLIGHTS}, {"name": "now"}]}
-FLOWN = '"origin": "OSL", "passengers": 2'
-
-SHAPES = [
-    ('{"origin": "OSL", "passengers": "two"}', '`passengers` must be an integer, and is "two"', '"two"'),
-    ('{"origin": "OSL", "passengers": "2"}', '`passengers` must be an integer, and is a number as the text "2"', '"2"'),
-    ('{"origin": "OSL"}', "`passengers` is missing", "}"),
-    ('{"origin": "OSL", "Passengers": 2}', "`passengers` is missing; `Passengers` is another spelling of it", "}"),
-    ("{}", "`origin` is missing: it is {}, without any of `origin`, `passengers`", "}"),
-    (
-        '{"raw_arguments": "{\\"origin\\":"}',
-        "`origin` is missing: everything stands under one key that is not declared, `raw_arguments`",
-        "}",
-    ),
-    (
-        f'{{{FLOWN}, "direct": "true"}}',
-        '`direct` must be true or false, and is the text "true", not the word',
-        '"true"',
-    ),
-    (
-        f'{{{FLOWN}, "stops": "[\\"BGO\\"]"}}',
-        "`stops` must be a list, and is a JSON string that holds a list (encoded twice)",
-        '"[\\"BGO\\"]"',
-    ),
-    (
-        f'{{{FLOWN}, "cabin": "ECO"}}',
-        '`cabin` must be one of "eco", "biz", and is "ECO": "eco" in another spelling',
-        '"ECO"',
-    ),
-    (f'{{{FLOWN}, "cabim": "eco"}}', "`cabim` is not declared; did you mean `cabin`?", '"cabim"'),
-    (
-        f'{{{FLOWN}, "until": "x"}}',
-        '`until` fits none of its 2 alternatives: `until` must be an integer, and is "x"',
-        '"x"',
-    ),
-]
 
 
-@pytest.mark.parametrize(("raw", "words", "marked"), SHAPES)
-def test_a_known_shape_has_its_words_and_its_place(raw: str, words: str, marked: str) -> None:
-    contract = held_call(raw, "search_flights", Declaration.of(DECLARED))
-    first = contract.mismatches[0]
-    assert (contract.state, contract.source, first.message) == ("schema_mismatch", "request", words)
-    assert first.span is not None and raw[slice(*first.span)] == marked
-
-
-@pytest.mark.parametrize(
-    ("raw", "tool", "state", "words"),
-    [
-        (f"{{{FLOWN}}}", "search_flights", "kept", None),
-        (f"{{{FLOWN},}}", "search_flights", "invalid_json", "Expecting property name enclosed in double quotes"),
-        ('{"a": "NaN", "b": NaN}', "now", "invalid_json", "NaN is no JSON"),
-        (
-            f"{{{FLOWN}}}",
-            "book_flight",
-            "unknown_name",
-            "no tool `book_flight` is declared; did you mean `search_flights`?",
-        ),
-        ("{}", "searchFlights", "unknown_name", "no tool `searchFlights` is declared; did you mean `search_flights`?"),
-        (None, "now", "kept", None),
-        ("", "now", "kept", None),
-        ('{"any": 1}', "now", "kept", None),
-        ("[" * 100_000, "now", "not_checked", None),
-    ],
-)
-def test_a_call_has_one_state(raw: str | None, tool: str, state: str, words: str | None) -> None:
-    contract = held_call(raw, tool, Declaration.of(DECLARED))
+@pytest.mark.parametrize("case", _cases.read(Path(__file__).with_name("held.md")), ids=lambda case: case.name)
+def test_case(case: _cases.Case) -> None:
+    """A call of the named tool: its mismatches in words, its state, and where the first of them stands."""
+    tool, ends = case.done
+    state, _, place = ends.partition("@")
+    contract = held_call(case.raw, tool, Declaration.of(DECLARED))
     assert (contract.state, contract.tool) == (state, tool)
-    assert [mismatch.message for mismatch in contract.mismatches] == ([words] if words else [])
+    assert contract.source == (None if state == "invalid_json" else "request")
+    assert [mismatch.message for mismatch in contract.mismatches] == case.values
+    assert ["-".join(map(str, one.span)) for one in contract.mismatches[:1] if one.span] == [place][: bool(place)]
 
 
-def test_a_word_that_is_no_json_is_marked_where_it_stands() -> None:
-    raw = '{"a": "NaN", "b": NaN}'
-    (mismatch,) = held_call(raw, "now", None).mismatches
-    assert mismatch.span == (raw.rindex("NaN"), len(raw) - 1)
+def test_what_has_no_text_is_kept_and_what_is_too_deep_is_not_checked() -> None:
+    assert held_call(None, "now", Declaration.of(DECLARED)).state == "kept"
+    assert held_call("[" * 100_000, "now", Declaration.of(DECLARED)).state == "not_checked"
 
 
 def test_what_is_not_declared_is_no_fault() -> None:

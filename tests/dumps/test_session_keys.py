@@ -44,32 +44,6 @@ def sessions(path: Path, key: str | None = None) -> tuple[dict[str, list[str | N
     return answers, problems
 
 
-PLACES: dict[str, dict[str, Any]] = {
-    "conversation_id": {"conversation_id": "a"},
-    "thread_id": {"thread_id": "a"},
-    "chat_id": {"chat_id": "a"},
-    "chatId": {"chatId": "a"},
-    "trace_id": {"trace_id": "a"},
-    "user.session": {"user.session": "a"},
-    "user.session nested": {"user": {"session": "a"}},
-    "session.id": {"session": {"id": "a"}},
-    "metadata": {"metadata": {"conversation_id": "a"}},
-    "attributes": {"attributes": {"gen_ai.conversation.id": "a"}},
-    "extra": {"extra": {"context": {"threadId": "a"}}},
-    "headers": {"headers": {"x-session-id": "a"}},
-    "a number": {"conversation_id": 7},
-}
-
-
-@pytest.mark.parametrize("about", PLACES.values(), ids=PLACES)
-@pytest.mark.parametrize("as_list", [False, True])
-def test_where_loggers_put_it(tmp_path, about, as_list):
-    other = json.loads(json.dumps(about).replace('"a"', '"b"').replace("7", "8"))
-    entries = [entry("1", **about), entry("2", **other), entry("3", **about)]
-    found, problems = sessions(write(tmp_path, entries, as_list=as_list))
-    assert (list(found.values()), problems) == ([["1", "3"], ["2"]], [])
-
-
 def test_thirty_conversations_are_thirty_sessions(tmp_path):
     entries = [entry(f"{n}", metadata={"conversation_id": f"c{n % 30}"}, trace_id=f"t{n}") for n in range(60)]
     path = write(tmp_path, entries)
@@ -101,19 +75,6 @@ def test_a_key_that_no_entry_has_is_named(tmp_path):
     assert sessions(path, "nope") == (
         {"log": ["1", "2"]}, ["the log: no entry has the session key 'nope'; all are one session"],
     )  # fmt: skip
-
-
-def test_requests_without_the_key_are_a_session_of_their_own(tmp_path):
-    path = write(tmp_path, [entry("1", chat_id="a"), entry("2"), entry("3", chat_id="b"), entry("4")])
-    found, problems = sessions(path)
-    assert found == {"a": ["1"], "log": ["2", "4"], "b": ["3"]}
-    assert problems == ["line 2: 2 entries name no chat_id; in the session 'log'"]
-
-
-def test_messages_without_the_key_belong_to_the_one_before(tmp_path):
-    said = [{"role": "assistant", "content": str(n), **({"thread_id": name} if name else {})}
-            for n, name in enumerate(["a", None, "b", None])]  # fmt: skip
-    assert sessions(write(tmp_path, said)) == ({"a": ["0", "1"], "b": ["2", "3"]}, [])
 
 
 def test_a_format_that_names_its_sessions_itself(tmp_path):
