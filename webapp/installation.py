@@ -12,8 +12,14 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from webapp.refusals import NotPossible
+
 _PACKAGE = Path(__file__).resolve().parent
 _PACKAGED = _PACKAGE / "_packaged"
+
+
+class MissingLibrary(NotPossible):
+    """What is asked for needs a library that is not installed; the message says what to install."""
 
 
 def resource(name: str) -> Path:

@@ -8,9 +8,10 @@ import time
 import pytest
 
 from tests.exports import made
-from webapp.exports import redaction, text_patterns
-from webapp.exports.base import MissingLibrary
-from webapp.exports.text_patterns import BadPattern
+from webapp import text_patterns
+from webapp.exports import redaction
+from webapp.installation import MissingLibrary
+from webapp.text_patterns import BadPattern
 
 
 def hidden(text: str, *patterns: str) -> str:

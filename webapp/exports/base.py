@@ -11,17 +11,13 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from webapp import jsontext, plugins
-from webapp.refusals import NotPossible, WrongUse
+from webapp.refusals import WrongUse
 
 PACKAGE = "webapp.exports.formats"
 
 
 class UnknownExport(WrongUse):
     """No export format has that name; the message lists those that there are."""
-
-
-class MissingLibrary(NotPossible):
-    """An export needs a library that is not installed; the message says what to install."""
 
 
 @dataclass(frozen=True, slots=True)

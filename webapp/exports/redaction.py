@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webapp.exports.base import REDACTED, LabelledResponse, LabelView, MissingLibrary, Redaction
-from webapp.exports.text_patterns import MOST_PATTERNS, BadPattern, TextPattern
-from webapp.installation import install_extra
+from webapp.exports.base import REDACTED, LabelledResponse, LabelView, Redaction
+from webapp.installation import MissingLibrary, install_extra
+from webapp.text_patterns import MOST_PATTERNS, BadPattern, TextPattern
 
 STEP = 512
 WINDOW = 2 * STEP

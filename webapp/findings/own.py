@@ -16,10 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from webapp import plugins, re2_patterns
+from webapp import plugins
 from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView, code, number
-from webapp.re2_patterns import LONGEST_PATTERN, BadRegex
 from webapp.refusals import WrongUse
+from webapp.text_patterns import LONGEST_PATTERN, BadRegex, compiled_by_re2
 
 if TYPE_CHECKING:
     from webapp.parsing.trace import Trace
@@ -229,7 +229,7 @@ def _kinds(entry: Mapping[str, Any], at: str) -> tuple[str, ...]:
 
 def _regular(pattern: str, at: str) -> Any:
     try:
-        return re2_patterns.compiled(pattern)
+        return compiled_by_re2(pattern)
     except ImportError:
         raise BadFindings(
             f"{at}: pattern needs the library google-re2, which is not installed; text does not"

@@ -15,9 +15,8 @@ from werkzeug.exceptions import BadGateway, Forbidden, ServiceUnavailable
 from werkzeug.wrappers import Response
 
 from webapp.config import Settings
-from webapp.exports.base import MissingLibrary
 from webapp.extensions import db
-from webapp.installation import install_extra
+from webapp.installation import MissingLibrary, install_extra
 from webapp.store.accounts import accounts
 from webapp.store.accounts.accounts import BadAccount
 from webapp.store.labels.label_content import BadLabel

@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any
 
 from webapp import jsontext
-from webapp.exports.base import ExportFacts, ExportFormat, LabelledResponse, MissingLibrary, Sink, rows
-from webapp.installation import install_extra
+from webapp.exports.base import ExportFacts, ExportFormat, LabelledResponse, Sink, rows
+from webapp.installation import MissingLibrary, install_extra
 from webapp.visible import with_signs
 
 COLUMNS = (

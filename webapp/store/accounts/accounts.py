@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from webapp.exports.base import MissingLibrary
-from webapp.installation import install_extra
+from webapp.installation import MissingLibrary, install_extra
 from webapp.refusals import BadInput, NotThere, WrongUse
 from webapp.store.labels.label_content import BadLabel, checked_author
 from webapp.store.models import Account, ApiToken

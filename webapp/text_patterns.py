@@ -10,11 +10,35 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from webapp import re2_patterns
-from webapp.exports.base import MissingLibrary
-from webapp.installation import install_extra
-from webapp.re2_patterns import LONGEST_PATTERN, BadRegex
+from webapp.installation import MissingLibrary, install_extra
 from webapp.refusals import WrongUse
+
+LONGEST_PATTERN = 1_000
+"""characters"""
+LARGEST_PROGRAM = 2_000
+"""RE2's instructions: a text costs at most so many steps a byte"""
+
+
+class BadRegex(ValueError):
+    """RE2 does not take a pattern, or it is too large; the message says why."""
+
+
+def compiled_by_re2(pattern: str) -> Any:
+    """Raises `BadRegex`, and `ImportError` without the library google-re2."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        regex = re2.compile(pattern, options)
+    except (re2.error, UnicodeEncodeError) as error:
+        message = error.args[0] if error.args else error
+        words = message.decode("utf-8", "replace") if isinstance(message, bytes) else message
+        raise BadRegex(f"{pattern[:100]!r} is not a regular expression of RE2: {words}") from None
+    if regex.programsize > LARGEST_PROGRAM:
+        raise BadRegex(f"{pattern[:100]!r} is too large: its repetitions come to {regex.programsize:,} steps")
+    return regex
+
 
 MOST_PATTERNS = 20
 SECONDS = 2.0
@@ -60,7 +84,7 @@ def compiled(pattern: str) -> Any:
     if text is not None:
         return re.compile(re.escape(text))
     try:
-        return re2_patterns.compiled(pattern)
+        return compiled_by_re2(pattern)
     except ImportError:
         raise MissingLibrary(
             f"{pattern[:100]!r} is more than literal text and needs the library google-re2:"
