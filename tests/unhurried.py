@@ -13,10 +13,10 @@ from argon2 import PasswordHasher
 from jinja2 import FileSystemBytecodeCache
 from werkzeug.routing import Rule
 
+from webapp.store import search
 from webapp.store.accounts import accounts
 from webapp.store.compare import profile_results
 from webapp.store.labels import queue
-from webapp.store.search import finding
 from webapp.store.sessions import facets
 from webapp.web import home_pages, templating
 
@@ -30,7 +30,7 @@ def be_unhurried() -> None:
     templating.OPTIONS["bytecode_cache"] = FileSystemBytecodeCache(pattern=f"fencepost-{compiler}-%s.cache")
     accounts._hasher = _cheap_hasher
     Rule._compile_builder = _builder  # type: ignore[method-assign]
-    finding.LIMIT = facets.LIMIT = queue.LIMIT = profile_results.SECONDS = home_pages.AT_ONCE = LONG
+    search.LIMIT = facets.LIMIT = queue.LIMIT = profile_results.SECONDS = home_pages.AT_ONCE = LONG
 
 
 @cache

@@ -14,7 +14,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.parsing import Trace
-from webapp.store import search
 from webapp.store.db import database
 from webapp.store.db.dialect import change, insert_new
 from webapp.store.db.ids import batched
@@ -29,6 +28,7 @@ from webapp.store.models import (
     SessionFacet,
     TurnContract,
 )
+from webapp.store.search import index
 from webapp.store.write import facets, rows, stored_turns
 from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.store.write.session_state import SessionParser, SessionState, is_known
@@ -214,7 +214,7 @@ def _write(connection: sa.Connection, states: list[SessionState]) -> None:
     for model, values in new_rows.items():
         if values:
             connection.execute(sa.insert(model), values)
-    search.index_notes(connection, [note for one in states for note in one.notes])
+    index.index_notes(connection, [note for one in states for note in one.notes])
     _replace_facets(connection, ids[0], ids[-1], {state.session_id: state.facets.counts for state in states})
 
 
@@ -223,7 +223,7 @@ def _forget(connection: sa.Connection, first: int, last: int) -> None:
         connection.execute(sa.delete(table).where(table.session_id.between(first, last)))
     of_these = TurnContract.turn_id.between(first * TURNS_A_SESSION, (last + 1) * TURNS_A_SESSION - 1)
     connection.execute(sa.delete(TurnContract).where(of_these))
-    search.forget_errors(connection, first, last)
+    index.forget_errors(connection, first, last)
 
 
 def reindex(
@@ -252,7 +252,7 @@ def reindex(
 
 def rebuild(connection: sa.Connection) -> None:
     """Make the search index of all sessions, which are to be derived then; the caller commits."""
-    search.rebuild(connection)
+    index.rebuild(connection)
     connection.execute(sa.update(Session).values(stale=True))
 
 

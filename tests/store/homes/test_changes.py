@@ -13,10 +13,12 @@ from sqlalchemy import orm
 from tests.store.derived import everything
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
-from webapp.store import derive, search, tasks
+from webapp.store import derive, tasks
 from webapp.store.db.database import writing
+from webapp.store.db.ids import SLOTS
 from webapp.store.homes import changes
 from webapp.store.models import TURNS_A_SESSION, Base, Session
+from webapp.store.search import index
 from webapp.store.write.parser import Home
 
 TEXTS = (
@@ -71,7 +73,7 @@ def snapshot(engine: sa.Engine) -> dict[str, Any]:
 
 def notes(db: orm.Session, session_id: int) -> dict[int, bytes]:
     """What the search index says of a session, by the place in it."""
-    low, high = (number * TURNS_A_SESSION * search.SLOTS for number in (session_id, session_id + 1))
+    low, high = (number * TURNS_A_SESSION * SLOTS for number in (session_id, session_id + 1))
     query = sa.text("SELECT rowid, text FROM search_note WHERE rowid >= :low AND rowid < :high")
     return {key - low: bytes(text) for key, text in db.execute(query, {"low": low, "high": high})}
 
@@ -80,7 +82,7 @@ def empty(engine: sa.Engine) -> None:
     with writing(engine) as connection:
         for table in reversed(Base.metadata.sorted_tables):
             connection.execute(table.delete())
-        search.rebuild(connection)
+        index.rebuild(connection)
 
 
 def change_all(engine: sa.Engine, home: Home) -> int:

@@ -13,8 +13,9 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
 from webapp.config import Settings
-from webapp.store import derive, search
+from webapp.store import derive
 from webapp.store.db import database
+from webapp.store.db.ids import SLOTS, session_notes
 from webapp.store.derive import reindex
 from webapp.store.jobs import replays
 from webapp.store.models import TURNS_A_SESSION, Finding, Parse, Session
@@ -32,7 +33,7 @@ def check(engine: sa.Engine, count: int | None = None) -> None:
             found = connection.execute(derive._find, {"first": row.id, "last": row.id}).all()
             (state,) = derive._made(connection, found, nothing_lacks_a_parse)
             assert not row.stale
-            made_notes = [*search.session_notes(row.id, row.external_id, row.title), *state.notes]
+            made_notes = [*session_notes(row.id, row.external_id, row.title), *state.notes]
             assert {name: getattr(row, name) for name in state.columns()} == state.columns()
             assert facets(orm.Session(connection), row.external_id, row.revision) == by_name(state.facets.counts)
             assert findings(connection, row.id) == [
@@ -59,7 +60,7 @@ def findings(connection: sa.Connection, session_id: int) -> list[tuple[Any, ...]
 
 
 def notes(connection: sa.Connection, session_id: int) -> dict[int, str]:
-    low, high = (number * TURNS_A_SESSION * search.SLOTS for number in (session_id, session_id + 1))
+    low, high = (number * TURNS_A_SESSION * SLOTS for number in (session_id, session_id + 1))
     query = sa.text("SELECT rowid, text FROM search_note WHERE rowid >= :low AND rowid < :high")
     rows = connection.execute(query, {"low": low, "high": high})
     return {row[0]: bytes(row[1]).decode("utf-8", "surrogatepass") for row in rows}

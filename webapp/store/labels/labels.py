@@ -13,11 +13,11 @@ from sqlalchemy import orm
 
 from webapp.dumps.records import MODEL_KINDS
 from webapp.refusals import NotPossible
-from webapp.store import search
 from webapp.store.db.dialect import change, upsert
 from webapp.store.labels import causes, label_content
 from webapp.store.labels.label_content import BadLabel, LabelContent
 from webapp.store.models import Label, Session, Turn
+from webapp.store.search.index import noted
 
 
 class Conflict(NotPossible):
@@ -194,7 +194,7 @@ def _fields(holder: Any) -> dict[str, Any]:
 def _save(db: orm.Session, *turns: Turn) -> None:
     """Write what changed and count the labelled responses of these turns' sessions anew, in one transaction."""
     db.flush()
-    search.noted(db.connection(), (turn.id for turn in turns))
+    noted(db.connection(), (turn.id for turn in turns))
     hold(db, *turns)
     labelled = (
         sa.select(sa.func.count(Label.turn_id.distinct()))

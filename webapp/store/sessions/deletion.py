@@ -10,7 +10,6 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store import search
 from webapp.store.db.database import writing, writing_long
 from webapp.store.db.dialect import change
 from webapp.store.db.ids import batched
@@ -25,6 +24,7 @@ from webapp.store.models import (
     Turn,
     turns_of,
 )
+from webapp.store.search import index
 from webapp.store.write.rows import remove_unused_declarations
 
 UNDONE_FOR = timedelta(hours=1)
@@ -157,7 +157,7 @@ def _remove_in_parts(engine: sa.Engine, session_id: int, last: int) -> bool:
 
 def _remove(connection: sa.Connection, session_id: int, first: int) -> None:
     """Delete the turns from the ordinal `first` on; with the very first the session itself."""
-    search.remove(connection, session_id, first)
+    index.remove(connection, session_id, first)
     if first == 0:
         connection.execute(sa.delete(Session).where(Session.id == session_id))
         return

@@ -11,10 +11,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.dumps.records import Problem, Turn
-from webapp.store.db.ids import TURNS_A_SESSION
+from webapp.store.db.ids import TURNS_A_SESSION, Text
 from webapp.store.models import Session
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.search import Text, index_turns
+from webapp.store.search.index import index_turns
 from webapp.store.write import rows
 from webapp.store.write.tally import Place, Tally
 

@@ -18,9 +18,10 @@ from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from tests.store.searching import found_in_all
 from webapp.store import search
 from webapp.store.db import database
+from webapp.store.db.ids import session_notes
 from webapp.store.labels import labels
 from webapp.store.models import TURNS_A_SESSION, Dump, Session, Turn
-from webapp.store.search import finding
+from webapp.store.search import index
 from webapp.store.search.index import index_turns
 from webapp.store.search.query import Query, parse, words
 from webapp.store.sessions import sessions, turns
@@ -101,7 +102,7 @@ def test_the_newest_session_first_and_page_by_page(bring: Bring, connection: sa.
 def test_pages_of_a_word_in_many_turns(
     bring: Bring, connection: sa.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "_AT_ONCE", 2)
+    monkeypatch.setattr(search, "_AT_ONCE", 2)
     for number in range(5):
         bring(windlass(f"s{number}", [entry(f"needle {at}", "turn_input") for at in range(4)]))
     ids = sorted(connection.scalars(sa.select(Session.id)), reverse=True)
@@ -110,7 +111,7 @@ def test_pages_of_a_word_in_many_turns(
 
 def test_a_search_ends_with_its_time(bring: Bring, connection: sa.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     bring_texts(bring, *(f"common number {number}" for number in range(3)))
-    monkeypatch.setattr(finding, "LIMIT", -1.0)
+    monkeypatch.setattr(search, "LIMIT", -1.0)
     assert search.sessions(connection, "common", [], most=3).more
     assert connection.scalar(sa.select(sa.func.count()).select_from(Session)) == 3
 
@@ -130,8 +131,8 @@ def test_what_is_removed_is_not_in_the_index(bring: Bring, db: orm.Session, conn
     bring(windlass("gone", [entry("needle", "turn_input"), entry(BROKEN)]))
     bring_texts(bring, "needle stays")
     number = sessions.find(db, "gone").id
-    search.remove(connection, number)
-    search.remove(connection, number)
+    index.remove(connection, number)
+    index.remove(connection, number)
     assert raw_hits(found_in_all(connection, "needle")) == ["needle stays"]
     assert found_in_all(connection, "gone") == []
     assert found_in_all(connection, "JSONDecodeError") == []
@@ -199,7 +200,7 @@ def store(connection: sa.Connection, texts: list[str]) -> int:
     values = {"id": number, "dump_id": 1, "external_id": "", "key": f"k{number}", "revision": number, "models": []}
     values |= {"source_format": "x", "home_profile": "x", "ingested_at": now, "happened_at": now}
     connection.execute(sa.insert(Session).values(values))
-    search.index_notes(connection, search.session_notes(number, "", None))
+    index.index_notes(connection, session_notes(number, "", None))
     for at, text in enumerate(texts):
         place = {"ordinal": at, "position": at, "entry": at, "kind": "prompt"}
         turn_id = number * TURNS_A_SESSION + at
@@ -226,7 +227,7 @@ def test_the_same_as_going_through_all_texts(scratch: sa.Engine, texts: list[lis
         number = store(connection, joined)
         found = search.find(connection, query, session_id=number).matches
         over_all = search.matches(connection, query, [number], each=100)
-        search.remove(connection, number)
+        index.remove(connection, number)
         assert search.find(connection, query, session_id=number).matches == ()
     expected = [at for at, text in enumerate(joined) if naive(text, parse(query))]
     assert [(match.turn_id or 0) % TURNS_A_SESSION for match in found] == expected
