@@ -37,7 +37,7 @@ _PROMPTS = {
     *("messages", "msg", "task", "ask", "frage", "pregunta", "pergunta", "вопрос", "问题", "输入", "質問", "질문"),
 }
 _ELSE = {
-    *("correct", "incorrect", "strategy", "kwargs", "format", "schema", "config", "token", "tokens", "time"),
+    *("correct", "incorrect", "stage", "strategy", "kwargs", "format", "schema", "config", "token", "tokens", "time"),
     *("timestamp", "id", "ids", "usage", "type", "status", "code", "length", "count", "cost", "reason", "file"),
     *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms", "ip"),
     *("annotation", "annotations", "feedback", "review", "canonical", "label", "labels", "verdict", "grade", "test"),
