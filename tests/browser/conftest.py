@@ -6,8 +6,6 @@ import contextlib
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from pathlib import Path
@@ -23,7 +21,7 @@ from tests.forking import ForkedProcess
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 30_000.0
 """milliseconds: on a busy machine the usual 5,000 for what is expected were too few"""
-RUNNING: list[ForkedProcess | subprocess.Popen[str]] = []
+RUNNING: list[ForkedProcess] = []
 """servers whose output is shown where a test fails"""
 expect.set_options(timeout=PATIENCE)
 
@@ -94,30 +92,19 @@ def printed_url(lines: Iterable[str]) -> str:
     raise AssertionError("the server did not start:\n" + "".join(said))
 
 
-def stop(process: ForkedProcess | subprocess.Popen[str]) -> None:
+def stop(process: ForkedProcess) -> None:
     if process in RUNNING:
         RUNNING.remove(process)
     process.terminate()
     process.wait(60)
-    if process.stdout:
-        process.stdout.close()
+    process.stdout.close()
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a server over a fresh data folder, started as a user starts it. The examples are in it as somebody's
-    own, a line feed longer: they stay in its lists whatever else comes."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "webapp", "serve", "--port", "0", "--no-examples"],
-        cwd=ROOT,
-        env=environment(tmp_path_factory.mktemp("data")),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert process.stdout
-    url = printed_url(process.stdout)
-    RUNNING.append(process)
+    """The URL of a server over a fresh data folder. The examples are in it as somebody's own, a line feed longer: they
+    stay in its lists whatever else comes."""
+    process, url = serve(tmp_path_factory.mktemp("data"), "--no-examples")
     bring_examples(url)
     yield url
     stop(process)
@@ -140,9 +127,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     return report
 
 
-def printed(process: ForkedProcess | subprocess.Popen[str]) -> str:
+def printed(process: ForkedProcess) -> str:
     """What has come on a server's standard output and was not read yet."""
-    assert process.stdout
     handle = process.stdout.fileno()
     os.set_blocking(handle, False)
     with contextlib.suppress(BlockingIOError):

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.conftest import SERVER, administer
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from tests.store.searching import found_in_all
 from webapp.config import Settings
 from webapp.store.db import database
@@ -82,16 +82,15 @@ def _found(engine: sa.Engine) -> list[str]:
         ]
 
 
-def test_a_copy_is_the_same_in_every_row_and_finds_the_same(source: sa.Engine, target: sa.Engine) -> None:
+def test_a_copy_is_the_same_in_every_row_finds_the_same_and_can_be_written(
+    source: sa.Engine, target: sa.Engine, tmp_path: Path
+) -> None:
     copies = {table.name: table for table in database_copy.copy(source, target)}
     assert _rows(target) == _rows(source)
     assert _found(target) == _found(source)
     assert copies["session"].rows == 4 and copies["label"].rows == 1
     assert database.revision(target) == database.HEAD
 
-
-def test_the_copy_can_be_written_like_any_database(source: sa.Engine, target: sa.Engine, tmp_path: Path) -> None:
-    database_copy.copy(source, target)
     settings = Settings(data=tmp_path / "data", database=target.url.render_as_string(hide_password=False))
     text = json.dumps(windlass("new", [entry(CALL)])).encode()
     assert ingest(target, settings, io.BytesIO(text), filename="new.json").new_turns == 1
@@ -103,6 +102,7 @@ class Stop(Exception):
     pass
 
 
+@on_sqlite
 def test_interrupted_it_has_copied_nothing(source: sa.Engine, target: sa.Engine) -> None:
     def stop(name: str, finished: int, _total: int) -> None:
         if name == "turn" and finished:
@@ -115,6 +115,8 @@ def test_interrupted_it_has_copied_nothing(source: sa.Engine, target: sa.Engine)
     assert _rows(target) == _rows(source)
 
 
+@on_sqlite
+@pytest.mark.parametrize("target", ["to_sqlite"], indirect=True)
 def test_what_cannot_be_copied_is_refused_in_words(source: sa.Engine, target: sa.Engine, tmp_path: Path) -> None:
     empty = database.connect(f"sqlite:///{tmp_path / 'empty.sqlite3'}")
     with pytest.raises(NotCopied, match="at revision none"):
