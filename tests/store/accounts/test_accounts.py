@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 
+from tests.store.made import on_sqlite
 from webapp.store.accounts import accounts, api_tokens, audit
 from webapp.store.accounts.accounts import BadAccount
 from webapp.store.models import Account, ApiToken
@@ -28,6 +29,7 @@ def stored(connection: sa.Connection, name: str) -> str | None:
     return connection.scalar(sa.select(Account.password).where(Account.name == name))
 
 
+@on_sqlite
 def test_a_name_that_cannot_be_seen_is_refused(connection: sa.Connection) -> None:
     for name in ["", " ", "a\nb", "\u202eada", "x" * 201, "\ud800", "a\0b"]:
         with pytest.raises(BadAccount):
@@ -42,6 +44,7 @@ def test_names_that_look_alike_are_one(connection: sa.Connection, first: str, se
     assert len(accounts.lines(connection)) == 1
 
 
+@on_sqlite
 def test_the_password_is_an_argon2_hash_with_a_salt(connection: sa.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accounts, "_hasher", COSTLY)
     for name in ("Ada", "Bo"):
@@ -51,6 +54,7 @@ def test_the_password_is_an_argon2_hash_with_a_salt(connection: sa.Connection, m
     assert hashes[0] != hashes[1]
 
 
+@on_sqlite
 def test_an_unknown_name_takes_what_a_wrong_password_takes(
     connection: sa.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +115,7 @@ def test_the_audit_log_is_read_from_its_end_in_pages(connection: sa.Connection) 
     assert audit.page(connection)[-1].outcome == "refused (422)"
 
 
+@on_sqlite
 def test_a_long_object_is_cut_and_says_so(connection: sa.Connection) -> None:
     audit.begin(connection, audit.Act("Ada", "v" * 300, "p" * 99, "a", "x" * 3000), 200)
     assert audit.page(connection)[0].object.endswith("… (1,000 characters cut)")

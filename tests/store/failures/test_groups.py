@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import Bring
+from tests.store.made import Bring, on_sqlite
 from webapp.parsing import failure_group
 from webapp.store.failures import events, group_detail, groups, neighbours
 from webapp.store.failures.group_line import GroupLine
@@ -105,6 +105,7 @@ def test_states(db: orm.Session) -> None:
     assert len(history) == 11 and {event.author for event in history} == {"ada", "bob"}
 
 
+@on_sqlite
 def test_states_that_cannot_be_meant(db: orm.Session) -> None:
     for state, extra in [
         ("gone", {}),
@@ -120,6 +121,7 @@ def test_states_that_cannot_be_meant(db: orm.Session) -> None:
             events.set_state(db, COMMA_KEY, "open", count=1, author="ada", reason=" ")
 
 
+@on_sqlite
 @pytest.mark.usefixtures("stored")
 def test_merges_that_cannot_be_meant(db: orm.Session) -> None:
     about = {"author": "ada", "reason": "so"}

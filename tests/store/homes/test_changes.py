@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.derived import everything
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp.config import Settings
 from webapp.store import derive, tasks
 from webapp.store.db.database import writing
@@ -126,6 +126,7 @@ def test_undone_it_is_as_it_was(bring_unknown: Bring, engine: sa.Engine) -> None
         assert connection.scalars(sa.select(Session.home_source).distinct()).all() == ["unknown"]
 
 
+@on_sqlite
 def test_an_undoing_leaves_what_was_changed_since(bring_unknown: Bring, engine: sa.Engine) -> None:
     bring_unknown(logs(2), filename="log.jsonl")
     first = change_all(engine, DIRECT)
@@ -138,6 +139,7 @@ def test_an_undoing_leaves_what_was_changed_since(bring_unknown: Bring, engine: 
     assert homes == ["four-tier", "unknown"]
 
 
+@on_sqlite
 def test_what_was_said_last_holds_whichever_is_done_first(bring_unknown: Bring, engine: sa.Engine) -> None:
     bring_unknown(logs(3), filename="log.jsonl")
     with engine.connect() as connection:
@@ -173,6 +175,7 @@ def test_what_another_took_and_has_not_derived_is_derived_before_the_end(
     assert not session.stale
 
 
+@on_sqlite
 def test_a_cancelled_change_leaves_the_rest(bring_unknown: Bring, engine: sa.Engine) -> None:
     bring_unknown(logs(3), filename="log.jsonl")
     with engine.connect() as connection:

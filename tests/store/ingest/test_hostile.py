@@ -33,6 +33,8 @@ IDS = [
     "'\";--",
     "list",
 ]
+ENCODED = ("", "\0", "\ud800", "😀" * 300, "É")
+"""those that each kind of database has its own way with"""
 
 
 def test_a_text_comes_back_exactly(bring: Bring, db: orm.Session) -> None:
@@ -47,7 +49,14 @@ def test_a_text_comes_back_exactly(bring: Bring, db: orm.Session) -> None:
         assert jsontext.loads(b"".join(session_dump.stream(db, session)))["entries"] == [came]
 
 
-@pytest.mark.parametrize("external_id", IDS)
+@pytest.mark.parametrize(
+    ("url", "external_id"),
+    [
+        *(("sqlite", ident) for ident in IDS),
+        *(pytest.param("postgres", ident, marks=pytest.mark.postgres) for ident in ENCODED),
+    ],
+    indirect=["url"],
+)
 def test_a_session_of_any_id_is_found_by_id_and_key_and_its_own_dump_changes_nothing(
     external_id: str, bring: Bring, db: orm.Session
 ) -> None:

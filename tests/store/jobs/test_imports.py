@@ -90,6 +90,7 @@ def test_jobs_are_done_in_order(engine: sa.Engine, settings: Settings, make: Mak
     assert left(settings) == []
 
 
+@on_sqlite
 def test_a_mapping_and_a_home_go_along(
     engine: sa.Engine, settings: Settings, make: Make, find: Find, db: orm.Session
 ) -> None:
@@ -280,6 +281,7 @@ def test_a_dump_that_is_being_read_is_left_alone(engine: sa.Engine, settings: Se
         assert db.scalars(sa.select(Task.id)).all() == []
 
 
+@on_sqlite
 def test_files_of_jobs_that_are_gone_are_removed_in_time(engine: sa.Engine, settings: Settings) -> None:
     folder = dump_files.incoming(settings.data)
     old, new = folder / "job-old", folder / "job-new"

@@ -196,6 +196,7 @@ def recent(engine: sa.Engine) -> list[Task]:
         return tasks.page(connection, tasks.REPLAY)
 
 
+@on_sqlite
 def test_what_a_page_asked_for_is_done_by_the_worker(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
     number = replays.queue(engine, "direct", Filters(failed=True))
     assert replays.queue(engine, "direct", Filters(failed=True)) == number

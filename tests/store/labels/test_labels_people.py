@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, Bring, entry, windlass
+from tests.store.made import BROKEN, Bring, entry, on_sqlite, windlass
 from webapp.store.exports import exporting
 from webapp.store.labels import causes, importing, label_content, labels, settling
 from webapp.store.labels.label_content import LabelContent
@@ -52,6 +52,7 @@ def test_undo_goes_back_step_by_step_through_what_the_history_keeps(turn: Turn, 
     assert said_now(db, turn, "bob") == "right"
 
 
+@on_sqlite
 def test_a_group_is_undone_whole_and_its_members_say_where_they_come_from(turn: Turn, db: orm.Session) -> None:
     other = at(db, 1)
     labels.put(db, at(db, 2), author="ann", judgement="unsure")
@@ -116,6 +117,7 @@ def test_a_settled_label_keeps_up_with_merges_and_splits(turn: Turn, db: orm.Ses
     assert {label.cause for label in db.scalars(sa.select(Label))} == {"trailing-comma", None}
 
 
+@on_sqlite
 def test_what_is_undone_after_a_merge_has_the_cause_of_today(turn: Turn, db: orm.Session) -> None:
     labels.put(db, turn, author="ann", judgement="missed", cause="my cause")
     labels.put(db, turn, author="ann", judgement="wrong")
@@ -125,6 +127,7 @@ def test_what_is_undone_after_a_merge_has_the_cause_of_today(turn: Turn, db: orm
     assert label is not None and (label.judgement, label.cause) == ("missed", "trailing-comma")
 
 
+@on_sqlite
 def test_causes_that_cannot_be_changed_so_are_refused(db: orm.Session) -> None:
     causes.merge(db, "comments", "notes in JSON", "ann")
     for act in (
@@ -174,6 +177,7 @@ def test_every_final_label_is_gone_through(bring: Bring, db: orm.Session, monkey
     assert all(one.final is not None and one.final.values is None and len(one.history) == 1 for one in found)
 
 
+@on_sqlite
 def test_agreement_is_krippendorffs(turn: Turn, db: orm.Session) -> None:
     for position, (ann, bob) in enumerate((("missed", "missed"), ("wrong", "right"), ("right", "right"))):
         labels.put(db, at(db, position), author="ann", judgement=ann)
@@ -190,6 +194,7 @@ def test_agreement_is_krippendorffs(turn: Turn, db: orm.Session) -> None:
     assert low < (settling.alpha(many) or 0) < high < low + 0.2
 
 
+@on_sqlite
 def test_without_the_library_there_is_still_a_table(
     turn: Turn, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,6 +243,7 @@ def test_import_of_export_is_what_was_exported(turn: Turn, db: orm.Session) -> N
     assert sessions.find(db, "s1").label_count == 2
 
 
+@on_sqlite
 def test_what_cannot_be_placed_is_told_with_its_line(turn: Turn, db: orm.Session) -> None:
     labels.put(db, turn, author="ann", judgement="missed")
     (row,) = everything(db)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.contracts.dialects import chat
-from tests.store.made import Bring, entry, windlass
+from tests.store.made import Bring, entry, on_sqlite, windlass
 from webapp import parsing
 from webapp.config import Settings
 from webapp.store import saved
@@ -47,6 +47,7 @@ def test_the_failed_are_queued_session_by_session(stored: None, db: orm.Session)
     assert found == [FOUR.format("a", 22), FOUR.format("b", 1), FOUR.format("a", 1)]
 
 
+@on_sqlite
 def test_what_breaks_its_contract_has_failed_whatever_its_parser_reads(bring: Bring, db: orm.Session) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     calls = [chat([("count", schema)], "count", {"n": value}) for value in ("two", 2)]
@@ -127,6 +128,7 @@ def test_each_person_takes_what_they_have_not_labelled(stored: None, db: orm.Ses
     assert (progress.total, progress.labelled, progress.people, progress.seconds) == (3, 1, {"ann": 1}, 4)
 
 
+@on_sqlite
 def test_what_was_skipped_comes_again_at_the_end(stored: None, db: orm.Session) -> None:
     failed = queue.of(db, Spec("failed"))
     skipped, second, third = failed.turn_ids
@@ -137,6 +139,7 @@ def test_what_was_skipped_comes_again_at_the_end(stored: None, db: orm.Session) 
     assert queue.following(db, failed, "ann", skipped) is None
 
 
+@on_sqlite
 def test_a_deleted_session_is_not_queued(stored: None, db: orm.Session) -> None:
     queue.draw(db, Spec("sample", 3, 7))
     db.execute(sa.update(Session).values(deleted_at=sa.func.now()))
@@ -202,6 +205,7 @@ def test_alike_is_the_same_but_for_numbers_ids_space_and_long_strings(one: str, 
     assert alike.likeness(one, "failed") != alike.likeness(one, "clean")
 
 
+@on_sqlite
 def test_a_typed_value_is_not_given_to_responses_that_say_something_else(stored: None, db: orm.Session) -> None:
     failed = queue.of(db, Spec("failed"))
     first = db.get_one(Turn, failed.turn_ids[0])
@@ -211,6 +215,7 @@ def test_a_typed_value_is_not_given_to_responses_that_say_something_else(stored:
     assert (served.judgement, served.expects, served.expected) == ("missed", None, None)
 
 
+@on_sqlite
 def test_of_many_samples_the_oldest_are_forgotten(stored: None, db: orm.Session) -> None:
     """Whoever opens a link makes a sample: every seed is another."""
     for seed in range(queue.MOST_SAMPLES + 5):
@@ -268,6 +273,7 @@ def test_of_each_group_that_is_exported_which_somebody_has_labelled(bring: Bring
     assert queue.labelled(db, spec) == sorted(expected) and len(expected) == 3
 
 
+@on_sqlite
 def test_of_a_group_one_of_each_sort_comes_first_the_largest_sort_before(bring: Bring, db: orm.Session) -> None:
     bring(lines(*FAILED))
     spec = Spec("group", group=group_of(db, "trailing comma"))

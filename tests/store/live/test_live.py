@@ -14,7 +14,7 @@ from sqlalchemy import orm
 
 from tests.dumps.formats.test_otlp import span
 from tests.store.derived import everything
-from tests.store.made import facets
+from tests.store.made import facets, on_sqlite
 from webapp import jsontext
 from webapp.config import Settings
 from webapp.store import derive
@@ -105,6 +105,7 @@ def cut(db: orm.Session) -> list[int]:
     return db.scalars(sa.select(Finding.turns).where(Finding.rule == "cut_response")).one()
 
 
+@on_sqlite
 def test_a_session_that_grows_fast_rests_between_and_is_caught_up_with(
     gate: Gate, engine: sa.Engine, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp.store.labels import labels
 from webapp.store.models import Label, Parse, Session, Turn
 from webapp.store.sessions import deletion, session_list, sessions, turns
@@ -46,6 +46,7 @@ def test_a_deleted_session_is_nowhere_and_comes_back(two: list[str], db: orm.Ses
     assert ids(db) == ["one", "two"]
 
 
+@on_sqlite
 def test_the_revision_before_a_deleted_one_is_the_newest(bring: Bring, db: orm.Session) -> None:
     first = bring(windlass("s", [entry(CALL)])).keys[0]
     second = bring(windlass("s", [entry(BROKEN)])).keys[0]
@@ -54,6 +55,7 @@ def test_the_revision_before_a_deleted_one_is_the_newest(bring: Bring, db: orm.S
     assert (found.key, found.newest) == (first, True)
 
 
+@on_sqlite
 def test_what_is_hidden_can_be_removed_at_once(two: list[str], engine: sa.Engine, db: orm.Session) -> None:
     numbers = list(db.scalars(sa.select(Session.id)))
     deletion.delete(db, two)
@@ -104,6 +106,7 @@ def test_the_same_bytes_bring_deleted_and_purged_sessions_back(
     assert ids(db) == ["one", "three", "two"]
 
 
+@on_sqlite
 def test_growth_brings_a_deleted_session_back(bring: Bring, db: orm.Session) -> None:
     deletion.delete(db, bring(windlass("s", [entry(CALL)])).keys)
     bring(windlass("s", [entry(CALL), entry(BROKEN)]))
@@ -136,6 +139,7 @@ def test_a_long_session_goes_in_parts(bring: Bring, engine: sa.Engine, db: orm.S
     assert ids(db, Filters(q="run_code")) == ["short"]
 
 
+@on_sqlite
 def test_one_that_was_interrupted_cannot_be_found_and_goes_with_the_next_purge(
     bring: Bring, engine: sa.Engine, db: orm.Session, parts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

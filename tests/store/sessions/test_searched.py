@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp.store.sessions import session_list, sessions
 from webapp.store.sessions.filters import Filters
 
@@ -63,6 +63,7 @@ def test_what_no_word_is_is_looked_for_within_ids(bring: Bring, db: orm.Session)
     assert session_list.page(db, Filters(q="%_")).total == 0
 
 
+@on_sqlite
 def test_a_cursor_of_another_order_is_refused(nine: None, db: orm.Session) -> None:
     after = session_list.page(db, Filters(), limit=2).next
     with pytest.raises(sessions.BadCursor, match="in this order"):

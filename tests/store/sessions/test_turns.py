@@ -77,6 +77,7 @@ def test_neighbours(session: Session, db: orm.Session) -> None:
         assert (found.previous, found.next, found.previous_failed, found.next_failed) == expected
 
 
+@on_sqlite
 def test_a_trace_is_the_stored_one_or_made_at_once(session: Session, db: orm.Session) -> None:
     detail = turns.find(db, session, 2)
     stored, other = (debugger_queries.trace(detail, name) for name in ("windlass-strict", "direct"))

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import orm
 
 from tests.dumps.formats.test_otlp import span, trace
-from tests.store.made import Bring
+from tests.store.made import Bring, on_sqlite
 from webapp.store.sessions.filters import Filters
 from webapp.store.statistics.incident import LEVEL, Point, change, incident
 
@@ -132,6 +132,7 @@ def test_news_is_what_chance_would_not_put_so_late_and_a_stray_old_session_stret
     assert incident(db, Filters(model="once")).older_than is None
 
 
+@on_sqlite
 def test_a_service_that_only_asked_behind_the_only_response_is_no_news(bring: Bring, db: orm.Session) -> None:
     for at, messages in enumerate(({"output": said("{}")}, {"input": said("hi", "user")})):
         bring(chat(at, f"s{at}", **messages), f"{at}.json", home="direct")
