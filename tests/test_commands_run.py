@@ -16,6 +16,7 @@ import waitress
 from click.testing import CliRunner, Result
 
 from tests.commands.stored import BROKEN, dump
+from tests.locked import common_folder, locked
 from tests.shown_commands import SHOWN, ShownCommand, of_file
 from webapp.cli import main
 from webapp.commands import work
@@ -160,9 +161,19 @@ COMMANDS = shown_commands()
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, migrated: Path) -> Path:
     """A project as the documents speak of it: a dump that is read, a label, a change of parser, parsers of its own."""
-    made = tmp_path_factory.mktemp("shown")
+    made = common_folder(tmp_path_factory) / "shown"
+    with locked(made):
+        if not (made / "labels.jsonl").exists():
+            fill(made, migrated)
+    return made
+
+
+def fill(made: Path, migrated: Path) -> None:
+    shutil.rmtree(made, ignore_errors=True)
+    (made / "data").mkdir(parents=True)
+    shutil.copyfile(migrated, made / "data" / "fencepost.sqlite3")
     dump(made / "session.json", "a/b", "{}", BROKEN)
     for name in ("more", ".fencepost/spool", "acme"):
         (made / name).mkdir(parents=True)
@@ -186,7 +197,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cases = [{**json.loads(line), "split": "test"} for line in run(made, EXPORT).stdout.splitlines()]
     (made / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
     (made / "labels.jsonl").write_text(run(made, ["label", "list", "--jsonl"]).stdout)
-    return made
 
 
 def run(folder: Path, words: list[str], **environment: str) -> Result:
