@@ -16,6 +16,7 @@ from webapp.store.accounts import accounts, api_tokens, audit
 from webapp.store.accounts.accounts import AccountLine
 from webapp.store.accounts.api_tokens import TokenLine
 from webapp.store.labels.label_content import system_user
+from webapp.store.models import AuditEntry
 from webapp.visible import visible
 
 OFF = "accounts are not required yet: set FENCEPOST_ACCOUNTS=1 for the server"
@@ -38,8 +39,8 @@ def _changing(act: str, of: str, **detail: Any) -> Iterator[sa.Connection]:
     settings = _store.settings()
     with _store.engine(settings) as engine, engine.begin() as connection:
         yield connection
-        entry = audit.Act(system_user(), "command", "this machine", act, of, detail or None)
-        audit.begin(connection, entry, status=0)
+        who = {"author": system_user(), "via": "command", "peer": "this machine"}
+        audit.begin(connection, AuditEntry(**who, act=act, object=of, detail=detail or None), status=0)
     if not settings.accounts:
         click.echo(OFF, err=True)
 

@@ -12,7 +12,8 @@ from werkzeug.wrappers import Response
 
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
-from webapp.store.accounts.accounts import AccountLine, BadAccount, BadPassword, BadRole, SignedIn
+from webapp.store.accounts.accounts import AccountLine, BadAccount, BadPassword, BadRole
+from webapp.store.models import Account
 from webapp.web import audit_trail, identity
 
 blueprint = Blueprint("account", __name__, url_prefix="/account")
@@ -41,7 +42,7 @@ def set_password() -> Response:
     return identity.signed_in(account, url_for("account.show", changed="password"))
 
 
-def _changed(line: AccountLine, present: str, password: str) -> SignedIn | None:
+def _changed(line: AccountLine, present: str, password: str) -> Account | None:
     """The account with its new password; None where the present one is wrong."""
     if line.has_password and identity.of_password(line.name, present) is None:
         return None

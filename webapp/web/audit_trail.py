@@ -14,6 +14,7 @@ from flask import Blueprint, Flask, Response, current_app, g, render_template, r
 from webapp.extensions import db
 from webapp.store.accounts import audit
 from webapp.store.accounts.accounts import READ
+from webapp.store.models import AuditEntry
 from webapp.web import identity, rights
 from webapp.web.rights import SAFE_METHODS
 
@@ -58,8 +59,8 @@ def finish(response: Response) -> Response:
     return response
 
 
-def _act(who: identity.Identity | None) -> audit.Act:
-    return audit.Act(
+def _act(who: identity.Identity | None) -> AuditEntry:
+    return AuditEntry(
         author=g.get("signed_in", "") if who is None else who.name or "",
         via="" if who is None else who.via,
         peer=identity.peer() or "",

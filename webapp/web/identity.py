@@ -24,9 +24,9 @@ from werkzeug.wrappers import Response
 from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
-from webapp.store.accounts.accounts import SignedIn
 from webapp.store.db import database
 from webapp.store.labels.label_content import BadLabel, checked_author, system_user
+from webapp.store.models import Account
 from webapp.web import peers
 from webapp.web.links import own_path
 from webapp.web.peers import Guesses
@@ -139,7 +139,7 @@ def is_servers(sent: bytes) -> bool:
     return is_right
 
 
-def of_password(name: str, password: str) -> SignedIn | None:
+def of_password(name: str, password: str) -> Account | None:
     """Whose name and password these are; a wrong password is a guess at that account. Raises 429."""
     here = peer(), accounts.key(name)
     _refuse(guesses().charge(*here))
@@ -164,7 +164,7 @@ def _of_session(settings: Settings) -> Identity | None:
     return None if account is None else _of_account(account, "sign-in", has_cookie=True)
 
 
-def _of_account(account: SignedIn, via: str, *, has_cookie: bool = False) -> Identity:
+def _of_account(account: Account, via: str, *, has_cookie: bool = False) -> Identity:
     return Identity(accounts.ROLES[account.role] | {OWN}, via, account.name, has_cookie)
 
 
@@ -209,7 +209,7 @@ LIFE = 24 * 3600
 _LOGIN = "login"
 
 
-def signed_in(account: SignedIn, target: str | None = None) -> Response:
+def signed_in(account: Account, target: str | None = None) -> Response:
     """Go on to the page that was asked for, as this account; another stamp of it ends the login."""
     return _begin_login(account.name, [account.id, account.stamp], target)
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from tests.store.made import on_sqlite
 from webapp.store.accounts import accounts, api_tokens, audit
 from webapp.store.accounts.accounts import BadAccount
-from webapp.store.models import Account, ApiToken
+from webapp.store.models import Account, ApiToken, AuditEntry
 
 PASSWORD = "correct horse battery"
 
@@ -101,10 +101,8 @@ def test_a_token_is_kept_as_a_digest_and_used_for_its_scopes(connection: sa.Conn
 
 def test_the_audit_log_is_read_from_its_end_in_pages(connection: sa.Connection) -> None:
     for number in range(5):
-        act = audit.Act(
-            "Ada" if number % 2 else "Bo", "sign-in", "::1", "labels.save", f"POST /labels?at=\ud800{number}"
-        )
-        entry = audit.begin(connection, act)
+        about = {"author": "Ada" if number % 2 else "Bo", "via": "sign-in", "peer": "::1", "act": "labels.save"}
+        entry = audit.begin(connection, AuditEntry(**about, object=f"POST /labels?at=\ud800{number}"))
         if number != 4:
             audit.finish(connection, entry, 303 if number else 422, {"judgement": "wrong"})
     lines = audit.page(connection, limit=3)
@@ -117,5 +115,6 @@ def test_the_audit_log_is_read_from_its_end_in_pages(connection: sa.Connection) 
 
 @on_sqlite
 def test_a_long_object_is_cut_and_says_so(connection: sa.Connection) -> None:
-    audit.begin(connection, audit.Act("Ada", "v" * 300, "p" * 99, "a", "x" * 3000), 200)
+    entry = AuditEntry(author="Ada", via="v" * 300, peer="p" * 99, act="a", object="x" * 3000)
+    audit.begin(connection, entry, 200)
     assert audit.page(connection)[0].object.endswith("… (1,000 characters cut)")

@@ -228,7 +228,7 @@ def test_what_is_refused_fills_no_log(guarded: Flask) -> None:
 @both
 def test_the_audit_log_has_a_size_and_an_age(guarded: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "MOST", 150)
-    act = audit.Act("Ada", "command", "", "a", "b")
+    act = AuditEntry(author="Ada", via="command", peer="", act="a", object="b")
     with guarded.app_context(), db.engine.begin() as connection:
         for _ in range(400):
             audit.begin(connection, act)

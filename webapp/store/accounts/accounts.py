@@ -225,39 +225,25 @@ class NotAdmitted(NotThere):
     status, code = 403, "forbidden"
 
 
-@dataclass(frozen=True, slots=True)
-class SignedIn:
-    """Who signed in; `stamp` goes into their cookie."""
-
-    id: int
-    name: str
-    role: str
-    stamp: str
-
-
-_COLUMNS = (Account.id, Account.name, Account.role, Account.stamp)
-
-
-def by_password(connection: sa.Connection, name: str, password: str) -> SignedIn | None:
+def by_password(connection: sa.Connection, name: str, password: str) -> Account | None:
     """None where name or password is wrong, in the same time; raises `MissingLibrary` without argon2-cffi."""
     require()
-    query = sa.select(*_COLUMNS, Account.password).where(Account.name_key == key(name))
-    row = connection.execute(query).one_or_none()
-    if not is_right(password, None if row is None else row.password) or row is None:
+    account = _find(connection, Account.name_key == key(name))
+    if not is_right(password, None if account is None else account.password) or account is None:
         return None
-    return _noted(connection, SignedIn(*row[:4]))
+    return _noted(connection, account)
 
 
-def by_stamp(connection: sa.Connection, number: int, stamp: str) -> SignedIn | None:
+def by_stamp(connection: sa.Connection, number: int, stamp: str) -> Account | None:
     """Whose cookie it is; None where the account is gone or its logins were ended."""
     return _find(connection, Account.id == number, Account.stamp == stamp)
 
 
-def by_name(connection: sa.Connection, name: str) -> SignedIn | None:
+def by_name(connection: sa.Connection, name: str) -> Account | None:
     return _find(connection, Account.name_key == key(name))
 
 
-def by_subject(connection: sa.Connection, subject: str, name: str, newcomers: str) -> SignedIn:
+def by_subject(connection: sa.Connection, subject: str, name: str, newcomers: str) -> Account:
     """The account of a provider's subject, made with the role `newcomers` where there is none and that is not `none`.
 
     An account of the same name that is another's is never given away. Raises `NotAdmitted`, `BadAccount`.
@@ -271,7 +257,7 @@ def by_subject(connection: sa.Connection, subject: str, name: str, newcomers: st
     return by_subject(connection, subject, name, newcomers)
 
 
-def by_proxy(connection: sa.Connection, name: str, newcomers: str) -> SignedIn:
+def by_proxy(connection: sa.Connection, name: str, newcomers: str) -> Account:
     """The account of that name, made where there is none and `newcomers` is not `none`.
 
     Raises `NotAdmitted`, `BadAccount`.
@@ -284,11 +270,11 @@ def by_proxy(connection: sa.Connection, name: str, newcomers: str) -> SignedIn:
     return by_proxy(connection, name, newcomers)
 
 
-def _find(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> SignedIn | None:
-    row = connection.execute(sa.select(*_COLUMNS).where(*where)).one_or_none()
-    return None if row is None else SignedIn(*row)
+def _find(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> Account | None:
+    row = connection.execute(sa.select(Account.__table__).where(*where)).one_or_none()
+    return None if row is None else Account(**row._mapping)
 
 
-def _noted(connection: sa.Connection, account: SignedIn) -> SignedIn:
+def _noted(connection: sa.Connection, account: Account) -> Account:
     connection.execute(sa.update(Account).where(Account.id == account.id).values(signed_in_at=datetime.now(UTC)))
     return account

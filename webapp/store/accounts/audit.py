@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,22 +18,18 @@ _LONGEST = 2000
 """characters of an object"""
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
-    """A write that is about to be done. `detail` says more of the object, where the address says too little."""
-
-    author: str
-    via: str
-    peer: str
-    act: str
-    object: str
-    detail: dict[str, Any] | None = None
-
-
-def begin(connection: sa.Connection, act: Act, status: int | None = None) -> int:
-    """Note a write, and return the entry's id for `finish`; give `status` where it is done already."""
-    limited = {"via": act.via[:255], "peer": act.peer[:64], "act": act.act[:100], "object": _cut(act.object)}
-    values = asdict(act) | limited | {"at": datetime.now(UTC), "status": status}
+def begin(connection: sa.Connection, entry: AuditEntry, status: int | None = None) -> int:
+    """Note a write, and return the entry's number for `finish`; give `status` where it is done already."""
+    values = {
+        "at": datetime.now(UTC),
+        "author": entry.author,
+        "via": entry.via[:255],
+        "peer": entry.peer[:64],
+        "act": entry.act[:100],
+        "object": _cut(entry.object),
+        "detail": entry.detail,
+        "status": status,
+    }
     number = connection.scalars(sa.insert(AuditEntry).values(values).returning(AuditEntry.id)).one()
     if number % _EVERY == 0:
         too_old = sa.or_(AuditEntry.id <= number - MOST, AuditEntry.at < datetime.now(UTC) - OLDEST)

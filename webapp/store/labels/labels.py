@@ -16,7 +16,7 @@ from webapp.refusals import NotPossible
 from webapp.store.db.dialect import change, upsert
 from webapp.store.labels import causes, label_content
 from webapp.store.labels.label_content import BadLabel, LabelContent
-from webapp.store.models import Label, Session, Turn
+from webapp.store.models import FinalLabel, Label, Session, Turn
 from webapp.store.search.index import noted
 
 
@@ -152,8 +152,8 @@ def of_same_text(db: orm.Session, session: Session, turn: Turn, author: str) -> 
     return None if row is None else CarriedLabel(*row)
 
 
-def stamp(label: Label | None) -> str:
-    """What tells one state of a label from another; empty where there is none."""
+def stamp(label: Label | FinalLabel | None) -> str:
+    """What tells one state of a label, or of a settled one, from another; empty where there is none."""
     return "" if label is None else label.made_at.isoformat()
 
 

@@ -149,7 +149,7 @@ def settle(
     content = label_content.checked(replace(content, note=why))
     labels.hold(db, turn)
     current = db.get(FinalLabel, turn.id, populate_existing=True)
-    if seen is not None and seen != stamp(current):
+    if seen is not None and seen != labels.stamp(current):
         raise labels.Conflict(None)
     was = None if current is None else label_content.content_of(current)
     settled = overwrite(db, turn, author, content, datetime.now(UTC))
@@ -176,11 +176,6 @@ def unsettle(db: orm.Session, turn: Turn, *, author: str) -> bool:
     db.delete(current)
     labels._save(db, turn)
     return True
-
-
-def stamp(settled: FinalLabel | None) -> str:
-    """What tells one settlement from another; empty where there is none."""
-    return "" if settled is None else settled.made_at.isoformat()
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def disagreements(message: str | None = None) -> str:
         said_of_value=said_of_value,
         evidence=evidence(responses[0]) if responses else {},
         votes=votes,
-        stamp=settling.stamp,
+        stamp=store.stamp,
         message=message,
         next=responses[-1].turn.id if len(responses) == 50 else None,
     )
