@@ -13,6 +13,7 @@ import urllib.request
 import zipfile
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PathDistribution
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -70,10 +71,15 @@ def required(
 
 
 def copy(distribution: Distribution, packages: Path) -> None:
+    """Its files and what is compiled of them, which holds for a source of the same time."""
     for file in distribution.files or ():
         if ".." not in file.parts and "__pycache__" not in file.parts and not (packages / file).exists():
-            (packages / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(str(distribution.locate_file(file)), packages / file)
+            source, folder = Path(str(distribution.locate_file(file))), (packages / file).parent
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, folder)
+            if (compiled := Path(cache_from_source(source))).exists():
+                (folder / "__pycache__").mkdir(exist_ok=True)
+                shutil.copy2(compiled, folder / "__pycache__")
 
 
 @pytest.fixture

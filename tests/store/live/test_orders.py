@@ -86,7 +86,11 @@ def shown(db: orm.Session, name: str) -> dict[str, Any]:
     return {**made, "turns": list(map(tuple, turns))}
 
 
-@pytest.mark.parametrize("agents", [1, 2])
+@pytest.mark.parametrize(
+    ("url", "agents"),
+    [("sqlite", 1), ("sqlite", 2), pytest.param("postgres", 2, marks=pytest.mark.postgres)],
+    indirect=["url"],
+)
 def test_any_order_and_any_batches_come_to_the_same(gate: Gate, db: orm.Session, agents: int) -> None:
     for seed in (1, 2, 7, 8, 11):
         chance, late = random.Random(seed), Talk(seed, f"late {seed}", agents).spans
