@@ -1,4 +1,4 @@
-"""Finds the plugins of a folder: every module in it that holds `plugin = …`, or a family as `plugins = (…)`."""
+"""Finds the plugins of a folder, modules with `plugin = …` or a family as `plugins = (…)`; and names of defects."""
 
 from __future__ import annotations
 
@@ -69,3 +69,19 @@ def _names(package: str) -> list[str]:
     folder = importlib.import_module(package)
     names = sorted(info.name for info in pkgutil.iter_modules(folder.__path__))
     return [name for name in names if not name.startswith("_")]
+
+
+_NAMES = {
+    "control_character": "raw control character",
+    "extra_closer": "extra closing bracket",
+    "literal": "Python literal",
+    "mismatched_closer": "closing bracket of the wrong kind",
+    "mismatched_opener": "opening bracket of the wrong kind",
+    "missing_closer": "missing closing bracket",
+    "missing_opener": "missing opening bracket",
+}
+
+
+def defect(repair: str) -> str:
+    """`extra closing bracket` of `extra_closer`, also where a group's key writes it `extra closer`."""
+    return _NAMES.get(repair.replace(" ", "_"), repair.replace("_", " "))

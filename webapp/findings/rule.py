@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from webapp.repair_names import defect
+from webapp.plugins import defect
 
 if TYPE_CHECKING:
     from webapp.contracts.contract import Contract

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from webapp.parsing.trace import Attempt, Trace
-from webapp.repair_names import defect
+from webapp.plugins import defect
 
 VERSION = "v1"
 LONGEST_KEY = 240

@@ -9,7 +9,7 @@ from webapp.parsing import engine
 from webapp.parsing.edit import Edit, place
 from webapp.parsing.engine import not_run
 from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace, unfit_sentence
-from webapp.repair_names import defect
+from webapp.plugins import defect
 from webapp.visible import clipped
 
 VERDICTS = {

@@ -19,7 +19,7 @@ from webapp.contracts.contract import BROKEN, STATES
 from webapp.findings.rulebook import about_rule, reason, rules
 from webapp.parsing import profiles, words
 from webapp.parsing.words import called, filled, in_python
-from webapp.repair_names import defect
+from webapp.plugins import defect
 from webapp.store.sessions.filters import MORE_THAN, SHOWN
 from webapp.visible import line_runs, visible
 from webapp.web import timeline

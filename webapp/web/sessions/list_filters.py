@@ -12,7 +12,7 @@ from flask import g, request
 
 from webapp.extensions import db
 from webapp.parsing import words
-from webapp.repair_names import defect
+from webapp.plugins import defect
 from webapp.store.sessions import session_list
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
 from webapp.store.sessions.filters import DESCRIBED, HOME, MORE_THAN, SORTS, SWITCHES, BadFilter, Filters, of_parameters
