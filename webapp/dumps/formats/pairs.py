@@ -46,6 +46,9 @@ _OF_MODEL = re.compile(
 _OF_PEOPLE = re.compile(r"respondent|participant|interviewee|survey", re.I)
 
 
+_OF_JUDGE = re.compile(r"(?:judge(?:ment)?|judgment|grader|evaluator)_(?:raw_)?(?:prompt|response|output|completion)")
+
+
 @dataclass(slots=True)
 class _Named(Conversation):
     answers: Counter[str] = field(default_factory=Counter)
@@ -88,12 +91,24 @@ class Pairs(Format):
             turns += each_filled(said_turns(entry[key], conversation), model=model)
         elif not answers_key and not _preferences(entry):
             conversation.notes.append(f"no answer under any of {', '.join(ANSWERS)}")
+        turns += _judged(entry, conversation)
         for branch, name in enumerate(_preferences(entry), start=1):
             answers = _preferred(entry[name], conversation)
             if not answers:
                 conversation.notes.append(f"no known answer under {name!r}")
             turns += each_with(answers, sounding=branch)
         return with_usage(turns, entry.get("usage") or entry)
+
+
+def _judged(entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
+    """What a model that judges the answer was asked, and wrote."""
+    keys = [key for key in entry if _OF_JUDGE.fullmatch(key) and isinstance(entry[key], str) and entry[key]]
+    sides = {key: "user" if key.endswith("prompt") else "assistant" for key in keys}
+    return [
+        turn
+        for key, role in sorted(sides.items(), key=lambda side: side[1], reverse=True)
+        for turn in said_turns(entry[key], conversation, role)
+    ]
 
 
 def _key(entry: dict[str, Any], keys: tuple[str, ...]) -> str | None:

@@ -44,7 +44,7 @@ _HEADINGS = tuple(
         r"── (?P<who>user|assistant|system)(?: \[[^\]\n]*\])? ─{2,200}",  # ellmer's
         rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{USER}|{MODEL}|{'|'.join(KINDS)})\]?:? ?[=*-]{{2,80}})",
         rf"(?i:\[\d[^\]\n]{{4,30}}\] [=-]{{2,20}} {_NAME} [=-]{{2,20}})",
-        rf"_?\*\*_?{_SIGN}{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
+        rf"_?\*\*_?{_SIGN}{_NAME}{_NOTE}[:：]?_?\*\*_?{_NOTE}[:：]?",
         rf"\[?{_NAME}(?: message| prompt \d{{1,4}} of \d{{1,4}} - [^\n]{{1,40}}?)?\]?{_NOTE}[:：]{_NOTE}",
     )
 )
