@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -29,17 +29,9 @@ from webapp.store.models import TURNS_A_SESSION, Dump, LiveSpan, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import dumps
 from webapp.store.write import rows, stored_turns
-from webapp.store.write.session_state import SessionInput
+from webapp.store.write.session_state import SessionInput, SessionOutcome
 from webapp.store.write.tally import Tally
 from webapp.store.write.turn_rows import TurnBatch, TurnRows
-
-
-class Count(NamedTuple):
-    """What a request brought to one session."""
-
-    session_id: int
-    new: bool
-    turns: int
 
 
 def dump_of_today(connection: sa.Connection) -> int:
@@ -60,11 +52,11 @@ def count_arrivals(
     connection: sa.Connection,
     dump_id: int,
     arrived: Sequence[Arrived | ArrivedLog],
-    counts: Iterable[Count],
+    outcomes: Iterable[SessionOutcome],
     size: int,
 ) -> None:
     """Add what came to the dump's line: bytes, sessions, turns, and what was refused or came again."""
-    new_turns = {count.session_id: count.turns for count in counts}
+    new_turns = {outcome.id: outcome.new_turns for outcome in outcomes}
     values: dict[str, Any] = {
         "bytes": Dump.bytes + size,
         "session_count": Dump.session_count + dumps.link(connection, dump_id, new_turns),
@@ -101,7 +93,9 @@ _find_entries = (
 _bring_back = sa.update(Session).where(Session.id == sa.bindparam("session")).values(deleted_at=None, changed=change())
 
 
-def grow(connection: sa.Connection, sessions: dict[str, list[Arrived]], dump_id: int, home: str) -> list[Count]:
+def grow(
+    connection: sa.Connection, sessions: dict[str, list[Arrived]], dump_id: int, home: str
+) -> list[SessionOutcome]:
     """Add those spans that the sessions lack, all or none; each of the others says why. The caller commits.
 
     New sessions are derived; those that grew are marked, for who called to derive.
@@ -111,14 +105,14 @@ def grow(connection: sa.Connection, sessions: dict[str, list[Arrived]], dump_id:
         if connection.scalar(_find_span, {"session": session.id}) is None:
             _adopt(connection, session.id)
     spans = lookup.unknown(connection, {name: session.id for name, session in by_name.items()}, sessions)
-    counts = [_append(connection, by_name[name], new) for name, new in spans.items() if name in by_name and new]
-    derive.mark_stale(connection, [count.session_id for count in counts])
-    counts += _begin(connection, {name: new for name, new in spans.items() if name not in by_name}, dump_id, home)
-    append.mark_live(connection, [count.session_id for count in counts if count.turns])
-    return counts
+    outcomes = [_append(connection, by_name[name], new) for name, new in spans.items() if name in by_name and new]
+    derive.mark_stale(connection, [outcome.id for outcome in outcomes])
+    outcomes += _begin(connection, {name: new for name, new in spans.items() if name not in by_name}, dump_id, home)
+    append.mark_live(connection, [outcome.id for outcome in outcomes if outcome.new_turns])
+    return outcomes
 
 
-def _append(connection: sa.Connection, stored_session: Any, spans: list[Arrived]) -> Count:
+def _append(connection: sa.Connection, stored_session: Any, spans: list[Arrived]) -> SessionOutcome:
     session_id, batch = stored_session.id, TurnBatch()
     tally = stored_turns.places(connection, session_id)
     first = len(tally.positions)
@@ -137,10 +131,10 @@ def _append(connection: sa.Connection, stored_session: Any, spans: list[Arrived]
     settle(connection, session_id, tally, new)
     if stored_session.deleted:
         connection.execute(_bring_back, {"session": session_id})
-    return Count(session_id, False, turn_rows.count - first)
+    return SessionOutcome("grown", session_id, stored_session.key, turn_rows.count - first)
 
 
-def _begin(connection: sa.Connection, spans: dict[str, list[Arrived]], dump_id: int, home: str) -> Iterator[Count]:
+def _begin(connection: sa.Connection, spans: dict[str, list[Arrived]], dump_id: int, home: str) -> list[SessionOutcome]:
     """Write sessions that begin with spans."""
     homes = rules.HomeChooser(rules.read(connection), home, home_of)
     new = {name: _numbered(of_session, 0) for name, of_session in spans.items()}
@@ -148,7 +142,7 @@ def _begin(connection: sa.Connection, spans: dict[str, list[Arrived]], dump_id: 
     outcomes = append.write(connection, inputs, dump_id=lambda _: dump_id, on_problem=ignore)
     for of_session, session, outcome in zip(new.values(), inputs, outcomes, strict=True):
         reading.note(connection, outcome.id, of_session, 0, session.turns)
-        yield Count(outcome.id, True, outcome.new_turns)
+    return outcomes
 
 
 def _read(connection: sa.Connection, name: str, spans: list[Arrived], homes: rules.HomeChooser) -> SessionInput:
@@ -242,9 +236,9 @@ def take(
         late = logs.kept(connection, logged)
         logs.attach(connection, spans)
         late += logs.overdue(connection, datetime.now(UTC) - logs.WAIT)
-        counts = grow(connection, routed(connection, [*spans, *late]), dump_id, settings.home)
-        count_arrivals(connection, dump_id, [*spans, *logged], counts, size)
-    derive.grown(engine, [count.session_id for count in counts if not count.new])
+        outcomes = grow(connection, routed(connection, [*spans, *late]), dump_id, settings.home)
+        count_arrivals(connection, dump_id, [*spans, *logged], outcomes, size)
+    derive.grown(engine, [outcome.id for outcome in outcomes if outcome.what == "grown"])
 
 
 def show_overdue(engine: sa.Engine, settings: Settings) -> None:

@@ -71,6 +71,7 @@ _find = (
     sa.select(
         Session.external_id,
         Session.id,
+        Session.key,
         Session.source_format,
         Session.deleted_at.is_not(None).label("deleted"),
     )
@@ -83,8 +84,8 @@ _Key = tuple[bytes, bytes]
 
 
 def stored(connection: sa.Connection, names: Sequence[str], source_format: str) -> dict[str, Any]:
-    """Those of the sessions `names` whose newest revision came in this format: rows with its `id`, and whether it is
-    `deleted`."""
+    """Those of the sessions `names` whose newest revision came in this format: rows with its `id`, its `key`, and
+    whether it is `deleted`."""
     newest = {
         row.external_id: row for part in batched(names, _AT_ONCE) for row in connection.execute(_find, {"names": part})
     }
