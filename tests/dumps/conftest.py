@@ -11,8 +11,8 @@ import pytest
 
 from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.reading import read
-from webapp.dumps.records import Problem, Record, SessionStart, Turn
-from webapp.exports.session import document, whole_entry
+from webapp.dumps.records import Problem, Record, SessionStart, Turn, whole_entry
+from webapp.exports.session import document
 
 
 @dataclass(frozen=True)

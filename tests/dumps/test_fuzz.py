@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from webapp.dumps.budget import BadDump
 from webapp.dumps.reading import read
-from webapp.dumps.records import SessionStart, Turn, UnknownFormat
-from webapp.exports.session import whole_entry
+from webapp.dumps.records import SessionStart, Turn, UnknownFormat, whole_entry
 from webapp.jsontext import dumps
 
 EXAMPLES = [

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.dumps.conftest import Got, gather
 from webapp import jsontext
-from webapp.exports.session import LARGEST_LAST, document, whole_entry
+from webapp.dumps.records import whole_entry
+from webapp.exports.session import LARGEST_LAST, document
 
 EXAMPLES = sorted(path for path in (Path(__file__).parents[2] / "examples").iterdir() if path.suffix != ".md")
 NOW = datetime(2025, 12, 1, 10, 0, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import attrgetter
@@ -140,7 +140,7 @@ def numbered(count: int, source: Any, turns: Iterable[Turn], about: dict[str, An
         elif path is None:
             yield changed(turn, entry=count, source=source, **missing)
         else:
-            yield changed(turn, entry=count, source=_without(source, path), raw_at=path, **missing)
+            yield changed(turn, entry=count, source=_with(source, path, None), raw_at=path, **missing)
 
 
 def _place_of(raw: str, value: Any) -> Steps | None:
@@ -155,12 +155,21 @@ def _place_of(raw: str, value: Any) -> Steps | None:
     return None
 
 
-def _without(value: Any, path: Steps) -> Any:
-    """`value` with None at `path`; only what leads there is copied."""
+def whole_entry(source: Any, raw: str | None, raw_at: Sequence[str | int] | None) -> Any:
+    """The entry as it came: `source` with `raw` back at `raw_at` (keys and indexes). `source` itself is not changed.
+
+    Without `raw_at`, `source` is the whole entry already. Raises `KeyError`, `IndexError` or `TypeError` where
+    `raw_at` leads nowhere, which is a fault of the format that gave it.
+    """
+    return source if raw_at is None else _with(source, raw_at, raw)
+
+
+def _with(value: Any, path: Sequence[str | int], inner: Any) -> Any:
+    """`value` with `inner` at `path`; only what leads there is copied."""
     if not path:
-        return None
+        return inner
     copied = value.copy()
-    copied[path[0]] = _without(value[path[0]], path[1:])
+    copied[path[0]] = _with(value[path[0]], path[1:], inner)
     return copied
 
 

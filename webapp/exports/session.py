@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -138,22 +138,6 @@ def _edit(edit: dict[str, Any], raw: str, spans: list[Redaction]) -> dict[str, A
 
 LARGEST_LAST = 32 * 1024
 """A `fencepost` member of more bytes stands before the entries, so that a reader of head and tail finds it."""
-
-
-def whole_entry(source: Any, raw: str | None, raw_at: Sequence[str | int] | None) -> Any:
-    """The entry as it came: `source` with `raw` back at `raw_at` (keys and indexes). `source` itself is not changed.
-
-    Without `raw_at`, `source` is the whole entry already. Raises `KeyError`, `IndexError` or `TypeError` where
-    `raw_at` leads nowhere, which is a fault of the format that gave it.
-    """
-    if raw_at is None:
-        return source
-    if not raw_at:
-        return raw
-    step, *rest = raw_at
-    copied = source.copy()
-    copied[step] = whole_entry(source[step], raw, rest)
-    return copied
 
 
 def document(

@@ -19,8 +19,9 @@ from sqlalchemy import orm
 
 from webapp import __version__
 from webapp.config import Settings
+from webapp.dumps.records import whole_entry
 from webapp.exports.base import Sink
-from webapp.exports.session import CauseView, document, whole_entry
+from webapp.exports.session import CauseView, document
 from webapp.parsing import UnknownProfile, failure_group, minimal, profile, why_absent
 from webapp.store.files import draft, file_store
 from webapp.store.models import FailedResponse, Session, Turn

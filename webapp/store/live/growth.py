@@ -14,8 +14,7 @@ from webapp.config import Settings
 from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.dumps.programs import LOOKED_AT
 from webapp.dumps.reading import home_of
-from webapp.dumps.records import Problem, SessionStart
-from webapp.exports.session import whole_entry
+from webapp.dumps.records import Problem, SessionStart, whole_entry
 from webapp.store import append, derive
 from webapp.store.db import database
 from webapp.store.db.dialect import change, take_locks

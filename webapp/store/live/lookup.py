@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp import jsontext
-from webapp.exports.session import whole_entry
+from webapp.dumps.records import whole_entry
 from webapp.store.db.dialect import change
 from webapp.store.db.ids import batched, shortened
 from webapp.store.models import LiveSpan, Session

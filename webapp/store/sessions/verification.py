@@ -13,10 +13,9 @@ import sqlalchemy as sa
 from webapp import jsontext
 from webapp.dumps import reading
 from webapp.dumps.answer_alarm import MissingAnswers
-from webapp.dumps.records import Problem, SessionStart, Turn
+from webapp.dumps.records import Problem, SessionStart, Turn, whole_entry
 from webapp.dumps.spool import Spooled
 from webapp.dumps.unread import UnreadText
-from webapp.exports.session import whole_entry
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions.dumps import NoSuchDump

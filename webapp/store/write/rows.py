@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from webapp import jsontext
-from webapp.dumps.records import Turn
-from webapp.exports.session import whole_entry
+from webapp.dumps.records import Turn, whole_entry
 from webapp.jsontext import canonical as canonical
 from webapp.parsing import Trace
 from webapp.store import models
