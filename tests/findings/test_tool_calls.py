@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.findings.rule import TurnView
-from webapp.findings.tool_calls import CallTracker, calls, is_call, looks_like_call
-from webapp.parsing import parse
-
-CALL = '{"tool": "say", "arguments": {"text": "hi"}}'
+from webapp.findings.tool_calls import calls, is_call, looks_like_call
 
 
 @pytest.mark.parametrize(
@@ -35,23 +31,3 @@ def test_calls_in_lists_and_under_tool_calls_count() -> None:
 def test_a_text_that_nobody_can_decode_may_hold_a_call() -> None:
     assert looks_like_call('{"tool": "say", "arguments": {"text": "un"escaped')
     assert not looks_like_call('{"tool": "say"}')
-
-
-def response(position: int, raw: str) -> TurnView:
-    return TurnView(position, position, "response", raw=raw, home=parse(raw, "windlass-strict"), ours=parse(raw))
-
-
-def test_calls_that_nothing_answers_are_lost_with_the_next_response() -> None:
-    tracker = CallTracker("windlass-strict")
-    assert tracker.see(response(0, CALL + "}}")) is None
-    lost = tracker.see(response(1, "And now?"))
-    assert lost is not None and (lost.position, lost.lost, lost.sure) == (0, 1, True)
-    assert tracker.waiting == {None}
-
-
-def test_a_result_answers_them() -> None:
-    tracker = CallTracker("windlass-strict")
-    tracker.see(response(0, CALL + "}}"))
-    tracker.see(TurnView(1, 1, "tool_result", raw="hi"))
-    assert tracker.see(response(2, "Done.")) is None
-    assert tracker.rest() == [] and tracker.waiting == set()
