@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests import forking
 
-ROOT = Path(__file__).resolve().parents[2]
+WITHOUT_DRIVER = """
+import os, sys
+from webapp.cli import main
+sys.modules["psycopg"] = None
+os.dup2(1, 2)
+main(prog_name="fencepost")
+"""
 
 
-def refused(words: str, data: Path, **settings: str) -> tuple[int | None, str]:
-    """The exit code, and the sentence behind `Error: `; what is to be found in PYTHONPATH takes a start of its own."""
+def refused(words: str, data: Path, code: str | None = None, **settings: str) -> tuple[int | None, str]:
+    """The exit code, and the sentence behind `Error: `; of the program, or of `code` that starts it."""
     environ = {**os.environ, "FENCEPOST_DATA": str(data), "PORT": "0", **settings}
-    if "PYTHONPATH" not in settings:
+    if code is None:
         process = forking.command(*words.split(), environ=environ)
-        said, code = process.communicate()[0], process.wait(100)
     else:
-        command = [sys.executable, "-m", "webapp", *words.split()]
-        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=100)
-        said, code = done.stdout + done.stderr, done.returncode
+        process = forking.script(code, *words.split(), environ=environ, text=True)
+    said, code_of_exit = process.communicate()[0], process.wait(100)
     assert "Traceback" not in said and "http://127" not in said, said
     assert said.count("Error: ") == 1
-    return code, said.rpartition("Error: ")[2]
+    return code_of_exit, said.rpartition("Error: ")[2]
 
 
 @pytest.mark.parametrize(
@@ -48,9 +50,7 @@ def test_a_setting_that_cannot_be_used(tmp_path: Path, settings: dict[str, str],
 
 @pytest.mark.parametrize("url", ["postgresql://127.0.0.1/x", "postgresql+psycopg://127.0.0.1/x"])
 def test_a_database_without_its_driver(tmp_path: Path, url: str) -> None:
-    (tmp_path / "psycopg.py").write_text("raise ModuleNotFoundError(\"No module named 'psycopg'\", name='psycopg')")
-    settings = {"FENCEPOST_DATABASE": url, "PYTHONPATH": str(tmp_path)}
-    returned, said = refused("serve --no-examples", tmp_path / "data", **settings)
+    returned, said = refused("serve --no-examples", tmp_path / "data", WITHOUT_DRIVER, FENCEPOST_DATABASE=url)
     assert returned == 2 and said.startswith("FENCEPOST_DATABASE needs psycopg: make extras EXTRAS=postgres"), said
 
 
