@@ -69,7 +69,7 @@ def said(content: str) -> bytes:
 LONG = said('"' + "a" * MANY + '"')
 VALUES = said("[" + ("[]," + " " * 40) * 30_000 + "[]]")
 """more than are read of what is packed, in more text than is decoded unasked"""
-LISTS = b"".join(b',"%d":[%s]' % (key, b",".join([b"[" + b"[]," * 79_000 + b"1]"] * 4)) for key in range(60))
+LISTS = b"".join(b',"%d":[%s]' % (key, b",".join([b"[" + b"[]," * 19_000 + b"1]"] * 4)) for key in range(240))
 """lists of four items each, of which the first five show what a list holds"""
 INNER = said(json.dumps("[" + "[]," * 2_600_000 + "[]]"))
 """JSON in a text, which is read where it may be a call"""
