@@ -11,7 +11,7 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
-from webapp.store.compare import comparing, listing, profile_results
+from webapp.store.compare import comparing, listing
 from webapp.store.jobs import replays
 from webapp.store.labels import labels
 from webapp.store.sessions import deletion, sessions, turns
@@ -27,9 +27,8 @@ def compare(db: orm.Session, a: str, b: str, filters: Filters | None = None) -> 
 
 
 @pytest.fixture
-def stored(bring: Bring, db: orm.Session, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> orm.Session:
+def stored(bring: Bring, db: orm.Session, settings: Settings) -> orm.Session:
     """Five responses, over which `direct` was run, and a later one, over which it was not."""
-    monkeypatch.setattr(profile_results, "SECONDS", float("inf"))
     bring(windlass("s", [entry(text, model="m1" if at < 3 else "m2") for at, text in enumerate(TEXTS)]))
     replays.replay(db.get_bind(), settings, "direct")  # type: ignore[arg-type]
     bring(windlass("later", [entry("{}", model="m1")]))

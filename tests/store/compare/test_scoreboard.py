@@ -29,11 +29,6 @@ BARE = 'Here: {"a": 1} and that is all.'
 RESPONSES = (CALL, EXTRA, PLAIN, CODE, TWO, BARE)
 
 
-@pytest.fixture(autouse=True)
-def all_the_time_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profile_results, "SECONDS", float("inf"))
-
-
 @pytest.fixture
 def labelled(bring: Bring, db: orm.Session) -> orm.Session:
     """Six responses of two models, all labelled; a seventh whose two labels disagree, an eighth cut off."""

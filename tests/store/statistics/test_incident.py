@@ -16,7 +16,6 @@ from webapp.store.sessions.filters import Filters
 from webapp.store.statistics.incident import LEVEL, Point, change, incident
 
 BEGAN = datetime(2026, 11, 8, tzinfo=UTC)
-Rates = tuple[float, ...]
 
 
 def made(chance: random.Random, rate: float, sessions: int, first: int = 0, together: float = 0.0) -> list[Point]:
