@@ -22,9 +22,6 @@ from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("responses", __name__)
 
-OVER = ("under", "sort", *list_filters.OF_PARSE)
-"""filters that do not say over which responses a profile is to be run"""
-
 
 @blueprint.get("/responses")
 def index() -> Response:
@@ -36,7 +33,7 @@ def index() -> Response:
     if "after" in request.args and wants_partial():
         return page("responses/_rows.html", "responses/_rows.html", **around)
     around |= list_filters.panel_context(session_list.page(db.session, filters, limit=1), filters)
-    return page("responses/index.html", "responses/_list.html", **around, views=session_list.views(db.session))
+    return page("responses/index.html", "responses/_list.html", **around)
 
 
 def grouped(filters: Filters, by: str) -> Response:
@@ -50,13 +47,7 @@ def grouped(filters: Filters, by: str) -> Response:
     cards, more_cards = shares.card(db.session, view)
     around |= {"found": rows, "why": why, "by": by, "cards": cards, "more_cards": more_cards}
     around |= {"assumed": shares.assumed(db.session, view), "zombies": shares.zombies(db.session, view)}
-    return page(
-        "responses/index.html",
-        "responses/_groups.html",
-        **around,
-        named=list_filters.named,
-        views=session_list.views(db.session),
-    )
+    return page("responses/index.html", "responses/_groups.html", **around, named=list_filters.named)
 
 
 @blueprint.get("/api/responses")
@@ -86,15 +77,14 @@ def list_api() -> Response:
 
 def rows_context(result: store.ResponsePage, filters: Filters) -> dict[str, Any]:
     """What the rows need, and the way to the next ones."""
-    active = filters.active()
     return {
         "page": result,
         "filters": filters,
         "coverage": result.coverage,
         "asks_parse": _asks(filters),
-        "next_url": list_filters.address(active, after=result.next) if result.next else None,
+        "next_url": list_filters.address(filters.active(), after=result.next) if result.next else None,
         "turn_query": {"profile": filters.under} if filters.under != HOME else {},
-        "over": {name: value for name, value in active.items() if name not in OVER},
+        "over": list_filters.over(filters),
     }
 
 

@@ -18,7 +18,7 @@ from webapp.capture import specs
 from webapp.contracts.contract import BROKEN, STATES
 from webapp.findings.rulebook import about_rule, reason, rules
 from webapp.parsing import profiles, words
-from webapp.parsing.words import called, filled, in_python
+from webapp.parsing.words import called, counted, filled, in_python
 from webapp.plugins import defect
 from webapp.store.sessions.filters import MORE_THAN, SHOWN
 from webapp.visible import line_runs, visible
@@ -175,11 +175,6 @@ def grouped(number: int) -> str:
     return f"{number:,}"
 
 
-def plural(number: int, singular: str, many: str | None = None) -> str:
-    """`1 turn`, `2,000 turns`."""
-    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
-
-
 def exact(when: datetime) -> str:
     return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
@@ -254,7 +249,7 @@ def init_app(app: Flask) -> None:
     filters = (grouped, ago, exact, visible, isolated, filesize, ticks, seconds, dollars, filled, called, defect)
     app.jinja_env.filters.update({function.__name__: function for function in filters})
     functions = (
-        *(nav, window, recent, moment, parser_names, plural, in_python, spent_words),
+        *(nav, window, recent, moment, parser_names, in_python, spent_words),
         *(asset, kept_filters, findings_of, rule_class, about_rule, reason),
         *(ident, session_url, turn_url, dump_url, turn_name, grouped_turns, source_text, line_runs),
         *(
@@ -268,4 +263,4 @@ def init_app(app: Flask) -> None:
         *(timeline.session_words, words.wording, words.placed_flags, expects_words, failure_words),
     )
     tables = {"SHOWN": SHOWN, "MORE_THAN": MORE_THAN, "VERDICTS": words.VERDICTS, "VERDICT_NAMES": words.VERDICT_NAMES}
-    app.jinja_env.globals.update({function.__name__: function for function in functions}, **tables)
+    app.jinja_env.globals.update({function.__name__: function for function in functions}, plural=counted, **tables)

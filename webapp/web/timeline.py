@@ -56,7 +56,7 @@ class Fold:
     @property
     def says(self) -> str:
         counts = {kind: sum(row.turn.kind == kind for row in self.rows) for kind in FOLDED}
-        return ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items() if count)
+        return ", ".join(words.counted(count, kind) for kind, count in counts.items() if count)
 
     @property
     def preview(self) -> str:

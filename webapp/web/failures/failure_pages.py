@@ -88,7 +88,6 @@ def index() -> Response:
         new_url=list_filters.address(filters.active(), new=None if only_new else 1),
         drawn=drawn([line.example.turn_id for line in result.groups if line.example]),
         question=home_pages.question_of_list() if result.coverage.assumed else None,
-        views=session_list.views(db.session),
         trouble=failure_webhook.trouble(db.engine, current_app.config["SETTINGS"]),
     )
 

@@ -183,6 +183,11 @@ def sorts(filters: Filters) -> dict[str, str]:
     return {name: address(active, sort=None if filters.sort == name else name) for name in SORTS[1:]}
 
 
+def over(filters: Filters) -> dict[str, Any]:
+    """The filters that say over which responses a profile is to be run."""
+    return {name: value for name, value in filters.active().items() if name not in ("under", "sort", *OF_PARSE)}
+
+
 def hidden_fields(active: dict[str, Any], without: Container[str]) -> list[tuple[str, Any]]:
     """What a form with fields of its own must send along."""
     return [(name, value) for name, value in active.items() if name not in without]
@@ -217,19 +222,20 @@ def rows_context(result_page: Page, filters: Filters) -> dict[str, Any]:
 
 def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
     """What the panel of filters and the line above the rows need."""
-    active, offered = filters.active(), groups(result_page, filters)
+    active = filters.active()
     return {
         "filters": filters,
         "active": active,
-        "over": {name: value for name, value in active.items() if name not in ("under", "sort", *OF_PARSE)},
+        "over": over(filters),
         "here": urlencode(active, errors="surrogatepass"),
         "chips": chips(filters),
         "unread_filters": g.get("unread_filters", ()),
         "first_run": not (result_page.sessions or result_page.hidden or active),
         "production": production(result_page.counts, filters),
-        "groups": offered,
+        "groups": groups(result_page, filters),
         "cut": [DESCRIBED[name].title for name in result_page.cut if name in FACETS],
         "seconds": LIMIT,
         "sorts": sorts(filters),
         "hidden_fields": hidden_fields,
+        "views": session_list.views(db.session),
     }

@@ -65,7 +65,7 @@ def index() -> Response:
         "coverage": coverage_under(db.session, store.view(db.session, filters)),
         "question": home_pages.question_of_list(),
     }
-    return page("sessions/index.html", "sessions/_list.html", **around, views=session_list.views(db.session))
+    return page("sessions/index.html", "sessions/_list.html", **around)
 
 
 @blueprint.get("/sessions/<session_id:ident>")

@@ -41,7 +41,6 @@ blueprint.app_template_global("text_runs")(runs)
 
 TURNS_AROUND = 60
 """How many turns the turn list shows before and after the current one."""
-WRITTEN_BY_MODEL = ("response", "tool_call")
 
 
 @blueprint.get("/sessions/<session_id:ident>/turns/<int:position>")
@@ -81,7 +80,7 @@ def texts(detail: store.TurnDetail) -> dict[str, str]:
     """Where the turn can be had as text, by what it is then."""
     at: dict[str, Any] = {"ident": ident_of(detail.session), "position": detail.turn.position}
     addresses = {"raw": url_for("turns.download_raw", **at)} if detail.turn.raw is not None else {}
-    if not addresses or detail.turn.kind not in WRITTEN_BY_MODEL:
+    if not addresses or detail.turn.kind not in store.MODEL_KINDS:
         return addresses
     at["profile"] = request.args.get("profile") or detail.session.first_profile
     more = {"markdown": "turns.markdown", "case": "turns.case", "api": "turns.show_api"}
@@ -94,7 +93,7 @@ def debugger_state(detail: store.TurnDetail, contract: dict[str, Any] | None) ->
     Where nothing else is to be marked, it is what first breaks the contract.
     """
     raw = detail.turn.raw
-    if raw is None or detail.turn.kind not in WRITTEN_BY_MODEL:
+    if raw is None or detail.turn.kind not in store.MODEL_KINDS:
         return None
     query, home = debugger.from_args(request.args), detail.session.first_profile
     places = [mismatch["span"] for mismatch in contract["mismatches"] if mismatch["span"]] if contract else []
@@ -118,14 +117,14 @@ def shown_misfits(detail: store.TurnDetail, contract: dict[str, Any] | None) -> 
     name = request.args.get("profile") or detail.session.first_profile
     if name == detail.session.home_profile and contract is not None and contract["source"] == "file":
         return []
-    if not fitting.is_held(name, detail.turn.phase) or detail.turn.kind not in WRITTEN_BY_MODEL:
+    if not fitting.is_held(name, detail.turn.phase) or detail.turn.kind not in store.MODEL_KINDS:
         return []
     return misfits(detail, bench_store.trace(detail, name)) if detail.turn.raw is not None else []
 
 
 def plain(turn: Any) -> rawview.RawView | None:
     """The text of a turn that nothing parses."""
-    if not turn.raw or turn.kind in WRITTEN_BY_MODEL:
+    if not turn.raw or turn.kind in store.MODEL_KINDS:
         return None
     query = debugger.from_args(request.args)
     focus = rawview.Focus(range=query.marked(turn.raw), windows=query.windows(turn.raw))
@@ -222,7 +221,7 @@ def show_api(ident: str, position: int) -> Response:
     name = request.args.get("profile") or session.first_profile
     if name not in profiles() and name != session.home_profile:
         raise NotFound(f"no profile is called {name!r}; there are {', '.join(profiles())}")
-    parsed = turn.raw is not None and turn.kind in WRITTEN_BY_MODEL
+    parsed = turn.raw is not None and turn.kind in store.MODEL_KINDS
     missing = why_absent(profiles().get(name))
     trace = bench_store.trace(detail, name) if parsed and not missing else None
     unfit = unfit_sentence(trace) if trace else None
