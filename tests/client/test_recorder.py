@@ -24,8 +24,8 @@ import pytest
 from tests.browser.conftest import serve, stop
 from tests.ports import free_port
 from webapp import client
+from webapp import client as recorder_module
 from webapp.client import Recorder
-from webapp.client import recorder as recorder_module
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 120.0
@@ -399,4 +399,4 @@ def test_its_folder_needs_nothing_else(tmp_path: Path) -> None:
         "import sys; sys.path.insert(0, '.'); import fencepost_client as c; print(c.Recorder, 'webapp' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("<class 'fencepost_client.recorder.Recorder'> False\n", "")
+    assert (done.stdout, done.stderr) == ("<class 'fencepost_client.Recorder'> False\n", "")
