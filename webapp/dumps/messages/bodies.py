@@ -33,6 +33,10 @@ _LOOKED_AT = 4096
 _ENVELOPE = re.compile(r'"(?:object|type|candidates)"\s*:')
 
 
+_OF_ANSWER = {"usage", "finish_reason", "stop_reason"}
+"""keys beside a content that programs keep of an answer"""
+
+
 def is_answer(body: Any) -> bool:
     """Whether a body looks as if a model had answered in it."""
     return isinstance(body, dict) and not is_exam(body) and bool(_messages(body))
@@ -166,7 +170,8 @@ def _messages(body: dict[str, Any]) -> list[list[Piece]]:
             return [_choice(choice, inner) for choice in body[key]]
     if isinstance(body.get("message"), dict) and not isinstance(body.get("content"), list):
         return [pieces(body["message"])]
-    if "role" in body or body.get("type") == "ai" or isinstance(body.get("content"), list | dict):
+    is_wrapped = isinstance(body.get("content"), str) and bool(body.keys() & _OF_ANSWER)
+    if "role" in body or body.get("type") == "ai" or isinstance(body.get("content"), list | dict) or is_wrapped:
         return [pieces(body)]
     key = "response" if isinstance(body.get("done"), bool) else "text"  # Ollama's /api/generate, or a text alone
     return [[Piece("text", body[key])]] if isinstance(body.get(key), str) else _bare(body)

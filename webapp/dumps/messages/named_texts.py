@@ -203,7 +203,7 @@ _BY_BOT = ("isBot", "is_bot", "bot")
 """of who wrote a message, as Discord and Telegram have it"""
 _WHO = (
     *("role", "_role", "role_type", "sender", "by", "from", "author", "speaker", "who", "sender_type"),
-    *("senderType", "variant", "direction", "type"),
+    *("senderType", "author_type", "variant", "direction", "type"),
 )
 _NAMES = ("role", "type", "name")
 """who spoke, where that is an object"""
@@ -229,7 +229,7 @@ _ROLES = (
     (
         "assistant",
         re.compile(
-            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|tool_calls?|outgoing|outbound|out|{_SAID_BY}|{_MODEL_NAMES}"
+            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|final(?:_answer)?|tool_calls?|outgoing|outbound|out|{_SAID_BY}|{_MODEL_NAMES}"
         ),
     ),
     ("system", re.compile(r"system|developer|context")),
