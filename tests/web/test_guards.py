@@ -135,23 +135,25 @@ def test_an_upload_over_the_limit_is_refused_in_words(make: Callable[..., Flask]
 ELSEWHERE = ["//[evil", "//evil.example", "https://evil.example/", "/\\evil.example", "/a\r\nX-Evil: 1", "javascript:x"]
 
 
-@pytest.mark.parametrize("target", [*ELSEWHERE, "/a\nb", "/\x00", "\ud800"], ids=ascii)
-def test_no_redirect_leads_elsewhere_or_breaks(make: Callable[..., Flask], target: str) -> None:
-    guarded = make(token="a-token-of-sixteen", accounts=True)
+def test_no_redirect_leads_elsewhere_or_breaks(make: Callable[..., Flask]) -> None:
+    plain, guarded = make(), make(token="a-token-of-sixteen", accounts=True)
     with guarded.app_context(), db.engine.begin() as connection:
         accounts.add(connection, "Ada", "reader", password="correct horse battery")
-    login = f"/login?next={quote(target, errors='surrogatepass', safe='')}"
-    asks: list[tuple[Flask, str, dict[str, str]]] = [
-        (guarded, login, {"token": "a-token-of-sixteen"}),
-        (guarded, login, {"account": "Ada", "password": "correct horse battery"}),
-    ]
-    if target.isascii():  # a form holds no lone surrogate
-        asks += [
-            (make(), "/labels/name", {"name": "Ada", "next": target}),
-            (make(), "/views", {"name": "v", "query": target}),
+    for target in (*ELSEWHERE, "/a\nb", "/\x00", "\ud800"):
+        login = f"/login?next={quote(target, errors='surrogatepass', safe='')}"
+        asks: list[tuple[Flask, str, dict[str, str]]] = [
+            (guarded, login, {"token": "a-token-of-sixteen"}),
+            (guarded, login, {"account": "Ada", "password": "correct horse battery"}),
         ]
-    for app, path, form in asks:
-        answer = app.test_client().post(path, data=form)
-        location = answer.headers["Location"]
-        assert answer.status_code == 303 and location.isprintable() and "X-Evil" not in answer.headers
-        assert location.startswith("/") and not location.startswith(("//", "/\\"))
+        if target.isascii():  # a form holds no lone surrogate
+            asks += [
+                (plain, "/labels/name", {"name": "Ada", "next": target}),
+                (plain, "/views", {"name": "v", "query": target}),
+            ]
+        for app, path, form in asks:
+            answer = app.test_client().post(path, data=form)
+            location = answer.headers["Location"]
+            assert answer.status_code == 303 and location.isprintable() and "X-Evil" not in answer.headers, ascii(
+                target
+            )
+            assert location.startswith("/") and not location.startswith(("//", "/\\")), ascii(target)

@@ -119,20 +119,19 @@ def test_what_cannot_be_saved_comes_back_with_what_was_typed(ann: FlaskClient) -
     assert labels(ann) == []
 
 
-@pytest.mark.parametrize(
-    ("judgement", "fields", "reason"),
-    [
-        ("missed", {"expects": "none"}, "no JSON is meant"),
-        ("spurious", {"expected": "1"}, "it is missed"),
-        ("right", {"expected": "1"}, "it is missed"),
-        ("wrong", {"expected": "1"}, "it is missed"),
-    ],
+CONTRADICTIONS: tuple[tuple[str, dict[str, str], str], ...] = (
+    ("missed", {"expects": "none"}, "no JSON is meant"),
+    ("spurious", {"expected": "1"}, "it is missed"),
+    ("right", {"expected": "1"}, "it is missed"),
+    ("wrong", {"expected": "1"}, "it is missed"),
 )
-def test_a_label_that_contradicts_itself_is_not_saved(
-    ann: FlaskClient, judgement: str, fields: dict[str, str], reason: str
-) -> None:
-    refused = save(ann, place(ann.get("/labels").text), judgement, **fields)
-    assert refused.status_code == 422 and reason in refused.text and labels(ann) == []
+
+
+def test_a_label_that_contradicts_itself_is_not_saved(ann: FlaskClient) -> None:
+    at = place(ann.get("/labels").text)
+    for judgement, fields, reason in CONTRADICTIONS:
+        refused = save(ann, at, judgement, **fields)
+        assert refused.status_code == 422 and reason in refused.text and labels(ann) == [], judgement
 
 
 def test_two_windows_never_overwrite_each_other(ann: FlaskClient) -> None:
@@ -228,21 +227,21 @@ def test_queues_that_cannot_be_meant_are_refused(ann: FlaskClient) -> None:
     assert "This queue is empty" in ann.get("/labels?queue=view&view=model%3Dnobody").text
 
 
-@pytest.mark.parametrize(
-    ("query", "why", "link"),
-    [
-        ("queue=failed", "No stored response failed", "/homes"),
-        ("queue=one-per-group", "No stored response failed", "/homes"),
-        ("queue=disagree", "An import runs yours and", "/profiles"),
-        ("queue=silent", "there is nothing to compare", "/homes"),
-        ("queue=view&view=model%3Dnobody", "these filters leave", "/sessions?model=nobody"),
-        ("ids=nothing", "they were deleted", "/dumps"),
-    ],
+EMPTY = (
+    ("queue=failed", "No stored response failed", "/homes"),
+    ("queue=one-per-group", "No stored response failed", "/homes"),
+    ("queue=disagree", "An import runs yours and", "/profiles"),
+    ("queue=silent", "there is nothing to compare", "/homes"),
+    ("queue=view&view=model%3Dnobody", "these filters leave", "/sessions?model=nobody"),
+    ("ids=nothing", "they were deleted", "/dumps"),
 )
-def test_an_empty_queue_says_why_and_what_to_do(client: FlaskClient, query: str, why: str, link: str) -> None:
-    page = named(client, "ann").get(f"/labels?{query}").text
-    _, _, empty = page.partition("This queue is empty")
-    assert why in " ".join(re.sub("<[^>]+>", "", empty).split()) and f'href="{link}"' in empty
+
+
+def test_an_empty_queue_says_why_and_what_to_do(client: FlaskClient) -> None:
+    named(client, "ann")
+    for query, why, link in EMPTY:
+        _, _, empty = client.get(f"/labels?{query}").text.partition("This queue is empty")
+        assert why in " ".join(re.sub("<[^>]+>", "", empty).split()) and f'href="{link}"' in empty, query
 
 
 def test_the_end_of_a_queue_that_holds_not_all_says_so(ann: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
