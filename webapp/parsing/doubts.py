@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise
 
 from webapp.parsing import swallowed
 from webapp.parsing.decode import decode, first_keys
 from webapp.parsing.edit import Edit, Span, apply, places
-from webapp.parsing.machine.tokens import SCALAR, STRING
+from webapp.parsing.machine.tokens import QUOTED, SCALAR, STRING
 from webapp.parsing.mended import closed_twice, opened_twice
 from webapp.parsing.patterns import later
 from webapp.parsing.trace import Attempt, Flag
@@ -32,6 +33,8 @@ _keyed_item = later(
     r"""(?:(?:\\"|')[*`_~^.|-]?+\s{0,9}+[:=]\s|\s?[:=]\s{0,9}+(?:\\"|'))"""
 )
 """An array that begins with what may be a key: its bracket may be the wrong one."""
+_lone_pair = later(rf"\[\s*+{QUOTED}\s*+:\s*+(?:{SCALAR}|{QUOTED})\s*+\]")
+"""One key and its value in square brackets: two items as well, with a colon for their comma."""
 _alone = later(rf"\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+\}}")
 """An object of a pair of values, or of one, which may be a set or lack what follows the key."""
 _string_or_key = later(rf"({STRING})(\s*+:)?")
@@ -50,6 +53,8 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
         yield Flag("closed_by_guess", Span(attempt.span.start + pair.start(), attempt.span.start + pair.end()))
     if "mismatched_closer" in names and _wrong_opener(raw, attempt, names):
         yield Flag("closed_by_guess", Span(attempt.span.start, attempt.span.start + 1))
+    if "square_object" in names:
+        yield from [Flag("closed_by_guess", edit.span) for edit in edits if _lone_pair.match(raw, edit.span.start)][:1]
     if "missing_colon" in names:
         yield from [Flag("closed_by_guess", edit.span) for edit in edits if _is_listed(raw, edit)][:1]
     yield from _at_the_end(raw, attempt, names)
@@ -132,19 +137,24 @@ def _beside_commas(attempt: Attempt) -> Iterator[Flag]:
 def _brackets(raw: str, attempt: Attempt, cut: bool) -> Iterator[Flag]:
     """Brackets that were moved in the midst of a value, or put at its end; and text that was taken out."""
     core, looks = _core(raw, attempt), _LOOKS
-    for edit in attempt.edits:
+    mended = cache(lambda: (apply(raw, attempt.span, attempt.edits), places(attempt.span, attempt.edits).begins))
+    for index, edit in enumerate(attempt.edits):
         at = edit.span.start
         if edit.repair == "stray_text" or (edit.repair == "stray_mark" and _signed.match(raw, edit.span.start)):
             yield Flag("left_over", edit.span)
         elif edit.repair in _MOVED:
             looks -= 1
-            if attempt.span.start < at < core or (looks >= 0 and _is_guess(raw, attempt, edit, cut)):
+            if attempt.span.start < at < core or (looks >= 0 and _is_guess(raw, attempt, index, cut, mended)):
                 yield Flag("closed_by_guess", edit.span)
                 return
 
 
-def _is_guess(raw: str, attempt: Attempt, edit: Edit, cut: bool) -> bool:
-    """Whether a bracket at a value's end could as well stand elsewhere, or nothing of the text closes the value."""
+def _is_guess(raw: str, attempt: Attempt, index: int, cut: bool, mended: Callable[[], tuple[str, list[int]]]) -> bool:
+    """Whether a bracket at a value's end could as well stand elsewhere, or nothing of the text closes the value.
+
+    `mended` gives the text behind all edits and where each begins in it: made once, and only where it is needed.
+    """
+    edit = attempt.edits[index]
     behind = raw[edit.span.end : attempt.span.end].strip(", \t\r\n")
     if edit.repair == "mismatched_closer":
         is_of_text = raw[edit.span.end : edit.span.end + 1] == ")"  # it may be of a string, as in `f(["a"])`
@@ -153,8 +163,9 @@ def _is_guess(raw: str, attempt: Attempt, edit: Edit, cut: bool) -> bool:
         return False
     if edit.repair == "missing_closer" and not behind and not cut:
         return True
-    text = apply(raw, attempt.span, [other for other in attempt.edits if other is not edit])
-    at = places(attempt.span, attempt.edits).begins[attempt.edits.index(edit)]
+    text, begins = mended()
+    at = begins[index]
+    text = text[:at] + edit.old + text[at + len(edit.new) :]
     if edit.repair == "extra_closer":
         return bool(behind.strip(f"{edit.old} \t\r\n") or closed_twice(text, 0, at, len(text)))
     if not behind:

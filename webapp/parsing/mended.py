@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from webapp.parsing import suspects
 from webapp.parsing.decode import first_keys, scan
 from webapp.parsing.edit import Edit, Span, apply, as_edit, as_span, composed, places
 from webapp.parsing.machine import string_quotes
-from webapp.parsing.machine.tokens import LITERALS, SCALAR, STRING
+from webapp.parsing.machine.tokens import LITERALS, STRING
 from webapp.parsing.patterns import later
 
 LONGEST = 100_000
@@ -26,6 +27,8 @@ _NAMES = {
 }
 """What is wrong where each of them stands twice, is lost, or another one stands in its place."""
 _closes_more = later(r"\s*+[}\]]")
+_string_from = later(r'"(?:[^"\\]|\\.){0,2000}+"')
+_string_before = later(r'(?<!\\)"(?:[^"\\]|\\.)*+"\Z')
 _inches = later(r"\d['′]\s?\d++\"\Z")
 
 
@@ -47,8 +50,6 @@ def one_character(raw: str, start: int, end: int) -> Mended | None:
             return _settled(start, edits, text, stop, value)
         if failed < 0:
             return _bracket(raw, start, text, stop)
-        if not edits and (row := _row(raw, start, text, failed)):
-            return row
         spot = _spot(text, failed)
         if spot < 0:
             break
@@ -77,13 +78,20 @@ def _spot(text: str, at: int) -> int:
     if at < 1:
         return -1
     last, char = text[at - 1], text[at : at + 1]
+    if char == "]" and suspects.bare_row(text, at):
+        return -1
     if char == '"' and (_inches.search(text, max(0, at - 12), at) or string_quotes.is_of_text(text, 0, at)):
         return -1
     if char == last and char in '",:{[]}':
-        return at
-    if last == '"' and text[at - 2] == '"' and char and char not in ",:]} \t\r\n":
-        return at - 2
+        return -1 if char == '"' and _has_half(_string_before.search(text, max(0, at - 2_000), at)) else at
+    if last == '"' and text[at - 3 : at - 1].endswith('"') and char and char not in ",:]} \t\r\n":
+        return -1 if text[at - 3] == "\\" or _has_half(_string_from.match(text, at - 1)) else at - 2
     return -1
+
+
+def _has_half(string: re.Match[str] | None) -> bool:
+    """Whether a string has an odd number of quotes with backslashes: one more beside it is their other half."""
+    return string is not None and string[0].count('\\"') % 2 == 1
 
 
 def _settled(start: int, edits: list[Edit], text: str, stop: int, value: Any) -> Mended | None:
@@ -95,21 +103,6 @@ def _settled(start: int, edits: list[Edit], text: str, stop: int, value: Any) ->
 
 def _removed(text: str, at: int) -> Edit:
     return Edit(_NAMES[text[at]][0], Span(at, at + 1), text[at], "")
-
-
-def _row(raw: str, start: int, text: str, failed: int) -> Mended | None:
-    """A row among rows that lacks its bracket: `["a", 1], "b", 2]]`."""
-    row = _bare_row.search(text, max(0, failed - 400), failed) if text[failed : failed + 1] == "]" else None
-    if not row:
-        return None
-    at = row.start("row")
-    longer = f"{text[:at]}[{text[at:]}"
-    stop, value, failure = decoded(longer)
-    edit = Edit("missing_opener", Span(start + at, start + at), "", "[")
-    return Mended(start + stop - 1, value, (edit,)) if failure < 0 and stop > failed else None
-
-
-_bare_row = later(rf"\],\s*+(?P<row>{SCALAR}(?:\s*+,\s*+{SCALAR})++)\s*+\]\s*+\Z")
 
 
 def _bracket(raw: str, start: int, text: str, failed: int) -> Mended | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from webapp.parsing.machine.repair import opening
-from webapp.parsing.machine.tokens import COLON
+from webapp.parsing.machine.tokens import CHECKBOXES, COLON
 from webapp.parsing.patterns import later
 
 _S = r"(?:[\s\u200b-\u200f\u2060\ufeff]|\\[nrt]|(?<=\n)>){0,200}+"
 """White space, the kind that nobody sees, and the kind that is written as a backslash and a letter."""
 _QUOTED = (
     r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'"""
-    r"""|[“”„«][^“”„«»\n]{0,200}+[“”»]|`[^`´\n]{0,200}+[`´]|‘[^’\n]{0,200}+’"""
+    r"""|[“”„«「『][^“”„«»「」『』\n]{0,200}+[“”»」』]|`[^`´\n]{0,200}+[`´]|‘[^’\n]{0,200}+’"""
 )
 _VALUE = r"""["'“‘`\[{\d+.#-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b|[A-Za-z_]"""
 _object = later(
@@ -20,7 +20,7 @@ _object = later(
       (?P<empty>\}})
     | (?P<key>(?:{_QUOTED}){_S}[{COLON};=])
     | (?P<mixed>["'`]{{1,2}}+[^"'`\\\n]{{0,200}}+["'`]{{1,2}}+{_S}[:;=]|["'][\w -]{{1,40}}+:[ ]?["'\[{{\d-])
-    | (?P<word>[A-Za-z_$][\w$-]*+)(?P<colon>{_S}:{_S}
+    | (?P<word>[A-Za-z_$][\w$-]*+)["']?+(?P<colon>{_S}:{_S}
         (?P<spec>[<>^=+\ \#.,%!-]{{0,3}}\d*+[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?\}})?(?P<value>{_VALUE})?)?
     | (?P<number>-?\d++(?:\.\d++)?+{_S}:)
     | (?P<doubled>\{{{_S}(?:["'“]|[A-Za-z_]\w*+\s*+:|\}}))
@@ -37,7 +37,7 @@ _object = later(
 _array = later(
     rf"""[\[［]{_S}(?:
       (?P<empty>\])
-    | (?P<object>\{{{_S}(?:["'“}}/]|\{{\s*+["']|\Z|[A-Za-z_$][\w$-]*+\s*+:|\d++\s*+:))
+    | (?P<object>\{{{_S}(?:["'“}}/]|\{{\s*+["']|\Z|[A-Za-z_$][\w$-]*+["']?+\s*+:|\d++\s*+:))
     | (?P<string>(?:{_QUOTED}){_S}(?:[,\]]|//|/\*|\#|\Z|\+|["'{{\d]))
     | (?P<pair>(?:{_QUOTED}){_S}:)
     | (?P<number>[-+]?(?:\d[\d_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?{_S}(?P<then>[,\]]|[-\d]|\Z))
@@ -138,6 +138,8 @@ _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]
 
 
 def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
+    if raw.endswith("<![CDATA", 0, at):
+        return "the beginning of a section of plain text in XML"
     if raw.startswith("[[", at) and _is_wiki_link(raw, at, end, lenient):
         return "a link of a wiki in brackets, or a test in a shell"
     if _subscript(raw, at):
@@ -152,8 +154,8 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
             return None
         return "no value follows the bracket: a mark or a word in brackets"
     kind, before = look.lastgroup, line_before(raw, at)
-    if raw.startswith("[ ] ", at):
-        return "an open point of a list"
+    if raw.startswith(CHECKBOXES, at):
+        return "a point of a list of things to do"
     if kind == "empty" and not lenient and (not _alone(raw, look.end(), before) or before.strip() in ("-", "*", "+")):
         return "an empty pair of brackets in a sentence"
     if kind in ("end", "quote", "comma", "dots", "pair") and not lenient:

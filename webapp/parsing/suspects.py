@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from webapp.parsing.machine.tokens import SCALAR, STRING, bracket, place_of_opener
@@ -61,6 +62,7 @@ _word_quote = later(r'[A-Za-z_][\w .}\]-]{0,60}+"')
 _scalar = later(r"-?\d[\d.eE+-]*+|true|false|null")
 _before_value = later(r"[:,\[{]\s*+(?=[^\s])")
 _items = later(rf":[ \t]*+(?P<first>\s*+(?:{SCALAR}\s*+,\s*+)*+{SCALAR})\s*+\Z")
+_bare_row = later(rf"\],\s*+(?P<first>{SCALAR}(?:\s*+,\s*+{SCALAR})++)\s*+\]\s*+\Z")
 _lone_comma = later(r"\n[ \t]*+(?=,|\n)")
 _bare_colon = later(r":[ \t]*+(?=\n)")
 
@@ -76,12 +78,14 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
     bare = _word_quote.match(text, failed)
     if bare:
         yield failed, '"'
-    before = text[low:failed].rstrip() if char and char in '"{[],' else ""
+    before = text[low:failed].rstrip() if char and char in '"{[],}' else ""
     if char and char in '"{[' and before[-1:] not in ",:[{" and not _goes_on_as_text(text, failed, before):
         yield low + len(before), ","
+    if char == "}" and before[-1:] == ":":
+        yield failed, "{"
     if char and char in "]," and before[-1:] in ":[,":
         yield failed, "[" if char == "]" else "]"
-    if char == "]" and (items := _items.search(text, low, failed)):
+    if char == "]" and (items := _items.search(text, low, failed) or bare_row(text, failed)):
         yield items.start("first"), "["
     if char == ":" and text[failed - 1] == '"':
         key = text.rfind('"', low, failed - 1)
@@ -100,6 +104,11 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
     for match in [*_lone_comma.finditer(text, max(0, failed - 20_000), failed)][-3:][::-1]:
         yield match.end(), "}"
         yield match.end(), "]"
+
+
+def bare_row(text: str, failed: int) -> re.Match[str] | None:
+    """A row among rows that lacks its bracket before `failed`: `["a", 1], "b", 2]]`."""
+    return _bare_row.search(text, max(0, failed - 400), failed)
 
 
 def _goes_on_as_text(text: str, at: int, before: str) -> bool:

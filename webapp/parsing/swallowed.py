@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any
 
 from webapp.parsing.edit import Edit, Span, apply, places
+from webapp.parsing.machine.escapes import windows_path
 from webapp.parsing.machine.tokens import OPENERS, STRING
 from webapp.parsing.patterns import later
 from webapp.parsing.trace import Attempt, Flag
@@ -36,8 +37,11 @@ _signed_string = later(
 """The next string with a sign that it may have swallowed something: a quote, or a bracket before a comma or a line."""
 _in_no_key = later(r"""\\["n]|'\W|[{}\[\]]""")
 """What no key holds but one that swallowed what follows it."""
-_closing = later(r"""(?<=[^\s,"'\\])(?:'|\\")\s{0,9}+,""")
-_single = later(r"(?<!\w)'|'(?!\w)")
+_closing = later(
+    r"""(?<=[\s:,\[]")'(?=[^\s\d])|(?<=[^\s,'\\])'[*_~|;^`.-]{0,3}+(?:\s{0,9}+,|\Z)"""
+    r"""|(?<=[^\s,"'\\])\\"(?:\s{0,9}+,|[*_~|;^`.-]{1,3}+\Z)"""
+)
+_single = later(r"(?<!\w)'|'(?![^\W_])")
 _key_end = later(r"""["'`]\s{0,9}+:""")
 _bare_key = later(r"\W{0,3}\w{0,20}+\s{0,9}+[:.;|]\s")
 _alphanumeric = later(r"\w")
@@ -63,8 +67,7 @@ def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) ->
         at = max(attempt.span.start, min(raw.find(key, *attempt.span) for key in odd))
         yield Flag("swallowed_keys", Span(at, at + 1))
     if "bad_escape" in names:  # a backslash that was dropped from before a closing quote may be of the text
-        dropped = (edit.span for edit in edits if (edit.repair, edit.old, edit.new) == ("bad_escape", "\\", ""))
-        yield from [Flag("closed_by_guess", span) for span in dropped if raw[span.end] == '"'][:1]
+        yield from [Flag("closed_by_guess", edit.span) for edit in edits if _is_before_quote(raw, edit)][:1]
     if names & QUOTES:
         yield from _quotes(raw, edits, names)
     if "unquoted_value" in names:
@@ -74,6 +77,14 @@ def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) ->
         if at >= 0:
             place = places(attempt.span, attempt.edits).at(at)
             yield Flag("swallowed_keys", Span(place, place))
+
+
+def _is_before_quote(raw: str, edit: Edit) -> bool:
+    """Whether a backslash before a quote was taken for text, so that the quote ends its string; not of a path."""
+    at = edit.span.start
+    if edit.repair != "bad_escape" or {edit.old, edit.new} != {"", "\\"} or not raw.startswith('\\"', at):
+        return False
+    return not edit.new or not windows_path.search(raw, max(0, at - 300), at)
 
 
 def _bare(raw: str, attempt: Attempt) -> Iterator[Flag]:
@@ -115,12 +126,13 @@ def _swallowed(text: str) -> int:
             before_it = end
         if signed["colon"] and _in_no_key.search(text, start + 1, end - 1):
             return start
-        match = _key_in_string.search(text, start + 1, end - 1)
-        if not match and (odd := _closing.search(text, start + 1, end - 1)) and _is_odd(string, odd[0][0]):
-            match = odd
-        before = text[start : match.start()] if match else ""
-        if match and not any(before.count(opener) > before.count(closer) for opener, closer in OPENERS.items()):
-            return match.start()
+        found = [*islice(_key_in_string.finditer(text, start + 1, end - 1), 4)]
+        if (odd := _closing.search(text, start + 1, end - 1)) and _is_odd(string, odd[0][0]):
+            found.append(odd)
+        for match in found:
+            before = text[start : match.start()]
+            if not any(before.count(opener) > before.count(closer) for opener, closer in OPENERS.items()):
+                return match.start()
     return -1
 
 
@@ -169,7 +181,10 @@ def _quotes(raw: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
         elif edit.repair == "unescaped_quote":
             is_swallowed = _may_end_a_key(raw, at)
             if not is_swallowed and before != "unescaped_quote" != (following and following.repair):
-                is_swallowed = raw[max(0, at - 9) : at].rstrip()[-1:] in (":", "=", '"', "'")
+                before_it = raw[max(0, at - 9) : at].rstrip()[-1:]
+                is_swallowed = before_it in (":", "=", '"', "'") or (
+                    raw.startswith('""', at) and not raw[at - 1].isdigit()
+                )
         before = edit.repair
         if is_swallowed:
             yield Flag("swallowed_keys", edit.span)

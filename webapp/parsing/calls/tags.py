@@ -239,27 +239,39 @@ def _closes(raw: str, argument: re.Match[str], end: int) -> bool:
     return not name or raw.find(f"</{name}>", at, min(end, at + FAR)) >= 0
 
 
+_CDATA = "<![CDATA["
+
+
 def _value(raw: str, argument: re.Match[str], end: int) -> tuple[Span, int, bool]:
     """The span of an argument's value, where its closing tag ends, and whether it was cut off."""
     start = argument.end()
     old = argument["old"]
-    closing = re.compile(f"</{re.escape(old)}>").search(raw, start, end) if old else _closing_tag(raw, start, end)
+    closing = re.compile(f"</{re.escape(old)}>").search(raw, start, end) if old else _closing_tag(raw, argument, end)
     stop = closing.start() if closing else end
     is_own = closing and raw.startswith("</", stop) and not _end_of_call.search(closing[0])
     after = closing.end() if closing and is_own else stop
     begin = start + (raw[start : start + 1] == "\n" and start < stop)
+    if raw.startswith(_CDATA, begin) and raw.endswith("]]>", begin, stop):
+        return Span(begin + len(_CDATA), stop - 3), after, False
     if closing and not is_own and (wrong := _wrong_closer.search(raw, max(begin, stop - 100), stop)):
         stop = stop if raw.find(f"<{wrong['name']}", begin, stop) >= 0 else wrong.start()
     last = stop - (stop > begin and raw[stop - 1] == "\n")
     return Span(begin, last), after, closing is None
 
 
-def _closing_tag(raw: str, start: int, end: int) -> re.Match[str] | None:
-    """The tag that ends a value: a closing one that text follows is of the value where another one ends it."""
-    first = None
-    for passed, closing in enumerate(islice(_value_end.finditer(raw, start, end), 100)):
-        first = first or closing
-        if raw.count("<parameter>", start, closing.start()) > passed:
+def _closing_tag(raw: str, argument: re.Match[str], end: int) -> re.Match[str] | None:
+    """The tag that ends a value: a closing one that text follows is of the value where another one ends it.
+
+    An opening one that is written in another way than the argument's own is of the value.
+    """
+    first, passed, start = None, 0, argument.end()
+    other = "<parameter name=" if "=" in argument[0].partition(" name=")[0] else "<parameter="
+    begin = raw.find("]]>", start, end) if raw.startswith(_CDATA, start) else start
+    for closing in islice(_value_end.finditer(raw, max(begin, start), end), 100):
+        if other.startswith(closing[0]):
+            continue
+        first, passed = first or closing, passed + 1
+        if raw.count("<parameter>", start, closing.start()) + raw.count(other, start, closing.start()) >= passed:
             continue
         if not closing[0].startswith("</") or "arg_" in closing[0] or _end_of_call.search(closing[0]):
             return first

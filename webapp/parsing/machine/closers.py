@@ -9,6 +9,7 @@ from webapp.parsing.machine.tokens import (
     CLOSERS,
     COLON,
     COMMA,
+    FLAT,
     KEY_AHEAD,
     LITERAL,
     OPENERS,
@@ -19,17 +20,18 @@ from webapp.parsing.machine.tokens import (
 from webapp.parsing.patterns import later
 
 ANY_KEY = (
-    rf"""(?:{KEY_AHEAD}|[uUbBrR]?+'[^'\n]{{1,80}}+'{SPACE}(?:[{COLON}]|{ARROW})|[`][^`\n]{{1,80}}+`{SPACE}:|[“„‘][^“”’\n]{{1,80}}+[“”’]{SPACE}[{COLON}]"""
+    rf"""(?:{KEY_AHEAD}|[uUbBrR]?+'[^'\n]{{1,80}}+'{SPACE}(?:[{COLON}]|{ARROW})|[`][^`\n]{{1,80}}+`{SPACE}:|[“„‘«「『][^“”’»」』\n]{{1,80}}+[“”’»」』]{SPACE}[{COLON}]"""
     rf"""|"[^"'\n]{{1,80}}+'{SPACE}:|'[^"'\n]{{1,80}}+"{SPACE}:"""
     rf"""|[A-Za-z_$][\w$-]*+["']?+{SPACE}:(?!/)|-?\d++(?:\.\d++)?+"?+{SPACE}:)"""
 )
 """A key and its colon, however it is quoted."""
+_ITEM = f"(?:{SCALAR}|{FLAT})"
 _more_members = later(
     rf"""{SPACE}[{COMMA}]{SPACE}{ANY_KEY}"""
     rf"""|"(?:[^"\n{{}}\[\]]{{1,40}}+")?{SPACE},{SPACE}{ANY_KEY}"""
     rf"""|[ \t]{{0,20}}+\n?+[ \t]{{0,40}}+"[^"\n]{{1,60}}+"[ ]?+:[ \t\n]{{0,20}}+(?:["'\[{{\d-]|{LITERAL})"""
 )
-_more_items = later(rf"{SPACE},{SPACE}(?:{SCALAR}{SPACE},{SPACE})*+{SCALAR}{SPACE}\]")
+_more_items = later(rf"{SPACE},{SPACE}(?:{_ITEM}{SPACE},{SPACE})*+{_ITEM}{SPACE}\]")
 _in_object = later(rf"{SPACE}(?:[}}\])]|\Z|,{SPACE}(?:{ANY_KEY}|[}}\]]|\Z))")
 _in_array = later(rf"{SPACE}(?:[}}\])]|\Z|,(?!{SPACE}{ANY_KEY}))")
 _at_root = later(rf"{SPACE}(?![,}}\]])")
@@ -139,8 +141,10 @@ def _mismatched(machine: Machine, char: str) -> None:
     if follows:
         close_missing(machine, opener + 1)
     elif stays:
-        run = _run.match(machine.raw, machine.at, machine.end) if opener < 0 else None
-        end = run.end() if run else machine.at + 1  # where nothing of its kind is open, none like it closes anything
+        # where nothing of its kind is open, none like it closes anything; else only what is far and not the last one
+        limit = machine.end if opener < 0 else max(machine.at + 1, machine.end - _AHEAD)
+        end = _run.match(machine.raw, machine.at, limit).end()  # type: ignore[union-attr]  # always matches
+        end = max(machine.at + 1, end - (opener >= 0))
         machine.patch("extra_closer", machine.at, end)
         machine.at = end
     else:

@@ -22,7 +22,9 @@ _commands = (
 )
 _latex_name = later(rf"\\(?:{_commands})(?![A-Za-z])|\\[A-Zac-eg-mo-qsv-z]")
 _latex = later(r"\\(?:[a-zA-Z]{2,}|[{}()\[\],;])")
-_half = later(r"\\(?:u[0-9a-fA-F]{0,3})?\Z|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z")
+_half = later(
+    r"(?<!\\)(?:\\\\)*+(?P<half>\\(?:u[0-9a-fA-F]{0,3})?\Z|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z)"
+)
 _partial = later(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 
 
@@ -92,15 +94,5 @@ def _doubled(raw: str, patch: Patch) -> Patch:
 
 def cut_off(raw: str, start: int, end: int) -> tuple[int, int]:
     """The span at the end of `raw[start:end]` that is half an escape: `(its start, its end)`, or `(end, 0)`."""
-    low = max(start, end - 12)
-    match = _half.search(raw, low, end)
-    if not match or (match.start() > start and _backslashes(raw, start, match.start()) % 2):
-        return end, 0
-    return match.start(), end
-
-
-def _backslashes(raw: str, start: int, at: int) -> int:
-    count = 0
-    while at - count > start and raw[at - count - 1] == "\\":
-        count += 1
-    return count
+    match = _half.search(raw, start, end)
+    return match.span("half") if match else (end, 0)

@@ -20,6 +20,10 @@ _value_behind = later(rf",{SPACE}(?:{SCALAR}|'[^'\\\n]*+'){SPACE}[,}}]")
 _commas = later(rf",(?:{SPACE},)*+")
 _colons = later(rf":(?:{SPACE}:)*+")
 _set_items = later(r"""-?\d[\d.]*+\s{0,50}+[,}]""")
+_step = later(r"(?<=\n)(?:Thought|Action(?: Input)?|Observation|Final Answer):\s")
+"""What begins a line of an agent's transcript: it is no key."""
+_FAR = 2_000
+"""characters behind a bare item on a line of its own in which its array ends: else it is prose"""
 _stray = later(r"""[^,{}\[\]"'\n]{1,80}+(?=[,}\]])""")
 
 
@@ -27,7 +31,7 @@ def no_comma(machine: Machine, char: str) -> None:
     """After a value stands neither comma nor closer."""
     raw, at, end = machine.raw, machine.at, machine.end
     if machine.inside == "{":
-        if _keyed.match(raw, at, end):
+        if _keyed.match(raw, at, end) and not _step.match(raw, at, end):
             _insert_comma(machine)
         elif char == "{" and len(machine.frames) > 1 and machine.frames[-2].as_kind == "[":
             closers.close_missing(machine, len(machine.frames) - 1)
@@ -44,9 +48,10 @@ def _item_follows(machine: Machine) -> bool:
     """A bare word follows, as another item of an array."""
     if not machine.lenient:
         return False
-    return "\n" not in machine.raw[machine.last : machine.at] or bool(
-        _bare_item.match(machine.raw, machine.at, machine.end)
-    )
+    raw, at, end = machine.raw, machine.at, machine.end
+    if "\n" not in raw[machine.last : at]:
+        return True
+    return bool(_bare_item.match(raw, at, end)) and raw.find("]", at, min(end, at + _FAR)) >= 0
 
 
 def _insert_comma(machine: Machine) -> None:

@@ -48,6 +48,7 @@ _after_value = later(
     | (?P<plus>\+\s*+["'`])
     | (?P<word>\n\s*+[A-Za-z_]\w*+\s*+:)
     | (?P<bare>(?<=\s)[A-Za-z_]\w*+\s?+:\s)
+    | (?P<prose>(?<=\n)[^\W\d_][^"{{}}\[\]]{{3,2000}}+\Z)
     | (?P<weak>,|\)|\ [\w\ ]{{1,40}}+[}}\],])
     )""",
     re.VERBOSE,
@@ -66,6 +67,7 @@ _after_item = later(
     | (?P<comment>{_LINE_NOTE})
     | (?P<plus>\+\s*+["'`])
     | (?P<word>(?<=\s)[A-Za-z_]\w*+"?+\s*+[,\]])
+    | (?P<prose>(?<=\n)[^\W\d_][^"{{}}\[\]]{{3,2000}}+\Z)
     | (?P<weak>,)
     )""",
     re.VERBOSE,
@@ -108,7 +110,10 @@ def closes_twice(raw: str, reading: StringReading, at: int) -> bool:
     """Whether the quote at `at` stands twice where it closes the string, which may have been opened by two as well."""
     if reading.open_end - reading.start == 2:
         return raw.startswith(raw[reading.start], at + 1)
-    return not reading.inner and bool(_twice_at_end.match(raw, at))
+    is_own = not reading.inner or (raw[at] == raw[reading.start] and reading.inner % 2 == 0)
+    if not is_own or not _twice_at_end.match(raw, at):
+        return False
+    return not raw.count('\\"', reading.open_end, at) % 2  # else the first of the two is of the text: `"say \"x""`
 
 
 _twice_at_end = later(r"""(?<!\d['′]\d)(?<!\d['′ ]\d\d)(["'])\1(?=\s{0,50}+[,:=}\]])""")
@@ -143,7 +148,7 @@ def _score_repaired(machine: Machine, reading: StringReading, after: int) -> int
 
 _WITH_INNER = {
     **dict.fromkeys(("plus", "comment", "note", "comma", "dots"), 2),
-    **dict.fromkeys(("joined", "bare", "near", "unit", "glued", "mark", "dot"), 0),
+    **dict.fromkeys(("joined", "bare", "near", "unit", "glued", "mark", "dot", "prose"), 0),
 }
 """What the score is in a string that holds quotes already, of what makes any other one certain."""
 

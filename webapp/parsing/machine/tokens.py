@@ -37,6 +37,7 @@ LITERALS = {"True": "true", "False": "false", "None": "null"}
 """Python's, each with JSON's."""
 MARK = r"[*`_~\\^.;|#-]{1,3}+"
 """Marks that belong to no token of JSON."""
+CHECKBOXES = ("[ ] ", "[x] ", "[X] ")
 NOTE = r"//|/\*|\#"
 DELIMITED = rf"(?=[ \t]*+(?:[{COMMA}{CLOSE})\n;\"]|{NOTE}|```|\Z)|\s*+[{COMMA}{CLOSE})])"
 """Behind a value without quotes: a delimiter, a comment, or the end of its line or of the text."""

@@ -47,7 +47,7 @@ _behind_comma = later(rf"{_KEY}|\s{{0,100}}+(?:[}}\]\n]|\Z)")
 """What shows that the comma before it ends an object's bare value."""
 
 
-@mends("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″]", "v", _STARTS, order=90)
+@mends("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″′]", "v", _STARTS, order=90)
 def unquoted_value(machine: Machine, match: re.Match[str]) -> bool:
     """A value without quotes that is no literal and no number becomes a string."""
     raw, start = machine.raw, match.start()

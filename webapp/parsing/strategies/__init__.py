@@ -36,13 +36,17 @@ MOST = 4_000
 """So many attempts are made; a response with more values than that is not read to its end, and the trace says so."""
 
 
+MOST_REJECTED = 50_000
+"""So many candidates are looked at that are no JSON: a megabyte of program code has fewer brackets."""
+
+
 def scan_region(finder: Finder, start: int, end: int) -> None:
     """Let the strategies look at `raw[start:end]`."""
     raw, attempts, at = finder.tracer.raw, finder.tracer.attempts, finder.enter(start, end)
     events, takes, passed, starts = _search()
     is_plain = not holds(raw, at + 1, end, starts)
     while True:
-        if len(attempts) > MOST:
+        if len(attempts) > MOST or finder.rejected > MOST_REJECTED:
             finder.give_up(at)
             break
         match = events.match(raw, at, end)
