@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from webapp.parsing.calls import tags
 from webapp.parsing.calls.tags import WrittenCall
 from webapp.parsing.edit import Edit, Span
+from webapp.parsing.machine.escapes import plain_text
 from webapp.parsing.machine.tokens import CLOSERS, LITERALS, OPENERS
 from webapp.parsing.patterns import later
 
@@ -191,4 +192,4 @@ def _rewritten(raw: str, token: re.Match[str]) -> list[Edit]:
     else:
         return []
     opening, closing = (Edit(tags.REPAIR, quote, quote.of(raw), '"') for quote in (before, after))
-    return [opening, *tags.escaped(raw, text), closing]
+    return [opening, *plain_text(raw, text, tags.REPAIR), closing]

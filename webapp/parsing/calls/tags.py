@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from webapp.parsing.edit import Edit, Span
-from webapp.parsing.machine.escapes import control
+from webapp.parsing.machine.escapes import plain_text
 from webapp.parsing.patterns import later
 
 CALL, ANSWER, QUOTED, END = "call", "answer", "quoted", "end"
@@ -167,7 +167,6 @@ _tool_line = later(r"(?:\A|\n|>)[ \t]*(?P<name>[A-Za-z_][\w.:/-]{0,80}+)\s*\Z")
 _next_tag = later(rf"</|<[|｜]|<{_PREFIX}(?:function|invoke|tool|tool_call)\b")
 _calls_end = later(rf"</{_PREFIX}(?:function|invoke|tool|tool_call|function_calls)>")
 _end_of_call = later(r"function>|invoke>|tool>|tool_call>")
-_special = later(r'["\\\x00-\x1f]')
 _wrong_closer = later(r"</(?P<name>[A-Za-z][\w.-]{0,80}+)>\s*\Z")
 """A closing tag at a value's end that is not its own: the value's, where no tag of that name was opened in it."""
 
@@ -218,7 +217,7 @@ def _read(raw: str, name: Span, opening: Edit, at: int, end: int) -> WrittenCall
         text = '"' if _is_text(raw, value, argument) else ""
         edits.append(Edit(REPAIR, Span(gap, key.start), raw[gap : key.start], f'{lead}"'))
         edits.append(Edit(REPAIR, Span(key.end, value.start), raw[key.end : value.start], f'": {text}'))
-        edits += escaped(raw, value) if text else ()
+        edits += plain_text(raw, value, REPAIR) if text else ()
         gap, lead = value.end, f"{text}, "
     closing = _call_end.match(raw, at, end)
     stop = closing.end() if closing else at
@@ -295,15 +294,3 @@ def _is_text(raw: str, value: Span, argument: re.Match[str]) -> bool:
 
 def _refuse(name: str) -> None:
     raise ValueError(name)
-
-
-def escaped(raw: str, value: Span) -> list[Edit]:
-    """The escapes that a string needs in JSON; a backslash in XML is only a backslash."""
-    edits = []
-    for match in _special.finditer(raw, *value):
-        at, char = match.start(), match[0]
-        if char in '"\\':
-            edits.append(Edit(REPAIR, Span(at, at), "", "\\"))
-        else:
-            edits.append(Edit(REPAIR, Span(at, at + 1), char, control(raw, at).new))
-    return edits

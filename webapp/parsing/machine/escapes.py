@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webapp.parsing.edit import Patch, as_patch
+from webapp.parsing.edit import Edit, Patch, Span, as_patch
 from webapp.parsing.patterns import later
 
 NAME = "bad_escape"
@@ -96,3 +96,18 @@ def cut_off(raw: str, start: int, end: int) -> tuple[int, int]:
     """The span at the end of `raw[start:end]` that is half an escape: `(its start, its end)`, or `(end, 0)`."""
     match = _half.search(raw, start, end)
     return match.span("half") if match else (end, 0)
+
+
+def plain_text(raw: str, value: Span, repair: str) -> list[Edit]:
+    """The edits that a text of XML or markup needs in JSON's quotes; a backslash in it is only a backslash."""
+    edits = []
+    for match in _of_plain_text.finditer(raw, *value):
+        at, char = match.start(), match[0]
+        if char in '"\\':
+            edits.append(Edit(repair, Span(at, at), "", "\\"))
+        else:
+            edits.append(Edit(repair, Span(at, at + 1), char, control(raw, at).new))
+    return edits
+
+
+_of_plain_text = later(r'["\\\x00-\x1f]')
