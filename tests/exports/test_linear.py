@@ -12,9 +12,9 @@ from tests.exports import made
 from webapp.exports import base, redaction
 from webapp.exports.session import redacted
 
-SHORT, LONG = 2_000, 8_000
+SHORT, LONG = 3_000, 12_000
 """characters; four times as many may take nine times as long (a busy machine pauses), nothing near sixteen"""
-FAST = 0.2
+FAST = 0.5
 """seconds in which anything may be done"""
 TEXTS: dict[str, Callable[[int], str]] = {
     "a key and spaces": lambda size: "api_key" + " " * size,
