@@ -40,6 +40,8 @@ _NO_TEXTS = (
 )
 """how keys end whose texts are nothing that was said"""
 _ANSWER = re.compile(r"(?:answer|response|completion|output|reply|content|text)s?(?:\[\])?\Z", re.I)
+_OF_MODEL = re.compile(r"(?:(?<![^\W_])(?:answer|response|completion|output|reply|content)|\w_text)(?:\[\])?\Z", re.I)
+"""what is called so and is JSON may be a model's, damaged or sound"""
 _JSON = re.compile(r"\s*(?:```(?:json)?\s*)?(?:\[\s*)?\{\s*\"")
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*+)"')
 _SHORTEST = 8
@@ -88,8 +90,8 @@ class UnreadTexts:
     read_texts: set[int] = field(default_factory=set)
     seen: set[int] = field(default_factory=set)
     """hashes of texts that were looked at: requests repeat their histories"""
-    suspects: dict[str, dict[int, tuple[str, int]]] = field(default_factory=dict)
-    """by path: the hash of each text, with the place of its entry and its length"""
+    suspects: dict[str, dict[int, tuple[str, int, list[int]]]] = field(default_factory=dict)
+    """by path: the hash of each text, with the place of its entry, its length, and hashes of texts in it"""
 
     def learn(self, at: str, entry: dict[str, Any], turns: list[Turn]) -> None:
         """Hold the texts of an entry against its `turns` and those before them."""
@@ -107,28 +109,31 @@ class UnreadTexts:
         self.seen = self.seen if len(self.seen) < _MOST_SEEN else set()
         self.seen.update(map(hash, raws))
         self.seen.update(hash(who) for turn in turns for who in (turn.role, turn.model) if who)
-        for path, text in _spoken(entry, least, self.seen):
+        for path, text in _spoken(entry, least, self.seen, self.read_texts):
             by_text = self.suspects.get(path, {})
             is_full = len(by_text) >= _MOST_AT_PATH or (not by_text and len(self.suspects) >= _MOST_PATHS)
             if (digest := text_hash(text.strip())) in self.read_texts or is_full:
                 continue
             if text_hash(_ESCAPES.sub("", text)) not in self.read_texts and not spoken.holds(text):
-                self.suspects.setdefault(path, {})[digest] = at, len(text)
+                self.suspects.setdefault(path, {})[digest] = at, len(text), _hashes(_opened(text))
 
     def problems(self) -> Iterator[UnreadText]:
         """What is in no turn of the session, once all were read: a problem for each path."""
         for path, by_text in self.suspects.items():
-            texts = [place for digest, place in by_text.items() if digest not in self.read_texts]
+            texts = [found for digest, found in by_text.items() if self.read_texts.isdisjoint((digest, *found[2]))]
             if texts:
-                at, length = texts[0]
+                at, length, _ = texts[0]
                 more = f", as are {len(texts) - 1} more there" if len(texts) > 1 else ""
                 yield UnreadText(at, f"the text at ${path} ({length:,} characters) is in no turn{more}")
 
 
-def _spoken(entry: dict[str, Any], least: int | None, seen: set[int]) -> Iterator[tuple[str, str]]:
+def _spoken(
+    entry: dict[str, Any], least: int | None, seen: set[int], read_texts: set[int]
+) -> Iterator[tuple[str, str]]:
     """The texts of an entry that speak, with their paths, whatever their number in a list; JSON in texts is opened.
 
-    Where an answer says nothing, or only calls, the `least` number of words is enough: one, or two.
+    JSON of a model's of which nothing was read is one text. Where an answer says nothing, or only calls, the `least`
+    number of words is enough: one, or two.
     """
     waiting: list[tuple[str, Any]] = [("", entry)]
     count = 0
@@ -149,7 +154,7 @@ def _spoken(entry: dict[str, Any], least: int | None, seen: set[int]) -> Iterato
             seen.add(digest)
             count += 1
             inner = _opened(value)
-            if _is_damaged(path, value):
+            if _is_json(path, value, inner) and read_texts.isdisjoint(_hashes(inner)):
                 yield path, value
             elif isinstance(inner, dict | list):
                 waiting.append((path, inner))
@@ -162,10 +167,20 @@ def _is_known(key: str) -> bool:
     return any(map(_KNOWN.fullmatch, (key, key.rpartition(".")[2])))
 
 
-def _is_damaged(path: str, text: str) -> bool:
-    """Whether a text is JSON of a model's that no parser reads as it is: by its ends, and by what it is called."""
-    is_json = _ANSWER.search(path) and _JSON.match(text) and text.rstrip().endswith(("}", "]", "```"))
-    return bool(is_json) and not _STREAM.match(text) and json_or_none(text) is None
+def _is_json(path: str, text: str, value: Any) -> bool:
+    """Whether a text is JSON of a model's, damaged or of this `value`: by its ends, and by what it is called."""
+    if isinstance(value, list) and _hashes(value):  # it may be a stream, whose pieces are joined
+        return False
+    name = _ANSWER if value is None else _OF_MODEL
+    by_ends = name.search(path) and _JSON.match(text) and text.rstrip().endswith(("}", "]", "```"))
+    return bool(by_ends) and not _STREAM.match(text)
+
+
+def _hashes(value: Any) -> list[int]:
+    """Of the texts in a value."""
+    if isinstance(value, dict | list):
+        return [digest for inner in (value.values() if isinstance(value, dict) else value) for digest in _hashes(inner)]
+    return [text_hash(value.strip())] if isinstance(value, str) else []
 
 
 def _is_said(text: str, least: int | None) -> bool:

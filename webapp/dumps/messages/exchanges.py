@@ -8,7 +8,7 @@ from typing import Any
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import answer, is_answer, nothing_said, said_or_sent, unanswered
 from webapp.dumps.messages.declarations import declared_in
-from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unread_generations, unwrapped
+from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unwrapped
 from webapp.dumps.messages.metadata import hosts_of
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
 from webapp.dumps.messages.printed import is_printed
@@ -195,7 +195,6 @@ def _answers(output: Any, conversation: Conversation, bodies: bool) -> list[Turn
     turns = turns_of(calls, "assistant", conversation) if calls else []
     if not calls and isinstance(answered, dict | list):
         turns = exchange(None, _body(answered), conversation)
-        conversation.notes.extend(unread_generations(as_object(answered)))
     if any(turn.raw for turn in turns):
         return turns
     if output is None:

@@ -25,7 +25,6 @@ _TYPES = {
     "FunctionMessage": "function",
     "ChatMessage": "chat",
 }
-_GENERATION = {"text", "generation_info", "type", "message"}
 _NAMES = (*_TYPES.values(), *_TYPES)
 
 
@@ -148,18 +147,6 @@ def generations_body(outputs: dict[str, Any]) -> dict[str, Any]:
         else:
             choices.append({"text": as_object(generation).get("text")})
     return {"choices": choices}
-
-
-def unread_generations(outputs: dict[str, Any]) -> Iterator[str]:
-    """What to say of generations of which only the text is known, and that hold more."""
-    listed = as_list(outputs.get("generations"))
-    for generation in [inner for outer in listed for inner in (outer if isinstance(outer, list) else [outer])]:
-        message, holder = as_object(generation).get("message"), as_object(generation)
-        unknown = {key: value for key, value in holder.items() if key not in _GENERATION}
-        more = any(isinstance(value, dict | list) and value for value in unknown.values())
-        if not is_message(message) and (more or message):
-            keys = ", ".join(repr(str(key)[:40]) for key in holder)
-            yield f"a generation without a known message (its keys: {keys}); only its text was read"
 
 
 _NAMED = re.compile(r"Name: (?P<name>[^\r\n]*)\r?\n(?:\r?\n)?")
