@@ -68,3 +68,18 @@ def test_an_attempt_and_a_verdict() -> None:
 )
 def test_a_session(counts: tuple[int, int, int], findings: str, sentence: str) -> None:
     assert words.session_sentence(*counts, "direct", findings) == sentence
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ('<function name="f"><param name="a">1</param></function>', "a tagged call of f with 1 argument"),
+        (
+            '<｜DSML｜invoke name="f"><｜DSML｜parameter name="a">x</｜DSML｜parameter></｜DSML｜invoke>',
+            "a DeepSeek call of f",
+        ),
+        ("<function=f>\n<parameter=a>\nx\n</parameter>\n</function>", "a Qwen call of f with 1 argument"),
+    ],
+)
+def test_a_call_is_said_to_be_of_whose_notation_it_is(raw: str, said: str) -> None:
+    assert (words.call_sentence(parse(raw).attempts[-1]) or "").startswith(said)

@@ -83,8 +83,16 @@ def fault_sentence(fault: Fault) -> str:
 
 
 CALL_REPAIRS = frozenset(("call_markup", "call_syntax"))
-FAMILIES = {"<function=": "Qwen", "<invoke": "Claude", "<tool_call>": "GLM", "call:": "Gemma", "": "Python"}
-"""Whose notation a call is in that begins so, the first that fits."""
+FAMILIES = {
+    "｜DSML｜": "DeepSeek",
+    "<function=": "Qwen",
+    "<invoke": "Claude",
+    "<tool_call>": "GLM",
+    "call:": "Gemma",
+    "<": "tagged",
+    "": "Python",
+}
+"""Whose notation a call is in that begins so, the first that fits; tags that several models write have no name."""
 
 
 def call_sentence(attempt: Attempt) -> str | None:
