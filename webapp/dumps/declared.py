@@ -13,9 +13,9 @@ least, `around` by what they stand in; one of its `hints` is in its text) and `s
   a document.
 - else lines, items of a list or the document, by `session`.
 
-`sort` orders a session's entries by time; consecutive ones that pass `runs` and are equal
-in what its last paths lead to are one; the `first` says a title, or which
-parser the program has; `program` says which program it is where what stands around the entries passes `when`. Ids that
+`sort` orders a session's entries by time; consecutive ones that pass the first tests of `runs` and are equal in what
+its third part leads to are one, whatever passes its last between them; the `first` says a title, or which parser the
+program has; `program` says which program it is where what stands around the entries passes `when`. Ids that
 are `hex` may be base64. Of its `rules`, or those of the format that they name, the first whose `when` holds says what
 an entry is; those with `go_on` let others follow (`declared_rules`, `declared_pieces`).
 """
@@ -131,8 +131,14 @@ class Declared(Format):
     def arranged(self, entries: Iterable[Entry | Problem]) -> Iterable[Entry | Problem]:
         if "runs" not in self.spec:
             return entries
-        when, key, same = self.spec["runs"]
-        return joined_runs(entries, lambda value: holds(value, when), key, lambda value: all_at(value, same))
+        when, key, same, *passing = self.spec["runs"]
+        return joined_runs(
+            entries,
+            lambda value: holds(value, when),
+            key,
+            lambda value: all_at(value, same),
+            passes=lambda value: any(holds(value, tests) for tests in passing),
+        )
 
     def says_of_session(self, first: dict[str, Any]) -> dict[str, Any]:
         return {key: text(at(first, path)[0]) for key, path in self.spec.get("first", {}).items()}

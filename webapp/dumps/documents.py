@@ -47,21 +47,42 @@ def joined_runs(
     key: str,
     ident: Callable[[dict[str, Any]], Any] = lambda value: None,
     least: int = 1,
+    passes: Callable[[dict[str, Any]], bool] = lambda value: False,
 ) -> Iterator[Entry | Problem]:
     """The entries, with each run of those that `joins` and have the same `ident` as one: `{key: [entry, …]}`.
 
-    It stands where the first stood. Runs that are shorter than `least` stay as they are.
+    It stands where the first stood. Runs that are shorter than `least` stay as they are; what `passes` between the
+    members of one stands behind it.
     """
 
     def run_of(entry: Entry | Problem) -> tuple[Any] | None:
         return (ident(entry[1]),) if not isinstance(entry, Problem) and joins(entry[1]) else None
 
-    for run, members in groupby(entries, run_of):
+    for run, members in groupby(_behind_runs(entries, joins, passes), run_of):
         if run is None:
             yield from members
             continue
         joined = [entry for entry in members if not isinstance(entry, Problem)]
         yield from joined if len(joined) < least else [(joined[0][0], {key: [value for _, value in joined]})]
+
+
+def _behind_runs(
+    entries: Iterable[Entry | Problem],
+    joins: Callable[[dict[str, Any]], bool],
+    passes: Callable[[dict[str, Any]], bool],
+) -> Iterator[Entry | Problem]:
+    """The entries, with what passes while a run goes on behind the run."""
+    waiting, is_running = list[Entry](), False
+    for entry in entries:
+        if is_running and not isinstance(entry, Problem) and passes(entry[1]):
+            waiting.append(entry)
+            continue
+        is_running = not isinstance(entry, Problem) and joins(entry[1])
+        if waiting and not is_running:
+            yield from waiting
+            waiting = []
+        yield entry
+    yield from waiting
 
 
 def with_list(source: Source, head: DumpHead, key: str) -> tuple[dict[str, Any], Iterator[Entry | Problem]]:

@@ -33,7 +33,7 @@ _LOOKED_AT = 4096
 _ENVELOPE = re.compile(r'"(?:object|type|candidates)"\s*:')
 
 
-_OF_ANSWER = {"usage", "finish_reason", "stop_reason"}
+_OF_ANSWER = {"usage", "finish_reason", "finish_reasons", "stop_reason"}
 """keys beside a content that programs keep of an answer"""
 
 

@@ -13,7 +13,7 @@ from webapp.dumps.values import as_list, as_object, first_text, text
 
 CALL_LISTS = (
     *("tool_calls", "toolCalls", "tool_uses", "toolUses", "toolInvocations", "tool_invocations", "tool_requests"),
-    "function_calls",
+    *("function_calls", "tool_call"),
 )
 _ITEM_ARGUMENTS = ("arguments", "action", "queries", "code", "input", "operation", "revised_prompt")
 ARGUMENTS = ("arguments", "input", "args", "code", "tool_kwargs", "arguments_json")
@@ -23,6 +23,8 @@ TOOLS = ("tool", "tool_name", "toolName", "function_name", "tool_used")
 _NAMED_ARGUMENTS = (
     *("arguments", "args", "tool_args", "tool_input", "toolInput", "action_input", "input", "parameters", "params"),
 )
+CAME_OF = ("result", "tool_result")
+"""of a tool's message, what it gave, before the keys of what anybody says"""
 _RESULTS = ("result", "output", "observation", "tool_output", "tool_result", "response", "error")
 _NAME = re.compile(r"[\w.:/-]{1,100}")
 _BY_PROVIDER = ("server_tool_use", "mcp_tool_use", "executable_code")
@@ -180,6 +182,7 @@ def named_call(value: dict[str, Any], *, is_listed: bool = False) -> tuple[list[
     In a list of calls a name and its input are one, too.
     """
     tools = (*TOOLS, "action", "name") if "action_input" in value else (*TOOLS, "name")
+    tools = (*tools, "function") if is_listed else tools
     tool = next((key for key in tools if isinstance(value.get(key), str) and _NAME.fullmatch(value[key])), "")
     is_any = tool == "name" and "tool" not in str(value.get("type")) and not is_listed
     known = _NAMED_ARGUMENTS[: 2 if is_any else None]

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from webapp.dumps.decoding import json_or_none, opened
 from webapp.dumps.messages.bodies import is_answer, is_served
-from webapp.dumps.messages.calls import CALL_LISTS, TOOLS, came_of_call, named_call
+from webapp.dumps.messages.calls import CALL_LISTS, CAME_OF, TOOLS, came_of_call, named_call
 from webapp.dumps.messages.streams import is_event, put_together
 from webapp.dumps.values import as_object
 
@@ -29,7 +29,7 @@ KEYED = {"options", "choices", "distractors"}
 """keys of an exam, beside which an answer is the right one, whoever gives it"""
 _REFERENCES = {
     *("expected", "gold", "reference", "references", "target", "targets", "truth", "ideal"),
-    *("annotation", "annotations", "retrieved"),
+    *("annotation", "annotations", "retrieved", "preview", "variant"),
 }
 """in keys below which nothing is what a model answered"""
 _PROMPTS = {
@@ -170,7 +170,7 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     if key in _BESIDE and holder.keys() & _BESIDE[key][1]:
         return _BESIDE[key][0]
     if _ANSWERS.intersection(words) or (_BOTS.intersection(words) and _SAYINGS.intersection(words)):
-        return "assistant"
+        return "user" if words[0] in ("user", "human") else "assistant"
     if key in ("data", "payload") or (key == "message" and around == "assistant" and not holder.keys() & _OF_SERVER):
         return _side_of_event(holder) or (around if key == "message" else None)
     if _PROMPTS.intersection(words):
@@ -244,7 +244,7 @@ def spoken(value: Any) -> dict[str, Any] | None:
         value = {str(key)[:1].lower() + str(key)[1:]: inner for key, inner in value.items()}
     for holder in (value, *(as_object(value).get(key) for key in _INNER)):
         if isinstance(holder, dict) and (role := speaker(holder)):
-            key = "result" if role == "tool" and isinstance(holder.get("result"), str) else _said_under(holder)
+            key = next((key for key in CAME_OF if role == "tool" and holder.get(key)), None) or _said_under(holder)
             rest = {name: inner for name, inner in holder.items() if name not in (*_BY_USER, *_WHO, *SAID, *_INNER)}
             if key is not None or any(holder.get(name) for name in CALL_LISTS):
                 return {**rest, "role": role, **({} if key is None else {"content": holder[key]})}
