@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from tests import forking
 from tests.forking import ForkedProcess
@@ -70,3 +71,11 @@ def until(is_so: Callable[[], object], seconds: float = 120.0) -> bool:
     while not (now := is_so()) and time.monotonic() < end:
         time.sleep(0.05)
     return bool(now)
+
+
+def somebody_waits(db: orm.Session) -> bool:
+    """Whether a transaction of this PostgreSQL database waits for another one."""
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    waiting = db.scalar(sa.text(query))
+    db.rollback()
+    return bool(waiting)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests.store.jobs.workers import somebody_waits, until
 from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp.store.labels import labels
 from webapp.store.models import Label, Parse, Session, Turn
@@ -29,6 +31,20 @@ def ids(db: orm.Session, filters: Filters | None = None) -> list[str]:
 
 def count(db: orm.Session, table: type) -> int:
     return db.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+
+
+def test_sessions_are_deleted_in_the_order_in_which_labels_hold_them(
+    two: list[str], engine: sa.Engine, db: orm.Session
+) -> None:
+    first_turn, last_turn = (turns.find(db, sessions.find(db, key), 0).turn for key in two)
+    labels.put(db, first_turn, author="ann", judgement="missed")  # its row stands behind the other one by now
+    with ThreadPoolExecutor(1) as pool, orm.Session(engine) as own, orm.Session(engine) as third:
+        labels.hold(db, first_turn)
+        deleted = pool.submit(deletion.delete, own, two)
+        until(lambda: engine.dialect.name == "sqlite" or somebody_waits(third))
+        labels.hold(db, last_turn)
+        db.commit()
+        assert sorted(deleted.result()) == sorted(two)
 
 
 def test_a_deleted_session_is_nowhere_and_comes_back(two: list[str], db: orm.Session) -> None:

@@ -52,7 +52,9 @@ def _set(
 ) -> list[str]:
     changed_keys: list[str] = []
     for batch in batched(dict.fromkeys(keys), 500):
-        statement = sa.update(Session).where(Session.key.in_(batch), condition)
+        in_order = sa.select(Session.id).where(Session.key.in_(batch), condition).order_by(Session.id)
+        ids = db.scalars(in_order.with_for_update(key_share=True)).all()  # the order in which labels hold them
+        statement = sa.update(Session).where(Session.id.in_(ids), condition)
         values = {"deleted_at": deleted_at, "changed": change()}
         returning = statement.values(values).returning(Session.key)
         changed_keys += db.scalars(returning, execution_options={"synchronize_session": False})
