@@ -294,6 +294,10 @@ def test_the_api_takes_what_is_expected(ann: FlaskClient) -> None:
     for bad in ({"expects": "none"}, {"expects": "x"}, {"expects": "one"}, {"expected_values": 1}, {"cause": 7}):
         assert ann.put(url, json=body | bad).status_code == 422, bad
     assert ann.put(url, json=body | {"seen": ""}).status_code == 409
+    made_at = ann.put(url, json=none).json["label"]["made_at"]
+    same_time = made_at.replace("+00:00", "Z")
+    assert same_time != made_at and ann.put(url, json=body | {"seen": same_time}).status_code == 200
+    assert ann.put(url, json=none | {"seen": same_time}).status_code == 409
 
 
 def test_a_turn_asks_for_the_name_instead_of_taking_that_of_the_server(client: FlaskClient, stored: None) -> None:

@@ -252,8 +252,8 @@ def reindex(
 
 def rebuild(connection: sa.Connection) -> None:
     """Make the search index of all sessions, which are to be derived then; the caller commits."""
+    connection.execute(sa.update(Session).values(stale=True))  # first, as labels are saved: neither waits for the other
     index.rebuild(connection)
-    connection.execute(sa.update(Session).values(stale=True))
 
 
 def _replace_facets(connection: sa.Connection, first: int, last: int, counted: Mapping[int, facets.Counts]) -> None:

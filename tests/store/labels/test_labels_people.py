@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +13,9 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests.store.jobs.workers import somebody_waits, until
 from tests.store.made import BROKEN, Bring, entry, on_sqlite, windlass
+from webapp.store import derive
 from webapp.store.exports import exporting
 from webapp.store.labels import causes, importing, label_content, labels, settling
 from webapp.store.labels.label_content import LabelContent
@@ -100,6 +104,49 @@ def test_of_two_at_once_one_is_told(turn: Turn, engine: sa.Engine) -> None:
     for thread in threads:
         thread.join()
     assert sorted(told) == ["kept", "told"]
+
+
+def bring_back(db: orm.Session, turn: Turn) -> None:
+    """Import ann's label as somebody exported it yesterday."""
+    text = (turn.raw_sha256 or b"").hex()
+    importing.take(db, [(1, {"session": "s1", "raw_sha256": text, **NEWER, "made_at": "2999-01-01T00:00:00Z"})])
+
+
+def make_index(db: orm.Session, _: Turn) -> None:
+    derive.rebuild(db.connection())
+    db.commit()
+
+
+NEWER = {"judgement": "missed", "note": "imported", "author": "ann"}
+WRITERS: dict[str, Callable[[orm.Session, Turn], object]] = {
+    "remove": lambda db, turn: labels.remove(db, turn, author="ann"),
+    "undo": lambda db, _: labels.undo(db, "ann"),
+    "import": bring_back,
+    "unsettle": lambda db, turn: settling.unsettle(db, turn, author="ann"),
+    "index": make_index,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_no_two_writers_of_labels_wait_for_each_other(
+    name: str, turn: Turn, engine: sa.Engine, db: orm.Session
+) -> None:
+    """PostgreSQL ends one of them with an error: who comes second took nothing yet that the first needs."""
+    labels.put(db, turn, author="ann", judgement="missed", note="first")
+    settling.settle(db, turn, LabelContent("missed"), author="ann", why="so it is")
+
+    def write() -> None:
+        with orm.Session(engine) as own:
+            WRITERS[name](own, own.get_one(Turn, turn.id))
+
+    with ThreadPoolExecutor(1) as pool, orm.Session(engine) as first:
+        here = first.get_one(Turn, turn.id)
+        labels.hold(first, here)
+        second = pool.submit(write)
+        until(lambda: engine.dialect.name == "sqlite" or somebody_waits(db))
+        settling.overwrite(first, here, "ann", LabelContent("wrong", note="read it again"), datetime.now(UTC))
+        labels.put(first, here, author="ann", judgement="wrong", note="second")
+        second.result()
 
 
 def test_a_settled_label_keeps_up_with_merges_and_splits(turn: Turn, db: orm.Session) -> None:

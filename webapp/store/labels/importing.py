@@ -90,6 +90,7 @@ def _anywhere(db: orm.Session, rows: Iterable[Row]) -> dict[bytes, Turn]:
 
 def _store(db: orm.Session, placed: list[tuple[int, Row, Turn]], result: Imported) -> None:
     changed = []
+    labels.hold(db, *(turn for _, _, turn in placed))
     for line, row, turn in placed:
         try:
             outcome = _store_label(db, turn, row)

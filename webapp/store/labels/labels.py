@@ -79,8 +79,10 @@ def put_all(
 
 def remove(db: orm.Session, turn: Turn, *, author: str) -> bool:
     """Take `author`'s label of `turn` away and commit; False where there is none."""
+    hold(db, turn)
     label = of_author(db, turn, author)
     if label is None:
+        db.rollback()
         return False
     was = label_content.content_of(label)
     label_content.record(db, turn.id, author, "removed", {**was, "was": was, "batch": str(uuid.uuid4())})
@@ -91,14 +93,16 @@ def remove(db: orm.Session, turn: Turn, *, author: str) -> bool:
 
 def undo(db: orm.Session, author: str) -> list[Turn]:
     """Undo `author`'s last save or removal, in every response, and commit; the turns that changed."""
-    changed = []
-    for event in label_content.last_batch(db, author):
-        turn = db.get(Turn, event.turn_id)
-        if turn is not None:
-            restore(db, turn, author, event.said.get("was"))
-            undone = {"undoes": event.said.get("batch")}
-            label_content.record(db, turn.id, author, "undone", {**(event.said.get("was") or {}), **undone})
-            changed.append(turn)
+    events = label_content.last_batch(db, author)
+    changed = [db.get_one(Turn, event.turn_id) for event in events]
+    hold(db, *changed)
+    if events != label_content.last_batch(db, author):  # they saved or undid more in another window meanwhile
+        db.rollback()
+        return undo(db, author)
+    for event, turn in zip(events, changed, strict=True):
+        restore(db, turn, author, event.said.get("was"))
+        undone = {"undoes": event.said.get("batch")}
+        label_content.record(db, turn.id, author, "undone", {**(event.said.get("was") or {}), **undone})
     _save(db, *changed)
     return changed[::-1]
 
@@ -157,8 +161,21 @@ def stamp(label: Label | FinalLabel | None) -> str:
     return "" if label is None else label.made_at.isoformat()
 
 
+def is_seen(label: Label | FinalLabel | None, seen: str | None) -> bool:
+    """Whether a label is still as it was `seen`, by its `stamp` or that time written otherwise; None asks nobody."""
+    if seen is None or label is None:
+        return not seen
+    try:
+        return label.made_at == datetime.fromisoformat(seen)
+    except ValueError:
+        return False
+
+
 def hold(db: orm.Session, *turns: Turn) -> None:
-    """Have who labels responses of these turns' sessions wait till the transaction ends, and see then what it did."""
+    """Have who labels responses of these turns' sessions wait till the transaction ends, and see then what it did.
+
+    Who writes labels begins with this, or two that wait for each other's rows end with an error.
+    """
     here = Session.id.in_({turn.session_id for turn in turns})
     db.execute(sa.select(Session.id).where(here).order_by(Session.id).with_for_update(key_share=True)).all()
     unsynchronized = {"synchronize_session": False}
@@ -170,7 +187,7 @@ def _write(
 ) -> bool:
     """Write one label and its event; False where the one that is there is neither what was seen nor the same."""
     current = of_author(db, turn, author)
-    if seen not in (None, stamp(current)):
+    if not is_seen(current, seen):
         return current is not None and _same(content, current)
     was = None if current is None else label_content.content_of(current)
     overwrite(db, turn, author, content, datetime.now(UTC))
@@ -192,10 +209,9 @@ def _fields(holder: Any) -> dict[str, Any]:
 
 
 def _save(db: orm.Session, *turns: Turn) -> None:
-    """Write what changed and count the labelled responses of these turns' sessions anew, in one transaction."""
+    """Commit what changed in sessions that the caller holds, with their labelled responses counted anew."""
     db.flush()
     noted(db.connection(), (turn.id for turn in turns))
-    hold(db, *turns)
     labelled = (
         sa.select(sa.func.count(Label.turn_id.distinct()))
         .join(Turn, Turn.id == Label.turn_id)

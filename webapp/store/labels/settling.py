@@ -149,7 +149,8 @@ def settle(
     content = label_content.checked(replace(content, note=why))
     labels.hold(db, turn)
     current = db.get(FinalLabel, turn.id, populate_existing=True)
-    if seen is not None and seen != labels.stamp(current):
+    if not labels.is_seen(current, seen):
+        db.rollback()
         raise labels.Conflict(None)
     was = None if current is None else label_content.content_of(current)
     settled = overwrite(db, turn, author, content, datetime.now(UTC))
@@ -168,8 +169,10 @@ def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, m
 
 def unsettle(db: orm.Session, turn: Turn, *, author: str) -> bool:
     """Take the settlement of `turn` back and commit; False where there is none."""
+    labels.hold(db, turn)
     current = db.get(FinalLabel, turn.id, populate_existing=True)
     if current is None:
+        db.rollback()
         return False
     was = label_content.content_of(current)
     label_content.record(db, turn.id, label_content.checked_author(author), "unsettled", was | {"was": was})
