@@ -162,6 +162,9 @@ def test_the_core_alone_scans_and_says_what_a_server_needs(installed: Path, tmp_
     done = subprocess.run(scan, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     assert json.loads(done.stdout)["looked"]["sessions"] >= len([*(ROOT / "examples").glob("*.json*")])
+    for asked, told in (("--help", "FENCEPOST_DATA"), ("formats", "claude_code")):
+        done = subprocess.run([scan[0], asked], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and told in done.stdout, done.stderr
     serve = [python.with_name("fencepost"), "serve", "--port", "0"]
     refused = subprocess.run(serve, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert refused.returncode == 1 and "needs the libraries of the server" in refused.stderr

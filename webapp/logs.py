@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import TYPE_CHECKING
 
-from pythonjsonlogger.json import JsonFormatter
+if TYPE_CHECKING:
+    from pythonjsonlogger.json import JsonFormatter
 
 STYLES = ("text", "json")
 _FIELDS = {"asctime": "time", "levelname": "level", "name": "logger"}
@@ -26,6 +28,8 @@ def configure(style: str) -> None:
 
 def json_formatter() -> JsonFormatter:
     """Makes one JSON object a line of a record."""
+    from pythonjsonlogger.json import JsonFormatter  # of the extra `server`; `fencepost --help` reads `STYLES` alone
+
     formatter = JsonFormatter("%(asctime)s %(levelname)s %(name)s %(message)s", rename_fields=_FIELDS)
     formatter.default_time_format, formatter.default_msec_format = "%Y-%m-%dT%H:%M:%S", "%s.%03dZ"
     formatter.converter = time.gmtime

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from webapp.commands import _store
+from webapp import jsontext
 from webapp.dumps.reading import known_formats
 
 
@@ -20,7 +20,8 @@ def command(as_json: bool, words: tuple[str, ...]) -> None:
     """
     shapes = {name: kind.shapes for name, kind in known_formats().items() if _fits(f"{name} {kind.shapes}", words)}
     if as_json:
-        _store.print_json({"formats": [{"name": name, "shapes": shapes[name]} for name in sorted(shapes)]})
+        rows = [{"name": name, "shapes": shapes[name]} for name in sorted(shapes)]
+        click.echo(jsontext.portable({"formats": rows}))
     for name in () if as_json else sorted(shapes):
         click.echo(f"{name}: {shapes[name]}")
     if not shapes:
