@@ -127,6 +127,13 @@ def test_a_page_has_no_violation(looked: Page, path: str) -> None:
     assert looked.locator("h1").count() <= 1
 
 
+def test_the_marks_of_one_response_beside_a_long_name_are_large_enough(looked: Page) -> None:
+    session = {"id": "s" * 90, "messages": [{"role": "assistant", "content": "{}"}]}
+    assert looked.request.post("/api/dumps?filename=long.json", data=session).ok
+    looked.goto("/sessions")
+    assert everywhere(looked) == []
+
+
 def test_the_dialog_of_keys_the_help_of_search_and_a_rows_menu_have_none(looked: Page) -> None:
     looked.goto("/")
     for pressed, dialog in (("?", "#keys dt[data-of]:visible"), ("Control+k", "#palette li a")):
