@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -13,6 +14,7 @@ from webapp.extensions import db
 from webapp.store.ingest.start import ingest_examples
 
 URL = "/machine-logs"
+Post = Callable[..., Any]
 
 
 @pytest.mark.usefixtures("log")
@@ -30,6 +32,25 @@ def test_they_are_offered_beside_the_examples_and_where_logs_are_added(client: F
     assert f'hx-get="{URL}"' in client.get("/").text
     client.post(URL, data={"program": "Claude Code"})
     assert f'<a href="{URL}">' in client.get("/dumps").text
+
+
+def test_logs_that_were_read_are_offered_again_once_they_have_changed(client: FlaskClient, log: Path) -> None:
+    log.with_name("copied.jsonl").write_bytes(log.read_bytes())
+    assert "Look at 2 logs of Claude Code" in client.get(URL).text
+    client.post(URL, data={"program": ""})
+    assert "All 2 logs of Claude Code are read or being read." in " ".join(client.get(URL).text.split())
+    assert "No log there is unread." in client.post(URL, follow_redirects=True).text
+    with log.open("a") as file:
+        file.write("\n")
+    page = " ".join(client.get(URL).text.split())
+    assert "Look at 1 new or changed log of Claude Code" in page and "1 of 2 logs of Claude Code is read" in page
+
+
+def test_a_log_that_was_read_under_another_name_is_known_by_what_is_in_it(
+    client: FlaskClient, log: Path, post: Post
+) -> None:
+    post(log.read_bytes(), "other.jsonl")
+    assert "The log of Claude Code is read" in " ".join(client.get(URL).text.split())
 
 
 def test_where_there_are_none_it_says_what_it_looked_for(client: FlaskClient, log: Path) -> None:

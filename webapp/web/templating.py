@@ -20,7 +20,7 @@ from webapp.findings.rulebook import about_rule, reason, rules
 from webapp.parsing import profiles, words
 from webapp.parsing.words import called, counted, filled, in_python
 from webapp.plugins import defect
-from webapp.store.sessions.filters import MORE_THAN, SHOWN
+from webapp.store.sessions.filters import HOME, MORE_THAN, SHOWN
 from webapp.visible import line_runs, visible
 from webapp.web import timeline
 from webapp.web.labels.label_form import expects_words
@@ -77,6 +77,12 @@ def parser_names() -> list[str]:
     """What the header offers to read responses as: the usual ones, people's own, and what the address names."""
     names = [name for name in profiles() if specs.looks_like_one(name)]
     return list(dict.fromkeys(("direct", "fencepost", *names, *filter(None, [request.args.get("under", "")]))))
+
+
+def no_parser() -> str:
+    """The parser that the address names where there is none of that name, else ""."""
+    name = request.args.get("under", "")
+    return "" if name == HOME or name in profiles() else name
 
 
 SOURCE_LIMIT = 20_000
@@ -249,7 +255,7 @@ def init_app(app: Flask) -> None:
     filters = (grouped, ago, exact, visible, isolated, filesize, ticks, seconds, dollars, filled, called, defect)
     app.jinja_env.filters.update({function.__name__: function for function in filters})
     functions = (
-        *(nav, window, recent, moment, parser_names, in_python, spent_words),
+        *(nav, window, recent, moment, parser_names, no_parser, in_python, spent_words),
         *(asset, kept_filters, findings_of, rule_class, about_rule, reason),
         *(ident, session_url, turn_url, dump_url, turn_name, grouped_turns, source_text, line_runs),
         *(

@@ -8,19 +8,22 @@ it ends; "" reads `dump_id`'s kept one), `format`, `home` and `mapping`; its `pr
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.store import files, tasks
 from webapp.store.db import database, locks
+from webapp.store.db.ids import batched
 from webapp.store.ingest import dump_files
 from webapp.store.models import Dump, Task
 from webapp.store.tasks import HELD, IMPORT, LIVE
@@ -28,6 +31,8 @@ from webapp.store.tasks import HELD, IMPORT, LIVE
 AGAIN = "What was stored stays; read it again to go on."
 _A_DAY = 24 * 3600.0
 _REMEMBERED = timedelta(days=1)
+_AT_ONCE = 500
+"""sizes asked for in one query"""
 
 
 def own(settings: Settings, stream: BinaryIO) -> Path:
@@ -112,6 +117,37 @@ def shown(connection: sa.Connection) -> list[Task]:
     lately = sa.and_(Task.dump_id.is_(None), Task.ended_at > datetime.now(UTC) - _REMEMBERED)
     query = sa.select(Task.__table__).where(Task.kind == IMPORT, sa.or_(Task.state.in_((*LIVE, HELD)), lately))
     return [tasks.line_of(row) for row in connection.execute(query.order_by(Task.id.desc()).limit(tasks.MOST_SHOWN))]
+
+
+class Received(NamedTuple):
+    """A file that was read, or that waits to be: what it was called, when it came, its hash once it is read."""
+
+    filename: str
+    at: datetime
+    sha256: str | None
+
+    def is_of(self, path: Path, name: str, modified: float) -> bool:
+        """Whether a file of the same size is that one: by its name and time, else by what is in it."""
+        if name == self.filename and modified <= self.at.timestamp():
+            return True
+        try:
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest() == self.sha256
+        except OSError:
+            return False
+
+
+def received(connection: sa.Connection, sizes: Collection[int]) -> Mapping[int, list[Received]]:
+    """The files of these sizes in bytes that were read, or that wait to be; not those that could not be read."""
+    found = defaultdict[int, list[Received]](list)
+    for batch in batched(sizes, _AT_ONCE):
+        read = sa.select(Dump.bytes, Dump.filename, Dump.received_at, Dump.sha256)
+        for row in connection.execute(read.where(Dump.state != "failed", Dump.bytes.in_(batch))):
+            found[row.bytes].append(Received(row.filename, row.received_at, row.sha256))
+    waiting = sa.select(Task.about, Task.made_at).where(Task.kind == IMPORT, Task.state.in_((*LIVE, HELD)))
+    for row in connection.execute(waiting):
+        found[row.about["bytes"]].append(Received(row.about["filename"], row.made_at, None))
+    return found
 
 
 def live_of(connection: sa.Connection, dump_id: int) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from ipaddress import ip_address
@@ -25,7 +26,7 @@ from webapp.dumps.source import ZIPS
 from webapp.dumps.spool import HOLDING_MORE, LONGEST_MARK, spool
 from webapp.extensions import db, wake
 from webapp.parsing.words import counted
-from webapp.scan.files import FoundLogs, on_this_machine
+from webapp.scan.files import FoundLogs, LogFile, on_this_machine
 from webapp.store import files
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import Progress, problem_dict
@@ -255,15 +256,17 @@ def is_this_machine() -> bool:
 
 @machine_logs_blueprint.get("", endpoint="index")
 def machine_logs() -> AnyResponse:
-    """The programs whose logs are there, with their numbers; nothing of them is read yet."""
-    return page("machine_logs/index.html", "machine_logs/_offer.html", found=_machine_logs())
+    """The programs whose logs are there, and of each how many are new or have changed since they were read."""
+    found = _machine_logs()
+    unread = Counter(file.program for file in _unread(found))
+    return page("machine_logs/index.html", "machine_logs/_offer.html", found=found, unread=unread)
 
 
 @machine_logs_blueprint.post("", endpoint="add")
 def add_machine_logs() -> AnyResponse:
-    """Queue the logs of one program, or of all, as if they had been uploaded."""
+    """Queue what is unread of the logs of one program, or of all, as if they had been uploaded."""
     program, queued = request.form.get("program", ""), 0
-    for file in _machine_logs().files:
+    for file in _unread(_machine_logs()):
         if program in ("", file.program):
             try:
                 with Path(file.path).open("rb") as stream:
@@ -272,7 +275,8 @@ def add_machine_logs() -> AnyResponse:
                 flash(f"{file.path} cannot be read: {error.strerror or error}")
             else:
                 queued += 1
-    flash(f"{counted(queued, 'log')} of this machine {'is' if queued == 1 else 'are'} being read.")
+    is_are = "is" if queued == 1 else "are"
+    flash(f"{counted(queued, 'log')} of this machine {is_are} being read." if queued else "No log there is unread.")
     return redirect(url_for("dumps.index"), 303)
 
 
@@ -280,3 +284,13 @@ def _machine_logs() -> FoundLogs:
     if not is_this_machine():
         abort(404)
     return on_this_machine(os.environ, Path.cwd(), None)
+
+
+def _unread(found: FoundLogs) -> list[LogFile]:
+    """The logs that were not read as they are now, and do not wait to be."""
+    received = imports.received(db.session.connection(), {file.bytes for file in found.files})
+    return [
+        file
+        for file in found.files
+        if not any(one.is_of(Path(file.path), file.name, file.modified) for one in received.get(file.bytes, ()))
+    ]
