@@ -205,14 +205,14 @@ def ends_at(text: str, level: int = 0, quoted: bool = False) -> int | None:
         char = text[at]
         if not quoted and level <= 0 and char in ",]":
             return at
-        at += 2 if char == "\\" and quoted else 1
+        at += 2 if char == "\\" else 1
         quoted ^= char == '"'
         if not quoted:
             level = max(0, level + (char in "{[") - (char in "}]"))
     return None
 
 
-MARKS = st.sampled_from(["{", "}", "[", "]", ",", "a", '"a"', '"\\\\"', '"\\""', '"{[,]"', '"\\\\\\""'])
+MARKS = st.sampled_from(["{", "}", "[", "]", ",", "a", '\\"', "\\]", '"a"', '"\\\\"', '"\\""', '"{[,]"', '"\\\\\\""'])
 
 
 @given(st.lists(MARKS, max_size=30), st.sampled_from(["", '"a', '"a\\']), st.integers(1, 20))
@@ -222,6 +222,20 @@ def test_an_items_end_is_found_in_pieces_as_a_character_at_a_time(marks, rest, s
         if found is None and (end := skipper.end(text[at : at + size])) is not None:
             found = at + end
     assert found == ends_at(text)
+
+
+OBJECTS = ['{"a": 1, "b": 2}', ', {"a": 1, "b": 3}', '{"a": oops', '"open', " " * 600]
+
+
+@given(st.lists(MARKS | st.sampled_from(OBJECTS), max_size=30).map("".join), st.integers(1, 700))
+def test_the_next_item_is_found_wherever_windows_fall(text, size):
+    found = set()
+    for length in (size, len(text) + 1):
+        window, resync = Window(text[at : at + length] for at in range(0, len(text), length)), Resync()
+        resync.learn({"a": 1, "b": 2})
+        resync.skip(window)
+        found.add(window.base + window.at)
+    assert len(found) == 1
 
 
 def test_a_line_that_is_too_long_is_passed_over(got, monkeypatch):

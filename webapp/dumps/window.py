@@ -15,21 +15,21 @@ SLICE = 256 * 1024
 _ESCAPE = re.compile(r"\\.", re.S)
 _NO_BRACKETS = re.compile(r"[^\[\]{}]++")
 _STRING_END = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
-_MARK = re.compile(r'[\[\]{},]|"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<closed>"?)', re.S)
+_MARK = re.compile(r'\\.|[\[\]{},]|"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<closed>"?)', re.S)
 _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 class ItemSkipper:
-    """How far one is through an item: `level` brackets deep, and whether inside a string.
+    """How far one is through an item: how many brackets deep, and whether inside a string (`quoted`).
 
     A piece is gone through by patterns, and only the one in which the item ends a mark at a time, so that gigabytes
-    take seconds.
+    take seconds. A backslash takes the next character with it, wherever it stands.
     """
 
-    def __init__(self, level: int = 0, *, quoted: bool = False, ends: str = ",]") -> None:
+    def __init__(self, *, ends: str = ",]") -> None:
         self._ends = ends
-        self._level = level
-        self._quoted = quoted
+        self._level = 0
+        self.quoted = False
         self._carried = ""
 
     def end(self, piece: str) -> int | None:
@@ -44,13 +44,13 @@ class ItemSkipper:
         sound_length = len(text) - (len(text) - len(text.rstrip("\\"))) % 2
         text, self._carried = text[:sound_length], text[sound_length:]
         parts = (_ESCAPE.sub("", text) if "\\" in text else text).split('"')
-        outside = "".join(parts[self._quoted :: 2])
+        outside = "".join(parts[self.quoted :: 2])
         opening, closing = (outside.count(pair[0]) + outside.count(pair[1]) for pair in ("[{", "]}"))
         if closing >= self._level and self._may_end(outside):
             place = self._stepped(text)
             return None if place is None else max(0, place - carried)
         self._level += opening - closing
-        self._quoted ^= len(parts) % 2 == 0
+        self.quoted ^= len(parts) % 2 == 0
         return None
 
     def _may_end(self, outside: str) -> bool:
@@ -59,25 +59,25 @@ class ItemSkipper:
 
     def _stepped(self, text: str) -> int | None:
         start = 0
-        if self._quoted:
+        if self.quoted:
             match = _STRING_END.match(text)
-            self._quoted, start = match is None, match.end() if match else len(text)
+            self.quoted, start = match is None, match.end() if match else len(text)
         for match in _MARK.finditer(text, start):
             mark = match[0]
             if self._level <= 0 and mark in self._ends:
                 return match.start()
             self._level = max(0, self._level + _STEP.get(mark, 0))
-            self._quoted = mark[0] == '"' and not match["closed"]
+            self.quoted = mark[0] == '"' and not match["closed"]
         return None
 
 
 NEAR = 4 * 1024 * 1024
 """Characters up to which an item is decoded while its end is looked for; beyond it is read on to there first."""
+AHEAD = 512
+"""Characters that are held behind a comma of which it is asked whether the next item follows it."""
 CAREFUL = 8 * 1024 * 1024
 """Characters of a damaged item in which the next item's beginning is looked for; beyond, its brackets are trusted."""
 
-_TOKEN = re.compile(r'["\\{}\[\],]')
-_QUOTED_TOKEN = re.compile(r'["\\]|,(?=\s*(?:\{|\Z))')
 _FIRST_KEY = re.compile(r'\s*\{\s*"([^"\\]{1,200})"\s*:')
 
 
@@ -213,50 +213,41 @@ class Resync:
                 self._skip(window)
 
     def _skip(self, window: Window) -> None:
-        anchor = self._anchor(window)
-        level, quoted, until = 0, False, window.base + window.at + CAREFUL
-        while True:
-            match = (_QUOTED_TOKEN if quoted else _TOKEN).search(window.text, window.at)
-            if match is None:
-                window.at = len(window.text)
-                if window.ended or not window.more():
-                    return
-                if window.base > until:
-                    window.pass_over(ItemSkipper(level, quoted=quoted))
-                    return
-                continue
-            window.at = match.start()
-            mark = match[0]
-            if mark == "\\" and window.at + 2 > len(window.text) and window.more():
-                continue
-            if mark == "," and anchor and self._is_next(window, anchor, quoted):
+        """Go from one comma that may be the one to the next, until it is or the item ends by its brackets."""
+        anchor, skipper, until = self._anchor(window), ItemSkipper(), window.base + window.at + CAREFUL
+        tried = 0
+        while window.base <= until:
+            _look_ahead(window)
+            held = len(window.text) - (0 if window.ended else AHEAD)
+            comma = anchor.search(window.text, window.at + tried) if anchor else None
+            comma = comma if comma and comma.start() < held else None
+            stop = comma.start() if comma else held
+            end = skipper.end(window.text[window.at : stop])
+            window.at = stop if end is None else window.at + end
+            if end is not None or (comma is None and window.ended):
                 return
-            if not quoted and level <= 0 and mark in ",]":
+            if comma and self._is_next(window, comma.end(), skipper.quoted):
                 return
-            window.at += 2 if mark == "\\" and quoted else 1
-            quoted ^= mark == '"'
-            if not quoted:
-                level += _STEP.get(mark, 0)
-                level = level if level > 0 else 0
+            tried = 1 if comma else 0
+        window.pass_over(skipper)
 
     def _anchor(self, window: Window) -> re.Pattern[str] | None:
-        if len(window.text) - window.at < 512 and not window.ended:
-            window.more()
+        _look_ahead(window)
         match = _FIRST_KEY.match(window.text, window.at)
         first = match[1] if match else self._first
         key = re.escape(json.dumps(first, ensure_ascii=False))
-        return re.compile(rf",\s*(?=\{{\s*{key}\s*:)") if first else None
+        return re.compile(rf",\s*+(?=\{{\s*{key}\s*:)") if first else None
 
-    def _is_next(self, window: Window, anchor: re.Pattern[str], quoted: bool) -> bool:
-        if len(window.text) - window.at < 512 and not window.ended:
-            window.more()
-        match = anchor.match(window.text, window.at)
-        if match is None:
-            return False
+    def _is_next(self, window: Window, at: int, quoted: bool) -> bool:
         if not self.keys:
             return quoted
         try:
-            value, _ = window.decoder.value(window.text, match.end())
+            value, _ = window.decoder.value(window.text, at)
         except Damage:
             return quoted
         return isinstance(value, dict) and 2 * len(self.keys & value.keys()) > len(self.keys)
+
+
+def _look_ahead(window: Window) -> None:
+    while len(window.text) - window.at <= AHEAD and not window.ended:
+        window.more()
