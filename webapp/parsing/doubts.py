@@ -11,7 +11,7 @@ from itertools import pairwise
 from webapp.parsing import swallowed
 from webapp.parsing.decode import decode, first_keys
 from webapp.parsing.edit import Edit, Span, apply, places
-from webapp.parsing.machine.tokens import QUOTED, SCALAR, STRING
+from webapp.parsing.machine.tokens import QUOTED, SCALAR, STRING, TYPESET
 from webapp.parsing.mended import closed_twice, opened_twice
 from webapp.parsing.patterns import later
 from webapp.parsing.trace import Attempt, Flag
@@ -37,6 +37,11 @@ _lone_pair = later(rf"\[\s*+{QUOTED}\s*+:\s*+(?:{SCALAR}|{QUOTED})\s*+\]")
 """One key and its value in square brackets: two items as well, with a colon for their comma."""
 _alone = later(rf"\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+\}}")
 """An object of a pair of values, or of one, which may be a set or lack what follows the key."""
+_ends_within = later(
+    rf"""[{TYPESET}][^"“”’′«»」』\n]{{0,200}}+[“”’′«»」』](?!\s{{0,9}}+")[^",:{{}}\[\]\n]{{1,200}}+"\s{{0,9}}+[,:}}\]]"""
+)
+"""A string between a quote of typography and a plain one, in which the first one's own closer stands."""
+_glued_item = later(r'(?<=")"(?![^"\n]{0,100}+"\s{0,9}+:)')
 _string_or_key = later(rf"({STRING})(\s*+:)?")
 _outermost = later(r"\n[ \t]++[^\n]*+\n[}\]]\s*+\Z")
 """An indented line, and a bracket at the beginning of the last one, which closes what is outermost."""
@@ -53,10 +58,9 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
         yield Flag("closed_by_guess", Span(attempt.span.start + pair.start(), attempt.span.start + pair.end()))
     if "mismatched_closer" in names and _wrong_opener(raw, attempt, names):
         yield Flag("closed_by_guess", Span(attempt.span.start, attempt.span.start + 1))
-    if "square_object" in names:
-        yield from [Flag("closed_by_guess", edit.span) for edit in edits if _lone_pair.match(raw, edit.span.start)][:1]
-    if "missing_colon" in names:
-        yield from [Flag("closed_by_guess", edit.span) for edit in edits if _is_listed(raw, edit)][:1]
+    for edit in edits if names & _ASKED.keys() else ():
+        if (is_doubtful := _ASKED.get(edit.repair)) and is_doubtful(raw, edit):
+            yield Flag("closed_by_guess", edit.span)
     yield from _at_the_end(raw, attempt, names)
     if "comment" in names:
         ends_early = "missing_value" in names
@@ -97,6 +101,17 @@ def _is_listed(raw: str, edit: Edit) -> bool:
     """Whether a comma that was taken for a colon stands among strings, which may be a list: `"k": "a", "b", "c"`."""
     at = edit.span.start
     return edit.old == "," == raw[at] and bool(_strings.search(raw, max(0, at - 120), at) and _string.match(raw, at))
+
+
+_ASKED: dict[str, Callable[[str, Edit], object]] = {
+    "square_object": lambda raw, edit: _lone_pair.match(raw, edit.span.start),
+    "missing_colon": _is_listed,
+    "missing_comma": lambda raw, edit: _glued_item.match(raw, edit.span.start),
+    "bad_escape": swallowed.is_before_quote,
+    "smart_quotes": lambda raw, edit: _ends_within.match(raw, edit.span.start),
+    "truncation": lambda _, edit: not {":", "}", "]"}.isdisjoint(edit.old),
+}
+"""By repair, whether an edit leaves another reading of the text open."""
 
 
 def _wrong_opener(raw: str, attempt: Attempt, names: set[str]) -> bool:

@@ -66,16 +66,16 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
         yield Flag("left_over", Span(*hanging.span()))
     if opened := _opened.search(tracer.raw, max(end, len(tracer.raw) - 100)):
         yield Flag("left_over", Span(*opened.span()))
-    passed = set[int]()
-    for attempt in tracer.attempts[1:]:
-        if not attempt.ok:
-            passed.add(attempt.span.start)
-        if attempt.strategy == "unopened" and attempt.outcome == "rejected":
-            yield Flag("left_over", attempt.span)
+    passed = [attempt for attempt in tracer.attempts[1:] if not attempt.ok]
+    starts = {attempt.span.start for attempt in passed}
+    failed = {attempt.span.end: attempt.span for attempt in passed if attempt.outcome == "failed"}
+    yield from [Flag("left_over", a.span) for a in passed if (a.strategy, a.outcome) == ("unopened", "rejected")]
     for index in tracer.chosen:
         span = tracer.attempts[index].span
+        if span.start in failed:  # what holds it could not be read
+            yield Flag("left_over", failed[span.start])
         brace = _brace_around(tracer.raw, span)
-        if brace in passed:
+        if brace in starts:
             yield Flag("left_over", Span(brace, brace + 1))
         low = max(0, span.start - 120)
         if tracer.raw[low : span.start].rstrip(" ")[-1:] == "," and _argument.search(tracer.raw, low, span.start):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from webapp.parsing.machine.repair import opening
-from webapp.parsing.machine.tokens import CHECKBOXES, COLON
+from webapp.parsing.machine.tokens import CHECKBOXES, COLON, TYPESET
 from webapp.parsing.patterns import later
 
 _S = r"(?:[\s\u200b-\u200f\u2060\ufeff]|\\[nrt]|(?<=\n)>){0,200}+"
 """White space, the kind that nobody sees, and the kind that is written as a backslash and a letter."""
 _QUOTED = (
-    r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'"""
-    r"""|[“”„«「『][^“”„«»「」『』\n]{0,200}+[“”»」』]|`[^`´\n]{0,200}+[`´]|‘[^’\n]{0,200}+’"""
+    r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'|`[^`´\n]{0,200}+[`´]|[‘′][^’′\n]{0,200}+[’′]"""
+    r"""|[“”„«][^“”»\n]{0,200}+[“”»]{1,2}+|»[^«»\n]{0,200}+[«»]|[「『][^」』\n]{0,200}+[」』]{1,2}+"""
 )
 _VALUE = r"""["'“‘`\[{\d+.#-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b|[A-Za-z_]"""
 _object = later(
@@ -37,7 +37,7 @@ _object = later(
 _array = later(
     rf"""[\[［]{_S}(?:
       (?P<empty>\])
-    | (?P<object>\{{{_S}(?:["'“}}/]|\{{\s*+["']|\Z|[A-Za-z_$][\w$-]*+["']?+\s*+:|\d++\s*+:))
+    | (?P<object>\{{{_S}(?:["'{TYPESET}}}/]|\{{\s*+["']|\Z|[A-Za-z_$][\w$-]*+["']?+\s*+:|\d++\s*+:))
     | (?P<string>(?:{_QUOTED}){_S}(?:[,\]]|//|/\*|\#|\Z|\+|["'{{\d]))
     | (?P<pair>(?:{_QUOTED}){_S}:)
     | (?P<number>[-+]?(?:\d[\d_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?{_S}(?P<then>[,\]]|[-\d]|\Z))
@@ -138,8 +138,6 @@ _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]
 
 
 def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
-    if raw.endswith("<![CDATA", 0, at):
-        return "the beginning of a section of plain text in XML"
     if raw.startswith("[[", at) and _is_wiki_link(raw, at, end, lenient):
         return "a link of a wiki in brackets, or a test in a shell"
     if _subscript(raw, at):

@@ -66,8 +66,6 @@ def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) ->
     if names & _BESIDE_KEYS and (odd := list(filter(_odd_key.search, _keys(attempt.value)))):
         at = max(attempt.span.start, min(raw.find(key, *attempt.span) for key in odd))
         yield Flag("swallowed_keys", Span(at, at + 1))
-    if "bad_escape" in names:  # a backslash that was dropped from before a closing quote may be of the text
-        yield from [Flag("closed_by_guess", edit.span) for edit in edits if _is_before_quote(raw, edit)][:1]
     if names & QUOTES:
         yield from _quotes(raw, edits, names)
     if "unquoted_value" in names:
@@ -79,10 +77,10 @@ def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) ->
             yield Flag("swallowed_keys", Span(place, place))
 
 
-def _is_before_quote(raw: str, edit: Edit) -> bool:
+def is_before_quote(raw: str, edit: Edit) -> bool:
     """Whether a backslash before a quote was taken for text, so that the quote ends its string; not of a path."""
     at = edit.span.start
-    if edit.repair != "bad_escape" or {edit.old, edit.new} != {"", "\\"} or not raw.startswith('\\"', at):
+    if {edit.old, edit.new} != {"", "\\"} or not raw.startswith('\\"', at):
         return False
     return not edit.new or not windows_path.search(raw, max(0, at - 300), at)
 

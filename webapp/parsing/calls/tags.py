@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from webapp.parsing.decode import decode
 from webapp.parsing.edit import Edit, Span
 from webapp.parsing.machine.escapes import plain_text
 from webapp.parsing.patterns import later
@@ -29,7 +29,8 @@ _QUOTES = {
     *("function_response", "example", "examples", "input", "user", "system", "schema", "source", "quote"),
     "search_results",
 }
-TAG = r"<[/A-Za-z|｜◁][^<>\n{}\[\]]{0,60}+>|\[/?[A-Z][A-Z_]{2,30}\]"
+TAG = r"<[/A-Za-z|｜◁][^<>\n{}\[\]]{0,60}+>|\[/?[A-Z][A-Z_]{2,30}\]|<!\[CDATA\["
+CDATA = "<![CDATA["
 _word = later(r"[A-Za-z][\w▁-]*+(?:[:：][\w▁-]++)?")
 _NAME = r"(?P<name>[A-Za-z_][\w.:/-]{0,80}+)"
 _FAMILIES = (
@@ -238,9 +239,6 @@ def _closes(raw: str, argument: re.Match[str], end: int) -> bool:
     return not name or raw.find(f"</{name}>", at, min(end, at + FAR)) >= 0
 
 
-_CDATA = "<![CDATA["
-
-
 def _value(raw: str, argument: re.Match[str], end: int) -> tuple[Span, int, bool]:
     """The span of an argument's value, where its closing tag ends, and whether it was cut off."""
     start = argument.end()
@@ -250,8 +248,8 @@ def _value(raw: str, argument: re.Match[str], end: int) -> tuple[Span, int, bool
     is_own = closing and raw.startswith("</", stop) and not _end_of_call.search(closing[0])
     after = closing.end() if closing and is_own else stop
     begin = start + (raw[start : start + 1] == "\n" and start < stop)
-    if raw.startswith(_CDATA, begin) and raw.endswith("]]>", begin, stop):
-        return Span(begin + len(_CDATA), stop - 3), after, False
+    if raw.startswith(CDATA, begin) and raw.endswith("]]>", begin, stop):
+        return Span(begin + len(CDATA), stop - 3), after, False
     if closing and not is_own and (wrong := _wrong_closer.search(raw, max(begin, stop - 100), stop)):
         stop = stop if raw.find(f"<{wrong['name']}", begin, stop) >= 0 else wrong.start()
     last = stop - (stop > begin and raw[stop - 1] == "\n")
@@ -265,7 +263,7 @@ def _closing_tag(raw: str, argument: re.Match[str], end: int) -> re.Match[str] |
     """
     first, passed, start = None, 0, argument.end()
     other = "<parameter name=" if "=" in argument[0].partition(" name=")[0] else "<parameter="
-    begin = raw.find("]]>", start, end) if raw.startswith(_CDATA, start) else start
+    begin = raw.find("]]>", start, end) if raw.startswith(CDATA, start) else start
     for closing in islice(_value_end.finditer(raw, max(begin, start), end), 100):
         if other.startswith(closing[0]):
             continue
@@ -283,14 +281,4 @@ def _is_text(raw: str, value: Span, argument: re.Match[str]) -> bool:
     """Whether a value is a string: what is JSON itself (a number, a list) stays as it is, unless the tag says else."""
     if 'string="true"' in (argument["rest"] or ""):
         return True
-    text = value.of(raw).strip()
-    if not text or (text[0] not in '{["-tfn' and not text[0].isdigit()):
-        return True
-    try:
-        return isinstance(json.loads(text, parse_constant=_refuse), str) and not text.startswith('"')
-    except (ValueError, RecursionError):
-        return True
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(name)
+    return decode(value.of(raw).strip(), finite=True).failure is not None

@@ -21,6 +21,7 @@ from webapp.parsing.machine.tokens import (
     QUOTED,
     SCALAR,
     SPACE,
+    TYPESET,
 )
 from webapp.parsing.patterns import later
 
@@ -60,7 +61,7 @@ _after_item = later(
     | (?P<mark>{MARK}\s{{0,20}}+[,\]]
         |[{COMMA}]\s{{0,100}}+(?:{MARK}|:)\s{{0,20}}+(?:"[^"\n]{{0,300}}+"|'[^'\n]{{0,300}}+'|{SCALAR})\s{{0,20}}+[,\]])
     | [{COMMA};|]{GAP}(?:
-        (?P<string>[bru]?["'“]|`(?!``))|(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_][\w ]{{0,40}}+["']?+\s*+[,\]])
+        (?P<string>[bru]?["'{TYPESET}]|`(?!``))|(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_][\w ]{{0,40}}+["']?+\s*+[,\]])
       | (?P<trail>[\]}})])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,))
     | (?P<colon>:|=>)
     | (?P<next>["']|[\d\[{{]|-\d|{LITERAL})
@@ -163,7 +164,7 @@ def _score_value(machine: Machine, reading: StringReading, match: re.Match[str])
         return 0
     if kind in _WITH_INNER:
         return _WITH_INNER[kind] if reading.inner else CERTAIN
-    if kind == "key" and reading.inner % 2 and match["key"][0] not in "\"'“":
+    if kind == "key" and reading.inner % 2 and match["key"][0] not in "\"'" + TYPESET:
         return 1  # `"f(a: "x", b: 1)"`
     if kind == "object":
         return CERTAIN if len(machine.frames) > 1 and not reading.inner % 2 else 1
@@ -227,7 +228,7 @@ def _score_close(machine: Machine, reading: StringReading, match: re.Match[str])
 
 
 _root_ends = later(r"\s{0,200}+(?![\w\"':])|\s{0,200}+\n|\s{1,200}+[A-Z]|[ ]")
-_sound = later(rf""",\s{{0,200}}+(?:{ANY_KEY}|["'{{\[\-\d}}\]]|\Z|{LITERAL}|\.\.\.|{NOTE}|```)""")
+_sound = later(rf""",\s{{0,200}}+(?:{ANY_KEY}|["'{TYPESET}{{\[\-\d}}\]]|\Z|{LITERAL}|\.\.\.|{NOTE}|```)""")
 
 
 def comma_inside(machine: Machine, at: int) -> bool:

@@ -31,6 +31,8 @@ QUOTES = {
     "″": '″"',
 }
 """The quotes that open a string, each with those that may close it."""
+_PAIRS = ("«»", "»«", "「」", "『』")
+"""Quotes of which others may stand in a string: each closer there belongs to the opener before it."""
 NAMES = {'"': "double", "'": "single_quotes", "`": "backticks", "´": "backticks"}
 _runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, ends in QUOTES.items()}
 _single_ahead = later(r"[^'\n]{0,300}+'")
@@ -57,7 +59,7 @@ def read_string(machine: Machine, where: str) -> bool:
     if not has_three and _triple.match(machine.raw, machine.at, machine.end) and _read_triple(machine, where):
         return True
     width = 2 if not has_three and _opens_twice(machine, opener) else 1
-    reading = StringReading(machine.at, machine.at + width, where, QUOTES[opener])
+    reading = StringReading(machine.at, machine.at + width, where, QUOTES[opener] + '"' * (where == "k"))
     if has_three:
         _keep(machine, reading, reading.open_end, reading.open_end + 3)
     _walk(machine, reading, _runs[opener], reading.open_end + 3 * has_three)
@@ -135,6 +137,9 @@ def _closes(machine: Machine, reading: StringReading, at: int) -> bool:
         close_before(machine, reading, stop)
         return True
     score = string_end.score(machine, reading, at + 1)
+    pair = machine.raw[reading.start] + machine.raw[at]
+    if score >= string_end.CERTAIN and pair in _PAIRS and reading.opened(machine.raw, pair, at) > 0:
+        score = string_end.CERTAIN - 1
     if machine.raw[reading.start] == "'" and machine.raw[at] == '"' and _is_inside_single(machine, reading, at, score):
         return False
     if score >= string_end.CERTAIN or (score and machine.look < 0):

@@ -37,6 +37,8 @@ LITERALS = {"True": "true", "False": "false", "None": "null"}
 """Python's, each with JSON's."""
 MARK = r"[*`_~\\^.;|#-]{1,3}+"
 """Marks that belong to no token of JSON."""
+TYPESET = "“„‘′«»「『"
+"""What opens strings where typography set the quotes."""
 CHECKBOXES = ("[ ] ", "[x] ", "[X] ")
 NOTE = r"//|/\*|\#"
 DELIMITED = rf"(?=[ \t]*+(?:[{COMMA}{CLOSE})\n;\"]|{NOTE}|```|\Z)|\s*+[{COMMA}{CLOSE})])"

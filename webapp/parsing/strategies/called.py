@@ -10,7 +10,7 @@ from webapp.parsing.calls.tags import Mark, WrittenCall
 from webapp.parsing.edit import Span
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
 from webapp.parsing.patterns import later
-from webapp.parsing.strategies import Strategy
+from webapp.parsing.strategies import Strategy, scan_region
 
 _begin = later(r"\s*+\[?\s*+(?:print\(\s*+)?(?=[A-Za-z_][\w.]{0,80}+\()")
 _braces = later(rf"\s*+{pythonic.BRACES_OPENING}")
@@ -106,6 +106,8 @@ FAR = 100_000
 def take(finder: Finder, match: re.Match[str]) -> int:
     """Remember what the tag says of the values behind it; calls in Python's notation right behind it are taken here."""
     kind = tags.kind_of(match[0])
+    if match[0] == tags.CDATA:
+        return _take_plain(finder, match)
     if kind == tags.END:
         finder.mark = Mark()
     elif kind:
@@ -119,12 +121,23 @@ def take(finder: Finder, match: re.Match[str]) -> int:
 
 def _closing(finder: Finder, match: re.Match[str]) -> int:
     """Where the closing tag stands, where it is near enough, else -1."""
-    if not (name := re.match(r"<([\w:]+)", match[0])):
-        return -1
-    last = finder.closings.get(name[1], 0)
+    name = re.match(r"<([\w:]+)", match[0])
+    closer = "]]>" if match[0] == tags.CDATA else f"</{name[1]}" if name else ""
+    last = finder.closings.get(closer, 0) if closer else -1
     if -1 < last < match.end():  # else none stands between, or none at all
-        last = finder.closings[name[1]] = finder.tracer.raw.find(f"</{name[1]}", match.end())
+        last = finder.closings[closer] = finder.tracer.raw.find(closer, match.end())
     return last if last < min(finder.end, match.end() + FAR) else -1
+
+
+def _take_plain(finder: Finder, match: re.Match[str]) -> int:
+    """Look at a section of plain text in XML by itself: the brackets that close it close nothing of a value."""
+    after, end = finder.end, _closing(finder, match)
+    finder.reject("tagged", *match.span(), "the beginning of a section of plain text in XML")
+    if end < 0:
+        return match.end()
+    scan_region(finder, match.end(), end)
+    finder.end = after
+    return max(finder.resume_at, end + len("]]>"))
 
 
 _tag = later(tags.TAG)
