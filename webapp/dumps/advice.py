@@ -246,7 +246,8 @@ def _tried(mapping: dict[str, str], beginning: bytes, arguments: str, filename: 
     path = parse_path(mapping["raw"])
     if any(as_object(value_at(record, path)[0]).keys() & {"status", "headers", "body"} for record in records):
         return None  # what a server answered
-    is_asked = any(_ASKER.fullmatch(str(value)) for record in records for value in record.values())
+    holders = [as_object(value_at(record, path[:-1])[0]) for record in records]
+    is_asked = any(_ASKER.fullmatch(str(value)) for holder in (*records, *holders) for value in holder.values())
     if prompts.intersection(answers) or is_asked or any(record.keys() & {*TOOLS} for record in records):
         return None
     named = re.split(r"[.\]]", mapping["raw"])[-1]

@@ -27,6 +27,7 @@ CAME_OF = ("result", "tool_result")
 """of a tool's message, what it gave, before the keys of what anybody says"""
 _RESULTS = ("result", "output", "observation", "tool_output", "tool_result", "response", "error")
 _NAME = re.compile(r"[\w.:/-]{1,100}")
+_OF_TOOL = re.compile(r"(?:tool|function)[._-]?(?:call[._-]?)?(?:output|result|response)s?", re.I)
 _BY_PROVIDER = ("server_tool_use", "mcp_tool_use", "executable_code")
 _RUN_CODE = {"language", "code"}
 """of what Google's models run themselves"""
@@ -208,8 +209,10 @@ def event_calls(entry: dict[str, Any], called: dict[str, str]) -> list[dict[str,
     return messages[1:] if is_known else messages
 
 
-def came_of_call(holder: dict[str, Any]) -> bool:
-    """Whether a tool's name stands beside it, or code that was run, or a graph's node that calls tools."""
+def came_of_call(key: str, holder: dict[str, Any]) -> bool:
+    """Whether a key names what a tool gave, or an output beside a tool, code that was run, or a graph's tool node."""
+    if key not in ("output", "stdout", "stderr"):
+        return _OF_TOOL.fullmatch(key) is not None
     named = [holder.get(key) for key in (*TOOLS, "command", "cmd")]
     is_run = isinstance(code := holder.get("code"), str) and len(code.split()) > 1
     return is_run or holder.get("node") in ("tools", "tool") or any(isinstance(name, str) and name for name in named)

@@ -165,7 +165,7 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
         return None
     if "system" in words:
         return "system"
-    if key in ("output", "stdout", "stderr") and came_of_call(holder):
+    if came_of_call(key, holder):
         return "result"
     if key in _BESIDE and holder.keys() & _BESIDE[key][1]:
         return _BESIDE[key][0]
