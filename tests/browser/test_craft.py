@@ -135,7 +135,7 @@ def test_the_question_for_your_parser_leaves_room_on_a_telephone_and_is_not_cut_
     assert answers.evaluate_all("(all) => all.filter((each) => each.scrollWidth > each.clientWidth).length") == 0
 
 
-@pytest.mark.parametrize("width", [390, 1024])
+@pytest.mark.parametrize("width", [390, 1024, 1440])
 def test_long_names_and_the_time_window_push_nothing_out_of_the_page(page: Page, width: int) -> None:
     models = [f"{number}{'m' * 150}" for number in range(9)]
     begun = {"role": "assistant", "model": models[0], "content": '{"a": [1]]}', "timestamp": time.time() - 30 * 86400}
@@ -149,8 +149,11 @@ def test_long_names_and_the_time_window_push_nothing_out_of_the_page(page: Page,
         page.locator(".window summary").click()
         expect(page.locator(".window form")).to_be_in_viewport(ratio=1)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    page.goto("/responses?failed=1")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.goto("/")
     expect(page.get_by_text("and on 5 models more")).to_be_visible()
+    assert page.locator(".window summary").evaluate("(one) => one.scrollWidth <= one.clientWidth"), "cut beside room"
 
 
 CONTENT_AT = """() => [...document.querySelectorAll("main > *, main .list, main .column")]

@@ -97,7 +97,9 @@ def test_an_unknown_parser_is_read_as_json_loads_and_said(client: FlaskClient, m
     page = text(unknown, "/")
     assert "<b>2 kinds of failure</b>, 2 responses of 2" in page and "trailing comma" in page
     assert "Which parser is yours?</b> Read as <code>json.loads</code>" in page and "Parser unknown" not in page
-    assert "<b>not run</b>" in text(unknown, "/", under="direct")
+    not_run = text(unknown, "/", under="direct")
+    assert "<b>not run</b>" in not_run and "no rate is drawn" in not_run and 'class="rates"' not in not_run
+    assert 'class="rates"' in page and 'class="rates"' in text(unknown, "/", under="fencepost")
 
 
 def test_none_of_so_many_failed_is_said_with_how_many(client: FlaskClient, post: Any) -> None:

@@ -78,7 +78,9 @@ def index() -> Response:
         "failures/_list.html",
         **around,
         result=result,
-        chart=group_report.chart(incident_, filters, result.groups[:MOST_FLAGGED]),
+        chart=None
+        if result.coverage.not_run  # a rate over responses that nobody ran it on would be too low
+        else group_report.chart(incident_, filters, result.groups[:MOST_FLAGGED]),
         divided=[
             (part, list_filters.address(active, by=None if part == "model" else part)) for part in incident.DIVIDED
         ],
