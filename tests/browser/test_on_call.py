@@ -28,7 +28,7 @@ CLOSED = """[...document.querySelectorAll("select option:not(:checked), .hidden"
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[str]:
-    process, url = serve(tmp_path / "data", "--no-examples")
+    process, url = serve(tmp_path / "data", "--no-examples", HOME=str(tmp_path))
     yield url
     stop(process)
 
