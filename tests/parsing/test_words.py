@@ -78,6 +78,8 @@ def test_a_session(counts: tuple[int, int, int], findings: str, sentence: str) -
             '<｜DSML｜invoke name="f"><｜DSML｜parameter name="a">x</｜DSML｜parameter></｜DSML｜invoke>',
             "a DeepSeek call of f",
         ),
+        ('<minimax:tool_call><invoke name="f"><parameter name="a">1</parameter></invoke>', "a tagged call of f"),
+        ('<antml:invoke name="f"><antml:parameter name="a">1</antml:parameter></antml:invoke>', "a Claude call of f"),
         ("<function=f>\n<parameter=a>\nx\n</parameter>\n</function>", "a Qwen call of f with 1 argument"),
     ],
 )

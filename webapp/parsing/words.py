@@ -86,7 +86,7 @@ CALL_REPAIRS = frozenset(("call_markup", "call_syntax"))
 FAMILIES = {
     "｜DSML｜": "DeepSeek",
     "<function=": "Qwen",
-    "<invoke": "Claude",
+    "<antml:": "Claude",
     "<tool_call>": "GLM",
     "call:": "Gemma",
     "<": "tagged",
