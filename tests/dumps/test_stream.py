@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from webapp import jsontext
 from webapp.dumps.budget import BadDump
 from webapp.dumps.decoding import MAX_DEPTH, kind_of
+from webapp.dumps.loose_json import uncommented
 from webapp.dumps.records import Problem
 from webapp.dumps.stream import DocumentMember, Item, ItemSkipper, walk
 from webapp.dumps.window import Resync, TooLong, Window
@@ -268,3 +270,13 @@ def test_pieces_that_end_within_a_string_full_of_escapes_take_linear_time():
     assert skipper.end('{"a": "' + piece) is None
     assert skipper.end(piece) is None
     assert skipper.end(piece + '"}, 1]') == len(piece) + 2
+
+
+@pytest.mark.parametrize("unclosed", ["/* ", '"\\'])
+def test_time_grows_no_faster_than_what_nothing_closes(unclosed: str) -> None:
+    times = []
+    for count in (1_000, 8_000):
+        start = time.process_time()
+        assert uncommented("// a\n{" + unclosed * count) is None
+        times.append(time.process_time() - start)
+    assert times[1] < 24 * times[0] + 0.03  # eight times the text; 64 where the time grows with its square

@@ -13,8 +13,9 @@ from webapp.dumps.source import Source
 IN_JSON = re.compile(r'\s*"[\[{]')
 SEPARATED = re.compile(r"\s*\x1e\s*[\[{]")
 COMMENTED = re.compile(r"\s*+(?:[\[{](?:[^\0]{0,4000}?[\n,{\[]\s{0,40}+)?)?(?://|/\*)")
-_TEXT = r'(?P<text>"(?:[^"\\]|\\.)*+")'
-_COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*[\s\S]*?\*/")
+_TEXT = r'(?P<text>"(?:[^"\\]|\\[\s\S]?)*+"?)'
+_COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
+"""a text or a comment that nothing closes goes to the end: sought anew at each sign, it would take square time"""
 _LAST_COMMA = re.compile(rf"{_TEXT}|,(?=\s*[}}\]])")
 
 

@@ -48,8 +48,8 @@ _HEADINGS = tuple(
         rf"\[?{_NAME}(?: message| prompt \d{{1,4}} of \d{{1,4}} - [^\n]{{1,40}}?)?\]?{_NOTE}[:：]{_NOTE}",
     )
 )
-_OWN = _HEADINGS[:2]
-"""which no other tool writes"""
+_OWN = {_HEADINGS[0]: "", _HEADINGS[1]: "==="}
+"""which no other tool writes, with how what stands before the first ends"""
 _ANYBODY = r"(?P<name>[^\W\d_][\w .@-]{0,40})"
 _SAID = r"(?: (?=\S)|[ \t]*\r?$)"
 _LABELS = tuple(
@@ -187,7 +187,7 @@ def _style(written: str) -> re.Pattern[str] | None:
         turned = ["user", "assistant"] * (2 if plain else 1)
         led = len(before) <= _MOST_LED and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
         is_record = len(sides) == 2 and are_fields(written)
-        begins = not (before or is_record) if plain else titled or style in _OWN
+        begins = not (before or is_record) if plain else titled or (style in _OWN and before.endswith(_OWN[style]))
         if {"user", "assistant"} <= set(sides) and (led or begins):
             return style
     if (label := _labelled(written)) is not None:
