@@ -23,8 +23,6 @@ from webapp.app import create_app
 from webapp.config import MEGABYTE, Settings
 from webapp.store.db import locks
 from webapp.store.jobs.worker import WORKER as LOCK
-from webapp.web.guards import FORM_LIMIT as FORMS
-from webapp.web.guards import most_bytes
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -34,7 +32,8 @@ else:
 ROOT = Path(__file__).resolve().parents[2]
 MOST = 300 * MEGABYTE
 TIMES = 50
-SETTINGS = Settings(data=Path(), database="")
+SHARE = 4
+"""A quarter of a megabyte may take a quarter of what a megabyte may."""
 FORM, JSON, PROTOBUF = "application/x-www-form-urlencoded", "application/json", "application/x-protobuf"
 MULTIPART = "multipart/form-data; boundary=b"
 PARTS = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
@@ -220,10 +219,9 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_no_route_grows(server: Server, every_route: list[tuple[str, str]], name: str) -> None:
-    """Forms may have a megabyte: they get a quarter of it, and may grow by a quarter.
+    """JSON and protobuf at each route that programs call; forms, which pages alone read, one of four at each page.
 
-    JSON and protobuf at each route that programs call; forms, which pages alone read, one of four at each page. Where
-    pages take files, all of them.
+    Where pages take files, all of them.
     """
     kind, make = PLAIN[name]
     turn, is_form = list(PLAIN).index(name), kind in (FORM, MULTIPART)
@@ -231,11 +229,10 @@ def test_no_route_grows(server: Server, every_route: list[tuple[str, str]], name
         is_asked = path.startswith(("/api/", "/v1/")) != is_form and (not is_form or (number + turn) % 4 == 0)
         if not is_asked and not path.startswith("/dumps"):
             continue
-        share = 4 if most_bytes(path, SETTINGS) <= FORMS else 1
-        content = make(MEGABYTE // share)
+        content = make(MEGABYTE // SHARE)
         status, growth = grown(server, method, path, content, {"Content-Type": kind})
         assert status < 500, (method, path, status)
-        assert growth < max(MOST // share, TIMES * len(content)), (method, path, status, growth // MEGABYTE)
+        assert growth < max(MOST // SHARE, TIMES * len(content)), (method, path, status, growth // MEGABYTE)
 
 
 @pytest.mark.parametrize("name", PACKED)
