@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -50,6 +50,7 @@ class Tracer:
     exhausted: bool = False
     flags: list[Flag] = field(default_factory=list)
     policy: Mapping[str, str] = field(default_factory=dict)
+    own: Callable[[], Trace] | None = None
     _counted: tuple[int, int] = field(default=(0, 1), repr=False)
 
     def attempt(
@@ -132,6 +133,10 @@ class Tracer:
         fault = self._fault(failure, span, tuple(edits))
         return self._keep(Attempt(strategy, span, "failed", None, tuple(edits), None, fault, note, site=site))
 
+    def own_reading(self) -> Trace:
+        """What Fencepost makes of the text, which other parsers ask where they failed."""
+        return self.own() if self.own else parse(self.raw)
+
     def amend(self, attempt: Attempt, **changes: Any) -> Attempt:
         """Replace a recorded attempt, for example to reject what decoded but was not wanted."""
         index = self.index(attempt)
@@ -210,10 +215,13 @@ def profile(name: str) -> Profile:
     return match
 
 
-def parse(raw: str, using: str | Profile = "fencepost") -> Trace:
-    """Run a profile over `raw` and return its trace. Never raises on any `str`; `UnknownProfile` for a bad name."""
+def parse(raw: str, using: str | Profile = "fencepost", own: Callable[[], Trace] | None = None) -> Trace:
+    """Run a profile over `raw` and return its trace. Never raises on any `str`; `UnknownProfile` for a bad name.
+
+    Who has the trace of `fencepost` hands it over by `own`, so that a profile that asks for it does not make it again.
+    """
     chosen_profile = profile(using) if isinstance(using, str) else using
-    tracer = Tracer(raw)
+    tracer = Tracer(raw, own=own)
     started = time.perf_counter_ns() - patterns.spent()
     chosen_profile.run(tracer)
     elapsed = time.perf_counter_ns() - patterns.spent() - started

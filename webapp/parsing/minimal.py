@@ -156,7 +156,8 @@ def _longest(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def way_of_failing(raw: str, home: str | Profile) -> str | None:
     """The key of the failure group of `raw` under `home`; None where it does not fail. Raises `UnknownProfile`."""
-    group = failure_group.group(raw, parse(raw, home), parse(raw))
+    ours = parse(raw)
+    group = failure_group.group(raw, parse(raw, home, lambda: ours), ours)
     return group.key if group else None
 
 

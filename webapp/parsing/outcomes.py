@@ -22,7 +22,7 @@ from webapp.capture.process import DecoderCall, ParserFailure, ParserOutcome
 from webapp.parsing import decode, verdicts
 from webapp.parsing.decode import Failure
 from webapp.parsing.edit import Edit, Span, apply, place, stripped
-from webapp.parsing.engine import Tracer, parse
+from webapp.parsing.engine import Tracer
 from webapp.parsing.trace import Attempt, Fault, Site, Trace
 from webapp.visible import clipped
 
@@ -141,7 +141,7 @@ def record_outcome(tracer: Tracer, outcome: ParserOutcome) -> None:
     else:
         _returned(tracer, outcome.value, attempts)
     may_be_prose = not tracer.chosen and not outcome.ended and not outcome.no_json
-    if may_be_prose and parse(tracer.raw).verdict == "none":
+    if may_be_prose and tracer.own_reading().verdict == "none":
         tracer.offered = False
 
 
@@ -178,7 +178,7 @@ def _returned(tracer: Tracer, value: object, attempts: Sequence[Attempt]) -> Non
             tracer.choose(attempt)
             return
     if not giving and (value is not None or not attempts):
-        giving = _own_readings(tracer.raw)
+        giving = _own_readings(tracer)
     if origin := verdicts.origin(value, giving, attempts):
         _changed(tracer, value, origin)
     elif verdicts.says_nothing(tracer.raw, value, attempts):
@@ -187,9 +187,9 @@ def _returned(tracer: Tracer, value: object, attempts: Sequence[Attempt]) -> Non
         _made(tracer, value)
 
 
-def _own_readings(raw: str) -> list[Attempt]:
+def _own_readings(tracer: Tracer) -> list[Attempt]:
     """What stands in the response as JSON, by Fencepost's own reading: of edits that a program made it knows none."""
-    return [attempt for attempt in parse(raw).attempts if attempt.ok and not attempt.edits]
+    return [attempt for attempt in tracer.own_reading().attempts if attempt.ok and not attempt.edits]
 
 
 def _changed(tracer: Tracer, value: object, origin: Attempt) -> None:

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from webapp.parsing import engine, outcomes
-from webapp.parsing.profiles import _about
+from webapp.parsing.engine import Tracer, parse
 
 
 @pytest.fixture(autouse=True, scope="package")
 def own_readings() -> Iterator[None]:
+    once = functools.cache(parse)
     with pytest.MonkeyPatch.context() as patch:
-        once = functools.cache(engine.parse)
-        patch.setattr(_about, "parse", once)
-        patch.setattr(outcomes, "parse", once)
+        patch.setattr(Tracer, "own_reading", lambda tracer: once(tracer.raw))
         yield

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import metadata, resources
 from typing import Any, NamedTuple
 
-from webapp.parsing.engine import Tracer, parse
+from webapp.parsing.engine import Tracer
 
 FENCEPOST = "Fencepost"
 BY_HAND = "Written by hand"
@@ -57,7 +57,7 @@ class Described:
         if self.parser:
             self.parser(tracer)
         if self.group in RESTATED and not tracer.chosen and not tracer.exhausted:
-            tracer.offered = parse(tracer.raw).verdict != "none"
+            tracer.offered = tracer.own_reading().verdict != "none"
 
 
 def described(

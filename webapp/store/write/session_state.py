@@ -189,7 +189,7 @@ class SessionParser:
         profiles = {name: engine.profile(name) for name in ((OURS,) if home == UNKNOWN else (home, OURS))}
 
         def parsed(raw: str, name: str) -> Trace:
-            return engine.parse(raw, profiles[name])
+            return engine.parse(raw, profiles[name], lambda: self.trace(raw, OURS))
 
         self.names = tuple(profiles)
         self._parsed, self._remembered = parsed, lru_cache(maxsize=2 * _MOST_KEPT)(parsed)
@@ -216,7 +216,8 @@ def _errors(trace: Trace) -> str:
 @lru_cache(maxsize=128)
 def readers(raw: str) -> list[str]:
     """The profiles that read a value from `raw`; remembered, since a session is folded again and again."""
-    return [name for name in parsing.profiles() if parsing.parse(raw, name).verdict in READABLE]
+    ours = parsing.parse(raw)
+    return [name for name in parsing.profiles() if parsing.parse(raw, name, lambda: ours).verdict in READABLE]
 
 
 def turn_view(placed: PlacedTurn, is_home_known: bool, contract: Contract | None) -> TurnView:
