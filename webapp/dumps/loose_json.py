@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none
@@ -26,14 +25,12 @@ def in_json(written: str) -> list[Any] | None:
 
 
 def sequence(source: Source) -> Iterator[bytes]:
-    """The records of a JSON text sequence (RFC 7464), each behind a separator, as lines."""
+    """The records of a JSON text sequence (RFC 7464), each behind a separator, as lines; none is held whole."""
     source.file.seek(source.start)
-    lines = list[bytes]()
-    for line in chain(source.file, (b"\x1e",)):
-        if line.startswith(b"\x1e") and lines:
-            yield b" ".join(lines) + b"\n"
-            lines.clear()
-        lines.append(line.strip(b"\x1e\r\n"))
+    for number, line in enumerate(source.file):
+        if number and line.startswith(b"\x1e"):
+            yield b"\n"
+        yield line.strip(b"\x1e\r\n") + b" "
 
 
 def uncommented(written: str) -> list[bytes] | None:
