@@ -209,7 +209,18 @@ def test_a_change_that_was_killed_shows_nothing_half_and_goes_on(run: Run, tmp_p
     (line,) = json.loads(run("home", "changes", "--json").stdout)
     assert (line["state"], line["finished"], line["total"]) == ("running", 3, 6)
     assert homes(run) == [("unknown", 3)]
-    assert run("home", "resume").exit_code == 0
+    assert "done      6 of 6" in run("home", "resume").stdout
     (line,) = json.loads(run("home", "changes", "--json").stdout)
     assert (line["state"], line["finished"]) == ("done", 6)
     assert homes(run) == []
+
+
+def test_a_change_that_cannot_be_finished_is_an_error(run: Run, tmp_path: Path) -> None:
+    run("ingest", str(chats(tmp_path / "log.jsonl", 2)))
+    with forking.script(
+        BEGUN.replace('changes.home_of_name("direct")', 'changes.Home("gone", "told")'),
+        environ={**os.environ, **environment(tmp_path)},
+    ) as child:
+        child.communicate()
+    result = run("home", "resume")
+    assert result.exit_code == 1 and "failed" in result.stdout and "gone" in result.stderr, result.output

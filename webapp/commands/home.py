@@ -122,11 +122,22 @@ def undo(number: int, as_json: bool) -> None:
 
 @command.command("resume")
 def resume() -> None:
-    """Finish the changes that were interrupted."""
-    settings = _store.settings()
+    """Finish the changes that were interrupted.
+
+    Exits with 1 where one of them fails; the others are finished.
+    """
+    settings, failed = _store.settings(), False
     with _store.engine(settings) as engine:
         for number in tasks.free(engine, settings, tasks.HOMES):
             worker.do(engine, settings, number)
+            with engine.connect() as connection:
+                task = tasks.find(connection, number)
+            click.echo(_change_words(changes.as_dict(task)))
+            if task.state == "failed":
+                failed = True
+                click.echo(visible(f"Error: {(task.result or {})['error']['message']}"), err=True)
+    if failed:
+        raise SystemExit(1)
 
 
 @command.command("changes")

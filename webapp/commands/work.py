@@ -19,7 +19,7 @@ from webapp.commands import _start, _store
 from webapp.commands._start import stopped_by_signals
 from webapp.config import Settings
 from webapp.store.db import database
-from webapp.store.jobs import worker
+from webapp.store.jobs import imports, worker
 
 TRIES_AGAIN = 15.0
 """seconds until a message is looked at again whose task another worker is at, in case that one is gone by then …"""
@@ -69,6 +69,7 @@ def work_on(settings: Settings, processes: int | None = None) -> None:
             _work_for_broker(settings, processes or _processors())
             return
         with _store.engine(settings) as engine:
+            imports.tidy(engine, settings)
             ends = _ends()
             click.echo(f"Fencepost works for {engine.url!r}; Ctrl+C stops it")
             sys.stdout.flush()
@@ -80,6 +81,7 @@ def _work_for_broker(settings: Settings, processes: int) -> None:
     from celery import signals
 
     with _store.engine(settings) as engine:  # at the newest revision
+        imports.tidy(engine, settings)
         click.echo(f"Fencepost works for {engine.url!r}, notified by Celery; Ctrl+C stops it")
     sys.stdout.flush()
     logs.use_for_celery(settings.log)
