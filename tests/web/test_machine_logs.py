@@ -30,6 +30,7 @@ def test_they_are_offered_beside_the_examples_and_where_logs_are_added(client: F
     with app.app_context():
         ingest_examples(db.engine, app.config["SETTINGS"])
     assert f'hx-get="{URL}"' in client.get("/").text
+    assert f'hx-get="{URL}"' not in client.get("/sessions").text
     client.post(URL, data={"program": "Claude Code"})
     assert f'<a href="{URL}">' in client.get("/dumps").text
 
@@ -56,7 +57,7 @@ def test_a_log_that_was_read_under_another_name_is_known_by_what_is_in_it(
 def test_where_there_are_none_it_says_what_it_looked_for(client: FlaskClient, log: Path) -> None:
     log.unlink()
     page = client.get(URL).text
-    assert "None found." in page and "Claude Code, Codex" in page
+    assert "No agents' logs on this machine" in page and "Claude Code, Codex" in page
 
 
 def test_a_log_that_cannot_be_read_is_named(client: FlaskClient, log: Path) -> None:
