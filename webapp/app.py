@@ -44,7 +44,7 @@ from webapp.web import (
     worker_process,
 )
 from webapp.web.api import openapi
-from webapp.web.dumps import dump_pages, mapping_pages, uploads
+from webapp.web.dumps import dump_pages, machine_logs, mapping_pages, uploads
 from webapp.web.failures import failure_pages, failures_api
 from webapp.web.identity import ServerSessions, secret_key
 from webapp.web.labels import queue_pages
@@ -54,7 +54,7 @@ from webapp.web.turns import turn_pages
 
 MODULES = (
     *(session_pages, turn_pages, responses, selection, list_filters),
-    *(dump_pages, uploads, mapping_pages, exports, home_pages, traces),
+    *(dump_pages, machine_logs, mapping_pages, exports, home_pages, traces),
     *(failure_pages, failures_api, queue_pages),
     *(profiles, compare_pages, task_pages, palette, playground),
     *(login, account_pages, audit_trail, openapi, help_pages, metrics),

@@ -1,22 +1,18 @@
-"""Takes files out of requests: small ones are read at once, larger ones become jobs; and logs of this machine."""
+"""Takes files out of requests: small ones are read at once, larger ones become jobs."""
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from ipaddress import ip_address
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
-from flask import Blueprint, Response, abort, current_app, flash, jsonify, redirect, request, url_for
 from flask import Request as FlaskRequest
+from flask import Response, current_app, jsonify, url_for
 from werkzeug.exceptions import BadRequest, ClientDisconnected
-from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.budget import BadDump, Budget, LeftToWorker, reading
 from webapp.dumps.reading import read, session_keys
@@ -25,8 +21,6 @@ from webapp.dumps.session_keys import OPTION, SessionKeys
 from webapp.dumps.source import ZIPS
 from webapp.dumps.spool import HOLDING_MORE, LONGEST_MARK, spool
 from webapp.extensions import db, wake
-from webapp.parsing.words import counted
-from webapp.scan.files import FoundLogs, LogFile, on_this_machine
 from webapp.store import files
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import Progress, problem_dict
@@ -35,7 +29,6 @@ from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
 from webapp.store.sessions.dumps import DumpLine
 from webapp.web import links
-from webapp.web.answers import page
 from webapp.web.api.shapes import DUMP, filled
 from webapp.web.dumps.dump_rows import LOOKED_AT, RefusedUpload
 
@@ -235,62 +228,3 @@ def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
 
 def dump_dict(line: store.DumpLine) -> dict[str, Any]:
     return filled(DUMP, line, sessions=line.session_count, turns=line.turn_count, problems=line.problem_count)
-
-
-machine_logs_blueprint = Blueprint("machine_logs", __name__, url_prefix="/machine-logs")
-
-_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via")
-"""headers of a proxy, behind which the browser may be anywhere"""
-
-
-@machine_logs_blueprint.app_template_global()
-def is_this_machine() -> bool:
-    """Whether the browser is on the server's own machine, and the server asks nobody who they are."""
-    if current_app.config["SETTINGS"].asks_login or any(name in request.headers for name in _FORWARDED):
-        return False
-    try:
-        return ip_address(request.remote_addr or "").is_loopback
-    except ValueError:
-        return False
-
-
-@machine_logs_blueprint.get("", endpoint="index")
-def machine_logs() -> AnyResponse:
-    """The programs whose logs are there, and of each how many are new or have changed since they were read."""
-    found = _machine_logs()
-    unread = Counter(file.program for file in _unread(found))
-    return page("machine_logs/index.html", "machine_logs/_offer.html", found=found, unread=unread)
-
-
-@machine_logs_blueprint.post("", endpoint="add")
-def add_machine_logs() -> AnyResponse:
-    """Queue what is unread of the logs of one program, or of all, as if they had been uploaded."""
-    program, queued = request.form.get("program", ""), 0
-    for file in _unread(_machine_logs()):
-        if program in ("", file.program):
-            try:
-                with Path(file.path).open("rb") as stream:
-                    queue_upload(stream, file.name, UploadOptions(None, None, None))
-            except OSError as error:
-                flash(f"{file.path} cannot be read: {error.strerror or error}")
-            else:
-                queued += 1
-    is_are = "is" if queued == 1 else "are"
-    flash(f"{counted(queued, 'log')} of this machine {is_are} being read." if queued else "No log there is unread.")
-    return redirect(url_for("dumps.index"), 303)
-
-
-def _machine_logs() -> FoundLogs:
-    if not is_this_machine():
-        abort(404)
-    return on_this_machine(os.environ, Path.cwd(), None)
-
-
-def _unread(found: FoundLogs) -> list[LogFile]:
-    """The logs that were not read as they are now, and do not wait to be."""
-    received = imports.received(db.session.connection(), {file.bytes for file in found.files})
-    return [
-        file
-        for file in found.files
-        if not any(one.is_of(Path(file.path), file.name, file.modified) for one in received.get(file.bytes, ()))
-    ]
