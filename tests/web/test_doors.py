@@ -87,6 +87,7 @@ ODD_ENTRIES = [
     entry("NUL \x00 and \ud800 alone"),
     entry("x", timestamp="yesterday", model=5, metadata="{broken", tokens_in="many"),
     {"content": "no other key"},
+    entry("x", deep=json.loads("[" * 200 + "]" * 200)),
 ]
 
 
@@ -100,7 +101,43 @@ def test_odd_entries_do_not_spoil_the_good_ones(client: FlaskClient, post: Post)
     for turn in turns:
         assert client.get(f"/sessions/s1/turns/{turn['position']}").status_code == 200
         assert client.get(f"/api/session/s1/turns/{turn['position']}").status_code == 200
-    assert client.get("/sessions/s1").status_code == 200
+    assert client.get("/sessions/s1").status_code == client.get("/api/session/s1/dump").status_code == 200
+
+
+def test_ids_that_differ_by_case_or_form_alone(client: FlaskClient, post: Post) -> None:
+    names = ["Run", "run", "RUN", "\u00e9", "e\u0301", "a/b", "a%2Fb", "a b"]
+    for name in names:
+        assert post(windlass(name, entry(name))).status_code == 201
+    found = client.get("/api/sessions").json["sessions"]
+    assert sorted(one["id"] for one in found) == sorted(names)
+    assert len({one["url"] for one in found}) == len({one["key"] for one in found}) == len(names)
+    paths = [client.post(f"/api/session/{one['key']}/dump").json["dump_path"] for one in found]
+    assert len(set(paths)) == len(names)
+    for one, path in zip(found, paths, strict=True):
+        assert json.loads(Path(path).read_bytes())["session_id"] == one["id"]
+
+
+TIMES = [0, -1, 1e-9, 7226582400, 253402300799, 253402300800, 1e300, -1e18, "yesterday", "", True]
+TIMES += ["1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2199-01-01T00:00:00+14:00", "0001-01-01T00:00:00+14:00"]
+TIMES += ["9999-12-31T23:59:59-14:00", float("nan"), float("inf")]
+
+
+def test_any_clock(client: FlaskClient, post: Post) -> None:
+    """Sessions of all these times in one store: each is listed once, page by page, and every page of it opens."""
+    for number, time in enumerate(TIMES):
+        assert post(windlass(f"s{number}", entry("one", timestamp=time))).status_code == 201, time
+    listed, address = [], "/api/sessions?limit=7"
+    while address:
+        answer = client.get(address).json
+        listed += [session["id"] for session in answer["sessions"]]
+        address = answer["next"] and f"/api/sessions?limit=7&after={answer['next']}"
+    assert sorted(listed) == sorted(f"s{number}" for number in range(len(TIMES)))
+    for page in ("/?limit=1", "/sessions", "/dumps"):
+        assert client.get(page).status_code == 200, page
+    for number, time in enumerate(TIMES):
+        for page in (f"/sessions/s{number}", f"/sessions/s{number}/turns/0"):
+            assert client.get(page).status_code == 200, time
+        assert b'"timestamp"' in client.get(f"/api/session/s{number}/dump").data, time
 
 
 def test_a_label_is_made_listed_changed_and_removed(client: FlaskClient, post: Post) -> None:

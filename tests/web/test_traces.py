@@ -123,6 +123,15 @@ def test_any_order_comes_to_the_same(send: Send, stored: Any, client: FlaskClien
     assert (session.entry_count, session.turn_count, session.strip) == (60, 61, "c" * 60)
 
 
+def test_any_clock_of_a_span(send: Send, client: FlaskClient) -> None:
+    started = ["0", "-5", "9999999999999999999", "nan", 7226582400 * 10**9, 253402300800 * 10**9, None]
+    odd = [numbered(number) | {"startTimeUnixNano": start} for number, start in enumerate(started)]
+    assert send(*odd, numbered(len(odd))).json == {}
+    assert client.get("/api/session/talk").json["session"]["responses"] == len(odd) + 1
+    for path in ("/", "/sessions/talk", "/api/session/talk/dump", "/sessions/talk/turns/0"):
+        assert client.get(path, buffered=True).status_code == 200, path
+
+
 @on_both
 def test_the_same_span_again_changes_nothing(send: Send, stored: Any) -> None:
     send(numbered(0))
