@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata, resources
@@ -21,6 +22,8 @@ REPORTS = "Field reports"
 OWN = "Your own"
 GROUPS = (OWN, FENCEPOST, BY_HAND, LIBRARIES, ARGUMENTS, SERVERS, AGENTS, REPORTS)
 RESTATED = (LIBRARIES, ARGUMENTS)  # held against a release, and failed where they give nothing
+_RELEASE = re.compile(r"^Source: \S+ ([^ ,]+)", re.MULTILINE)
+_IN_PYTHON = "The original is TypeScript: here Python's decoder words the errors, and large integers stay exact."
 
 
 def group_of(profile: Any) -> str:
@@ -61,26 +64,25 @@ class Described:
 
 
 def described(
-    name: str, group: str = "", text: str = "", **fields: Any
+    name: str, group: str = "", text: str = "", *, revision: int = 1, calls: Sequence[str] = (), **fields: Any
 ) -> Callable[[Callable[[Tracer], None]], Described]:
-    """Makes a profile of a function: its docstring, or `text`, is its help in a line, then paragraphs about it."""
+    """Makes a profile of a function: its docstring, or `text`, is its help in a line, then paragraphs about it.
+
+    Where one of these names its source, the version is that release, `revision` of what we make of it, and the releases
+    that are installed of the libraries that it `calls`.
+    """
 
     def profile(parser: Callable[[Tracer], None]) -> Described:
         first, *about = (" ".join(paragraph.split()) for paragraph in (text or parser.__doc__ or "").split("\n\n"))
+        if group in RESTATED and fields.get("original") == "TypeScript":
+            about[-1] += f" {_IN_PYTHON}"
+        if release := _RELEASE.search("\n".join(about)):
+            again = f"-{revision}" if revision > 1 else ""
+            called = (f"+{library}-{metadata.version(library)}" for library in calls)
+            fields["version"] = "".join([f"restated-{release[1]}{again}", *called])
         return Described(name, group=group, help=first, about="\n".join(about), parser=parser, **fields)
 
     return profile
-
-
-@cache
-def release(distribution: str) -> str:
-    """The installed release of a library that a profile calls, as its version carries it: `json-repair-0.64.5`."""
-    return f"{distribution}-{metadata.version(distribution)}"
-
-
-def restated(of: str, *calls: str) -> str:
-    """The version of a re-statement: the release it was written after, and those of the libraries that it calls."""
-    return "+".join([f"restated-{of}", *map(release, calls)])
 
 
 class Held(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NoReturn
 from webapp.parsing.decode import Failure
 from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._steps import Step, choose_if_ok, whole
+from webapp.parsing.profiles._steps import Step, choose_if_ok, completed, whole
 
 DEEPEST = 201  # levels
 CLOSERS = {"{": "}", "[": "]"}
@@ -125,9 +125,7 @@ class Walk:
 
     def completion(self, raw: str) -> list[Edit]:
         """The edits that make JSON of the text, which is cut off."""
-        rest, closers = raw[self.sound :], "".join(reversed(self.closers))
-        kind = "truncation" if rest else "missing_closer"
-        return [*self.edits, *([Edit(kind, Span(self.sound, len(raw)), rest, closers)] if rest or closers else [])]
+        return self.edits + completed(raw, self.sound, "".join(reversed(self.closers)))
 
 
 def by_jiter(*, strings: bool = False) -> Step:

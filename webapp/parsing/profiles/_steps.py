@@ -13,7 +13,7 @@ from typing import Any
 from webapp.capture.plain_values import failure_of, no_json, plain
 from webapp.parsing.edit import Edit, Span, apply, composed
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import Described, described
+from webapp.parsing.profiles._about import SERVERS, Described, described
 from webapp.parsing.trace import Attempt
 
 LONGEST = 200_000  # characters that a decoder written in Python is given: its time is minutes beyond
@@ -48,6 +48,13 @@ def balanced(raw: str, start: int = 0, end: int | None = None) -> Iterator[Span]
             count -= 1
             if count == 0 and begin >= 0:
                 yield Span(begin, match.end())
+
+
+def completed(raw: str, end: int, closers: str, until: int | None = None) -> list[Edit]:
+    """The edit that puts `closers` in the place of all from `end` to `until`; none where both are empty."""
+    span = Span(end, len(raw) if until is None else until)
+    rest = span.of(raw)
+    return [Edit("truncation" if rest else "missing_closer", span, rest, closers)] if rest or closers else []
 
 
 def rewritten(tracer: Tracer, strategy: str, span: Span, value: Any, note: str) -> Attempt:
@@ -89,6 +96,36 @@ def give_all(tracer: Tracer, attempts: Iterable[Attempt], given_up: str) -> None
         tracer.choose(attempt)
 
 
+def reader(
+    name: str, begins: str, *, given_up: str = "", strategy: str = "tagged", roots: str = "all", revision: int = 1
+) -> Callable[[Callable[[Tracer], Iterable[Attempt]]], Described]:
+    """Makes a model server's profile of a function that tries every call: all that decode are the result.
+
+    A text without `begins` is plain text. With `given_up` one that fails takes the others with it, for that reason.
+    """
+
+    def profile(tries: Callable[[Tracer], Iterable[Attempt]]) -> Described:
+        words = begins.replace("\n", " at the end of a line")
+
+        def parser(tracer: Tracer) -> None:
+            begin = tracer.raw.find(begins)
+            if begin < 0:
+                tracer.reject(strategy, whole(tracer.raw), f"no {words}: plain text")
+                return
+            if given_up:
+                give_all(tracer, tries(tracer), given_up)
+            else:
+                for attempt in tries(tracer):
+                    choose_if_ok(tracer, attempt)
+            if not tracer.attempts:
+                lost = "no complete call: none is given, this text is lost"
+                tracer.fail(strategy, Span(begin, len(tracer.raw)), lost)
+
+        return described(name, SERVERS, tries.__doc__ or "", revision=revision, roots=roots)(parser)
+
+    return profile
+
+
 def decode_other(tracer: Tracer, decoder: str, span: Span, note: str, edits: Sequence[Edit] = ()) -> Attempt:
     """The attempt of the decoder `literal` (Python's), `json5` or `yaml` at the edited `span`, drawn as JSON.
 
@@ -116,13 +153,13 @@ def _decoded(decoder: str, text: str) -> Any:
     return getattr(import_module(module), name)(text)
 
 
-def stepwise(name: str, group: str, version: str, *steps: Step, **fields: Any) -> Callable[[str], Described]:
+def stepwise(name: str, group: str, *steps: Step, **fields: Any) -> Callable[[str], Described]:
     """A profile that tries each step in turn, until one has decided; of a text that says what it does."""
 
     def parser(tracer: Tracer) -> None:
         any(step(tracer) for step in steps)
 
-    return lambda text: described(name, group, text, version=version, **fields)(parser)
+    return lambda text: described(name, group, text, **fields)(parser)
 
 
 def empty(spaces: str | None = "") -> Step:
@@ -137,20 +174,20 @@ def empty(spaces: str | None = "") -> Step:
     return step
 
 
-def loads(*checks: Check, strict: bool = True, finite: bool = False) -> Step:
-    """Decode the whole text; refused where one of `checks` says what is wrong with the value."""
+def loads(*rules: Rule, check: Check | None = None, strict: bool = True, finite: bool = False) -> Step:
+    """Decode the whole text after the rules, each in turn; refused where `check` says what is wrong with the value."""
 
     def step(tracer: Tracer) -> bool:
-        attempt = tracer.attempt("whole", whole(tracer.raw), strict=strict, finite=finite)
-        return attempt.ok and checked(tracer, attempt, checks)
+        span = whole(tracer.raw)
+        attempt = tracer.attempt("whole", span, edits_of(tracer.raw, span, rules), strict=strict, finite=finite)
+        return attempt.ok and checked(tracer, attempt, check)
 
     return step
 
 
-def checked(tracer: Tracer, attempt: Attempt, checks: Sequence[Check]) -> bool:
-    """Make what decoded the result, or refuse it in the words of the first check that fails; true."""
-    reason = next(filter(None, (check(attempt.value) for check in checks)), "")
-    if reason:
+def checked(tracer: Tracer, attempt: Attempt, check: Check | None) -> bool:
+    """Make what decoded the result, or refuse it in the words of the check; true."""
+    if check and (reason := check(attempt.value)):
         refuse(tracer, attempt, reason)
     else:
         tracer.choose(attempt)
@@ -165,7 +202,7 @@ def made(change: Callable[[Any], Any], note: str, *, strict: bool = True) -> Ste
         if attempt.ok and (value := change(attempt.value)) is not attempt.value:
             attempt = tracer.amend(attempt, outcome="rejected", reason=note)
             attempt = rewritten(tracer, "derived", whole(tracer.raw), value, note)
-        return attempt.ok and checked(tracer, attempt, ())
+        return choose_if_ok(tracer, attempt)
 
     return step
 
@@ -187,20 +224,6 @@ def no_prototype(value: Any) -> str:
         elif isinstance(node, list):
             stack += node
     return ""
-
-
-def substituted(
-    cut: Callable[[str], Span], *rules: Rule, check: Check = lambda value: "", finite: bool = False
-) -> Step:
-    """The step that applies the rules in turn to the part of the text that `cut` gives, and decodes the outcome."""
-
-    def step(tracer: Tracer) -> bool:
-        span = cut(tracer.raw)
-        edits = edits_of(tracer.raw, span, rules)
-        attempt = tracer.attempt("whole", span, edits, finite=finite)
-        return attempt.ok and checked(tracer, attempt, [check])
-
-    return step
 
 
 def edits_of(raw: str, span: Span, rules: Sequence[Rule]) -> list[Edit]:

@@ -114,7 +114,7 @@ def _no_context(line: str) -> str:
     return f"Expected update hunk to start with a @@ context marker, got: '{line}'"
 
 
-@described("codex-apply-patch", AGENTS, version="restated-0.171.0", original="Rust", roots="all")
+@described("codex-apply-patch", AGENTS, original="Rust", roots="all")
 def plugin(tracer: Tracer) -> None:
     """Codex' apply_patch: *** Begin Patch, headers of files with lines under them, *** End Patch; each file a value.
 

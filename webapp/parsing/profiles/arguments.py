@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import ARGUMENTS, Described, restated
+from webapp.parsing.profiles._about import ARGUMENTS, Described
 from webapp.parsing.profiles._jiter import CLOSERS, by_jiter
 from webapp.parsing.profiles._steps import (
     Step,
@@ -20,7 +20,6 @@ from webapp.parsing.profiles._steps import (
     must_be_object,
     no_prototype,
     stepwise,
-    substituted,
     whole,
 )  # fmt: skip
 from webapp.parsing.profiles.four_tier import WHITE
@@ -73,7 +72,7 @@ def _other_error(tracer: Tracer) -> bool:
     return error is not None and error.type != "JSONDecodeError"
 
 
-_QUOTED = substituted(whole, (re.compile(r"(?<!\\)'"), '"'), (re.compile(r"\\'"), "'"))
+_QUOTED = loads((re.compile(r"(?<!\\)'"), '"'), (re.compile(r"\\'"), "'"))
 _LANGCHAIN = made(lambda value: value or {}, "what Python counts as false is made {}", strict=False)
 _MCP = made(_pre_parsed, "texts among the arguments that are JSON are decoded")
 _SPACE = f"[{WHITE}]"
@@ -98,8 +97,8 @@ def _counts(value: Any) -> str:
 
 _MASTRA = (
     loads(finite=True),
-    substituted(whole, _TOKENS, _TRIM, finite=True),
-    substituted(whole, *_MENDED, check=_counts, finite=True),
+    loads(_TOKENS, _TRIM, finite=True),
+    loads(*_MENDED, check=_counts, finite=True),
 )
 
 
@@ -107,12 +106,12 @@ def _as_object(value: Any) -> Any:
     return value if isinstance(value, dict) else {"value": value}
 
 
-def _arguments(name: str, version: str, *steps: Step, original: str = "") -> Callable[[str], Described]:
-    return stepwise(name, ARGUMENTS, version, *steps, original=original)
+def _arguments(name: str, *steps: Step, revision: int = 1, original: str = "") -> Callable[[str], Described]:
+    return stepwise(name, ARGUMENTS, *steps, revision=revision, original=original)
 
 
 plugins = (
-    _arguments("openai-python", restated("3.57.0"), loads())("""
+    _arguments("openai-python", loads())("""
         openai-python: the arguments of a strict tool by one json.loads; `parse` reads them, other helpers leave a text.
 
         Reads a native call's arguments in chat.completions.parse. 1. json.loads of the whole text, once: no text is an
@@ -120,7 +119,7 @@ plugins = (
 
         Source: openai 3.57.0, openai/lib/_parsing/_completions.py, parse_function_tool_arguments.
     """),
-    _arguments("openai-python-stream", restated("3.57.0"), by_jiter())("""
+    _arguments("openai-python-stream", by_jiter())("""
         openai-python while arguments stream in: jiter's partial mode, where a string at the cut end is left out.
 
         Reads what has arrived of a strict tool's arguments (`parsed_arguments` of chat.completions.stream). 1. jiter in
@@ -130,7 +129,7 @@ plugins = (
 
         Source: openai 3.57.0, openai/lib/streaming/chat/_completions.py, and jiter 0.19.0.
     """),
-    _arguments("openai-node-stream", "restated-7.57.0", by_partial_json(numbers=False), original="TypeScript")("""
+    _arguments("openai-node-stream", by_partial_json(numbers=False), original="TypeScript")("""
         openai-node while arguments stream in: what is cut off is completed, a number at the cut end left out.
 
         Reads what has arrived of a strict tool's arguments (chat.completions.stream): partial-json in the SDK's own
@@ -139,9 +138,9 @@ plugins = (
         error. 3. What stands behind the value is ignored. The finished call goes to JSON.parse.
 
         Source: openai 7.57.0 (npm), _vendor/partial-json-parser/parser.js, partialParse. Nested more than 300 deep is
-        not read. Here large integers stay exact.
+        not read.
     """),
-    _arguments("openai-agents", restated("0.24.0-2"), empty(), loads(must_be_object))("""
+    _arguments("openai-agents", empty(), loads(check=must_be_object), revision=2)("""
         OpenAI Agents SDK: the arguments of a function tool must be one JSON object; no text stands for none.
 
         Reads the arguments of a native call. 1. No text is {}. 2. json.loads of the whole text, once. 3. A value that
@@ -149,7 +148,7 @@ plugins = (
 
         Source: openai-agents 0.24.0, agents/tool.py, _parse_function_tool_json_input.
     """),
-    _arguments("openai-agents-partial", restated("0.24.0"), by_jiter(strings=True))("""
+    _arguments("openai-agents-partial", by_jiter(strings=True))("""
         OpenAI Agents SDK's `validate_json` of a part: jiter in Rust, where a string at the cut end is kept.
 
         Reads an output that has come in part. 1. What is cut off at the end is left out with its key, but for a string,
@@ -160,7 +159,7 @@ plugins = (
         Source: openai-agents 0.24.0, agents/util/_json.py, validate_json with partial=True, and pydantic's
         "trailing-strings".
     """),
-    _arguments("anthropic-python", restated("2.14.0"), empty(), by_jiter())("""
+    _arguments("anthropic-python", empty(), by_jiter())("""
         Anthropic's Python SDK: a tool's input as it streams in, by jiter's partial mode; nothing becomes {}.
 
         Reads the input of a native call that streams in. 1. No text leaves the {} with which a call begins. 2. jiter in
@@ -170,7 +169,7 @@ plugins = (
 
         Source: anthropic 2.14.0, anthropic/lib/streaming/_messages.py, accumulate_event, and jiter 0.19.0.
     """),
-    _arguments("langchain-tool-call", restated("1.8.4-2"), empty(), _LANGCHAIN)("""
+    _arguments("langchain-tool-call", empty(), _LANGCHAIN, revision=2)("""
         LangChain's `parse_tool_call`: arguments of a native call, raw line feeds in strings allowed; nothing becomes
         {}.
 
@@ -180,7 +179,7 @@ plugins = (
 
         Source: langchain-core 1.8.4, langchain_core/output_parsers/openai_tools.py, parse_tool_call.
     """),
-    _arguments("litellm-tool-call", restated("1.110.2"), empty(None), loads(), _closed)("""
+    _arguments("litellm-tool-call", empty(None), loads(), _closed)("""
         LiteLLM's `parse_tool_call_arguments`: JSON, else with open brackets closed; blank becomes {}.
 
         Reads the arguments of a call that LiteLLM passes on to Anthropic or Bedrock. 1. White space alone, or nothing,
@@ -190,7 +189,7 @@ plugins = (
         Source: litellm 1.110.2, litellm/litellm_core_utils/prompt_templates/tool_call_json_repair.py,
         parse_tool_call_arguments.
     """),
-    _arguments("mcp-python", restated("2.3.0"), _MCP)("""
+    _arguments("mcp-python", _MCP)("""
         MCP Python SDK: texts among a tool's arguments that are JSON of a list, an object, or null are decoded once
         more.
 
@@ -201,17 +200,16 @@ plugins = (
 
         Source: mcp 2.3.0, mcp/server/mcpserver/utilities/func_metadata.py, pre_parse_json.
     """),
-    _arguments("vercel-ai-tool-call", "restated-7.0.173", empty(WHITE), loads(no_prototype, finite=True))("""
+    _arguments("vercel-ai-tool-call", empty(WHITE), loads(check=no_prototype, finite=True), original="TypeScript")("""
         The Vercel AI SDK's tool calls: JSON.parse of the input, blank input as {}, keys of prototypes refused.
 
         Reads the input of a native call. 1. White space alone, or nothing, is {}. 2. JSON.parse of the whole, once. 3.
         A key __proto__, or constructor with prototype in it, is refused at any depth. What fails becomes an invalid
         tool call; a repairToolCall of the program's own and the tool's schema are not known here.
 
-        Source: ai 7.0.173, src/generate-text/parse-tool-call.ts, and @ai-sdk/provider-utils, secure-json-parse.ts. The
-        original is TypeScript: here Python's decoder words the errors, and large integers stay exact.
+        Source: ai 7.0.173, src/generate-text/parse-tool-call.ts, and @ai-sdk/provider-utils, secure-json-parse.ts.
     """),
-    _arguments("semantic-kernel", restated("1.45.0-2"), _refuse_empty, loads(), _other_error, _QUOTED)(r"""
+    _arguments("semantic-kernel", _refuse_empty, loads(), _other_error, _QUOTED, revision=2)(r"""
         Semantic Kernel's `parse_arguments`: json.loads, else once more with single quotes made double.
 
         Reads the arguments of a native call. 1. No text is None: no arguments. 2. json.loads. 3. Else ' becomes ", also
@@ -219,7 +217,7 @@ plugins = (
 
         Source: semantic-kernel 1.45.0, semantic_kernel/contents/function_call_content.py, parse_arguments.
     """),
-    _arguments("kimi-cli", restated("0.56.0"), empty(), loads(strict=False))("""
+    _arguments("kimi-cli", empty(), loads(strict=False))("""
         Kimi CLI (kosong): the arguments of a tool call by json.loads, raw line feeds in strings allowed; nothing is {}.
 
         Reads the arguments of a native call. 1. No text is {}. 2. json.loads with strict=False, once. A list is
@@ -227,7 +225,7 @@ plugins = (
 
         Source: kosong 0.56.0, kosong/tooling/simple.py, SimpleToolset.handle; kimi-cli 1.52.0 calls it.
     """),
-    _arguments("browser-use", restated("0.13.14"), made(_as_object, 'put under "value"'))("""
+    _arguments("browser-use", made(_as_object, 'put under "value"'))("""
         browser-use: the arguments of a tool call as an object; anything else becomes {"value": …}, also what is no
         JSON.
 
@@ -237,7 +235,7 @@ plugins = (
 
         Source: browser-use 0.13.14, browser_use/beta/service.py, _tool_arguments.
     """),
-    _arguments("mastra", "restated-1.71.0-2", _refuse_empty, *_MASTRA, original="TypeScript")("""
+    _arguments("mastra", _refuse_empty, *_MASTRA, original="TypeScript", revision=2)("""
         Mastra's tool calls: JSON.parse, again without <|…|> tokens, then with keys and quotes mended by patterns.
 
         Reads the input of a native call. 1. JSON.parse. 2. Else without tokens such as <|call|>, and white space round
@@ -245,7 +243,6 @@ plugins = (
         becomes ", trailing commas go, bare dates become texts; the same inside of strings. JSON.parse. 4. After these,
         null, false, 0 and an empty text count as failed: the tool is called with no input.
 
-        Source: @mastra/core 1.71.0 (npm), convertFullStreamChunkToMastra, sanitizeToolCallInput and tryRepairJson. Here
-        Python's decoder words the errors, and large integers stay exact.
+        Source: @mastra/core 1.71.0 (npm), convertFullStreamChunkToMastra, sanitizeToolCallInput and tryRepairJson.
     """),
 )

@@ -28,14 +28,10 @@ def strip_fences(tracer: Tracer) -> None:
     """
     raw = tracer.raw
     start, end = stripped(raw)
-    cut = start
-    for opening in ("```json", "```"):
-        if raw.startswith(opening, start, end):
-            cut = start + len(opening)
-            break
+    cut = start + next((len(fence) for fence in ("```json", "```") if raw.startswith(fence, start, end)), 0)
     if raw.endswith("```", cut, end):
         end -= 3
-    span = stripped(raw, cut, max(cut, end))
+    span = stripped(raw, cut, end)
     choose_if_ok(tracer, tracer.attempt("fenced" if cut > start else "whole", span))
 
 

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 from webapp.parsing.edit import Span, apply, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import AGENTS, described, restated
+from webapp.parsing.profiles._about import AGENTS, described
 from webapp.parsing.profiles._grammar import ParameterPairs
 from webapp.parsing.profiles._steps import choose_derived, edits_of, rewritten, whole
 from webapp.parsing.profiles.four_tier import WHITE
 
-_COMMAND = re.compile(r"```mswea_bash_command(\s*+)")
+_COMMAND = re.compile(r"```mswea_bash_command\s*\n(.*?)\n```", re.DOTALL)
 
 
-@described("mini-swe-agent", AGENTS, version=restated("2.4.6"))
+@described("mini-swe-agent", AGENTS)
 def mini_swe_agent(tracer: Tracer) -> None:
     """mini-swe-agent's text models: exactly one ```mswea_bash_command block, which is the command.
 
@@ -29,29 +29,13 @@ def mini_swe_agent(tracer: Tracer) -> None:
     litellm_textbased_model.py.
     """
     raw = tracer.raw
-    commands = list(_commands(raw))
+    last = raw.rfind("\n```")  # nothing that begins behind it ends: looking there would take the square of its length
+    commands = [stripped(raw, *match.span(1)) for match in _COMMAND.finditer(raw, 0, last + 4)]
     if len(commands) != 1:
         for span in commands or [whole(raw)]:
             tracer.fail("fenced", span, f"FormatError: Expected exactly 1 action, found {len(commands)}.")
     else:
         choose_derived(tracer, commands[0], {"command": commands[0].of(raw)})
-
-
-def _commands(raw: str) -> Iterator[Span]:
-    """Where each command stands, without white space round it. Linear."""
-    at = 0
-    while opening := _COMMAND.search(raw, at):
-        at = opening.end()
-        feeds = [at for at in range(*opening.span(1)) if raw[at] == "\n"]
-        if not feeds:
-            continue
-        end = raw.find("\n```", feeds[-1] + 1)
-        if end < 0 and len(feeds) > 1 and raw.startswith("```", feeds[-1] + 1):
-            end = feeds[-1]
-        if end < 0:
-            return
-        yield stripped(raw, min(feeds[-1] + 1, end), end)
-        at = end + 4
 
 
 _AROUND = (
@@ -64,7 +48,7 @@ _PARAMETER = ParameterPairs(re.compile("<parameter=([^>]+)>"), re.compile("</par
 _TWICE = re.compile(r"<parameter=([a-zA-Z0-9_]+)=([^<]*)</parameter>")
 
 
-@described("openhands", AGENTS, version=restated("1.58.2"), roots="first")
+@described("openhands", AGENTS)
 def openhands(tracer: Tracer) -> None:
     """OpenHands for models without tools: the first <function=…> and its <parameter=…>, whose values are texts.
 
@@ -102,7 +86,7 @@ _SHELLS = tuple(
 _SHELLS += ("```tcsh",)
 
 
-@described("aider", AGENTS, version=restated("0.86.2"), roots="all")
+@described("aider", AGENTS, roots="all")
 def aider(tracer: Tracer) -> None:
     """Aider's edit blocks: <<<<<<< SEARCH, =======, >>>>>>> REPLACE, with the file's name in one of three lines before.
 
@@ -204,7 +188,7 @@ class _ClineCall(NamedTuple):
     closed: bool
 
 
-@described("cline", AGENTS, version="restated-2.18.0", original="TypeScript", roots="first")
+@described("cline", AGENTS, original="TypeScript")
 def cline(tracer: Tracer) -> None:
     """Cline's tool calls: <read_file><path>…</path></read_file>, with values that are texts; the first one is run.
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from webapp.parsing.decode import first_keys
 from webapp.parsing.doubts import makes_equal_keys
-from webapp.parsing.edit import Span, apply
+from webapp.parsing.edit import apply, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.finder import Finder
 from webapp.parsing.leftovers import name_leftovers
@@ -16,8 +16,8 @@ from webapp.parsing.patterns import later
 from webapp.parsing.profiles._about import FENCEPOST
 from webapp.parsing.strategies import scan_region
 from webapp.parsing.trace import Attempt, Flag
+from webapp.parsing.verdicts import JSON_SPACE
 
-_SPACE = " \t\r\n"
 _thought = re.compile(
     r"[<◁\[](?:(?:\w+:)?(?P<closes>/?)(?i:think|thinking|thought|thoughts|reasoning|scratchpad|reflection)>|(?P<moon>/?)think▷"
     r"|\|(?:START|(?P<end>END))_THINKING\|>|(?P<bracket>/?)THINK\]|\|channel\|>analysis<\|message\|>"
@@ -164,10 +164,7 @@ def _score(attempt: Attempt, wanted: tuple[str, ...]) -> float:
 
 
 def _whole(tracer: Tracer) -> Attempt:
-    raw = tracer.raw
-    start = len(raw) - len(raw.lstrip(_SPACE))
-    end = max(start, len(raw.rstrip(_SPACE)))
-    return tracer.attempt("whole", Span(start, end), offers=False, finite=True)
+    return tracer.attempt("whole", stripped(tracer.raw, characters=JSON_SPACE), offers=False, finite=True)
 
 
 def _regions(raw: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

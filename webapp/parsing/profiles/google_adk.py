@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import ARGUMENTS, restated
-from webapp.parsing.profiles._steps import decode_other, empty, stepwise, whole
+from webapp.parsing.profiles._about import ARGUMENTS
+from webapp.parsing.profiles._steps import choose_if_ok, decode_other, empty, stepwise, whole
 
 _KEYS = re.compile(
     r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|[{,]\s*([A-Za-z_][A-Za-z0-9_]*)(?=\s*:)""",
@@ -55,12 +55,10 @@ def _read(tracer: Tracer, strategy: str, span: Span, edits: Sequence[Edit] = ())
         return True
     if not attempt.ok:
         attempt = decode_other(tracer, "literal", span, "read as a Python literal", edits)
-    if attempt.ok:
-        tracer.choose(attempt)
-    return attempt.ok or not (attempt.reason or "").startswith(_CAUGHT)
+    return choose_if_ok(tracer, attempt) or not (attempt.reason or "").startswith(_CAUGHT)
 
 
-plugin = stepwise("google-adk", ARGUMENTS, restated("2.13.0-2"), empty(), _plain, _quoted, _fenced)("""
+plugin = stepwise("google-adk", ARGUMENTS, empty(), _plain, _quoted, _fenced, revision=2)("""
     Google ADK over LiteLLM: JSON, else a Python literal, else with bare keys quoted, else without its fence.
 
     Reads the arguments of a native call of a model that LiteLLM serves. 1. No text is {}. 2. json.loads, else

@@ -178,7 +178,7 @@ class Mender(Quoted):
         return True
 
 
-@described("jsonrepair", LIBRARIES, version="restated-3.15.0", original="TypeScript")
+@described("jsonrepair", LIBRARIES, original="TypeScript")
 def plugin(tracer: Tracer) -> None:
     """jsonrepair (npm): reads what stands there from the left, mends what it meets, and writes JSON.
 
@@ -189,7 +189,7 @@ def plugin(tracer: Tracer) -> None:
     else behind the value is an error, so that JSON with prose round it fails or becomes a text. 6. JSON.parse.
 
     Source: jsonrepair 3.15.0 (npm), lib/esm/regular/jsonrepair.js. Nested more than 210 deep, and longer than 100,000
-    characters, may not be read. Here Python's decoder words its errors, and large integers stay exact.
+    characters, may not be read.
     """
     raw, everything = tracer.raw, whole(tracer.raw)
     mender = Mender(raw)

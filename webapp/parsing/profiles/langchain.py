@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from itertools import accumulate
+from dataclasses import dataclass
 
 from webapp.parsing import verdicts
-from webapp.parsing.edit import Edit, Span, stripped
+from webapp.parsing.edit import Edit, Span, places, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import LIBRARIES, described, restated
-from webapp.parsing.profiles._steps import choose_if_ok, whole
+from webapp.parsing.profiles._about import LIBRARIES, described
+from webapp.parsing.profiles._steps import choose_if_ok, completed, whole
 
 _STRIPPED = " \n\r\t`"
 _FENCE = re.compile(r"```(?:json)?(.*)", re.DOTALL)
@@ -21,7 +20,7 @@ _CLOSERS = {"{": "}", "[": "]"}
 _MARK = re.compile(r'["\\\n{}\[\]]')
 
 
-@described("langchain", LIBRARIES, version=restated("1.8.4"))
+@described("langchain", LIBRARIES)
 def plugin(tracer: Tracer) -> None:
     """LangChain's `parse_json_markdown`: the whole response, else the text after the first ```; a cut end is completed.
 
@@ -51,11 +50,11 @@ def _parse(tracer: Tracer, strategy: str, span: Span) -> bool:
     if first.error and first.error.type != "JSONDecodeError":
         return True  # RecursionError and the like escape from all of it
     try:
-        completed = _Completion(raw, span, escapes)
+        completion = _completion(raw, span, escapes)
     except ValueError:
         tracer.fail(strategy, span, "a closer does not match its opener: None is returned, as if that were the value")
         return True
-    return _dropping(tracer, strategy, completed)
+    return _dropping(tracer, strategy, completion)
 
 
 def _action_input(raw: str, span: Span) -> list[Edit]:
@@ -71,62 +70,52 @@ def _escaped(raw: str, at: int) -> Edit:
     return Edit("control_character", Span(at, at + 1), raw[at], _IN_ACTION_INPUT[raw[at]])
 
 
+@dataclass
 class _Completion:
-    """The response's characters as the library rewrites them, one by one, and the closers that it puts behind.
+    """The text as the library completes it: what it escapes, where what it keeps ends, and what it puts there."""
 
-    An escape in "action_input" is two characters, which may be dropped one by one; a line feed in any other string is
-    one of two code points.
+    span: Span
+    escapes: list[Edit]
+    end: int
+    quote: str
+    closers: str
+
+    def edits(self, raw: str) -> list[Edit]:
+        kept = [edit for edit in self.escapes if edit.span.end <= self.end]
+        return kept + completed(raw, self.end, self.quote + self.closers, self.span.end)
+
+    def drop(self, raw: str, failed: int) -> None:
+        """Keep what stands before the place where decoding failed, else a character less; the quote goes first."""
+        place = min(self.end, places(self.span, self.edits(raw)).at(failed))
+        self.end = place if place < self.end or self.quote else self.end - 1
+        self.quote = ""
+
+
+def _completion(raw: str, span: Span, escapes: list[Edit]) -> _Completion:
+    """Line feeds in strings are escaped, an open string loses a backslash at its end and is closed, so is what is open.
+
+    Raises `ValueError` where a closer does not match.
     """
-
-    def __init__(self, raw: str, span: Span, escapes: list[Edit]) -> None:
-        """Raises `ValueError` where a closer does not match."""
-        self.span, self.changes = span, {edit.span.start: edit for edit in escapes}
-        stack: list[str] = []
-        doubled, inside, behind_backslash = set(self.changes), False, -1
-        for match in _MARK.finditer(raw, *span):
-            at, char = match.start(), match[0]
-            if inside:
-                if at == behind_backslash:
-                    continue
-                if char == '"':
-                    inside = False
-                elif char == "\\":
-                    behind_backslash = at + 1
-                elif char == "\n":
-                    self.changes.setdefault(at, _escaped(raw, at))
-            elif char == '"':
-                inside = True
-            elif char in _CLOSERS:
-                stack.append(_CLOSERS[char])
-            elif char in "}]" and (not stack or stack.pop() != char):
-                raise ValueError
-        self.closers, self.quoted = "".join(reversed(stack)), inside
-        places = range(span.start, span.end - (inside and behind_backslash == span.end))
-        self.places = [at for at in places for _ in range(1 + (at in doubled))]
-        """where each character stands"""
-        self.ends = [*accumulate(1 + (at in self.changes and at not in doubled) for at in self.places)]
-        """how many code points of the rewritten text end with it"""
-        self.count = len(self.places) + inside
-
-    def edits(self, raw: str, count: int) -> list[Edit]:
-        """What makes the first `count` characters and the closers of the span."""
-        quoted = self.quoted and count == self.count
-        last = count - quoted
-        end = self.places[last - 1] + 1 if last else self.span.start
-        edits = [edit for at, edit in sorted(self.changes.items()) if at < end]
-        if self.places[last : last + 1] == [end - 1]:  # of the last escape its backslash alone
-            edits[-1] = edits[-1]._replace(new="\\")
-        tail = ('"' if quoted else "") + self.closers
-        rest = raw[end : self.span.end]
-        if rest:
-            edits.append(Edit("truncation", Span(end, self.span.end), rest, tail))
-        elif tail:
-            edits.append(Edit("missing_closer", Span(self.span.end, self.span.end), "", tail))
-        return edits
-
-    def before(self, at: int, count: int) -> int:
-        """How many of the first `count` characters end at or before this place in the rewritten text."""
-        return bisect_right(self.ends, at, hi=min(count, len(self.ends)))
+    changes, stack, inside, behind_backslash = {edit.span.start: edit for edit in escapes}, list[str](), False, -1
+    for match in _MARK.finditer(raw, *span):
+        at, char = match.start(), match[0]
+        if inside:
+            if at == behind_backslash:
+                continue
+            if char == '"':
+                inside = False
+            elif char == "\\":
+                behind_backslash = at + 1
+            elif char == "\n":
+                changes.setdefault(at, _escaped(raw, at))
+        elif char == '"':
+            inside = True
+        elif char in _CLOSERS:
+            stack.append(_CLOSERS[char])
+        elif char in "}]" and (not stack or stack.pop() != char):
+            raise ValueError
+    end = span.end - (inside and behind_backslash == span.end)
+    return _Completion(span, [changes[at] for at in sorted(changes)], end, '"' * inside, "".join(reversed(stack)))
 
 
 def _cut(span: Span, edits: list[Edit]) -> tuple[Span, list[Edit]]:
@@ -141,27 +130,26 @@ def _cut(span: Span, edits: list[Edit]) -> tuple[Span, list[Edit]]:
     return span, [*edits[:-1], dropped]
 
 
-def _dropping(tracer: Tracer, strategy: str, completed: _Completion) -> bool:
+def _dropping(tracer: Tracer, strategy: str, completion: _Completion) -> bool:
     """Decode, and where that fails cut at the place of the error and try again, until something decodes."""
-    count, tries = completed.count, 0
-    while count:
+    span, tries = completion.span, 0
+    while completion.end > span.start:
         tries += 1
-        if tries * completed.count > WORK:
+        if tries * (span.end - span.start) > WORK:
             tracer.exhausted = True
-            tracer.fail(strategy, completed.span, f"stopped after {tries:,} tries at dropping characters from the end")
+            tracer.fail(strategy, span, f"stopped after {tries:,} tries at dropping characters from the end")
             return True
-        edits = completed.edits(tracer.raw, count)
-        probe = tracer.probe(completed.span, edits, strict=False)
+        edits = completion.edits(tracer.raw)
+        probe = tracer.probe(span, edits, strict=False)
         if probe is None:
             note = f"after {tries:,} tries" if tries > 1 else None
             tracer.truncated = True
-            tracer.choose(tracer.attempt(strategy, *_cut(completed.span, edits), strict=False, note=note))
+            tracer.choose(tracer.attempt(strategy, *_cut(span, edits), strict=False, note=note))
             return True
         if probe.type != "JSONDecodeError":
-            tracer.fail(strategy, completed.span, f"{probe.wording}: the library lets this error escape")
+            tracer.fail(strategy, span, f"{probe.wording}: the library lets this error escape")
             return True
-        cut = completed.before(probe.at, count)
-        count = cut if cut < count else count - 1
+        completion.drop(tracer.raw, probe.at)
     reason = f"nothing decoded when characters were dropped from the end ({tries:,} tries)"
-    tracer.reject(strategy, completed.span, reason)
+    tracer.reject(strategy, span, reason)
     return False

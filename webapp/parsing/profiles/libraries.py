@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from webapp.parsing.decode import nesting
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import LIBRARIES, described, restated
+from webapp.parsing.profiles._about import LIBRARIES, described
 from webapp.parsing.profiles._jiter import refusal
 from webapp.parsing.profiles._steps import checked, choose_if_ok, decode_other, give_all, rewritten, whole
 from webapp.parsing.profiles.json_repair import repaired_text
@@ -21,7 +21,7 @@ _NOT_AN_OBJECT = "decoded, but no object"
 _OTHER = "decoded by another decoder than JSON's, drawn as the JSON of its value"
 
 
-@described("crewai", LIBRARIES, version=restated("1.15.30-4", "json-repair", "json5"))
+@described("crewai", LIBRARIES, revision=4, calls=("json-repair", "json5"))
 def crewai(tracer: Tracer) -> None:
     """CrewAI's tool input: `json.loads`, `ast.literal_eval`, JSON5, then json_repair, until one gives an object.
 
@@ -64,7 +64,7 @@ def _object(tracer: Tracer, attempt: Attempt) -> bool:
 _BLOCK = re.compile(r"```(?:\s*+([\w+\-]+))?\n|```\n")
 
 
-@described("autogen", LIBRARIES, version=restated("0.7.5-2"), roots="all")
+@described("autogen", LIBRARIES, revision=2, roots="all")
 def autogen(tracer: Tracer) -> None:
     """AutoGen's `extract_json_from_str`: every fenced block, or the whole response where there is none; all or nothing.
 
@@ -91,7 +91,7 @@ def _blocks(tracer: Tracer) -> Iterator[Attempt]:
 _BRACE = re.compile("[{}]")
 
 
-@described("dspy", LIBRARIES, version=restated("3.4.1-2", "json-repair"))
+@described("dspy", LIBRARIES, revision=2, calls=("json-repair",))
 def dspy(tracer: Tracer) -> None:
     """DSPy's JSONAdapter: json_repair over the whole response, else over the first balanced braces.
 
@@ -115,11 +115,7 @@ def _fields(tracer: Tracer, strategy: str, span: Span) -> bool:
         attempt = rewritten(tracer, strategy, span, json.loads(written), "by json_repair")
     else:
         return False
-    if isinstance(attempt.value, dict):
-        tracer.choose(attempt)
-        return True
-    tracer.amend(attempt, outcome="rejected", reason="no object")
-    return False
+    return _object(tracer, attempt)
 
 
 def first_balanced(raw: str) -> Span | None:
@@ -147,7 +143,7 @@ _decoder = json.JSONDecoder()
 _OPENER = re.compile(r"[\[{]")
 
 
-@described("instructor", LIBRARIES, version=restated("1.17.0-2"), roots="last")
+@described("instructor", LIBRARIES, revision=2, roots="last")
 def instructor(tracer: Tracer) -> None:
     """instructor's `extract_json_from_codeblock`: the last object or list in the response that decodes is taken.
 
@@ -189,7 +185,7 @@ def instructor(tracer: Tracer) -> None:
     choose_if_ok(tracer, last or tracer.attempt("whole", whole(raw), offers=bool(_OPENER.search(raw))))
 
 
-@described("llamaindex", LIBRARIES, version=restated("0.14.25-2", "PyYAML"))
+@described("llamaindex", LIBRARIES, revision=2, calls=("PyYAML",))
 def llamaindex(tracer: Tracer) -> None:
     """LlamaIndex's `parse_json_markdown`: first bracket to last, `json.loads`, else YAML.
 
@@ -238,7 +234,7 @@ def _yaml(tracer: Tracer, span: Span) -> None:
 _FENCE = re.compile(r"```(?:\w+)?\r?\n(\{.*?\})\s*(?:\r?\n?```|\Z)", re.DOTALL)
 
 
-@described("pydantic-ai", LIBRARIES, version=restated("2.68.0-2"), original="Rust")
+@described("pydantic-ai", LIBRARIES, revision=2, original="Rust")
 def pydantic_ai(tracer: Tracer) -> None:
     """Pydantic AI: the object in the first fence that holds one, else the whole response, validated as JSON in Rust.
 
@@ -255,10 +251,10 @@ def pydantic_ai(tracer: Tracer) -> None:
     offers = "{" in raw or "[" in raw
     attempt = tracer.attempt("fenced" if fence else "whole", span, offers=offers)
     if attempt.ok:
-        checked(tracer, attempt, [lambda _: refusal(span.of(raw))])
+        checked(tracer, attempt, lambda _: refusal(span.of(raw)))
 
 
-@described("smolagents", LIBRARIES, version=restated("1.26.0"))
+@described("smolagents", LIBRARIES)
 def smolagents(tracer: Tracer) -> None:
     """smolagents' `parse_json_blob`: from the first `{` to the last `}`, control characters in strings allowed.
 

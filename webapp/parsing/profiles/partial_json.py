@@ -137,7 +137,7 @@ def by_partial_json(*, numbers: bool, dropped: str = "") -> Step:
 
 
 _STEP = by_partial_json(numbers=True, dropped="__proto__")
-plugin = stepwise("partial-json", LIBRARIES, "restated-0.1.7", _STEP, original="TypeScript")("""
+plugin = stepwise("partial-json", LIBRARIES, _STEP, original="TypeScript")("""
 partial-json (npm): a reader that gives what it has where the text ends, and where it meets anything else.
 
     1. Reads from the first character on; prose before the JSON is an error. 2. At the end of the text strings are
@@ -146,6 +146,5 @@ partial-json (npm): a reader that gives what it has where the text ends, and whe
     may be missing, any character stands for a colon. 4. What stands behind the value is ignored. The assignment to a
     key __proto__ is lost.
 
-    Source: partial-json 0.1.7 (npm), dist/index.js, parse. Nested more than 300 deep is not read. Here
-    Python's decoder words the errors, and large integers stay exact.
+    Source: partial-json 0.1.7 (npm), dist/index.js, parse. Nested more than 300 deep is not read.
 """)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from webapp.parsing.decode import nesting
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import LIBRARIES, described, restated
+from webapp.parsing.profiles._about import LIBRARIES, described
 from webapp.parsing.profiles._jiter import CutShort, Walk
 from webapp.parsing.profiles._steps import choose_if_ok, whole
 
@@ -94,7 +94,7 @@ class _Walk(Walk):
         return end
 
 
-@described("partial-json-parser", LIBRARIES, version=restated("0.2.1.1.post7-2"))
+@described("partial-json-parser", LIBRARIES, revision=2)
 def plugin(tracer: Tracer) -> None:
     """partial-json-parser (Python): what is open where the text ends is closed, and json.loads.
 

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import SERVERS, described
-from webapp.parsing.profiles._steps import choose_derived, choose_if_ok, give_all, refuse, whole
+from webapp.parsing.profiles._steps import reader, refuse, rewritten
 from webapp.parsing.profiles.vllm import BEGIN, CALLS, END, SEP
 from webapp.parsing.trace import Attempt
 
-RELEASE = "restated-0.5.23"
 _GIVEN_UP = "another call cannot be read: none is given"
 
 
@@ -24,8 +22,8 @@ def _between(raw: str, opener: str, closer: str) -> Iterator[Span]:
         at = raw.find(opener, end + len(closer))
 
 
-@described("sglang-qwen25", SERVERS, version=RELEASE, roots="all")
-def qwen25(tracer: Tracer) -> None:
+@reader("sglang-qwen25", "<tool_call>\n", revision=2)
+def qwen25(tracer: Tracer) -> Iterator[Attempt]:
     """SGLang's `qwen25` detector: JSON in <tool_call> lines, the bad ones dropped and the good ones kept.
 
     1. Each text between <tool_call> with a line feed and </tool_call> on a line of its own goes to json.loads. 2. One
@@ -44,11 +42,9 @@ def qwen25(tracer: Tracer) -> None:
             _refuse_request(tracer, span, "AttributeError: a call that is no object: the request fails")
             return
         if attempt.ok and any(call.get("name") for call in calls):
-            tracer.choose(attempt)
+            yield attempt
         elif attempt.ok:
             refuse(tracer, attempt, "the call has no name: it is dropped")
-    if not tracer.attempts:
-        tracer.reject("tagged", whole(tracer.raw), "no <tool_call> on lines of its own: plain text")
 
 
 def _refuse_request(tracer: Tracer, span: Span, reason: str) -> None:
@@ -56,8 +52,8 @@ def _refuse_request(tracer: Tracer, span: Span, reason: str) -> None:
     tracer.fail("tagged", span, reason)
 
 
-@described("sglang-deepseek-v3", SERVERS, version=RELEASE, roots="all")
-def deepseek_v3(tracer: Tracer) -> None:
+@reader("sglang-deepseek-v3", CALLS, given_up=_GIVEN_UP, revision=2)
+def deepseek_v3(tracer: Tracer) -> Iterator[Attempt]:
     """SGLang's `deepseekv3` detector: a name and a ```json block behind <｜tool▁sep｜>, all calls or none.
 
     1. Without <｜tool▁calls▁begin｜> the response is plain text. 2. Each <｜tool▁call▁begin｜>…<｜tool▁call▁end｜> must
@@ -66,11 +62,8 @@ def deepseek_v3(tracer: Tracer) -> None:
 
     Source: SGLang 0.5.23, srt/function_call/deepseekv3_detector.py, detect_and_parse (--tool-call-parser deepseekv3).
     """
-    raw = tracer.raw
-    if CALLS not in raw:
-        tracer.reject("tagged", whole(raw), f"no {CALLS}: plain text")
-        return
-    give_all(tracer, (_detail(tracer, span) for span in _between(raw, BEGIN, END)), _GIVEN_UP)
+    for span in _between(tracer.raw, BEGIN, END):
+        yield _detail(tracer, span)
 
 
 def _detail(tracer: Tracer, span: Span) -> Attempt:
@@ -92,8 +85,8 @@ _TAIL = re.compile(r"\}\s*<\|tool_call_end\|>")
 _IDENT = re.compile(r"(?:functions\.)?([\w.\-]+):\d+\Z")
 
 
-@described("sglang-kimi-k2", SERVERS, version=RELEASE, roots="all")
-def kimi_k2(tracer: Tracer) -> None:
+@reader("sglang-kimi-k2", "<|tool_calls_section_begin|>", revision=2)
+def kimi_k2(tracer: Tracer) -> Iterator[Attempt]:
     """SGLang's `kimi_k2` detector: an id such as functions.name:0, and what looks like an object up to the end token.
 
     1. Without <|tool_calls_section_begin|> the response is plain text. 2. Each <|tool_call_begin|> with an id, then
@@ -104,20 +97,15 @@ def kimi_k2(tracer: Tracer) -> None:
     Source: SGLang 0.5.23, srt/function_call/kimik2_detector.py, detect_and_parse (--tool-call-parser kimi_k2).
     """
     raw, at = tracer.raw, 0
-    if "<|tool_calls_section_begin|>" not in raw:
-        tracer.reject("tagged", whole(raw), "no <|tool_calls_section_begin|>: plain text")
-        return
     while head := _HEAD.search(raw, at):
         if not (tail := _TAIL.search(raw, head.end())):
             break
         span, ident = Span(head.end(), tail.start() + 1), _IDENT.match(head[1])
         if ident:
-            choose_if_ok(tracer, tracer.attempt("tagged", span, note=f"calls {ident[1]}"))
+            yield tracer.attempt("tagged", span, note=f"calls {ident[1]}")
         else:
             tracer.reject("tagged", span, "its id is no name with a number: the call is dropped")
         at = tail.end()
-    if not tracer.attempts:
-        tracer.fail("tagged", whole(raw), "no complete call: none is given, this text is lost")
 
 
 _OSS = "<|start|>assistant<|channel|>commentary"
@@ -131,8 +119,8 @@ _ENDS = {
 _CALL = re.compile(r"to=([a-zA-Z_][a-zA-Z0-9_.-]*)\s*<\|constrain\|>json<\|message\|>(.*?)<\|call\|>", re.DOTALL)
 
 
-@described("sglang-gpt-oss", SERVERS, version=RELEASE, roots="all")
-def gpt_oss(tracer: Tracer) -> None:
+@reader("sglang-gpt-oss", _OSS, revision=2)
+def gpt_oss(tracer: Tracer) -> Iterator[Attempt]:
     """SGLang's `gpt-oss` detector: harmony's commentary to=functions.name, then JSON up to <|call|>; bad ones go.
 
     1. Without <|start|>assistant<|channel|>commentary the response is plain text. 2. <|start|> or <|channel|> begins a
@@ -145,9 +133,6 @@ def gpt_oss(tracer: Tracer) -> None:
     Source: SGLang 0.5.23, srt/function_call/gpt_oss_detector.py, detect_and_parse (--tool-call-parser gpt-oss).
     """
     raw = tracer.raw
-    if _OSS not in raw:
-        tracer.reject("tagged", whole(raw), f"no {_OSS}: plain text")
-        return
     for message in _messages(raw):
         call = _CALL.search(raw, *message)
         if not call:
@@ -155,14 +140,13 @@ def gpt_oss(tracer: Tracer) -> None:
             continue
         span, note = Span(*call.span(2)), f"calls {call[1].rpartition('.')[2]}"
         if not call[2].strip():
-            choose_derived(tracer, span, {}, note)
+            yield rewritten(tracer, "derived", span, {}, f"not JSON as written; {note}")
             continue
         attempt = tracer.attempt("tagged", span, note=note)
-        if not choose_if_ok(tracer, attempt) and attempt.error and attempt.error.type == "RecursionError":
+        if attempt.error and attempt.error.type == "RecursionError":
             _refuse_request(tracer, span, attempt.error.said)
             return
-    if not tracer.attempts:
-        tracer.fail("tagged", whole(raw), "no complete call: none is given, this text is lost")
+        yield attempt
 
 
 def _messages(raw: str) -> Iterator[Span]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from webapp.parsing.edit import Edit, Span
+from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import LIBRARIES, described
-from webapp.parsing.profiles._steps import checked, no_prototype, whole
+from webapp.parsing.profiles._steps import checked, completed, no_prototype, whole
 
 _AFTER = {"root": "end", "object_value": "object_after", "list_start": "list_after", "list_comma": "list_after"}
 """The states in which a value may begin, each with the one behind it."""
@@ -31,7 +31,7 @@ _SCALAR = re.compile(
 )
 
 
-@described("vercel-ai", LIBRARIES, version="restated-7.0.173", original="TypeScript")
+@described("vercel-ai", LIBRARIES, original="TypeScript")
 def plugin(tracer: Tracer) -> None:
     """The Vercel AI SDK's `parsePartialJson`: JSON.parse, and again after completing a cut end.
 
@@ -40,26 +40,13 @@ def plugin(tracer: Tracer) -> None:
     and JSON.parse once more. A key __proto__, or constructor with prototype in it, is refused. Prose before the JSON
     ends it; prose after it is not removed.
 
-    Source: ai 7.0.173, src/util/parse-partial-json.ts and fix-json.ts. The original is TypeScript: here Python's
-    decoder words the errors, and large integers stay exact.
+    Source: ai 7.0.173, src/util/parse-partial-json.ts and fix-json.ts.
     """
     everything = whole(tracer.raw)
     first = tracer.attempt("whole", everything, finite=True)
-    if not first.ok or not checked(tracer, first, (no_prototype,)):
-        second = tracer.attempt("whole", everything, completed(tracer.raw), finite=True)
-        tracer.truncated = second.ok and checked(tracer, second, (no_prototype,))
-
-
-def completed(raw: str) -> list[Edit]:
-    """The edits that complete a cut tail: what is behind the last sound character goes, closers come."""
-    walk = _Walk(raw)
-    while walk.at < len(raw) and walk.stack[-1] != "end":
-        walk.step()
-    end = walk.sound
-    closers = walk.tail + "".join(_CLOSERS.get(state.partition("_")[0], "") for state in reversed(walk.stack))
-    if end < len(raw):
-        return [Edit("truncation", Span(end, len(raw)), raw[end:], closers)]
-    return [Edit("missing_closer", Span(end, end), "", closers)] if closers else []
+    if not first.ok or not checked(tracer, first, no_prototype):
+        second = tracer.attempt("whole", everything, _Walk(tracer.raw).completion(), finite=True)
+        tracer.truncated = second.ok and checked(tracer, second, no_prototype)
 
 
 @dataclass
@@ -74,6 +61,13 @@ class _Walk:
     at: int = 0
     sound: int = 0
     tail: str = ""
+
+    def completion(self) -> list[Edit]:
+        """What completes a cut tail: what is behind the last sound character goes, closers come."""
+        while self.at < len(self.raw) and self.stack[-1] != "end":
+            self.step()
+        closers = "".join(_CLOSERS.get(state.partition("_")[0], "") for state in reversed(self.stack))
+        return completed(self.raw, self.sound, self.tail + closers)
 
     def step(self) -> None:
         state, char = self.stack[-1], self.raw[self.at]

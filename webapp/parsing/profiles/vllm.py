@@ -1,40 +1,25 @@
-"""vLLM's readers of tool calls."""
+"""vLLM's readers of tool calls, of which a bad one takes the others with it: the answer is then plain text."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from webapp.parsing.edit import Edit, Span, apply, places, stripped, within
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import SERVERS
 from webapp.parsing.profiles._grammar import NO_UTF8, SURROGATE
-from webapp.parsing.profiles._steps import Step, choose_if_ok, give_all, refuse, stepwise, whole
+from webapp.parsing.profiles._steps import reader, refuse, whole
 from webapp.parsing.trace import Attempt
 
 _GIVEN_UP = "a later call of the response does not decode: none is given"
 
 
-def _calls_at(strategy: str, find: Callable[[str], Iterable[Span]], plain: str, *needed: str) -> Step:
-    """Decode what stands at each span; all are the result, or none where one is no call.
-
-    Then, and where there is none, the server answers with plain text: no call at all, and no error for the caller.
-    `needed` are keys of a call, with "|" between alternatives.
-    """
-
-    def call(tracer: Tracer, span: Span) -> Attempt:
-        attempt = tracer.attempt(strategy, span)
-        reason = no_call(attempt.value, needed) if attempt.ok else ""
-        return refuse(tracer, attempt, reason) if reason else attempt
-
-    def step(tracer: Tracer) -> bool:
-        give_all(tracer, (call(tracer, span) for span in find(tracer.raw)), _GIVEN_UP)
-        if not tracer.attempts:
-            tracer.reject(strategy, whole(tracer.raw), plain)
-        return True
-
-    return step
+def _call(tracer: Tracer, strategy: str, span: Span, *needed: str) -> Attempt:
+    """Decode a call; `needed` are its keys, with "|" between alternatives."""
+    attempt = tracer.attempt(strategy, span)
+    reason = no_call(attempt.value, needed) if attempt.ok else ""
+    return refuse(tracer, attempt, reason) if reason else attempt
 
 
 def no_call(value: object, needed: tuple[str, ...]) -> str:
@@ -52,12 +37,36 @@ def no_call(value: object, needed: tuple[str, ...]) -> str:
 _HERMES = re.compile(r"<tool_call>(.*?)</tool_call>|<tool_call>(.*)", re.DOTALL)
 
 
-def _tagged(raw: str) -> Iterator[Span]:
-    """What stands in each <tool_call>, in one that is not closed up to the end."""
-    return (Span(*match.span(match.lastindex or 1)) for match in _HERMES.finditer(raw))
+@reader("vllm-hermes", "<tool_call>", given_up=_GIVEN_UP)
+def hermes(tracer: Tracer) -> Iterator[Attempt]:
+    """vLLM's `hermes` tool-call reader: JSON between <tool_call> and </tool_call>, all calls or none.
+
+    1. Without <tool_call> the response is plain text. 2. Each text between <tool_call> and </tool_call>, or from an
+    unclosed <tool_call> to the end, goes to json.loads and must have a name, which is a text, and arguments. 3. If one
+    of them fails, all are given up and the response is returned as plain text: the caller sees no error.
+
+    Source: vLLM 0.33, tool_parsers/hermes_tool_parser.py, extract_tool_calls (--tool-call-parser hermes).
+    """
+    for match in _HERMES.finditer(tracer.raw):
+        yield _call(tracer, "tagged", Span(*match.span(match.lastindex or 1)), "name", "arguments")
 
 
 _decoder = json.JSONDecoder()
+
+
+@reader("vllm-llama3", "{", given_up=_GIVEN_UP, strategy="balanced")
+def llama3(tracer: Tracer) -> Iterator[Attempt]:
+    """vLLM's `llama3_json` tool-call reader: every object that begins at a brace, all calls or none.
+
+    1. Without { the response is plain text. 2. From each { that does not stand in an object read before, or right
+    behind one, an object is read as far as it goes; it must have a name that is a text, and arguments or parameters.
+    Text between objects is skipped. 3. If one fails, all are given up and the response is returned as plain text: the
+    caller sees no error.
+
+    Source: vLLM 0.33, tool_parsers/llama_tool_parser.py, extract_tool_calls (--tool-call-parser llama3_json).
+    """
+    for span in _objects(tracer.raw):
+        yield _call(tracer, "balanced", span, "name", "arguments|parameters")
 
 
 def _objects(raw: str) -> Iterator[Span]:
@@ -76,19 +85,23 @@ def _objects(raw: str) -> Iterator[Span]:
 CALLS, BEGIN, SEP, END = "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
 
 
-def _deepseek(tracer: Tracer) -> bool:
-    raw = tracer.raw
-    calls = list(_calls(raw))
-    if CALLS not in raw:
-        tracer.reject("tagged", whole(raw), f"no {CALLS}: plain text")
-    elif not calls:
-        tracer.fail("tagged", Span(raw.index(CALLS), len(raw)), "no complete call: none is given, this text is lost")
-    elif any(SURROGATE.search(name + span.of(raw)) for name, span in calls):
-        tracer.fail("tagged", whole(raw), NO_UTF8)
-    else:
-        for name, span in calls:
-            choose_if_ok(tracer, tracer.attempt("tagged", span, note=f"calls {name}"))
-    return True
+@reader("vllm-deepseek-v31", CALLS)
+def deepseek_v31(tracer: Tracer) -> Iterator[Attempt]:
+    """vLLM's `deepseek_v31` tool-call reader: a name, <｜tool▁sep｜>, and arguments that go to the caller as they are.
+
+    1. Without <｜tool▁calls▁begin｜> the response is plain text. 2. Of each <｜tool▁call▁begin｜> that
+    <｜tool▁call▁end｜> closes, what stands in front of <｜tool▁sep｜> is the name and what stands behind it the
+    arguments. 3. These are not decoded: the caller gets them as a text; no JSON is shown here as a failure. 4. A call
+    that is cut off is dropped without an error.
+
+    Source: vLLM 0.33, tool_parsers/deepseekv31_tool_parser.py, extract_tool_calls (--tool-call-parser deepseek_v31).
+    """
+    calls = list(_calls(tracer.raw))
+    if any(SURROGATE.search(name + span.of(tracer.raw)) for name, span in calls):
+        yield tracer.fail("tagged", whole(tracer.raw), NO_UTF8)
+        return
+    for name, span in calls:
+        yield tracer.attempt("tagged", span, note=f"calls {name}")
 
 
 def _calls(raw: str) -> Iterator[tuple[str, Span]]:
@@ -110,22 +123,27 @@ TOKEN = "[TOOL_CALLS]"  # noqa: S105 — a word of the model's, no secret
 _LIST = re.compile(r"\[{.*}\]", re.DOTALL)
 
 
-def _mistral(tracer: Tracer) -> bool:
-    raw = tracer.raw
-    if TOKEN not in raw:
-        tracer.reject("tagged", whole(raw), "no [TOOL_CALLS]: plain text")
-        return True
-    span, edits = _without_token(raw)
+@reader("vllm-mistral", TOKEN, roots="list")
+def mistral(tracer: Tracer) -> Iterator[Attempt]:
+    """vLLM's `mistral` tool-call reader: the list of calls after [TOOL_CALLS].
+
+    1. Without [TOOL_CALLS] the response is plain text. 2. Every [TOOL_CALLS] is taken out, white space cut off, and all
+    that is left, prose before it included, goes to json.loads. 3. If that fails, from the first [{ to the last }]. 4.
+    Each call must have name and arguments; if anything fails, the response is returned as plain text: the caller sees
+    no error. For tokenizers up to version 10; from version 11 on calls are written name{…}, which this profile does not
+    read; releases after 0.11 have other readers.
+
+    Source: vLLM 0.11, entrypoints/openai/tool_parsers/mistral_tool_parser.py, extract_tool_calls (--tool-call-parser
+    mistral).
+    """
+    span, edits = _without_token(tracer.raw)
     attempt = tracer.attempt("tagged", span, edits)
-    if not attempt.ok and (calls := _LIST.search(apply(raw, span, edits))):
+    if not attempt.ok and (calls := _LIST.search(apply(tracer.raw, span, edits))):
         part = places(span, edits).raw(*calls.span())
         attempt = tracer.attempt("outermost", part, within(part, edits))
     items = attempt.value if isinstance(attempt.value, list) else [None]
     reason = next(filter(None, (no_call(item, ("name", "arguments")) for item in items)), None)
-    if attempt.ok and reason:
-        refuse(tracer, attempt, reason)
-        return True
-    return choose_if_ok(tracer, attempt)
+    yield refuse(tracer, attempt, reason) if attempt.ok and reason else attempt
 
 
 def _without_token(raw: str) -> tuple[Span, list[Edit]]:
@@ -144,51 +162,4 @@ def _without_token(raw: str) -> tuple[Span, list[Edit]]:
     return span, [Edit("stray_text", Span(at, at + len(TOKEN)), TOKEN, "") for at in places]
 
 
-_HERMES_CALLS = _calls_at("tagged", _tagged, "no <tool_call>: plain text", "name", "arguments")
-_LLAMA_CALLS = _calls_at("balanced", _objects, "no {: plain text", "name", "arguments|parameters")
-plugins = (
-    stepwise("vllm-hermes", SERVERS, "restated-0.33", _HERMES_CALLS, roots="all")("""
-        vLLM's `hermes` tool-call reader: JSON between <tool_call> and </tool_call>, all calls or none.
-
-        1. Without <tool_call> the response is plain text. 2. Each text between <tool_call> and </tool_call>, or from
-        an unclosed <tool_call> to the end, goes to json.loads and must have a name, which is a text, and arguments.
-        3. If one of them fails, all are given up and the response is returned as plain text: the caller sees no
-        error.
-
-        Source: vLLM 0.33, tool_parsers/hermes_tool_parser.py, extract_tool_calls (--tool-call-parser hermes).
-    """),
-    stepwise("vllm-llama3", SERVERS, "restated-0.33", _LLAMA_CALLS, roots="all")("""
-        vLLM's `llama3_json` tool-call reader: every object that begins at a brace, all calls or none.
-
-        1. Without { the response is plain text. 2. From each { that does not stand in an object read before, or right
-        behind one, an object is read as far as it goes; it must have a name that is a text, and arguments or
-        parameters. Text between objects is skipped. 3. If one fails, all are given up and the response is returned as
-        plain text: the caller sees no error.
-
-        Source: vLLM 0.33, tool_parsers/llama_tool_parser.py, extract_tool_calls (--tool-call-parser llama3_json).
-    """),
-    stepwise("vllm-deepseek-v31", SERVERS, "restated-0.33", _deepseek, roots="all")("""
-        vLLM's `deepseek_v31` tool-call reader: a name, <｜tool▁sep｜>, and arguments that go to the caller
-        as they are.
-
-        1. Without <｜tool▁calls▁begin｜> the response is plain text. 2. Of each <｜tool▁call▁begin｜> that
-        <｜tool▁call▁end｜> closes, what stands in front of <｜tool▁sep｜> is the name and what stands behind
-        it the arguments. 3. These are not decoded: the caller gets them as a text; no JSON is shown here
-        as a failure. 4. A call that is cut off is dropped without an error.
-
-        Source: vLLM 0.33, tool_parsers/deepseekv31_tool_parser.py, extract_tool_calls (--tool-call-parser
-        deepseek_v31).
-    """),
-    stepwise("vllm-mistral", SERVERS, "restated-0.11", _mistral, roots="list")("""
-        vLLM's `mistral` tool-call reader: the list of calls after [TOOL_CALLS].
-
-        1. Without [TOOL_CALLS] the response is plain text. 2. Every [TOOL_CALLS] is taken out, white space cut off,
-        and all that is left, prose before it included, goes to json.loads. 3. If that fails, from the first [{ to the
-        last }]. 4. Each call must have name and arguments; if anything fails, the response is returned as plain text:
-        the caller sees no error. For tokenizers up to version 10; from version 11 on calls are written name{…}, which
-        this profile does not read; releases after 0.11 have other readers.
-
-        Source: vLLM 0.11, entrypoints/openai/tool_parsers/mistral_tool_parser.py, extract_tool_calls
-        (--tool-call-parser mistral).
-    """),
-)
+plugins = (deepseek_v31, hermes, llama3, mistral)

@@ -10,8 +10,6 @@ from typing import Any
 from webapp.parsing.profiles._about import SERVERS, Described, described
 from webapp.parsing.profiles._grammar import Grammar, ParameterPairs
 
-RELEASE = "restated-0.33"
-
 
 def _kimi_name(header: str) -> str:
     match = re.match(r".+:\d+", header.strip())
@@ -119,12 +117,14 @@ DEEPSEEK_V41 = _dsml(" ", "calls", closer="calls")
 MISTRAL = Grammar(_MISTRAL, first=True)
 
 
-def _reads(name: str, grammar: Grammar) -> Callable[[str], Described]:
-    return lambda text: described(name, SERVERS, text, version=RELEASE, roots="all")(grammar.read)
+def _reads(name: str, grammar: Grammar, module: str, options: str = "") -> Callable[[str], Described]:
+    """`options` are the names by which the server is told to read so; without them that of its module."""
+    source = f"Source: vLLM 0.33, parser/{module}.py (--tool-call-parser {options or module})."
+    return lambda text: described(name, SERVERS, f"{text}\n\n{source}", roots="all")(grammar.read)
 
 
 plugins = (
-    _reads("vllm-kimi-k2", KIMI_K2)("""
+    _reads("vllm-kimi-k2", KIMI_K2, "kimi_k2")("""
         vLLM's `kimi_k2` reader: an id such as functions.name:0, and arguments that go to the caller as they are.
 
         1. Behind <|tool_calls_section_begin|>, each <|tool_call_begin|> begins a call. 2. What stands until
@@ -132,84 +132,64 @@ plugins = (
         <|tool_call_end|>, at the end of the section or of the text. They are not decoded: no JSON is shown here as a
         failure, none is {}. 4. An id without a number names nothing: the call is dropped, unless its arguments have a
         name.
-
-        Source: vLLM 0.33, parser/kimi_k2.py (--tool-call-parser kimi_k2).
     """),
-    _reads("vllm-glm47", GLM)("""
+    _reads("vllm-glm47", GLM, "glm47_moe", "glm45, glm47")("""
         vLLM's `glm45` and `glm47` readers: <tool_call>name, then <arg_key> and <arg_value>, whose values are texts.
 
         1. <tool_call> begins a call, what follows until <arg_key> or </tool_call> is its name. 2. Each
         <arg_key>…</arg_key> with an <arg_value>…</arg_value> behind it is an argument, its value a text as it stands.
         3. A value that is not closed is left out, without an error; a call that the end cuts off is given with what it
         has.
-
-        Source: vLLM 0.33, parser/glm47_moe.py (--tool-call-parser glm45, glm47).
     """),
-    _reads("vllm-minimax-m2", MINIMAX_M2)("""
+    _reads("vllm-minimax-m2", MINIMAX_M2, "minimax_m2")("""
         vLLM's `minimax_m2` reader: <invoke name="…"> with <parameter name="…">, whose values are texts.
 
         1. <invoke name= begins a call, also without <minimax:tool_call> round it; its name reaches to the next > and
         the quote before that. 2. Each <parameter name="…"> reaches to </parameter> or the next parameter, its value a
         text as it stands. One that is not closed is left out, without an error. 3. A call ends at </invoke> or with the
         text.
-
-        Source: vLLM 0.33, parser/minimax_m2.py (--tool-call-parser minimax_m2).
     """),
-    _reads("vllm-qwen3-coder", QWEN3)("""
+    _reads("vllm-qwen3-coder", QWEN3, "qwen3", "qwen3_coder, qwen3_xml, step3p5")("""
         vLLM's `qwen3_coder` reader: <function=…> with <parameter=…>, whose values are texts.
 
         1. <tool_call> or <function= begins a call; what follows until > is its name. 2. Each <parameter=name> reaches
         to </parameter> or the next parameter; a line feed at both ends is cut off, and any value is a text. One that is
         not closed is left out, without an error. 3. A call ends at </function>, at the next <function=, or with the
         text.
-
-        Source: vLLM 0.33, parser/qwen3.py (--tool-call-parser qwen3_coder, qwen3_xml, step3p5).
     """),
-    _reads("vllm-mimo", MIMO)("""
+    _reads("vllm-mimo", MIMO, "mimo")("""
         vLLM's `mimo` reader: as qwen3_coder, but line feeds at both ends of a value are its own.
 
         1. Calls are found as by qwen3_coder. 2. A value is the text between its tags, unchanged.
-
-        Source: vLLM 0.33, parser/mimo.py (--tool-call-parser mimo).
     """),
-    _reads("vllm-seed-oss", SEED_OSS)("""
+    _reads("vllm-seed-oss", SEED_OSS, "seed_oss")("""
         vLLM's `seed_oss` reader: as qwen3_coder, in <seed:tool_call>.
 
         1. <seed:tool_call> or <function= begins a call. 2. All else is as with qwen3_coder.
-
-        Source: vLLM 0.33, parser/seed_oss.py (--tool-call-parser seed_oss).
     """),
-    _reads("vllm-deepseek-v32", DEEPSEEK_V32)("""
+    _reads("vllm-deepseek-v32", DEEPSEEK_V32, "deepseek_v32")("""
         vLLM's `deepseek_v32` reader: <｜DSML｜invoke name="…"> with parameters that are texts or JSON.
 
         1. <｜DSML｜invoke name=" begins a call, its name reaches to ">. 2. A parameter marked string="true" is a text
         as it stands; of any other json.loads gives the value, or it is a text. One that is not closed is left out,
         without an error. 3. A call ends at </｜DSML｜invoke>, with <｜DSML｜function_calls>, or with the text.
-
-        Source: vLLM 0.33, parser/deepseek_v32.py (--tool-call-parser deepseek_v32).
     """),
-    _reads("vllm-deepseek-v4", DEEPSEEK_V4)("""
+    _reads("vllm-deepseek-v4", DEEPSEEK_V4, "deepseek_v4")("""
         vLLM's `deepseek_v4` reader: as deepseek_v32, in <｜DSML｜tool_calls>.
 
         1. Calls stand in <｜DSML｜tool_calls>, also written toolcalls or tool. 2. Between <think> and </think> nothing
         but that begins one. 3. All else is as with deepseek_v32.
-
-        Source: vLLM 0.33, parser/deepseek_v4.py (--tool-call-parser deepseek_v4).
     """),
-    _reads("vllm-deepseek-v41", DEEPSEEK_V41)("""
+    _reads("vllm-deepseek-v41", DEEPSEEK_V41, "deepseek_v41")("""
         vLLM's `deepseek_v41` reader: as deepseek_v4, with a space behind each ｜DSML｜.
 
         1. Calls stand in <｜DSML｜ calls>. 2. All else is as with deepseek_v4.
-
-        Source: vLLM 0.33, parser/deepseek_v41.py (--tool-call-parser deepseek_v41).
     """),
-    _reads("vllm-mistral-v11", MISTRAL)("""
+    _reads("vllm-mistral-v11", MISTRAL, "mistral")("""
         vLLM's `mistral` reader of today: [TOOL_CALLS]name{…}, for tokenizers from version 11 on.
 
         1. [TOOL_CALLS] begins a call; what follows until [ARGS] or { is its name, which may be empty. 2. Of what stands
         behind it, until the next [TOOL_CALLS], the first JSON value is the arguments; text behind that is dropped. 3.
         What does not decode goes to the caller as it is, shown here as a failure.
-
-        Source: vLLM 0.33, parser/mistral.py (--tool-call-parser mistral).
     """),
 )
