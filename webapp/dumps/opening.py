@@ -35,7 +35,7 @@ _MARKS = (
 _RULE = r"[-=*_#]{3,200}[ \t]*(?:\r?\n|\Z)"
 _DOCUMENTS = re.compile(rf"\s*\{{[ \t]*\r?\n[\s\S]*?\n\}}[ \t]*(?:\r?\n)+(?:{_RULE}\s*)?\{{[ \t]*\r?\n")
 _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
-_LISTS = re.compile(r"\s*+\[\s*+(?:\[\s*+\{|\{.*\][ \t\r]*+\n\s*+\[\s*+\{)")
+_LISTS = re.compile(r"\s*+\[\s*+(?:(?:\[\s*+)++\{|\{.*\][ \t\r]*+\n\s*+\[\s*+\{)")
 """lists of objects, in a list or one a line"""
 _TEXT_LISTS = re.compile(
     r"\s*+\[\s*+(?:\[\s*+\"(?:[^\"\\]|\\.){1,4000}+\"\s*+,\s*+(?:\"|null\s*+\])|\"\w[^\s\"]* \w[^\n]*\]\s*\n\[\")"
@@ -45,7 +45,8 @@ _YAML = re.compile(
     r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*(?:"
     r"(?:[\w-]{1,60}:[ \t]+\S[^\n]*\n)*(?!interactions|http_interactions|requests|responses)"
     r"[\w-]{1,60}:[ \t]*\r?\n[ \t]*- [\w\"'-]{1,60}:[ \t]"
-    r"|- [\w\"'][\w \"'.-]{0,60}:(?:[ \t][^\n]*)?\r?\n  [ \t]*[\w\"'-])"
+    r"|- [\w\"'][\w \"'.-]{0,60}:(?:[ \t][^\n]*)?\r?\n  [ \t]*[\w\"'-]"
+    r")|\s*+---[ \t]*\r?\n(?:[\w-]{1,60}:[^\n]*+\n(?:[ \t]++[^\n]*+\n)*+)++---[ \t]*\r?\n[\w-]{1,60}:[ \t]"
 )
 _HTTP = re.compile(r"^HTTP/[\d.]{1,3} (\d{3})[^\n]*\n(?:[\w-]{1,80}:[^\n]*\n){0,200}\r?\n", re.M)
 """the head of a response, as curl -i and editors' clients write it"""
@@ -203,6 +204,8 @@ def _of_list(value: Any) -> Iterator[Any]:
     objects = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
     if any(item.keys() & _MESSAGE for item in objects):
         yield {"messages": value}
+    elif isinstance(value, list) and all(isinstance(item, list) for item in value):
+        yield from chain.from_iterable(map(_of_list, value))
     elif value is not None:
         yield from value if isinstance(value, list) else [value]
 

@@ -115,9 +115,11 @@ _OWN = "Fencepost's own database: to see what it holds, run `fencepost serve` wi
 _PYTEST = "pytest's output: have the test log its messages as JSON"
 _ORG = "an org file, of gptel or another: save the chat as Markdown"
 _PAGE = "a page, in which no element says who speaks"
+_SQL = "a dump as SQL: load it (sqlite3 chats.db < FILE), and read the database, or its table as CSV"
+_JSON5 = "JSON5: turn it into JSON (npx json5 FILE)"
 _TABLE = "a table of Markdown: save it as CSV, whose columns are read"
 _FENCED = "a document with a chat in a code fence, perhaps as an example: save what is in the fence by itself"
-_SILENT = (_OWN, _PYTEST, _ORG, _PAGE, _TABLE, _FENCED)
+_SILENT = (_OWN, _PYTEST, _ORG, _PAGE, _TABLE, _FENCED, _SQL, _JSON5)
 """what more often than not holds no chat, or none that is not stored"""
 CLOUDWATCH = "CloudWatch's events; the log in them: jq -r '.events[].message'"
 _RPC = "JSON-RPC (MCP, a language server, part of the Agent Client Protocol), in which no model answers"
@@ -140,6 +142,7 @@ _TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
     ("Warp's database, whose answers are packed", {"ai_queries", "agent_tasks"}, ()),
     ("a text thread of Zed's: copy it as Markdown with who speaks", set(), ("zed", "text", "messages")),
     ("a context of LlamaIndex' workflows", set(), ("workers", "state", "is_running")),
+    ("DynamoDB's JSON, whose values name their types: export it without them", set(), ("Item",)),
 )
 """tools whose files are known by their tables, or by their keys, and that none of the formats reads"""
 _ANSWERLESS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
@@ -176,7 +179,7 @@ _TEXT_TOOLS = (
     ),
     (
         "CrewAI's console: give it an output_log_file that ends in .json",
-        re.compile(r"[\s\S]{0,300}Crew Execution Started"),
+        re.compile(r"[\s\S]{0,300}Crew Execution Started|\s*# Agent: [^\n]+\n## "),
     ),
     ("Ollama's console: log what its API answers", re.compile(r"\s*>>> (?!import |from |print|def |\w+ ?[=(.])")),
     ("llama.cpp's console: log what llama-server answers", re.compile(r"\s*== Running in interactive mode")),
@@ -195,6 +198,14 @@ _TEXT_TOOLS = (
         ),
     ),
     (_PYTEST, re.compile(r"={10,} test session starts")),
+    (
+        _SQL,
+        re.compile(
+            r"(?i)(?:(?:--|/\*|SET|DROP|PRAGMA|BEGIN|SELECT|ALTER|LOCK|USE|\\)[^\n]*\n|\s)*"
+            r"(?:CREATE TABLE|INSERT INTO|COPY \w)"
+        ),
+    ),
+    (_JSON5, re.compile(r"(?:\s|//[^\n]*\n|/\*[\s\S]{0,2000}?\*/)*[{\[][\s{\[]*[A-Za-z_$][\w$]*:\s")),
     (_PAGE, re.compile(r"\s*<(?:!doctype html|html)", re.I)),
 )
 SETTINGS = (".conf", ".cfg", ".ini", ".env", ".properties", ".toml")

@@ -246,7 +246,7 @@ def spoken(value: Any) -> dict[str, Any] | None:
         if isinstance(holder, dict) and (role := speaker(holder)):
             key = next((key for key in CAME_OF if role == "tool" and holder.get(key)), None) or _said_under(holder)
             rest = {name: inner for name, inner in holder.items() if name not in (*_BY_USER, *_WHO, *SAID, *_INNER)}
-            if key is not None or any(holder.get(name) for name in CALL_LISTS):
+            if key is not None or any(map({**as_object(holder.get("additional_kwargs")), **holder}.get, CALL_LISTS)):
                 return {**rest, "role": role, **({} if key is None else {"content": holder[key]})}
     return _within(value)
 

@@ -43,7 +43,9 @@ _TYPES = {
     "SystemMessage": "system",
     "ToolMessage": "tool",
 }
-_SPEAKERS = {"User": "user", "Human": "user", "System": "system", "Developer": "system", "ToolMessage": "tool"}
+_SPEAKERS = {"User": "user", "Human": "user", "System": "system", "Developer": "system", "ToolMessage": "tool"} | {
+    "ResultMessage": "result"
+}
 """by how the class of a message is called; others are a model's"""
 _OF_RUNS = ("run-", "lc_run", "msg_", "resp_", "chatcmpl")
 """how the ids of what a model answered begin in LangChain"""

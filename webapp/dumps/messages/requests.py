@@ -85,7 +85,7 @@ def request_message(message: dict[str, Any], conversation: Conversation) -> list
         return message_turns(message, conversation)
     kind = message.get("type")
     if isinstance(kind, str):
-        role = "assistant" if kind in (*_CALLS, "reasoning") else "user"
+        role = "assistant" if kind in _CALLS else "thinking" if kind == "reasoning" else "user"
         return turns_of(said_item(message), role, conversation)
     return message_turns({**message, "role": "user"}, conversation)
 

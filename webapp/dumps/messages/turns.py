@@ -84,7 +84,9 @@ def message_turns(
     if role == "tool-call":  # of smolagents, which tells calls as a text
         role, parts = "assistant", [*_told_calls(joined(parts) or "")] or parts
     answered = text(message.get("tool_call_id"))
-    if role == "tool" and any(piece.kind == "call" for piece in parts):  # Koog's calls have their tool's role
+    if (
+        role == "tool" and not answered and any(piece.kind == "call" for piece in parts)
+    ):  # Koog's have their tool's role
         role = "assistant"
     if role in ("tool", "function") and (answered or not any(piece.kind == "result" for piece in parts)):
         parts = [Piece("result", joined(parts), text(message.get("name")) or text(message.get("function")), answered)]
