@@ -28,7 +28,7 @@ PARTS = (
     "pyproject.toml",
 )
 ASKED = (
-    *("parsing/test_cases.py", "parsing/test_promises.py", "parsing/test_patterns.py", "parsing/test_stored_trace.py"),
+    *("parsing/test_cases.py", "parsing/test_promises.py", "parsing/test_patterns.py", "parsing/test_nodes.py"),
     *("parsing/profiles/test_profile_cases.py", "parsing/profiles/test_hostile.py"),
     *("dumps/formats/test_format_cases.py", "findings/test_cases.py"),
     *("exports/test_export_cases.py", "exports/test_odd_numbers.py"),

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from tests import forking
 from webapp.cli import main
-from webapp.parsing import parse
+from webapp.parsing import parse, profiles
 from webapp.parsing.trace import Trace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -280,3 +280,67 @@ def test_a_terminal_without_unicode_gets_escapes():
     environment = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     done = subprocess.run(command, input=b"{}", capture_output=True, cwd=ROOT, env=environment, check=True)
     assert done.stdout.startswith(b"\\u25cf clean")
+
+
+def test_it_prints_the_cut_and_says_how_on_standard_error() -> None:
+    result = CliRunner().invoke(main, ["minimal"], input='{"tool": "run", "list": [1, 2,]}')
+    assert (result.exit_code, result.stdout) == (0, "[1,]\n")
+    assert "4 of 32 characters" in result.stderr and "no character can be left out" in result.stderr
+
+
+def test_as_json_and_what_does_not_fail() -> None:
+    result = CliRunner().invoke(main, ["minimal", "--json", "--profile", "direct"], input="{}")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout) == {
+        "profile": "direct",
+        "same": False,
+        "exhausted": False,
+        "tests": 1,
+        "length": 2,
+        "text": None,
+    }
+    assert "does not fail" in result.stderr
+
+
+def test_an_unknown_profile_is_wrong_use() -> None:
+    assert CliRunner().invoke(main, ["minimal", "--profile", "nobody"], input="{").exit_code == 2
+
+
+REPORTED = {
+    "fire-circle": "000",
+    "fire-circle-strict": "000",
+    "fire-circle-before": "000",
+    "windlass-eager": "001",
+    "windlass-silent": "004",
+    "windlass-strict": "001",
+    "windlass-balanced": "004",
+    "master-before": "002",
+    "master-scored": "002",
+    "four-tier": "003",
+}
+
+
+def listed() -> dict[str, dict[str, str]]:
+    result = CliRunner().invoke(main, ["profiles", "--json"])
+    assert result.exit_code == 0
+    return {entry["name"]: entry for entry in json.loads(result.stdout)}
+
+
+def test_every_reported_parser_is_there_with_its_report():
+    assert {name: entry["report"] for name, entry in listed().items() if entry["report"]} == REPORTED
+    assert {"direct", "json-repair"} <= set(listed())
+
+
+def test_each_says_what_it_is_and_does():
+    for name in (*REPORTED, "direct", "json-repair"):
+        entry = listed()[name]
+        assert entry["help"].endswith(".") and len(entry["about"]) > 100 and entry["version"], name
+
+
+def test_readable_is_a_line_each_and_about_says_more():
+    short = CliRunner().invoke(main, ["profiles"]).stdout
+    assert len(short.strip().split("\n")) == len(profiles())
+    assert "windlass-balanced" in short
+    assert "report 004" in short
+    long = CliRunner().invoke(main, ["profiles", "--about"]).stdout
+    assert "Differences from its report" in long

@@ -1,4 +1,4 @@
-"""`fencepost user` and `fencepost audit`, as somebody types them."""
+"""`fencepost user`, `token` and `audit`, as somebody types them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from webapp.cli import main
-from webapp.config import BadSetting, Settings
+from webapp.commands.token import command
+from webapp.config import SHORTEST_TOKEN, BadSetting, Settings
 
 PASSWORD = "correct horse battery\n"
 Run = Callable[..., Result]
@@ -53,9 +54,9 @@ def test_a_password_that_is_none_makes_no_account(run: Run, given: str) -> None:
 
 
 def test_no_password_is_an_argument(run: Run) -> None:
-    for command in ("add", "password"):
-        assert run("user", command, "Ada", "--password", "x").exit_code == 2
-        assert run("user", command, "Ada", "reader", "x").exit_code == 2
+    for verb in ("add", "password"):
+        assert run("user", verb, "Ada", "--password", "x").exit_code == 2
+        assert run("user", verb, "Ada", "reader", "x").exit_code == 2
 
 
 def test_who_signs_in_elsewhere_has_none(run: Run) -> None:
@@ -123,3 +124,19 @@ def test_all_of_accounts_is_off_by_default() -> None:
     assert not settings.asks_login and not settings.accounts and settings.oidc_issuer is settings.proxy_header is None
     given = {"FENCEPOST_ACCOUNTS": "1", "FENCEPOST_PROXIES": "10.0.0.0/8, ::1", "FENCEPOST_PROXY_HEADER": "X-User"}
     assert Settings.from_environment(given).proxies == ("10.0.0.0/8", "::1/128")
+
+
+def test_each_token_is_new_and_long_enough() -> None:
+    first, second = (CliRunner().invoke(command, []).output.strip() for _ in range(2))
+    assert first != second and min(len(first), len(second)) > SHORTEST_TOKEN
+
+
+def test_as_json() -> None:
+    assert len(json.loads(CliRunner().invoke(command, ["--json"]).output)["token"]) > SHORTEST_TOKEN
+
+
+def test_a_short_secret_key_is_refused_in_words() -> None:
+    with pytest.raises(BadSetting, match="32 characters or more; fencepost token makes one"):
+        Settings.from_environment({"FENCEPOST_SECRET_KEY": "k" * 31})
+    made = CliRunner().invoke(command, []).output.strip()
+    assert Settings.from_environment({"FENCEPOST_SECRET_KEY": made}).secret_key == made

@@ -1,4 +1,4 @@
-"""A property: what the message about an unknown shape says to run next reads that file's answers, as it is said."""
+"""What no format reads is refused in words, and what they say to run next reads that file's answers, as it is said."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.dumps.conftest import Reader
+from tests.parsing import _cases
 from webapp.dumps.reading import read, sniff
 from webapp.dumps.records import Problem, Turn, UnknownFormat
 
@@ -131,3 +133,20 @@ def test_tables_of_the_same_names_are_no_database_of_autogen_studio(tmp_path):
             connection.execute(f"INSERT INTO {table} VALUES (1, 'training at eight')")
     with pytest.raises(UnknownFormat):
         sniff(path, path.name)
+
+
+@pytest.mark.parametrize("case", _cases.read(Path(__file__).with_name("refusals.md")), ids=lambda case: case.name)
+def test_case(case: _cases.Case, got: Reader) -> None:
+    with pytest.raises(UnknownFormat) as refused:
+        got(case.raw, "notes.txt")
+    said = str(refused.value)
+    assert [words for words in case.values if words not in said] == []
+    assert "unadvised" not in case.done or "fencepost ingest" not in said
+    assert "unmapped" not in case.done or "--map" not in said
+    assert "silent" not in case.done or not refused.value.speaks
+
+
+@pytest.mark.parametrize("content", ["\0\0\0", b"\x89PNG\r\n\x1a\n"])
+def test_what_is_no_text(content: str | bytes, got: Reader) -> None:
+    with pytest.raises(UnknownFormat, match="is not JSON"):
+        got(content)

@@ -1,4 +1,4 @@
-"""Spooling: what arrives is on disk, decompressed and hashed, or refused without a trace."""
+"""Spooling: what arrives is on disk, decompressed and hashed, or refused without a trace; long sessions spill there."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ import io
 import lzma
 import random
 import sys
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from webapp.dumps import sessions
 from webapp.dumps.budget import BadDump, TooLarge
+from webapp.dumps.records import Turn
+from webapp.dumps.sessions import Spill
 from webapp.dumps.spool import spool
 
 if sys.version_info >= (3, 14):
@@ -128,3 +133,29 @@ def test_a_reader_that_fails_leaves_nothing(tmp_path):
 
 def test_nothing_at_all_is_spooled_as_nothing(tmp_path):
     assert spooled(b"", tmp_path).bytes == 0
+
+
+FULL = Turn(
+    7, "response", "a\0\ud800", "r", "a", "m", "p", 1, 2, 3, "x", "f", [{"a": [float("inf")]}], 4, 5,
+    datetime(2020, 1, 1, tzinfo=UTC), 6, 7, 0.5, {"k": None, "big": 10**40}, ("k", 0),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [0, 1, sessions.MOST_TURNS - 1, sessions.MOST_TURNS, 2 * sessions.MOST_TURNS + 3])
+def test_turns_come_out_as_often_as_asked_and_cleared_it_begins_anew(count: int) -> None:
+    turns = [replace(FULL, entry=number) for number in range(count)]
+    with Spill() as held:
+        for turn in turns:
+            held.append(turn)
+        assert [one for one, _ in zip(held, held, strict=True)] == turns, "two readers do not disturb each other"
+        held.clear()
+        held.append(FULL)
+        assert list(held) == [FULL]
+
+
+def test_large_texts_go_to_the_file_early() -> None:
+    with Spill() as held:
+        for number in range(10):
+            held.append(Turn(number, "response", "x" * (sessions.MOST_TEXT // 2)))
+        assert len(held._held) < 3
+        assert [turn.entry for turn in held] == list(range(10))

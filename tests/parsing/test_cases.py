@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,3 +70,73 @@ def test_what_the_documentation_says_is_not_read_is_not_read_for_that_reason() -
         trace = parse(raw)
         assert trace.values == (), raw
         assert any(why in (attempt.reason or "") for attempt in trace.attempts), raw
+
+
+RUNS = 1_000
+
+
+def test_a_bounded_run_finds_no_broken_promise() -> None:
+    fuzzer = Path(__file__).with_name("fuzz.py")
+    done = subprocess.run([sys.executable, fuzzer, "--runs", str(RUNS)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert f"Done {RUNS} " in done.stderr or f"{RUNS} texts" in done.stdout
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equal as JSON: numbers by value, but true is not 1."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        return len(left) == len(right) and all(same(a, b) for a, b in zip(left, right, strict=True))
+    return bool(left == right)
+
+
+def reads(text: str, wanted: list[Any]) -> bool:
+    values = parse(text).values
+    return any(same(values, want) or (len(values) == 1 and same(values[0], want)) for want in wanted)
+
+
+def right(case: dict[str, Any]) -> bool:
+    wanted = [*([] if case.get("nothing") else [case["expected"]]), *(case.get("accept") or [])]
+    nothing = case.get("nothing") or case.get("or_nothing")
+    return reads(case["text"], wanted) or bool(nothing and not parse(case["text"]).values)
+
+
+@pytest.mark.parametrize(("name", "count"), [("extraction.jsonl", 114), ("extraction-2.jsonl", 125)])
+def test_every_given_case(shared: Path, name: str, count: int) -> None:
+    lines = (shared / "cases" / name).read_text("utf-8", "surrogatepass").rstrip("\n").split("\n")
+    cases = [json.loads(line) for line in lines]
+    assert len(cases) == count
+    assert [case["id"] for case in cases if not right(case)] == []
+
+
+def test_prose_is_none_and_says_so() -> None:
+    trace = parse("The capital of France is Paris.")
+    assert (trace.verdict, trace.attempts[0].outcome, trace.values) == ("none", "failed", ())
+
+
+def test_no_fragment_of_a_broken_value_is_taken() -> None:
+    raw = '{"outer": {"inner": {"a": 1}} and then; {"b": 2}'
+    assert {"a": 1} not in parse(raw).values
+
+
+def test_a_thought_is_read_only_where_nothing_stands_outside() -> None:
+    assert parse('<think>{"a": 0}</think>{"a": 1}').values == ({"a": 1},)
+    assert parse('<think>{"a": 0}</think>').values == ({"a": 0},)
+
+
+def test_rejected_candidates_beyond_the_limit_are_counted() -> None:
+    trace = parse("{x} " * 3_000)
+    assert trace.exhausted and len(trace.attempts) < 2_100
+    assert "more candidates" in (trace.attempts[-1].reason or "")
+
+
+def test_values_beyond_the_limit_are_not_read_and_the_rest_is_named() -> None:
+    raw = '```json\n{"a": 1}\n```\n' * 5_000
+    trace = parse(raw)
+    last = trace.attempts[-1]
+    assert trace.exhausted and 3_900 < len(trace.values) < 4_100
+    assert (last.outcome, last.span.end) == ("rejected", len(raw))
+    assert "not looked at" in (last.reason or "")

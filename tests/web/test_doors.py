@@ -13,6 +13,13 @@ from urllib.parse import quote
 
 import pytest
 from flask.testing import FlaskClient
+from hypothesis import given
+from hypothesis import strategies as st
+from werkzeug.routing import Map
+
+from webapp.store.files import StoreUnreachable
+from webapp.store.ingest import dump_files
+from webapp.web.links import SessionIdConverter, hide_id, is_plain
 
 Post = Callable[..., Any]
 
@@ -187,3 +194,63 @@ def test_a_kept_dump_can_be_downloaded_byte_for_byte(client: FlaskClient, post: 
     assert answer.data == body and answer.headers["Content-Length"] == str(len(body))
     assert answer.headers["Content-Disposition"].startswith("attachment")
     assert client.get("/dumps/nothing/file").status_code == 404
+
+
+CONVERTER = SessionIdConverter(Map())
+
+
+def read(path: str, prefix: str, tail: str) -> str:
+    hidden = hide_id(path)
+    assert hidden is not None and hidden.startswith(prefix) and hidden.endswith(tail)
+    return CONVERTER.to_python(hidden.removeprefix(prefix).removesuffix(tail))
+
+
+def test_slashes_sent_as_they_are_belong_to_the_id() -> None:
+    assert read("/api/session/a/b/dump", "/api/session/", "/dump") == "a/b"
+
+
+def test_other_paths_are_left_alone() -> None:
+    assert hide_id("/dumps") is None
+
+
+@given(st.text())
+def test_any_text_comes_back(external_id: str) -> None:
+    encoded = quote(external_id.encode("utf-8", "surrogatepass"), safe="")
+    assert read(f"/sessions/{encoded}/turns/1", "/sessions/", "/turns/1") == external_id
+
+
+def test_only_plain_ids_are_linked_as_they_are() -> None:
+    assert is_plain("ui_run_1") and is_plain("run:2025-12-02") and is_plain("x")
+    assert not any(map(is_plain, ["", ".", "..", "a/b", "a b", "é", "%2e", ".hidden", "a..b"]))
+
+
+def test_it_leads_to_the_page(client: FlaskClient) -> None:
+    assert {client.get(asked).status_code for asked in ("/help/", "/help/api/", "/tasks/", "/api/sessions/")} == {200}
+
+
+def test_what_is_no_page_stays_missing(client: FlaskClient) -> None:
+    """The last one is the page of a session whose id is empty."""
+    for asked in ["/nothing/", "/sessions/nobody/", "/sessions/"]:
+        assert client.get(asked).status_code == 404
+    assert client.post("/labels/draw/x/").status_code == 404
+
+
+def test_each_says_what_to_do_next(client: FlaskClient) -> None:
+    """Only what names a session is looked for by the text of one; an address of a form is no page."""
+    by_text = "To find a session by part of its id"
+    assert by_text in client.get("/sessions/nobody").text
+    for asked in ("/tasks/99", "/help/nothing", "/dumps/99"):
+        assert by_text not in client.get(asked).text, asked
+    refused = client.get("/selection/delete")
+    assert refused.status_code == 405 and "go back to that page" in refused.text
+
+
+def test_a_store_that_is_away_is_not_named(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    dump = client.post("/api/dumps?filename=a.txt", data=b"user: hi\nassistant: {}\n").json["dump"]["id"]
+
+    def away(*_: object) -> None:
+        raise StoreUnreachable("FENCEPOST_STORE s3://key@host/bucket, dumps: timed out")
+
+    monkeypatch.setattr(dump_files, "open_kept", away)
+    answer = client.get(f"/dumps/{dump}/file")
+    assert answer.status_code == 503 and "file store cannot be reached" in answer.text and "s3://" not in answer.text

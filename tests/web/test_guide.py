@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
+
+from webapp.extensions import db
+from webapp.store.ingest.start import ingest_examples
+from webapp.web import help_pages
 
 
 @pytest.fixture
@@ -52,3 +58,65 @@ def test_the_demo_says_what_it_is_and_one_step_removes_it(client: FlaskClient) -
     assert "Demo." not in client.get("/").text and f"{len(keys)} examples left the lists" in client.get("/dumps").text
     page = client.post("/selection/deleted", data={"ids": keys}, follow_redirects=True).text
     assert f"Deleted {len(keys)} sessions" in page and "Demo." not in client.get("/dumps").text
+
+
+OWN = b'{"id": "mine", "model": "m", "messages": [{"role": "assistant", "content": "{\\"a\\": 1,}"}]}'
+LISTS = ("/api/sessions", "/api/responses", "/api/failures")
+
+
+@pytest.fixture
+def with_examples(app: Flask) -> FlaskClient:
+    with app.app_context():
+        ingest_examples(db.engine, app.config["SETTINGS"])
+    return app.test_client()
+
+
+def test_examples_leave_lists_charts_queues_and_questions_when_others_come(with_examples: FlaskClient) -> None:
+    client = with_examples
+    before = {path: client.get(path).json for path in LISTS}
+    assert before["/api/sessions"]["total"] > 5 and before["/api/failures"]["failures"]
+    example = before["/api/sessions"]["sessions"][0]
+    assert client.post("/api/dumps?filename=mine.json&home=direct", data=OWN).status_code == 201
+    after = {path: client.get(path).json for path in LISTS}
+    assert [line["id"] for line in after["/api/sessions"]["sessions"]] == ["mine"]
+    assert after["/api/sessions"]["total"] == 1 and after["/api/sessions"]["hidden"] == 0
+    assert [line["session"] for line in after["/api/responses"]["responses"]] == ["mine"]
+    assert [line["count"] for line in after["/api/failures"]["failures"]] == [1]
+    assert "1 of 1</td>" in client.get("/").text
+    assert after["/api/sessions"]["facets"]["verdict"] == {"failed": 1}
+    assert "Which parser is yours?" not in client.get("/").text
+    assert "search_flights" not in client.get("/go?q=search_flig").text, "nor in Ctrl-K"
+    assert client.get(example["url"]).status_code == 200, "its address stays"
+    assert client.get("/api/sessions?dump=1").json["total"] >= 1, "and so does its dump"
+
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = sorted(path.stem for path in (ROOT / "docs").glob("*.md"))
+
+
+def test_every_page_links_to_help_and_help_lists_every_document(client: FlaskClient) -> None:
+    assert 'href="/help"' in client.get("/").text
+    index = client.get("/help").text
+    for name in NAMES:
+        assert f'href="/help/{name}"' in index
+    assert client.get("/help/nothing").status_code == client.get("/help/..%2fREADME").status_code == 404
+
+
+def test_every_link_of_a_document_leads_somewhere(client: FlaskClient) -> None:
+    for name in NAMES:
+        answer = client.get(f"/help/{name}")
+        assert answer.status_code == 200
+        article = answer.text.partition("<article")[2].partition("</article>")[0]
+        assert "<h1" in article and "<script" not in article
+        for target in re.findall(r'(?:href|src)="([^"]+)"', article):
+            path, _, heading = target.partition("#")
+            if target.startswith("/"):
+                page = client.get(path)
+                assert page.status_code == 200, target
+                assert not heading or f'id="{heading}"' in page.text, target
+            elif target.startswith("../"):
+                assert (ROOT / "docs" / target).exists(), target
+
+
+def test_headings_have_the_names_that_links_use() -> None:
+    assert help_pages.anchor("A `mapping`, by hand") == "a-mapping-by-hand"

@@ -1,13 +1,18 @@
-"""Ctrl-K finds pages, sessions, turns and filters by a part of their name; the diff of two turns' texts."""
+"""Ctrl-K finds things by a part of their name, and one letter has one meaning; the diff of two turns' texts."""
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+
+from webapp.web.palette import KEYS
 
 TEXTS = ['{"a": 1}\nsame\nold <b>', '{"a": 1}\nsame\nnew']
 
@@ -42,3 +47,32 @@ def test_two_turns_differ_line_by_line(client: FlaskClient, stored: None) -> Non
     assert client.get("/diff?a=run-7&b=run-7.0").status_code == 400
     assert client.get("/diff?a=run-7.9&b=run-7.0").status_code == 404
     assert "diff with" in client.get("/sessions/run-7/turns/0").text
+
+
+TEMPLATES = Path(__file__).parents[2] / "templates"
+NAMED = re.compile(r'data-key"?[=:] ?"([^"]+)"|"([^"]{1,6})" if loop\.index == 2|step\(around\.\w+, "([^"]+)"')
+SHOWN = re.compile(r"<kbd[^>]*>([^<{]+)</kbd>")
+OURS = {"Esc": "Escape", "Ctrl+Enter": "Enter", "Ctrl-K": "/"}
+
+
+def test_every_key_has_the_one_meaning_of_the_table() -> None:
+    meanings = list(KEYS.values())
+    assert len(set(meanings)) == len(meanings)
+    named: set[str] = set()
+    for template in TEMPLATES.rglob("*.html"):
+        text = template.read_text()
+        assert "data-help" not in text, f"{template.name}: what a key means stands in webapp/web/palette.py"
+        keys = {html.unescape(next(filter(None, groups))) for groups in NAMED.findall(text)}
+        named |= {key for key in keys if "{" not in key}
+        for key in SHOWN.findall(text):
+            assert OURS.get(html.unescape(key), html.unescape(key)) in KEYS, f"{template.name}: {key}"
+    assert named <= KEYS.keys()
+    assert KEYS.keys() - named <= {*"123456789"}, "keys that no page has"
+
+
+def test_the_list_of_keys_says_what_each_means(client: FlaskClient) -> None:
+    page = client.get("/keys").text
+    for key, meaning in KEYS.items():
+        assert f'<dt data-of="{html.escape(key)}">' in page and html.escape(meaning) in html.unescape(page).replace(
+            "'", "&#x27;"
+        )

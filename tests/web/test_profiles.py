@@ -1,4 +1,4 @@
-"""The scoreboard's page, its cells' lists, and a profile's page with what it fixes and breaks."""
+"""The scoreboard, its cells' lists, what a profile fixes and breaks, and how far it is its release."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from tests.parsing.profiles import test_streams
+from tests.parsing.profiles.test_released import HELD
+from webapp.parsing.engine import profile
+from webapp.parsing.profiles._about import held_releases, words_of_release
 from webapp.store.exports import exporting
 
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'
@@ -93,3 +97,34 @@ def test_what_cannot_be_exported_is_refused_in_words(client: FlaskClient) -> Non
     for query in ("format=xlsx", "redact=(", "queue=none"):
         answer = client.get(f"/api/labels/export?{query}")
         assert answer.status_code == 400 and answer.json["error"]["message"], query
+
+
+def test_every_profile_that_is_run_against_a_release_says_what_came_of_it(client: FlaskClient) -> None:
+    assert {*HELD, "codex-apply-patch"} == set(held_releases()), "python -m benchmarks.released writes them"
+    for name, held in held_releases().items():
+        assert held.same + sum(held.differs.values()) == held.texts >= 2_000
+        assert f"the same outcome on {held.same:,} of {held.texts:,} texts" in words_of_release(
+            name, profile(name).version
+        )
+
+
+def test_the_page_says_release_texts_agreement_and_kinds(client: FlaskClient) -> None:
+    held = held_releases()["mastra"]
+    page = client.get("/profiles/mastra").text
+    assert f"Held against {held.release}" in page and f"{held.same:,} of {held.texts:,} texts" in page
+    assert "Kinds that differ: " in page
+    assert "Held against" not in client.get("/profiles/direct").text
+
+
+def test_the_page_of_a_server_says_what_comes_out_of_its_stream_otherwise(client: FlaskClient) -> None:
+    streamed = {name for name, held in held_releases().items() if held.streamed is not None}
+    assert streamed == set(test_streams.STREAMS)
+    kinds = (held_releases()["vllm-qwen3-coder"].streamed or {})["1"]
+    page = client.get("/profiles/vllm-qwen3-coder").text
+    assert f"in pieces of 1 character or pieces of 7 characters {sum(kinds.values()):,} (" in page
+    assert f"arguments that are no JSON: {kinds['arguments that are no JSON']:,}" in page
+    assert "Fed as a stream" not in client.get("/profiles/crewai").text
+
+
+def test_numbers_of_another_release_are_said_to_be_that() -> None:
+    assert words_of_release("mastra", "restated-9.9.9").startswith("Not held yet against the release of its version")

@@ -10,7 +10,8 @@ import zipfile
 
 import pytest
 
-from webapp.dumps import archive_members
+from tests.dumps.conftest import gather
+from webapp.dumps import archive_members, budget
 from webapp.dumps.budget import BadDump, TooLarge
 from webapp.dumps.spool import zipfile as zstd_zipfile
 
@@ -199,3 +200,107 @@ def test_a_member_that_is_compressed_in_an_unknown_way_is_no_damage(got):
     found = got(bytes(data), "x")
     assert "compressed in a way that is not read here" in found.problems[0].reason
     assert [turn.raw for turn in found.only] == ["B"]
+
+
+CALL = {"id": "c1", "function": "bash", "arguments": {"cmd": "attachment://aa"}, "type": "function"}
+MESSAGES = [
+    {"role": "user", "content": "attachment://aa", "id": "m1"},
+    {
+        "role": "assistant",
+        "id": "m2",
+        "content": [{"type": "reasoning", "reasoning": "Hm"}, {"type": "text", "text": "A"}],
+    },
+    {"role": "assistant", "id": "m3", "content": "", "tool_calls": [CALL]},
+    {
+        "role": "tool",
+        "content": "",
+        "tool_call_id": "c1",
+        "function": "bash",
+        "error": {"type": "parsing", "message": "no"},
+    },
+]
+EVENT = {
+    "event": "model",
+    "timestamp": "2025-02-11T15:17:00-05:00",
+    "output": {"choices": [{"message": {"id": "m2"}}], "usage": {"input_tokens": 3, "output_tokens": 4}},
+}
+SAMPLE = {"id": "s", "epoch": 2, "messages": MESSAGES, "attachments": {"aa": "The long text"}, "events": [EVENT]}
+LOG = {"version": 2, "status": "success", "eval": {"eval_id": "e1", "task": "t", "model": "openai/gpt"}}
+
+
+def eval_file(**members: object) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, value in members.items():
+            archive.writestr(name, value if isinstance(value, str) else json.dumps(value))
+    return out.getvalue()
+
+
+def test_an_eval_file_says_the_same(got):
+    plain = got(json.dumps({**LOG, "samples": [SAMPLE]}))
+    packed = got(eval_file(**{"header.json": LOG, "samples/s_epoch_2.json": SAMPLE, "summaries.json": []}), "log.eval")
+    assert packed.starts == plain.starts
+    assert packed.turns == plain.turns
+
+
+def test_an_eval_file_that_ended_early_has_its_journal(got):
+    found = got(eval_file(**{"_journal/start.json": LOG, "samples/s_epoch_2.json": SAMPLE}), "log.eval")
+    assert found.ids == ["e1/s/2"]
+
+
+def test_a_damaged_sample_is_a_problem(got):
+    members = {"header.json": LOG, "samples/a_epoch_1.json": "{nope", "samples/s_epoch_2.json": SAMPLE}
+    found = got(eval_file(**members), "log.eval")
+    assert (found.ids, [problem.at for problem in found.problems]) == (["e1/s/2"], ["samples/a_epoch_1.json"])
+
+
+def test_tool_errors_of_the_corpus(shared):
+    path = shared / "corpus" / "inspect_ai" / "log_tool_call_error.json"
+    turns = gather(path, path.name).only
+    assert [turn.parent for turn in turns if turn.failure] == ["bash_1", "bash_3"]
+
+
+def test_the_entries_of_an_eval_are_its_messages(shared):
+    for path in sorted((shared / "corpus" / "inspect_ai").glob("*.eval")):
+        found = gather(path, path.name)
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if name.startswith("samples/")]
+            samples = [json.loads(archive.read(name)) for name in names]
+        assert [found.entries(session) for session in range(len(names))] == [sample["messages"] for sample in samples]
+
+
+ANSWER = 'The answer {"a": 1,}'
+
+
+def test_openhands_events_a_file_each_are_one_session(got):
+    archive = io.BytesIO()
+    events = [
+        {"source": "user", "kind": "MessageEvent", "llm_message": {"role": "user", "content": "q"}},
+        *({"source": "agent", "kind": "PauseEvent"} for _ in range(9)),
+        {"source": "agent", "kind": "MessageEvent", "llm_message": {"role": "assistant", "content": ANSWER}},
+    ]
+    with zipfile.ZipFile(archive, "w") as members:
+        for number, event in reversed(list(enumerate(events))):
+            members.writestr(f"conv/events/event-{number}-x.json", json.dumps({"id": str(number), **event}))
+    found = got(archive.getvalue(), "conversation.zip")
+    assert (found.ids, found.problems, found.alarms) == (["conv"], [], [])
+    said = [(turn.kind, turn.raw) for turn in found.only]
+    assert [said[0], said[-1]] == [("prompt", "q"), ("response", ANSWER)] and len(said) == 11
+
+
+def test_a_file_whose_number_is_longer_than_python_reads_is_no_event(got):
+    archive, event = io.BytesIO(), {"source": "user", "action": "message", "args": {"content": "q"}}
+    with zipfile.ZipFile(archive, "w") as members:
+        for name in ("1", "2", "9" * 5000):
+            members.writestr(f"conv/events/{name}.json", json.dumps(event))
+    found = got(archive.getvalue(), "conversation.zip")
+    assert [turn.raw for turn in found.only] == ["q", "q"]
+    assert [problem.reason for problem in found.problems] == ["not an event; it was left out"]
+
+
+def test_a_packed_table_of_too_many_rows_is_kept_up_to_there(got, monkeypatch):
+    monkeypatch.setattr(budget, "STRICT_RECORDS", 6)
+    with budget.reading(budget.Budget(20, is_strict=True)):
+        found = got("prompt,response\n" + "q?,an answer\n" * 9, "many.csv")
+    assert [turn.raw for turn in found.only][:2] == ["q?", "an answer"]
+    assert "it has more than 6 records" in found.problems[-1].reason

@@ -1,8 +1,9 @@
-"""The lock on a dump: one process at a time, on PostgreSQL whatever its data folder."""
+"""The lock on a dump: one process at a time, on PostgreSQL whatever its data folder; SQLite's is left now and then."""
 
 from __future__ import annotations
 
 import dataclasses
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store.db import locks
+from webapp.store.db import database, locks
 
 SHA = "0" * 64
 HOLD = """
@@ -83,3 +84,20 @@ def test_a_killed_process_of_another_machine_lets_go(engine: sa.Engine, settings
         process.wait()
     with locks.wait_for(engine, settings.data, SHA):
         pass
+
+
+def test_who_waits_gets_the_lock_between_transactions_in_a_row(
+    tmp_path: Path, migrated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "LONGEST_HELD", 0.0)
+    monkeypatch.setattr(database, "REST", 60.0)
+    engine = database.connect(f"sqlite:///{shutil.copyfile(migrated, tmp_path / 'store.sqlite3')}")
+    rests = threading.Event()
+    monkeypatch.setattr(database.time, "sleep", lambda seconds: rests.set() if seconds == database.REST else None)
+    with database.writing_long(engine) as connection:
+        connection.execute(sa.text("UPDATE database_secret SET value = value"))
+        assert not rests.is_set()
+    assert rests.is_set()
+    with database.writing(engine) as connection:
+        connection.execute(sa.text("UPDATE database_secret SET value = value"))
+    engine.dispose()

@@ -1,0 +1,211 @@
+"""Fields of turns: times, numbers, why a model stopped, what a request declares, and calls that could not be read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.parsing import _cases
+from webapp.dumps.linked_turns import LOOKAHEAD, TurnWindow
+from webapp.dumps.messages.calls import ID_KEYS
+from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.metadata import REASONS, stop, stop_of
+from webapp.dumps.reading import read
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.values import moment, number, whole
+
+NOON = datetime(2025, 12, 3, 12, 0, 0, 250000, UTC)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1764763200.25,
+        "1764763200.25",
+        1764763200250,
+        1764763200250000,
+        1764763200250000000,
+        "2025-12-03T12:00:00.25Z",
+        "2025-12-03T12:00:00.250000000+00:00",
+        "2025-12-03T13:00:00.25+01:00",
+        " 2025-12-03 12:00:00.250 ",
+    ],
+)
+def test_writings_of_one_moment(value):
+    assert moment(value) == NOON
+
+
+@pytest.mark.parametrize(
+    ("value", "year"), [(0, 1970), (-1, 1969), (7226582400, 2199), ("2199-01-01", 2199), (31536000000 * 4, 1973)]
+)
+def test_far_years(value, year):
+    assert moment(value).year == year
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        "",
+        "soon",
+        "9" * 30,
+        float("nan"),
+        float("inf"),
+        10**40,
+        -(10**40),
+        [],
+        {},
+        "0001-01-01T00:00+23:00",
+        "\ud800",
+    ],
+)
+def test_what_is_no_moment(value):
+    assert moment(value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (3, 3),
+        (3.0, 3),
+        ("3", 3),
+        ("-3.0", -3),
+        (2**63 - 1, 2**63 - 1),
+        (2**63, None),
+        (3.5, None),
+        (float("nan"), None),
+        (float("inf"), None),
+        (1e300, None),
+        (True, None),
+        ("three", None),
+        (None, None),
+        ([3], None),
+    ],
+)
+def test_whole_numbers(value, expected):
+    assert whole(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0.5, 0.5),
+        (1, 1.0),
+        ("0.5", 0.5),
+        (True, None),
+        (float("nan"), None),
+        ("x", None),
+        (10**400, None),
+        (None, None),
+    ],
+)
+def test_numbers(value, expected):
+    assert number(value) == expected
+
+
+WORDS = """
+complete: stop, word, end_turn, STOP, stop_sequence, FINISH, COMPLETE, eos_token, <FinishReason.STOP: 'STOP'>
+tool_call: tool-calls, tool_use, REASON_TOOL_CALLS
+length: limit, MAX_TOKENS, max_tokens, FinishReason.MAX_TOKENS, MaxTokens, model_length, max_output_tokens
+filtered: SAFETY, content-filter, RECITATION, LANGUAGE, BLOCKLIST, PROHIBITED_CONTENT, SPII, IMAGE_SAFETY
+filtered: IMAGE_PROHIBITED_CONTENT, IMAGE_RECITATION, guardrail_intervened, content_filtered, ERROR_TOXIC
+filtered: CONTENT_FILTERED
+refused: refusal
+malformed: MALFORMED_FUNCTION_CALL, UNEXPECTED_TOOL_CALL, MALFORMED_RESPONSE, malformed_model_output, malformed_tool_use
+context: model_context_window_exceeded, ERROR_LIMIT, REASON_MAX_CONTEXT, max_prompt_tokens
+paused: pause_turn, compaction
+error: error, TOO_MANY_TOOL_CALLS, MISSING_THOUGHT_SIGNATURE, USER_CANCEL, TIMEOUT, insufficient_system_resource, abort
+other: made up, OTHER, NO_IMAGE, IMAGE_OTHER, …
+"""
+"""of OpenAI, Anthropic, Google, Amazon, Cohere, DeepSeek, xAI and vLLM"""
+
+
+@pytest.mark.parametrize("line", WORDS.split("\n")[1:-1])
+def test_a_word_has_a_reason(line: str) -> None:
+    reason, _, words = line.partition(": ")
+    assert {word: stop(word) for word in words.split(", ")} == {word: (reason, word) for word in words.split(", ")}
+
+
+def test_no_word_means_two_reasons() -> None:
+    words = [word for each in REASONS.values() for word in each]
+    assert len(words) == len(set(words))
+    assert {stop(word) for word in ("", "null", None, True, 0, "FINISH_REASON_UNSPECIFIED", "in_progress")} == {None}
+    assert [stop(number) for number in (2, 7)] == [("length", "MAX_TOKENS"), ("other", "7")]
+    assert stop_of({"status": "completed"}) is stop_of({"choices": []}) is None
+
+
+REQUESTS = [
+    tuple(map(json.loads, pair.split("\n", 1)))
+    for pair in Path(__file__).with_name("declarations.md").read_text("utf-8").split("\n\n")[2:]
+]
+"""requests with what each declares"""
+
+
+@pytest.mark.parametrize(("request_body", "declared"), REQUESTS)
+def test_a_request_declares(request_body: dict[str, Any], declared: dict[str, Any] | None) -> None:
+    assert declared_in(request_body) == declared
+
+
+CARRIERS = (
+    *("langsmith", "langfuse", "mlflow", "phoenix", "weave", "braintrust", "inspect_ai", "har", "vcr", "http_log"),
+    *("otlp", "jaeger", "nock"),
+)
+
+
+@pytest.mark.parametrize("name", CARRIERS)
+def test_a_carrier_declares(name: str, tmp_path: Path) -> None:
+    """As the small files of its format's cases have it."""
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    found: list[dict[str, Any]] = []
+    for at, case in enumerate(_cases.read(Path(__file__).parent / f"formats/cases/{name}.md")):
+        (path := tmp_path / str(at)).write_text(case.raw)
+        turns = [turn for turn in read(path, "dump") if isinstance(turn, Turn) and turn.kind == "tool_call"]
+        found += [turn.declared for turn in turns if turn.declared]
+    (declared, *_) = [each for each in found if each.get("max_tokens") == 9]
+    assert declared["tools"] == [{"name": "t", "schema": schema}]
+    assert declared.get("response_format", {"schema": schema})["schema"] == schema
+
+
+SAID = "Error: failed to parse tool call arguments as JSON: Expecting ',' delimiter: line 1 column 5 (char 4)"
+
+
+def with_call_failures(turns: list[Turn | Problem]) -> list[Turn | Problem]:
+    failures = TurnWindow()
+    return [*(left for turn in turns for left in failures.put(turn)), *failures.rest()]
+
+
+def talk(arguments: str | None, answer: str | None, failure: str | None = None, between: int = 0) -> list[Turn]:
+    call = Turn(0, "tool_call", raw=arguments, tool_calls=[{"id": "c1"}])
+    result = Turn(1 + between, "tool_result", raw=answer, parent="c1", failure=failure)
+    return [call, *(Turn(1 + n, "event") for n in range(between)), result]
+
+
+@pytest.mark.parametrize("key", ID_KEYS)
+def test_the_call_is_marked(key):
+    call, result = talk('{"a" 1}', SAID)
+    call, result = with_call_failures([replace(call, tool_calls=[{key: "c1"}]), result])
+    assert (call.failure, result.failure) == (SAID, None)
+
+
+def test_what_the_dump_notes_goes_to_the_call_and_without_an_answer_there_is_none():
+    call, result = with_call_failures(talk("{}", "x", failure="parsing: bad"))
+    assert (call.failure, result.failure) == ("parsing: bad", None)
+    assert [turn.failure for turn in with_call_failures(talk('{"a" 1}', None))] == [None, None]
+
+
+def test_without_its_call_it_stays():
+    _, result = with_call_failures([Turn(0, "event"), Turn(1, "tool_result", parent="other", failure="parsing: bad")])
+    assert result.failure == "parsing: bad"
+
+
+def test_order_problems_and_far_answers():
+    turns = [Problem("x", "y"), *talk('{"a" 1}', SAID, between=LOOKAHEAD)]
+    found = list(with_call_failures(turns))
+    assert found == turns
+    assert next(turn.failure for turn in with_call_failures(talk('{"a" 1}', SAID, between=LOOKAHEAD - 2))) == SAID
