@@ -90,7 +90,7 @@ def check(client: FlaskClient, expected: dict[Place, str], folder: Path, run: Ca
         sessions = {name for name, _ in places}
         found = client.get(f"/api/sessions?contract={state}").get_json()
         assert {one["id"] for one in found["sessions"]} == sessions and found["total"] == len(sessions)
-        told = json.loads(Tools(client).list_sessions({"contract": state}, limit=100))
+        told = Tools(client).list_sessions({"contract": state}, limit=100)
         assert {one["id"] for one in told["sessions"]} == sessions
     gate = json.loads(run(["check", "--contract", "--json"]).stdout)
     assert {(one["session"], one["position"]) for one in gate["responses"]} == broken.keys()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -24,10 +25,6 @@ MOST_IN_ALL = 60_000
 LEAST = 200
 LONGEST_PART = 20_000
 """characters that `read_more` gives at once"""
-
-
-class NoSuchPlace(LookupError):
-    """A pointer leads nowhere in an answer; the message says from where on."""
 
 
 class AnswerCutter:
@@ -54,7 +51,7 @@ def _cut(part: Any, length: int, pointer: str, following: int | None) -> dict[st
 
 
 def part_of(answer: Any, pointer: str, offset: int) -> dict[str, Any]:
-    """What stands at `pointer` from `offset` on; `next` is where to read on, None at the end. Raises `NoSuchPlace`."""
+    """What stands at `pointer` from `offset` on; `next` is where to read on, None at the end. Raises `ToolError`."""
     value = at(answer, pointer)
     if not isinstance(value, str | list):
         return {"value": AnswerCutter().short(value, pointer)}
@@ -68,14 +65,14 @@ def part_of(answer: Any, pointer: str, offset: int) -> dict[str, Any]:
 
 
 def at(answer: Any, pointer: str) -> Any:
-    """The value at a JSON pointer (RFC 6901)."""
+    """The value at a JSON pointer (RFC 6901). Raises `ToolError`."""
     value = answer
     for step in pointer.split("/")[1:]:
         key = step.replace("~1", "/").replace("~0", "~")
         try:
             value = value[int(key)] if isinstance(value, list) else value[key]
         except (KeyError, ValueError, IndexError, TypeError):
-            raise NoSuchPlace(f"the answer has no {key[:100]!r} on the way to {pointer[:200]!r}") from None
+            raise ToolError(f"the answer has no {key[:100]!r} on the way to {pointer[:200]!r}") from None
     return value
 
 
@@ -102,39 +99,39 @@ Position = Annotated[int, Field(ge=0, description="The turn's place in its sessi
 
 
 class Tools:
-    """One method a tool; each answers with JSON, and raises `ToolError` in the API's words."""
+    """One method a tool; each gives the API's answer whole, and raises `ToolError` in the API's words."""
 
     def __init__(self, client: FlaskClient) -> None:
         self.client = client
 
-    def list_sessions(self, filters: Filters = None, limit: Limit = 20, after: After = None) -> str:
+    def list_sessions(self, filters: Filters = None, limit: Limit = 20, after: After = None) -> Any:
         """Sessions, failed ones first, with counts, marks and findings; `next` leads to the next page."""
-        return _short(self._sessions(filters, limit, after))
+        return self._get("/api/sessions", {**(filters or {}), "limit": limit, "after": after})
 
-    def search(self, query: str, filters: Filters = None, limit: Limit = 20, after: After = None) -> str:
+    def search(self, query: str, filters: Filters = None, limit: Limit = 20, after: After = None) -> Any:
         """Sessions whose raw texts, errors, notes, ids or titles hold the words: words, "phrases", prefix*, -not."""
-        return _short(self._sessions({**(filters or {}), "q": query}, limit, after))
+        return self.list_sessions({**(filters or {}), "q": query}, limit, after)
 
-    def session(self, session: Ident, first: Position = 0, count: Limit = 50) -> str:
+    def session(self, session: Ident, first: Position = 0, count: Limit = 50) -> Any:
         """One session: its findings, and `count` of its turns from `first` on, each with the start of its text."""
-        return _short(self._get(f"/api/session/{_quoted(session)}", {"from": first, "limit": count}))
+        return self._get(f"/api/session/{_quoted(session)}", {"from": first, "limit": count})
 
-    def turn(self, session: Ident, position: Position, profile: str | None = None) -> str:
+    def turn(self, session: Ident, position: Position, profile: str | None = None) -> Any:
         """One turn: its raw text, and the trace under a profile (your parser, unless another is named)."""
         path = f"/api/session/{_quoted(session)}/turns/{position}"
-        return _short(self._get(path, {"profile": profile}))
+        return self._get(path, {"profile": profile})
 
-    def failure_groups(self, filters: Filters = None, limit: Limit = 20, after: After = None) -> str:
+    def failure_groups(self, filters: Filters = None, limit: Limit = 20, after: After = None) -> Any:
         """Failures that are alike, the most frequent first: count, models, first and last seen, an example each."""
-        return _short(self._get("/api/failures", {**(filters or {}), "limit": limit, "after": after}))
+        return self._get("/api/failures", {**(filters or {}), "limit": limit, "after": after})
 
-    def failure_group(self, key: str, filters: Filters = None) -> str:
+    def failure_group(self, key: str, filters: Filters = None) -> Any:
         """One failure group: examples, rates by model and version, and which profiles read its responses."""
-        return _short(self._get(f"/api/failures/{_quoted(key)}", filters or {}))
+        return self._get(f"/api/failures/{_quoted(key)}", filters or {})
 
-    def compare(self, a: str, b: str, filters: Filters = None) -> str:
+    def compare(self, a: str, b: str, filters: Filters = None) -> Any:
         """How many responses two profiles read the same, differently, alone or not at all, and were not run over."""
-        return _short(self._get("/api/compare", {**(filters or {}), "a": a, "b": b}))
+        return self._get("/api/compare", {**(filters or {}), "a": a, "b": b})
 
     def read_more(
         self,
@@ -142,21 +139,15 @@ class Tools:
         arguments: Annotated[dict[str, Any], Field(description="The arguments that it was called with.")],
         pointer: Annotated[str, Field(description="`pointer` of what was cut.")],
         offset: Annotated[int, Field(ge=0, description="`next` of what was cut.")],
-    ) -> str:
+    ) -> Any:
         """More of a text or a list that another tool's answer cut; `next` is null at its end."""
         if tool not in CUTTING:
             raise ToolError(f"no tool that cuts is called {tool[:100]!r}; there are {', '.join(CUTTING)}")
-        whole = Whole(self.client)
         try:
-            getattr(whole, tool)(**arguments)
-            return jsontext.portable(part_of(whole.answer, pointer, offset))
-        except NoSuchPlace as nowhere:
-            raise ToolError(str(nowhere)) from None
+            answer = getattr(self, tool)(**arguments)
         except TypeError as wrong:
             raise ToolError(f"these are no arguments of {tool}: {wrong}") from None
-
-    def _sessions(self, filters: dict[str, str] | None, limit: int, after: str | None) -> Any:
-        return self._get("/api/sessions", {**(filters or {}), "limit": limit, "after": after})
+        return part_of(answer, pointer, offset)
 
     def _get(self, path: str, query: dict[str, Any]) -> Any:
         parameters = {name: value for name, value in query.items() if value is not None}
@@ -168,39 +159,30 @@ class Tools:
         return document
 
 
-class Whole(Tools):
-    """The same tools, which leave the whole answer in `answer`."""
-
-    answer: Any = None
-
-    def _get(self, path: str, query: dict[str, Any]) -> Any:
-        self.answer = super()._get(path, query)
-        return self.answer
-
-
 CUTTING = ("list_sessions", "search", "session", "turn", "failure_groups", "failure_group", "compare")
-TOOLS = (*CUTTING, "read_more")
 
 
 def server(client: FlaskClient) -> MCPServer:
     """The server over what `client` may read."""
     tools = Tools(client)
-    listed = [_tool(getattr(tools, name)) for name in TOOLS]
+    listed = [_tool(getattr(tools, name), lambda answer: AnswerCutter().short(answer)) for name in CUTTING]
+    listed.append(_tool(tools.read_more, lambda part: part))
     return MCPServer("fencepost", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", tools=listed)
 
 
-def _tool(function: Callable[..., str]) -> Tool:
-    """A tool that refuses an argument it does not have, which the library passes over in silence."""
-    tool = Tool.from_function(function, annotations=_READS, structured_output=False)
+def _tool(function: Callable[..., Any], form: Callable[[Any], Any]) -> Tool:
+    """A tool that answers as JSON, and refuses an argument that it does not have, which the library passes over."""
+
+    @wraps(function)
+    def answer(*args: Any, **kwargs: Any) -> str:
+        return jsontext.portable(form(function(*args, **kwargs)))
+
+    tool = Tool.from_function(answer, annotations=_READS, structured_output=False)
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
     tool.parameters = arguments.model_json_schema(by_alias=True)
     return tool
-
-
-def _short(document: Any) -> str:
-    return jsontext.portable(AnswerCutter().short(document))
 
 
 def _quoted(ident: str) -> str:

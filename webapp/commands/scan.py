@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from threading import Thread
+from urllib.parse import quote
 
 import click
 
 from webapp import jsontext
 from webapp.commands import _arguments, _terminal
+from webapp.config import Settings
 from webapp.parsing.words import counted
 from webapp.scan import files, reports
 from webapp.scan.reports import SEVERITIES, Scan
@@ -24,6 +27,8 @@ from webapp.visible import visible
 DEFAULT_DAYS = "7d"
 SMALL = 4 << 20
 """bytes of all files together up to which no further process is worth its start"""
+_PATIENCE = 2
+"""seconds in which a server that runs already answers"""
 
 
 @click.command("scan")
@@ -91,18 +96,62 @@ def command(
 
 def _open_worst(scan: Scan, home: str | None) -> None:
     """Store the scanned files, open the worst turn, and serve it unless a server with these data does so already."""
+    import webbrowser
+
     from webapp.app import running_app  # the server, which a scan does without
-    from webapp.commands import _scan_open, _start
+    from webapp.commands import _start
 
     host, port = os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", "5001"))
     settings = _start.settings_for(host)
-    path = _scan_open.stored(scan, settings, home)
-    if _scan_open.is_open(f"http://{_start.shown(host)}:{port}{path}"):
+    path = _stored(scan, settings, home)
+    url = f"http://{_start.shown(host)}:{port}{path}"
+    if _answers(url):
+        click.echo(f"Opening {url}", err=True)
+        webbrowser.open(url)
         return
+
+    def show(at: str) -> None:
+        """Beside the server: some browsers are waited for, and they wait for its answer."""
+        Thread(target=webbrowser.open, args=(at + path,), daemon=True).start()
+
     with _start.stopped_by_signals(err=True) as stop_requested:
         with _start.starting(settings):
             app = running_app(settings)
-        _start.serve(app, settings, host, port, 8, stop_requested, lambda at: _scan_open.show(at + path))
+        _start.serve(app, settings, host, port, 8, stop_requested, show)
+
+
+def _stored(scan: Scan, settings: Settings, home: str | None) -> str:
+    """Store the scanned files; the path of the worst turn, which is the same each time, or of the list."""
+    from sqlalchemy import orm
+
+    from webapp.commands import _file_reader, _store
+    from webapp.store.sessions import sessions
+    from webapp.web import links
+
+    files_read = [scanned.file for scanned in scan.files if scanned.error is None]
+    with _store.engine(settings) as engine, _terminal.bar("storing") as tell:
+        reader = _file_reader.FileReader(engine, settings, home=home, show=False)
+        for number, file in enumerate(files_read, 1):
+            result = reader.read(_arguments.InputFile(file.path, file.name))
+            if result.error:
+                _terminal.beside_bar(f"{click.format_filename(file.path)}: {result.error['message']}")
+            tell(number, len(files_read))
+        if (worst := next((session for session in scan.sessions if session.broken), None)) is None:
+            return "/"
+        with orm.Session(engine) as db:
+            ident = links.ident(sessions.find(db, worst.id))
+    return f"/sessions/{quote(ident, safe='')}" + (f"/turns/{worst.worst.position}" if worst.worst else "")
+
+
+def _answers(url: str) -> bool:
+    """Whether a server that runs already has the page."""
+    from urllib.request import urlopen
+
+    try:
+        with urlopen(url, timeout=_PATIENCE) as answer:  # noqa: S310
+            return bool(answer.status == 200)
+    except OSError:
+        return False
 
 
 def _found(paths: Sequence[str], since: str | None) -> files.FoundLogs:
