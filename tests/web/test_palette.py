@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 
 from webapp.web.palette import KEYS
 
-TEXTS = ['{"a": 1}\nsame\nold <b>', '{"a": 1}\nsame\nnew']
+TEXTS = ['{"a": 1}\nsame\nold <b>', '{"a": 1}\nsame\nnew', '{"a": 1}\nsame\n' * 200 + "behind 2,000 characters"]
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def stored(post: Callable[..., Any]) -> None:
         {"timestamp": 1764684000.5 + at, "node_type": "agent", "role": "agent", "content": text, "model": "model-<x>"}
         for at, text in enumerate(TEXTS)
     ]
-    body = json.dumps({"session_id": "run-7", "entry_count": 2, "entries": entries}).encode()
+    body = json.dumps({"session_id": "run-7", "entry_count": 3, "entries": entries}).encode()
     assert post(body).status_code == 201
 
 
@@ -33,7 +33,7 @@ def test_what_is_found_is_named_by_its_kind_and_leads_there(client: FlaskClient,
     assert 'href="/labels/disagreements"' in found and "Incidents" not in found
     assert 'href="/sessions/run-7"' in client.get("/go?q=un-7").text
     assert 'href="/sessions/run-7/turns/1"' in client.get("/go?q=run-7+1").text
-    assert "/turns/" not in client.get("/go?q=run-7+2").text
+    assert "/turns/" not in client.get("/go?q=run-7+3").text
     assert 'href="/sessions?model=model-%3Cx%3E"' in (found := client.get("/go?q=model-").text) and "<x>" not in found
     assert 'href="/sessions?failed=1"' in client.get("/go?q=failed").text
 
@@ -46,6 +46,7 @@ def test_two_turns_differ_line_by_line(client: FlaskClient, stored: None) -> Non
     assert client.get("/diff?a=run-7.0").status_code == 200
     assert client.get("/diff?a=run-7&b=run-7.0").status_code == 400
     assert client.get("/diff?a=run-7.9&b=run-7.0").status_code == 404
+    assert "behind 2,000 characters" in client.get("/diff?a=run-7.1&b=run-7.2").text
     assert "diff with" in client.get("/sessions/run-7/turns/0").text
 
 

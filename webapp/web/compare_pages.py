@@ -117,7 +117,7 @@ def _pair() -> tuple[str, str]:
 
 diff_blueprint = Blueprint("turn_diff", __name__)
 
-LINES, LONGEST = 600, 100_000
+MOST_COMPARED, LONGEST_COMPARED = 600, 100_000
 """of each text are compared: lines, and characters"""
 _ADDRESS = re.compile(r"(?:.*/sessions/)?(?P<ident>[^/?#]+?)(?:/turns/|[. ])(?P<position>\d{1,9})(?:[?#].*)?")
 
@@ -130,10 +130,12 @@ def show_diff() -> str:
     texts = [details[name].turn.raw or "" for name in sides if name in details]
     context: dict[str, Any] = {"sides": sides, "details": details, "lines": None}
     if len(texts) == len(sides):
-        parts = [text[:LONGEST].split("\n") for text in texts]
-        cut = any(len(text) > LONGEST or len(part) > LINES for text, part in zip(texts, parts, strict=True))
+        parts = [text[:LONGEST_COMPARED].split("\n") for text in texts]
+        cut = any(
+            len(text) > LONGEST_COMPARED or len(part) > MOST_COMPARED for text, part in zip(texts, parts, strict=True)
+        )
         lines = label_form.difference(*parts)
-        context |= {"lines": lines, "same": texts[0] == texts[1], "cut": cut, "most": (LINES, LONGEST)}
+        context |= {"lines": lines, "same": texts[0] == texts[1], "cut": cut, "most": (MOST_COMPARED, LONGEST_COMPARED)}
     return render_template("turns/diff.html", **context)
 
 
