@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from flask import current_app
 from flask_sqlalchemy_lite import SQLAlchemy
 
@@ -11,13 +9,6 @@ db = SQLAlchemy()
 WORKER = "fencepost_worker"
 
 
-class Worker(Protocol):
-    """Who does the tasks that pages make."""
-
-    def wake(self) -> None: ...
-
-
 def wake() -> None:
     """See to it that tasks are done, from within a request; call it whenever one was made."""
-    worker: Worker = current_app.extensions[WORKER]
-    worker.wake()
+    current_app.extensions[WORKER].wake()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import wraps
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
@@ -19,7 +20,7 @@ import click
 from webapp.capture import specs
 from webapp.capture.specs import BadSpec
 from webapp.dumps.sqlite_tables import merged
-from webapp.exports.redaction import Redactor, redactor
+from webapp.exports.redaction import redactor
 from webapp.parsing import Profile, UnknownProfile, profile, refuse_absent
 from webapp.scan.files import walked
 
@@ -188,17 +189,20 @@ def runnable(name: str, or_else: str = "") -> Profile:
 
 
 def redaction_options(command: _Command) -> _Command:
-    """Adds --redact-key, --redact (both can be given several times) and --redact-secrets to a command."""
+    """Adds --redact-key, --redact (both can be given several times) and --redact-secrets, as a command's `redactor`.
+
+    Raises `BadPattern` and `MissingLibrary`.
+    """
     options = (
         click.option("--redact-key", "keys", multiple=True, metavar="KEY", help="Mask values under this key."),
         click.option("--redact", "patterns", multiple=True, metavar="REGEX", help="Mask text that matches this."),
         click.option("--redact-secrets", "secrets", is_flag=True, help="Mask secrets that detect-secrets finds."),
     )
+
+    @wraps(command)
+    def with_redactor(keys: tuple[str, ...], patterns: tuple[str, ...], secrets: bool, **given: Any) -> Any:
+        return command(redactor=redactor(keys, patterns, secrets=secrets), **given)
+
     for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def asked(keys: tuple[str, ...], patterns: tuple[str, ...], secrets: bool) -> Redactor | None:
-    """The redactor that the options ask for. Raises `BadPattern` and `MissingLibrary`."""
-    return redactor(keys, patterns, secrets=secrets)
+        with_redactor = option(with_redactor)
+    return cast(_Command, with_redactor)

@@ -26,9 +26,7 @@ from webapp.store.sessions import sessions
 @click.argument("idents", metavar="ID...", nargs=-1, required=True)
 def command(
     name: str | None,
-    keys: tuple[str, ...],
-    patterns: tuple[str, ...],
-    secrets: bool,
+    redactor: Redactor | None,
     to_stdout: bool,
     as_zip: bool,
     as_json: bool,
@@ -46,7 +44,6 @@ def command(
         raise click.UsageError("several sessions go into one zip: fencepost dump --zip ID ID > sessions.zip")
     if as_zip and name is not None:
         raise click.UsageError("--zip contains session dumps and cannot be combined with --format")
-    redactor = _arguments.asked(keys, patterns, secrets)
     if redactor and name is None:
         raise click.UsageError("a session dump is unchanged input; redaction needs --format report or html")
     settings = _store.settings()

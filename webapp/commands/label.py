@@ -14,6 +14,7 @@ from webapp import jsontext
 from webapp.commands import _arguments, _store
 from webapp.exports import base
 from webapp.exports.base import left_out_sentence
+from webapp.exports.redaction import Redactor
 from webapp.store.exports import exporting
 from webapp.store.labels import importing, label_content, label_list, labels
 from webapp.store.labels.queue import to_export
@@ -58,9 +59,7 @@ def export(
     queue: str | None,
     filter_: str | None,
     list_formats: bool,
-    keys: tuple[str, ...],
-    patterns: tuple[str, ...],
-    secrets: bool,
+    redactor: Redactor | None,
 ) -> None:
     """Print labelled responses to standard output: fencepost label export --format pytest > test_responses.py
 
@@ -74,7 +73,6 @@ def export(
         return
     if sum(map(bool, (idents, queue, filter_))) > 1:
         raise click.UsageError("give only one of --session, --queue and --filter")
-    redactor = _arguments.asked(keys, patterns, secrets)
     with _store.session() as db:
         spec = spec_of(dict(parse_qsl(f"queue={queue}"))) if queue else None
         filters = filtering.of_parameters(dict(parse_qsl(filter_))) if filter_ else None

@@ -18,6 +18,7 @@ import click
 from webapp import jsontext
 from webapp.commands import _arguments, _terminal
 from webapp.config import Settings
+from webapp.exports.redaction import Redactor
 from webapp.parsing.words import counted
 from webapp.scan import files, reports
 from webapp.scan.reports import SEVERITIES, Scan
@@ -59,9 +60,7 @@ def command(
     sarif: str | None,
     junit: str | None,
     page: str | None,
-    keys: tuple[str, ...],
-    patterns: tuple[str, ...],
-    secrets: bool,
+    redactor: Redactor | None,
     opened: bool,
     paths: tuple[str, ...],
 ) -> None:
@@ -73,7 +72,6 @@ def command(
 
     Exits with 0 when nothing is broken at or above --fail-on, with 1 when something is, with 2 when used wrongly.
     """
-    redactor = _arguments.asked(keys, patterns, secrets)
     if home is not None:
         _arguments.runnable(home)
     logs = _found(paths, since)

@@ -12,6 +12,7 @@ from webapp.parsing import ABSENT, Trace, profiles
 from webapp.parsing.edit import apply
 from webapp.parsing.engine import not_run
 from webapp.parsing.trace import UNFIT, unfit_sentence
+from webapp.store.homes.trials import RAISES
 from webapp.store.sessions import debugger_queries
 from webapp.store.sessions.turns import TurnDetail
 
@@ -19,8 +20,6 @@ EVERY_LENGTH = 50_000
 """Code points up to which every profile is run; a longer text is read by those that are stored or asked for."""
 NO_TRACE = (ABSENT, UNFIT)
 """versions of traces that only say why there is none"""
-RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""What a user's own profile may raise; ours promise not to."""
 
 
 @dataclass(frozen=True, slots=True)

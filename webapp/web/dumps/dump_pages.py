@@ -116,7 +116,7 @@ def _row(name: str, result: Taken) -> dump_rows.DumpRow:
 def summary(name: str, result: Taken) -> str:
     """`ui_run.json: 1 session ingested`, that nothing in it was new, or that it is being read."""
     if isinstance(result, RefusedUpload):
-        return f"{name}: {result.message}"
+        return f"{name}: {result.error['message']}"
     if not isinstance(result, IngestResult):
         return f"{name}: received, and being read."
     if result.changed:

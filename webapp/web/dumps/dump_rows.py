@@ -38,17 +38,12 @@ LOOKED_AT = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class RefusedUpload:
-    """A file that could not be read, in the words and the status of the API; `dump` is the number of what was kept."""
+    """A file that could not be read, with the API's status and error; `dump` is the number of what was kept of it."""
 
     filename: str
     status: int
-    code: str
-    message: str
-    at: str | None
+    error: dict[str, Any]
     dump: int | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"code": self.code, "message": self.message, "at": self.at}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +160,8 @@ def of_refused(refused: RefusedUpload, dump: DumpLine | None) -> DumpRow:
     """`dump` is what was kept of it, where something was."""
     if dump is not None and dump.error is not None:
         return of_dump(dump)
-    return DumpRow(f"refused-{abs(hash(refused))}", refused.filename, "failed", 0, **_error(refused.as_dict()))
+    ident = f"refused-{abs(hash((refused.filename, refused.error['message'])))}"
+    return DumpRow(ident, refused.filename, "failed", 0, **_error(refused.error))
 
 
 def _error(error: dict[str, Any] | None) -> dict[str, Any]:

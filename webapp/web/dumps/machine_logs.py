@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from ipaddress import ip_address
 from pathlib import Path
 
 from flask import Blueprint, abort, current_app, flash, redirect, request, url_for
@@ -14,6 +13,7 @@ from webapp.extensions import db
 from webapp.parsing.words import counted
 from webapp.scan.files import FoundLogs, LogFile, on_this_machine
 from webapp.store.jobs import imports
+from webapp.web import peers
 from webapp.web.answers import page
 from webapp.web.dumps.uploads import UploadOptions, queue_upload
 
@@ -28,10 +28,8 @@ def is_this_machine() -> bool:
     """Whether the browser is on the server's own machine, and the server asks nobody who they are."""
     if current_app.config["SETTINGS"].asks_login or any(name in request.headers for name in _FORWARDED):
         return False
-    try:
-        return ip_address(request.remote_addr or "").is_loopback
-    except ValueError:
-        return False
+    here = peers.parsed(request.remote_addr)
+    return here is not None and here.is_loopback
 
 
 @blueprint.get("")

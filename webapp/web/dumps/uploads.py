@@ -23,10 +23,9 @@ from webapp.dumps.spool import HOLDING_MORE, LONGEST_MARK, spool
 from webapp.extensions import db, wake
 from webapp.store import files
 from webapp.store.ingest import dump_files
-from webapp.store.ingest.result import Progress, problem_dict
+from webapp.store.ingest.result import Progress, describe, problem_dict
 from webapp.store.ingest.start import IngestResult, ingest
 from webapp.store.jobs import imports, mappings
-from webapp.store.sessions import dumps as store
 from webapp.store.sessions.dumps import DumpLine
 from webapp.web import links
 from webapp.web.api.shapes import DUMP, filled
@@ -99,8 +98,8 @@ def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> Inges
         wake()
         return number
     except (UnknownFormat, BadDump, files.DiskFull) as error:
-        at = "byte 0" if isinstance(error, UnknownFormat) else getattr(error, "at", None)
-        return RefusedUpload(filename, error.status, error.code, str(error), at, watch.dump)
+        at = {"at": "byte 0"} if isinstance(error, UnknownFormat) else {}
+        return RefusedUpload(filename, error.status, describe(error) | at, watch.dump)
 
 
 def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: dict[str, Any] | None = None) -> int:
@@ -218,13 +217,10 @@ def answer(results: list[IngestResult | RefusedUpload]) -> tuple[Response, int]:
 def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
     if isinstance(result, RefusedUpload):
         dump = {} if result.dump is None else {"dump": {"id": result.dump}}
-        return {"filename": result.filename, "error": result.as_dict(), **dump}
+        return {"filename": result.filename, "error": result.error, **dump}
+    line = result.dump
     return {
-        "dump": dump_dict(result.dump),
+        "dump": filled(DUMP, line, sessions=line.session_count, turns=line.turn_count, problems=line.problem_count),
         "sessions": result.sessions,
         "problems": [problem_dict(problem) for problem in result.problems],
     }
-
-
-def dump_dict(line: store.DumpLine) -> dict[str, Any]:
-    return filled(DUMP, line, sessions=line.session_count, turns=line.turn_count, problems=line.problem_count)
