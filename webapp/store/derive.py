@@ -7,7 +7,7 @@ failure groups, contract states and what search says of errors. Whoever appends 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,7 +16,6 @@ import sqlalchemy as sa
 from webapp.parsing import Trace
 from webapp.store.db import database
 from webapp.store.db.dialect import change, insert_new
-from webapp.store.db.ids import batched
 from webapp.store.models import (
     MODEL_KINDS,
     TURNS_A_SESSION,
@@ -36,17 +35,23 @@ from webapp.store.write.stored_turns import other_traces, pages, placed, stored_
 
 SHARE = 10
 """a session that grows is derived again no sooner than after so many times as long as that took"""
-_TRIES, _MOST_AT_ONCE, _VALUES_AT_ONCE = 5, 100, 200
+_TRIES, _MOST_AT_ONCE = 5, 100
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
 _columns = (
     *(Session.id, Session.home_profile, Session.ingested_at, Session.service, Session.changed),
-    *(Session.source_format, Session.extra),
+    *(Session.source_format, Session.extra, Session.turn_count),
 )
 _find = sa.select(*_columns).where(Session.id.between(sa.bindparam("first"), sa.bindparam("last")))
 _lock = _find.order_by(Session.id).with_for_update(key_share=True)
 _update = sa.update(_sessions).where(_sessions.c.id == sa.bindparam("session")).values(changed=change(), stale=False)
 _find_stale = sa.select(Session.id).where(Session.stale).order_by(Session.id).limit(1000)
 _is_stale = sa.select(Session.stale).where(Session.id == sa.bindparam("session"))
+_new_value = insert_new(FacetValue, None, ("name", "value"))
+_value = sa.select(
+    sa.bindparam("session", type_=sa.BigInteger()), FacetValue.id, sa.bindparam("times", type_=sa.BigInteger())
+)
+_value = _value.where(FacetValue.name == sa.bindparam("of"), FacetValue.value == sa.bindparam("is"))
+_has_value = sa.insert(SessionFacet).from_select(["session_id", "value_id", "count"], _value)
 _mark = sa.update(_sessions).where(_sessions.c.id.in_(sa.bindparam("sessions", expanding=True)))
 
 
@@ -59,7 +64,7 @@ def derive(connection: sa.Connection, session_ids: Iterable[int]) -> None:
     for first, last in _runs(session_ids):
         sessions = connection.execute(_lock, {"first": first, "last": last}).all()
         states = _made(connection, sessions, lambda new: _keep(connection, new))
-        _write(connection, states)
+        _write(connection, sessions, states)
 
 
 def settle(engine: sa.Engine, session_id: int) -> None:
@@ -81,7 +86,7 @@ def settle(engine: sa.Engine, session_id: int) -> None:
             states = _made(connection, sessions, keep)
         with database.writing_long(engine) as connection:
             if connection.execute(_lock, about).all() == sessions:
-                _write(connection, states)
+                _write(connection, sessions, states)
                 return
     with database.writing_long(engine) as connection:
         derive(connection, [session_id])
@@ -200,12 +205,13 @@ def _keep(connection: sa.Connection, new: list[rows.Row]) -> None:
     connection.execute(insert_new(rows.parses, None, ("turn_id", "profile")), new)
 
 
-def _write(connection: sa.Connection, states: list[SessionState]) -> None:
-    """Put what was made in place of what was made before, if anything was."""
+def _write(connection: sa.Connection, sessions: Sequence[Any], states: list[SessionState]) -> None:
+    """Put what was made in place of what was made before, if anything was: none of the turns of a new session count."""
     ids = [state.session_id for state in states]
     if not ids:
         return
-    _forget(connection, ids[0], ids[-1])
+    if any(session.turn_count for session in sessions):
+        _forget(connection, ids[0], ids[-1])
     connection.execute(_update, [{"session": state.session_id, **state.columns()} for state in states])
     findings = [stored_turns.finding_row(one.session_id, finding) for one in states for finding in one.findings]
     contracts = [row for one in states for row in one.contracts]
@@ -257,34 +263,17 @@ def rebuild(connection: sa.Connection) -> None:
 
 
 def _replace_facets(connection: sa.Connection, first: int, last: int, counted: Mapping[int, facets.Counts]) -> None:
-    """Put what sessions have, by their numbers, in place of all rows of those from `first` to `last`."""
+    """Put what sessions have, by their numbers, in place of all rows of those from `first` to `last`.
+
+    Values that are new get their numbers in one order, so that no two writers deadlock.
+    """
     connection.execute(sa.delete(SessionFacet).where(SessionFacet.session_id.between(first, last)))
-    numbers = _numbers(connection, {pair for counts in counted.values() for pair in counts})
-    rows = [
-        {"session_id": session_id, "value_id": numbers[pair], "count": count}
-        for session_id, counts in counted.items()
-        for pair, count in counts.items()
-    ]
-    if rows:
-        connection.execute(sa.insert(SessionFacet), rows)
-
-
-def _numbers(connection: sa.Connection, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """The number of each name and value; those that are new get one, in one order, so that no two writers deadlock."""
-    ids = _known(connection, pairs)
-    if missing := sorted(pairs - ids.keys()):
-        rows = [{"name": name, "value": value} for name, value in missing]
-        for part in batched(rows, _VALUES_AT_ONCE):
-            connection.execute(insert_new(FacetValue, part, ("name", "value")))
-        ids |= _known(connection, set(missing))
-    return ids
-
-
-def _known(connection: sa.Connection, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    names, values = sorted({name for name, _ in pairs}), sorted({value for _, value in pairs})
-    query = sa.select(FacetValue.name, FacetValue.value, FacetValue.id).where(FacetValue.name.in_(names))
-    ids: dict[tuple[str, str], int] = {}
-    for batch in batched(values, 10 * _VALUES_AT_ONCE):
-        rows = connection.execute(query.where(FacetValue.value.in_(batch)))
-        ids |= {(row.name, row.value): row.id for row in rows}
-    return {pair: ids[pair] for pair in pairs & ids.keys()}
+    values = sorted({pair for counts in counted.values() for pair in counts})
+    if values:
+        connection.execute(_new_value, [{"name": name, "value": value} for name, value in values])
+        rows = [
+            {"session": session_id, "of": name, "is": value, "times": count}
+            for session_id, counts in counted.items()
+            for (name, value), count in counts.items()
+        ]
+        connection.execute(_has_value, rows)
