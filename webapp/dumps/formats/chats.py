@@ -229,6 +229,10 @@ def _chats(
         if any(map(value.get, _REPLIES)) and is_chat(list(islice(_with_replies([value]), _SHOWN))):
             yield _Chat(at, around, [value])
             return
+        members = list(value.values())
+        if all(isinstance(inner, dict) for inner in members) and is_chat(members):  # by their ids
+            yield _Chat(at, around, members, value)
+            return
         for key, inner in value.items():
             if isinstance(inner := opened(inner), dict | list):
                 yield from _chats(f"{at}, {key}" if at else str(key), (*around, value), inner, depth + 1, most)

@@ -20,7 +20,7 @@ from webapp.dumps.programs import OWN_TABLES
 from webapp.dumps.records import Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import of_members
 from webapp.dumps.spool import LONGEST_MARK, packed_as, spool
-from webapp.dumps.sqlite_tables import opened_tables, plain
+from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
 from webapp.dumps.text_records import cell_value
 
 _MOST_AT = 500
@@ -161,13 +161,24 @@ class Database(Container):
         with tempfile.TemporaryFile() as lines:
             with opened_tables(source) as tables:
                 order = [name for name in _ORDER if name in tables.columns(table)][:1]
-                lines.writelines(_line(row) for row in tables.rows(table, *order))
+                lines.writelines(map(_line, _with_calls(tables, tables.rows(table, *order))))
             rows = Source(lines, source.filename)
             for record in kind.with_key(self.session_key).read(rows, look(rows)):
                 yield Problem(f"table {table}, {record.at}", record.reason) if isinstance(record, Problem) else record
                 if isinstance(record, SessionStart) and (said := _said(readable)):
                     yield said
                     readable = []
+
+
+def _with_calls(tables: Tables, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Messages with their calls, where a table of its own has these by the message's id."""
+    by_message: dict[Any, list[dict[str, Any]]] = {}
+    for call in tables.rows("tool_calls") if "message_id" in tables.columns("tool_calls") else ():
+        name, arguments = (call.get(key) or call.get(f"function_{key}") for key in ("name", "arguments"))
+        told = {"id": call.get("tool_call_id"), "name": name, "arguments": arguments}
+        by_message.setdefault(call["message_id"], []).append(told)
+    for row in rows:
+        yield {**row, "tool_calls": by_message[row["id"]]} if row.get("id") in by_message else row
 
 
 def _line(row: dict[str, Any]) -> bytes:

@@ -68,7 +68,7 @@ def _sniff_object(head: DumpHead) -> int:
     if "messages" in head.items:
         messages = [item for item in head.items["messages"] if isinstance(item, dict)]
         if all(map(_is_message, messages)):
-            return 60
+            return 60 if messages else 3  # an API of another kind has a list of this name, too
         return 20 if any(_is_message(item) or is_message(item) for item in messages) else 0
     if "messages" in head.members:
         return 0 if isinstance(head.members["messages"], str) else 30

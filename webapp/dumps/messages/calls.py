@@ -188,7 +188,7 @@ def named_call(value: dict[str, Any], *, is_listed: bool = False) -> tuple[list[
     is_any = tool == "name" and "tool" not in str(value.get("type")) and not is_listed
     known = _NAMED_ARGUMENTS[: 2 if is_any else None]
     given = next((key for key in known if isinstance(opened(value.get(key)), dict)), None)
-    if not tool or given is None or "properties" in opened(value[given]):
+    if not tool or given is None or {"properties", "messages"} & opened(value[given]).keys():
         return [], set()
     call = {"id": value.get("id"), "name": value[tool], "arguments": value[given]}
     said = next((key for key in _RESULTS if key != given and value.get(key) is not None), tool)
