@@ -226,12 +226,9 @@ def _chats(
             if isinstance(inner, dict | list):
                 yield from _chats(f"{at}[{index}]", around, inner, depth + 1, most)
     elif isinstance(value, dict):
-        if any(map(value.get, _REPLIES)) and is_chat(list(islice(_with_replies([value]), _SHOWN))):
-            yield _Chat(at, around, [value])
-            return
-        members = list(value.values())
-        if all(isinstance(inner, dict) for inner in members) and is_chat(members):  # by their ids
-            yield _Chat(at, around, members, value)
+        listed = [value] if any(map(value.get, _REPLIES)) else list(value.values())  # or messages by their ids
+        if all(isinstance(inner, dict) for inner in listed) and is_chat(list(islice(_with_replies(listed), _SHOWN))):
+            yield _Chat(at, around, listed, value)
             return
         for key, inner in value.items():
             if isinstance(inner := opened(inner), dict | list):
