@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -102,6 +103,7 @@ def test_what_cannot_be_exported_is_refused_in_words(client: FlaskClient) -> Non
 def test_every_profile_that_is_run_against_a_release_says_what_came_of_it(client: FlaskClient) -> None:
     assert {*HELD, "codex-apply-patch"} == set(held_releases()), "python -m benchmarks.released writes them"
     for name, held in held_releases().items():
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", held.day)
         assert held.same + sum(held.differs.values()) == held.texts >= 2_000
         assert f"the same outcome on {held.same:,} of {held.texts:,} texts" in words_of_release(
             name, profile(name).version

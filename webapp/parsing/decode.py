@@ -17,14 +17,15 @@ DEEPEST = 900
 """So deep nesting every caller can read: the decoder takes from Python's stack what its callers have left."""
 COUNTED = 100_000
 """So deep nesting is counted."""
-_brackets = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+|[{}\[\]]', re.DOTALL)
-"""Each bracket; and each string as a whole, so that what it holds is none."""
+BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?+)|[{}\[\]]', re.DOTALL)
+"""Each bracket; and each string as a whole, so that what it holds is none, with the quote that closes it."""
+CLOSERS = {"{": "}", "[": "]"}
 
 
 def nesting(text: str) -> tuple[int, int]:
     """How deep brackets stand in each other, as far as is counted, and where the innermost one of them stands."""
     depth = deepest = innermost = 0
-    for match in _brackets.finditer(text):
+    for match in BRACKETS.finditer(text):
         char = match[0]
         depth += (char in "{[") - (char in "}]")
         if depth > deepest:

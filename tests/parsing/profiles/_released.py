@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-DAY = ".day"
+PIP = "26.3"  # reads when a file came to its index, which older ones do not
 FOLDER = Path(__file__).resolve().parents[3] / ".pytest_cache" / "released"
 
 
@@ -42,9 +42,8 @@ def wheel(distribution: str, version: str, *options: str) -> Path:
         _fetched(distribution, version, partial, *options)
         for file in partial.glob("*.whl"):
             with zipfile.ZipFile(file) as archive:
-                archive.extractall(partial, [name for name in archive.namelist() if name.endswith((".py", ".so"))])
-                days = (info.date_time[:3] for info in archive.infolist())
-                (partial / DAY).write_text("{}-{:02}-{:02}".format(*max(days)))
+                kept = [name for name in archive.namelist() if name.endswith((".py", ".so", ".pem"))]
+                archive.extractall(partial, kept)
             file.unlink()
         if not folder.is_dir():
             partial.rename(folder)
@@ -109,12 +108,26 @@ def imported(folder: Path, name: str) -> types.ModuleType:
     return made
 
 
-def day(distribution: str, version: str) -> str | None:
-    """The day of the newest file of a release that was fetched; None where its builder gives all files one day."""
-    for folder in (FOLDER / f"{distribution}-{version}", FOLDER / f"{distribution}-{version}-members"):
-        if (folder / DAY).is_file() and (text := (folder / DAY).read_text())[:4] not in ("1980", "2016", "2020"):
-            return text
-    return None
+_DAY = """
+import sys
+from pip._internal.commands.index import IndexCommand
+name, version = sys.argv[1:]
+command = IndexCommand("index", "")
+options, _ = command.parse_args(["versions", name])
+with command._build_session(options) as session:
+    finder = command._build_package_finder(options, session, ignore_requires_python=True)
+    found = finder.find_all_candidates(name)
+times = [one.link.upload_time for one in found if str(one.version) == version]
+print(min(filter(None, times)).date())
+"""
+
+
+@cache
+def day(distribution: str, version: str) -> str:
+    """The day on which a release came to its registry."""
+    command = [sys.executable, "-c", _DAY, distribution, version]
+    its_own = {**os.environ, "PYTHONPATH": str(wheel("pip", PIP))}
+    return subprocess.run(command, env=its_own, capture_output=True, text=True, timeout=120, check=True).stdout.strip()
 
 
 @cache
@@ -159,9 +172,6 @@ with LazyZipOverHTTP(report["install"][0]["download_info"]["url"], session, chun
     with zipfile.ZipFile(file) as archive:
         for name in names:
             archive.extract(name, folder)
-        days = (info.date_time[:3] for info in archive.infolist())
-        with open(folder + "/.day", "w") as file:
-            file.write("%d-%02d-%02d" % max(days))
 """
 """pip reads the list of a wheel's members by ranges of bytes, and so can single members be had."""
 

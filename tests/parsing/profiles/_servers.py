@@ -283,9 +283,17 @@ def _folders() -> list[Path]:
     files: dict[tuple[str, str], list[str]] = {}
     for reader in READERS.values():
         files.setdefault((reader.server, reader.version), []).append(f"{reader.module.replace('.', '/')}.py")
+    newest = {reader.server: reader.version for reader in READERS.values()}
     for server, names in _MORE.items():
-        files[server, VLLM if server == "vllm" else SGLANG] += [f"{server}/{name}.py" for name in names.split()]
+        files[server, newest[server]] += [f"{server}/{name}.py" for name in names.split()]
     return [members(server, version, *dict.fromkeys(names)) for (server, version), names in files.items()]
+
+
+def forget() -> None:
+    """Import the servers' modules anew, since other releases of them are read now."""
+    _folders.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] in Finder.roots]:
+        del sys.modules[name]
 
 
 def made(name: str) -> Any:

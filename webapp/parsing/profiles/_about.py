@@ -86,7 +86,7 @@ def described(
 
 
 class Held(NamedTuple):
-    """`release` with the day of its files, if they have one; `same` of `texts` have the same outcome.
+    """`release` with the day on which it came to its registry; `same` of `texts` have the same outcome.
 
     `differs` counts the others by their kinds, such as "the release refuses, the profile reads".
     `streamed` counts texts of which a server gives something else in a stream than at once, by kinds, for pieces of 1
@@ -94,7 +94,7 @@ class Held(NamedTuple):
     """
 
     release: str
-    day: str | None
+    day: str
     texts: int
     same: int
     differs: dict[str, int]
@@ -117,11 +117,9 @@ def words_of_release(profile: str, version: str) -> str:
     if not of.startswith(agreement.release.rpartition(" ")[2].removesuffix(".0")):
         return f"Not held yet against the release of its version; before against {agreement.release}."
     kinds = "; ".join(f"{count:,} {kind}" for kind, count in agreement.differs.items()) or "none"
-    day = f" of {agreement.day}" if agreement.day else ", whose files have no date"
-    held_against = (
-        f"Held against {agreement.release}{day}: the same outcome on {agreement.same:,} of {agreement.texts:,} texts."
-    )
-    return " ".join(filter(None, [f"{held_against} Kinds that differ: {kinds}.", _streamed(agreement)]))
+    same = f"the same outcome on {agreement.same:,} of {agreement.texts:,} texts"
+    held_against = f"Held against {agreement.release} of {agreement.day}: {same}. Kinds that differ: {kinds}."
+    return " ".join(filter(None, [held_against, _streamed(agreement)]))
 
 
 def _streamed(agreement: Held) -> str:

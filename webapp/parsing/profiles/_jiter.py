@@ -6,13 +6,12 @@ import re
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from webapp.parsing.decode import Failure
+from webapp.parsing.decode import CLOSERS, Failure
 from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._steps import Step, choose_if_ok, completed, whole
 
 DEEPEST = 201  # levels
-CLOSERS = {"{": "}", "[": "]"}
 _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 _HIGH, _LOW, _OTHER = "[dD][89abAB][0-9a-fA-F]{2}", "[dD][c-fC-F][0-9a-fA-F]{2}", "(?![dD][89a-fA-F])[0-9a-fA-F]{4}"
 _BODY = rf'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u{_OTHER}|u{_HIGH}\\u{_LOW}))*+'

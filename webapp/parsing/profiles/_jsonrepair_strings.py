@@ -35,13 +35,18 @@ class WrittenPiece(NamedTuple):
     end: int
 
 
+class Unrepairable(Exception):
+    """Why the library raises."""
+
+
 @dataclass
 class Tape:
-    """`at` is what is read next."""
+    """`at` is what is read next, `depth` counts our own calls."""
 
     raw: str
     at: int = 0
     pieces: list[WrittenPiece] = field(default_factory=list)
+    depth: int = 0
 
     def peek(self, ahead: int = 0) -> str:
         """The character that is next; none at the end."""
@@ -106,17 +111,6 @@ class Tape:
             new, at = ("", piece.end) if is_unchanged else (new + piece.text, at)
         return Span(start, end), edits
 
-
-class Unrepairable(Exception):
-    """Why the library raises."""
-
-
-@dataclass
-class Quoted(Tape):
-    """A tape on which strings are read; `depth` counts our own calls."""
-
-    depth: int = 0
-
     def deeper(self, calls: int) -> None:
         self.depth += calls
         if self.depth > DEEPEST:
@@ -169,7 +163,7 @@ class Quoted(Tape):
 class _String:
     """A string that is read: it begins at `start`, and `mark` pieces are written before it."""
 
-    mender: Quoted
+    mender: Tape
     start: int
     mark: int
     ends: frozenset[str]

@@ -207,10 +207,6 @@ def made(change: Callable[[Any], Any], note: str, *, strict: bool = True) -> Ste
     return step
 
 
-def must_be_object(value: Any) -> str:
-    return "" if isinstance(value, dict) else "ModelBehaviorError: expected a JSON object"
-
-
 def no_prototype(value: Any) -> str:
     """What the Vercel AI SDK refuses: a key that would reach an object's prototype in JavaScript, at any depth."""
     stack = [value]

@@ -7,32 +7,21 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from webapp.parsing.decode import BRACKETS, CLOSERS
 from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import ARGUMENTS, Described
-from webapp.parsing.profiles._jiter import CLOSERS, by_jiter
-from webapp.parsing.profiles._steps import (
-    Step,
-    choose_if_ok,
-    empty,
-    loads,
-    made,
-    must_be_object,
-    no_prototype,
-    stepwise,
-    whole,
-)  # fmt: skip
+from webapp.parsing.profiles._jiter import by_jiter
+from webapp.parsing.profiles._steps import Step, choose_if_ok, empty, loads, made, no_prototype, stepwise, whole
 from webapp.parsing.profiles.four_tier import WHITE
 from webapp.parsing.profiles.partial_json import by_partial_json
-
-_MARK = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 
 
 def _closed(tracer: Tracer) -> bool:
     """White space and commas at the end go, closers of the brackets that are open outside of strings come."""
     raw = tracer.raw
     stack: list[str] = []
-    for match in _MARK.finditer(raw):
+    for match in BRACKETS.finditer(raw):
         if closer := CLOSERS.get(match[0]):
             stack.append(closer)
         elif stack[-1:] == [match[0]]:
@@ -43,6 +32,10 @@ def _closed(tracer: Tracer) -> bool:
     edit = Edit("missing_closer", Span(end, len(raw)), raw[end:], "".join(reversed(stack)))
     tracer.truncated = choose_if_ok(tracer, tracer.attempt("whole", whole(raw), [edit]))
     return tracer.truncated
+
+
+def _must_be_object(value: Any) -> str:
+    return "" if isinstance(value, dict) else "ModelBehaviorError: expected a JSON object"
 
 
 def _pre_parsed(value: Any) -> Any:
@@ -140,7 +133,7 @@ plugins = (
         Source: openai 7.57.0 (npm), _vendor/partial-json-parser/parser.js, partialParse. Nested more than 300 deep is
         not read.
     """),
-    _arguments("openai-agents", empty(), loads(check=must_be_object), revision=2)("""
+    _arguments("openai-agents", empty(), loads(check=_must_be_object), revision=2)("""
         OpenAI Agents SDK: the arguments of a function tool must be one JSON object; no text stands for none.
 
         Reads the arguments of a native call. 1. No text is {}. 2. json.loads of the whole text, once. 3. A value that

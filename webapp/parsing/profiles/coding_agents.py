@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from webapp.parsing.edit import Span, apply, stripped
+from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import AGENTS, described
 from webapp.parsing.profiles._grammar import ParameterPairs
-from webapp.parsing.profiles._steps import choose_derived, edits_of, rewritten, whole
+from webapp.parsing.profiles._steps import choose_derived, rewritten, whole
 from webapp.parsing.profiles.four_tier import WHITE
 
 _COMMAND = re.compile(r"```mswea_bash_command\s*\n(.*?)\n```", re.DOTALL)
@@ -39,9 +39,9 @@ def mini_swe_agent(tracer: Tracer) -> None:
 
 
 _AROUND = (
-    (re.compile(r"</think>\s*(?=<function=)"), ""),
-    (re.compile(r"<tool_call>\s*(?=<function=)"), ""),
-    (re.compile(r"(?<=</function>)\s*</tool_call>"), ""),
+    re.compile(r"</think>\s*(?=<function=)"),
+    re.compile(r"<tool_call>\s*(?=<function=)"),
+    re.compile(r"(?<=</function>)\s*</tool_call>"),
 )
 _FUNCTION = ParameterPairs(re.compile(r"<function=([^>]+)>\n?"), re.compile("</function>"))
 _PARAMETER = ParameterPairs(re.compile("<parameter=([^>]+)>"), re.compile("</parameter>"), lambda _, text: text.strip())
@@ -60,8 +60,9 @@ def openhands(tracer: Tracer) -> None:
 
     Source: openhands-sdk 1.58.2, openhands/sdk/llm/mixins/fn_call_converter.py, _convert_assistant_to_fncall.
     """
-    raw = tracer.raw
-    text = apply(raw, whole(raw), edits_of(raw, whole(raw), _AROUND))
+    raw = text = tracer.raw
+    for pattern in _AROUND:
+        text = pattern.sub("", text)
     if text.count("<function=") == 1:
         if text.endswith("</"):
             text = text.rstrip() + "function>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
@@ -18,28 +18,24 @@ _KEYS = re.compile(
 _CAUGHT = ("SyntaxError", "IndentationError", "TabError", "ValueError", "UnicodeEncodeError")
 
 
-def _plain(tracer: Tracer) -> bool:
-    return _read(tracer, "whole", whole(tracer.raw))
+def _texts(raw: str) -> Iterator[tuple[str, Span, list[Edit]]]:
+    """What is read until one decides: all, and what a fence holds; each as it is, and with its bare keys quoted."""
+    for strategy, span in (("whole", whole(raw)), ("fenced", _fenced(raw))):
+        if span:
+            yield strategy, span, []
+            if edits := _quotes(raw, span):
+                yield strategy, span, edits
 
 
-def _quoted(tracer: Tracer) -> bool:
-    edits = _quotes(tracer.raw, whole(tracer.raw))
-    return bool(edits) and _read(tracer, "whole", whole(tracer.raw), edits)
-
-
-def _fenced(tracer: Tracer) -> bool:
-    """What is between three ticks at both ends, less a word json in front, as it is and with its keys quoted."""
-    raw = tracer.raw
+def _fenced(raw: str) -> Span | None:
+    """What is between three ticks at both ends, less a word json in front, where that is anything."""
     start, end = stripped(raw)
     if end - start < 6 or not (raw.startswith("```", start, end) and raw.endswith("```", start, end)):
-        return False
+        return None
     span = stripped(raw, start + 3, end - 3)
     if raw[span.start : min(span.end, span.start + 4)].lower() == "json":
         span = stripped(raw, span.start + 4, span.end)
-    if span.start == span.end:
-        return False
-    edits = _quotes(raw, span)
-    return _read(tracer, "fenced", span) or (bool(edits) and _read(tracer, "fenced", span, edits))
+    return span if span.start < span.end else None
 
 
 def _quotes(raw: str, span: Span) -> list[Edit]:
@@ -48,7 +44,11 @@ def _quotes(raw: str, span: Span) -> list[Edit]:
     return [Edit("unquoted_key", Span(*match.span(1)), match[1], f'"{match[1]}"') for match in matches]
 
 
-def _read(tracer: Tracer, strategy: str, span: Span, edits: Sequence[Edit] = ()) -> bool:
+def _read(tracer: Tracer) -> bool:
+    return any(_decided(tracer, *text) for text in _texts(tracer.raw))
+
+
+def _decided(tracer: Tracer, strategy: str, span: Span, edits: Sequence[Edit]) -> bool:
     """JSON, else a Python literal; decided too where an error escapes that the original does not catch."""
     attempt = tracer.attempt(strategy, span, edits)
     if attempt.error and attempt.error.type != "JSONDecodeError":
@@ -58,7 +58,7 @@ def _read(tracer: Tracer, strategy: str, span: Span, edits: Sequence[Edit] = ())
     return choose_if_ok(tracer, attempt) or not (attempt.reason or "").startswith(_CAUGHT)
 
 
-plugin = stepwise("google-adk", ARGUMENTS, empty(), _plain, _quoted, _fenced, revision=2)("""
+plugin = stepwise("google-adk", ARGUMENTS, empty(), _read, revision=2)("""
     Google ADK over LiteLLM: JSON, else a Python literal, else with bare keys quoted, else without its fence.
 
     Reads the arguments of a native call of a model that LiteLLM serves. 1. No text is {}. 2. json.loads, else

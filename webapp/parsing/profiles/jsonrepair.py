@@ -7,14 +7,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from webapp.parsing.decode import Failure
+from webapp.parsing.decode import CLOSERS, Failure
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import LIBRARIES, described
-from webapp.parsing.profiles._jsonrepair_strings import QUOTES, SPACE, Quoted, Unrepairable, WrittenPiece
+from webapp.parsing.profiles._jsonrepair_strings import QUOTES, SPACE, Tape, Unrepairable, WrittenPiece
 from webapp.parsing.profiles._steps import choose_if_ok, whole
 
 LONGEST = 100_000  # characters; on some texts the library's time grows with the square of the length
-_PAIRS = {"{": "}", "[": "]"}
 _NUMBER = re.compile(
     r"(?=[-.0-9])(?>(-?)([0-9]*)(?:(\.)([0-9]*))?(?:([eE][+-]?)([0-9]*))?)(?=[,:\[\]/{}()\n+ \t\r]|\Z)"
 )
@@ -44,7 +43,7 @@ _TOKENS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 
 
 @dataclass
-class Mender(Quoted):
+class Mender(Tape):
     """Reads values."""
 
     def document(self) -> None:
@@ -96,9 +95,9 @@ class Mender(Quoted):
     def bracket(self) -> bool:
         """An object or a list."""
         opener = self.peek()
-        if opener not in _PAIRS:
+        if opener not in CLOSERS:
             return False
-        closer, first = _PAIRS[opener], True
+        closer, first = CLOSERS[opener], True
         self.take(opener)
         self.gap()
         if self.skip(","):

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from webapp.parsing import verdicts
+from webapp.parsing.decode import BRACKETS, CLOSERS
 from webapp.parsing.edit import Edit, Span, places, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import LIBRARIES, described
@@ -16,8 +17,7 @@ _FENCE = re.compile(r"```(?:json)?(.*)", re.DOTALL)
 _ACTION_INPUT = re.compile(r'"action_input":\s*"(.*?)"', re.DOTALL)
 _IN_ACTION_INPUT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 WORK = 5_000_000  # characters decoded while dropping from the end; the library itself has no limit
-_CLOSERS = {"{": "}", "[": "]"}
-_MARK = re.compile(r'["\\\n{}\[\]]')
+_FEED = re.compile(r"\\.|\n", re.DOTALL)
 
 
 @described("langchain", LIBRARIES)
@@ -96,26 +96,19 @@ def _completion(raw: str, span: Span, escapes: list[Edit]) -> _Completion:
 
     Raises `ValueError` where a closer does not match.
     """
-    changes, stack, inside, behind_backslash = {edit.span.start: edit for edit in escapes}, list[str](), False, -1
-    for match in _MARK.finditer(raw, *span):
-        at, char = match.start(), match[0]
-        if inside:
-            if at == behind_backslash:
-                continue
-            if char == '"':
-                inside = False
-            elif char == "\\":
-                behind_backslash = at + 1
-            elif char == "\n":
-                changes.setdefault(at, _escaped(raw, at))
-        elif char == '"':
-            inside = True
-        elif char in _CLOSERS:
-            stack.append(_CLOSERS[char])
-        elif char in "}]" and (not stack or stack.pop() != char):
+    changes, stack, end, quote = {edit.span.start: edit for edit in escapes}, list[str](), span.end, ""
+    for match in BRACKETS.finditer(raw, *span):
+        if closer := CLOSERS.get(match[0]):
+            stack.append(closer)
+        elif match[0] not in ("}", "]"):
+            for feed in _FEED.finditer(raw, *match.span()):
+                if feed[0] == "\n":
+                    changes.setdefault(feed.start(), _escaped(raw, feed.start()))
+            if not match[1]:
+                end, quote = match.end(), '"'
+        elif not stack or stack.pop() != match[0]:
             raise ValueError
-    end = span.end - (inside and behind_backslash == span.end)
-    return _Completion(span, [changes[at] for at in sorted(changes)], end, '"' * inside, "".join(reversed(stack)))
+    return _Completion(span, [changes[at] for at in sorted(changes)], end, quote, "".join(reversed(stack)))
 
 
 def _cut(span: Span, edits: list[Edit]) -> tuple[Span, list[Edit]]:

@@ -151,26 +151,22 @@ def gpt_oss(tracer: Tracer) -> Iterator[Attempt]:
 
 def _messages(raw: str) -> Iterator[Span]:
     """Each message that ends at <|call|>."""
-    words = list(_words(raw))
-    at = 0
-    while at < len(words):
-        start = words[at][1].start
-        if words[at][0] not in ("start", "channel"):
-            at += 1
-            continue
-        ahead = at + (words[at][0] == "start")
-        message = next((index for index in range(ahead, len(words)) if words[index][0] == "message"), None)
-        if message is None:
-            return
-        channel = next((span.end for word, span in words[ahead:message] if word == "channel"), None)
-        header = raw[channel : words[message][1].start].strip().lower() if channel else ""
-        kind = next((name for name in _ENDS if name and header.startswith(name)), None if channel else "")
-        if kind is None:
-            return
-        at = next((index for index in range(message + 1, len(words)) if words[index][0] in _ENDS[kind]), len(words))
-        if at < len(words) and words[at][0] == "call" and kind:
-            yield Span(start, words[at][1].end)
-        at += 1
+    state, start, channel, kind = "between", 0, 0, ""
+    for word, span in _words(raw):
+        if state == "between" and word in ("start", "channel"):
+            state, start, channel = "header", span.start, span.end if word == "channel" else 0
+        elif state == "header" and word == "channel":
+            channel = channel or span.end
+        elif state == "header" and word == "message":
+            header = raw[channel : span.start].strip().lower() if channel else ""
+            kinds = [name for name in _ENDS if header.startswith(name) and bool(name) == bool(channel)]
+            if not kinds:
+                return
+            state, kind = "body", kinds[0]
+        elif state == "body" and word in _ENDS[kind]:
+            if word == "call" and kind:
+                yield Span(start, span.end)
+            state = "between"
 
 
 def _words(raw: str) -> Iterator[tuple[str, Span]]:
