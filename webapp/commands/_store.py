@@ -6,6 +6,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -62,9 +63,10 @@ def engine(of: Settings, *, migrate: bool = True) -> Iterator[sa.Engine]:
 
 
 @contextmanager
-def session() -> Iterator[orm.Session]:
-    """A session of the database that the settings name."""
-    with engine(settings()) as opened, orm.Session(opened) as db:
+def session(url: str | None = None) -> Iterator[orm.Session]:
+    """A session of the database that the settings name, or of another."""
+    of = settings()
+    with engine(of if url is None else replace(of, database=url)) as opened, orm.Session(opened) as db:
         yield db
 
 

@@ -79,6 +79,13 @@ def beside_bar(message: str) -> None:
     click.echo(message, err=True)
 
 
+def confirm(question: str, otherwise: str = "use --yes") -> None:
+    """Ask before something that cannot be undone: a usage error without a terminal, and the end after a no."""
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"cannot ask for confirmation without a terminal: {otherwise}")
+    click.confirm(question, abort=True, err=True)
+
+
 def _draws_bars() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 

@@ -14,7 +14,6 @@ from sqlalchemy import orm
 
 from webapp.commands import _store
 from webapp.commands._arguments import PROFILE, runnable
-from webapp.config import Settings
 from webapp.exports import base
 from webapp.exports.base import SPLITS
 from webapp.gate import checking, reports, samples
@@ -99,7 +98,7 @@ def _of_file(path: Path) -> list[Sample]:
 def _of_database(url: str | None, filters: dict[str, Any]) -> list[Sample]:
     """The labelled responses, or all under the filters."""
     chosen = _store.filters(filters)
-    with _store.engine(_settings(url)) as engine, orm.Session(engine) as db:
+    with _store.session(url) as db:
         if chosen is None:
             return samples.read(exporting.labels(db, "gate", scope="all labels"), "the database")
         blocks = responses.turn_ids(db, responses.view_of(db, chosen), is_response)
@@ -107,15 +106,10 @@ def _of_database(url: str | None, filters: dict[str, Any]) -> list[Sample]:
         return samples.read(base.find("gate", "labels").pieces(found, exporting.about("", None)), "the database")
 
 
-def _settings(url: str | None) -> Settings:
-    settings = _store.settings()
-    return settings if url is None else replace(settings, database=url)
-
-
 def _check_contracts(url: str | None, filters: dict[str, Any], as_json: bool) -> int:
     """Tell the responses in view that break their contract, the first in full; 1 where there are some, else 0."""
     chosen = _store.filters(filters) or Filters()
-    with _store.engine(_settings(url)) as engine, orm.Session(engine) as db:
+    with _store.session(url) as db:
         blocks = responses.turn_ids(db, responses.view_of(db, chosen))
         broken = [_broken(db, turn_id) for ids in blocks for turn_id in ids]
         looked_at, held, kept = (_counted(db, replace(chosen, contract=state)) for state in (None, "broken", "kept"))

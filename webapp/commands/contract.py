@@ -111,18 +111,15 @@ def _placed(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[Se
 
 def _as_dict(response: HeldResponse) -> dict[str, Any]:
     turn = response.turn
-    as_dict = {
+    return {
         "session": response.session,
         "position": response.position,
         "model": turn.model,
         "host": turn.host,
-        "stop": _stop(turn),
+        "stop": turn.stop and turn.stop._asdict(),
+        "arguments": turn.arguments,
+        "contract": response.contract.as_dict(),
     }
-    return as_dict | {"arguments": turn.arguments, "contract": response.contract.as_dict()}
-
-
-def _stop(turn: Turn) -> dict[str, str] | None:
-    return None if turn.stop is None else turn.stop._asdict()
 
 
 def _say(response: HeldResponse) -> None:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
-from sqlalchemy import orm
 
 from webapp.commands import _arguments, _store
 from webapp.parsing.words import counted
@@ -31,11 +30,10 @@ def command(only_new: bool, limit: int, as_json_: bool, **filters: Any) -> None:
 
     Exits with 0, with 1 when --new lists any group, with 2 when used wrongly.
     """
-    settings = _store.settings()
     now = datetime.now(UTC)
     absolute_filters = {name: _absolute(name, value, now) for name, value in filters.items()}
     narrowed = _store.filters(absolute_filters) or Filters()
-    with _store.engine(settings) as engine, orm.Session(engine) as db:
+    with _store.session() as db:
         page = groups.page(db, narrowed, limit=limit, only_new=only_new, now=now)
     if as_json_:
         _store.print_json(page.as_dict())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 
 import click
 
-from webapp.commands import _arguments, _store
+from webapp.commands import _arguments, _store, _terminal
 from webapp.parsing.words import counted
 from webapp.store.jobs import pruning
 from webapp.store.jobs.pruning import Prunable, Pruned
@@ -56,17 +55,10 @@ def command(before: datetime, keep: tuple[str, ...], dry_run: bool, yes: bool, a
             _store.say(as_json, {"dry_run": True, "counts": counts}, _plan(counts))
             return
         if not yes:
-            _ask(counts)
+            question = f"{_plan(counts)}\nRemove them for good?"
+            _terminal.confirm(question, "use --yes, or --dry-run to see what would be removed")
         pruned = pruning.prune(engine, settings, before, keep_failed=keep_failed)
     _store.say(as_json, {"dry_run": False, "counts": counts, "pruned": pruned}, _said(pruned))
-
-
-def _ask(counts: Prunable) -> None:
-    if not sys.stdin.isatty():
-        raise click.UsageError(
-            "cannot ask for confirmation without a terminal: use --yes, or --dry-run to see what would be removed"
-        )
-    click.confirm(f"{_plan(counts)}\nRemove them for good?", abort=True, err=True)
 
 
 def _plan(counts: Prunable) -> str:

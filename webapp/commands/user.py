@@ -10,7 +10,7 @@ from typing import Any
 import click
 import sqlalchemy as sa
 
-from webapp.commands import _store
+from webapp.commands import _store, _terminal
 from webapp.parsing.words import counted
 from webapp.store.accounts import accounts, api_tokens, audit
 from webapp.store.accounts.accounts import AccountLine
@@ -119,9 +119,7 @@ def password(name: str, as_json: bool) -> None:
 def remove(name: str, yes: bool, as_json: bool) -> None:
     """Remove NAME with its API tokens, at once. Its labels and its lines of the audit log stay."""
     if not yes:
-        if not sys.stdin.isatty():
-            raise click.UsageError("cannot ask for confirmation without a terminal: use --yes")
-        click.confirm(f"Remove the account {name}?", abort=True, err=True)
+        _terminal.confirm(f"Remove the account {name}?")
     with _changing("user remove", name) as connection:
         line = accounts.find(connection, name)
         accounts.remove(connection, line.id)
