@@ -23,7 +23,7 @@ from webapp.web import answers, identity
 from webapp.web.answers import otlp_refusal, wants_partial
 from webapp.web.api.operation import refused as json_refusal
 from webapp.web.metrics import OPEN_ENDPOINTS as HEALTH
-from webapp.web.rights import OF_ACCOUNTS, OPEN, RIGHT_OF, SAFE_METHODS, lacking, refusal
+from webapp.web.rights import OF_ACCOUNTS, OPEN, RIGHT_OF, SAFE_METHODS, needed
 
 LOGIN_LIMIT = 4 * KILOBYTE
 FORM_LIMIT = 1 * MEGABYTE
@@ -48,13 +48,8 @@ def most_bytes(path: str, settings: Settings) -> int:
 
 
 def limit_words(path: str, settings: Settings) -> str:
-    """What to say to who sends more."""
+    """What to say to who sends more, but to uploads, whose pages have words of their own."""
     most = most_bytes(path, settings)
-    if path.rstrip("/") in ("/dumps", "/api/dumps"):
-        return (
-            f"An upload may have {most // MEGABYTE:,} MB as it is sent (FENCEPOST_MAX_UPLOAD). Send it compressed, or"
-            " read the file where the server runs: fencepost ingest FILE."
-        )
     size = f"{most // MEGABYTE:,} MB" if most >= MEGABYTE else f"{most // KILOBYTE:,} KB"
     return f"The body of a request to this address may have {size}, no more."
 
@@ -167,8 +162,8 @@ def require_right() -> AnyResponse | None:
     who = identity.current()
     if who is None:
         return ask_to_sign_in()
-    if endpoint and (lacks := lacking(endpoint, who.rights)) is not None:
-        abort(403, refusal(lacks, None if who.is_program else who.name))
+    if endpoint:
+        identity.demand(who, needed(endpoint))
     return None
 
 

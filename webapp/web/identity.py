@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from flask import Flask, current_app, g, redirect, request, url_for
+from flask import Flask, abort, current_app, g, redirect, request, url_for
 from flask import session as cookie
 from flask.sessions import SecureCookieSessionInterface
 from werkzeug.exceptions import TooManyRequests
@@ -27,7 +28,7 @@ from webapp.store.accounts import accounts, api_tokens
 from webapp.store.db import database
 from webapp.store.labels.label_content import BadLabel, checked_author, system_user
 from webapp.store.models import Account
-from webapp.web import peers
+from webapp.web import peers, rights
 from webapp.web.links import own_path
 from webapp.web.peers import Guesses
 from webapp.web.rights import OWN
@@ -99,6 +100,12 @@ def current() -> Identity | None:
         g.identity = _find()
     identity: Identity | None = g.identity
     return identity
+
+
+def demand(who: Identity, asked: Iterable[str]) -> None:
+    """Raises 403 where who asks has not all of these rights."""
+    if words := rights.refusal(asked, who.rights, None if who.is_program else who.name):
+        abort(403, words)
 
 
 def _find() -> Identity | None:

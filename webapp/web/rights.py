@@ -70,20 +70,17 @@ OF_ACCOUNTS = ("account.", "accounts.", "audit.", "oidc.")
 """what there is on servers alone that ask for accounts"""
 
 
-def lacking(endpoint: str, rights: frozenset[str]) -> str | None:
-    """The first right that a route asks for and that is not among these; None where they suffice."""
+def needed(endpoint: str) -> tuple[str, ...]:
+    """The rights that a route asks for."""
     right = RIGHT_OF.get(endpoint, "")
-    return first_lacking(
-        (right, READ) if right in (LABEL, INGEST) and endpoint not in WRITES_ALONE else (right,), rights
-    )
+    return (right, READ) if right in (LABEL, INGEST) and endpoint not in WRITES_ALONE else (right,)
 
 
-def first_lacking(needed: Iterable[str], rights: frozenset[str]) -> str | None:
-    return next((right for right in needed if right not in rights), None)
-
-
-def refusal(right: str, name: str | None) -> str:
-    """What to say to who has not the right that a route needs; `name` is an account's, None of a token."""
+def refusal(asked: Iterable[str], rights: frozenset[str], name: str | None) -> str | None:
+    """What to say to who has not all that is asked for, None to who has; `name` is an account's, None of a token."""
+    right = next((right for right in asked if right not in rights), None)
+    if right is None:
+        return None
     holder = f"The account {name}" if name else "This token"
     if not right:
         return "No rule allows this address to anyone."

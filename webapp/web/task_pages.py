@@ -19,7 +19,7 @@ from webapp.store.sessions import dumps as dump_store
 from webapp.store.sessions import sessions
 from webapp.store.sessions.sessions import BadCursor
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, KINDS, PRUNE, REPLAY
-from webapp.web import identity, rights
+from webapp.web import identity
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import json, operation
 from webapp.web.api.shapes import JOB, filled, record, ref
@@ -181,8 +181,8 @@ def cancel(number: int) -> str | AnyResponse:
     if kind not in CANCELS:
         abort(409, "A prune is stopped where its command runs.")
     who = identity.current()
-    if who is not None and (lacks := rights.first_lacking((CANCELS[kind], READ), who.rights)) is not None:
-        abort(403, rights.refusal(lacks, None if who.is_program else who.name))
+    if who is not None:
+        identity.demand(who, (CANCELS[kind], READ))
     return _answer(cancelled(number))
 
 
