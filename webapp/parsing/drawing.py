@@ -197,6 +197,7 @@ class Node:
     key: Span | None = None
     place: int = 0
     size: int | None = None
+    is_item: bool = False
 
 
 def nodes(text: str, limit: int) -> tuple[list[Node], bool]:
@@ -221,7 +222,8 @@ def nodes(text: str, limit: int) -> tuple[list[Node], bool]:
         elif len(found) == limit:
             return found, True
         else:
-            found.append(Node(len(opened), _kind(text[start], group), start, at, key, counts[-1]))
+            is_item = bool(opened) and opened[-1].kind == "array"
+            found.append(Node(len(opened), _kind(text[start], group), start, at, key, counts[-1], is_item=is_item))
             counts[-1] += 1
             key = None
             if group == _OPEN:

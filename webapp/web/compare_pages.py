@@ -250,14 +250,12 @@ def _node(text: str, path: Path) -> Node | None:
     parsed, _ = nodes(text, MOST_NODES)
     innermost: Node | None = None
     here: list[str | int] = []
-    in_array: list[bool] = []
     for node in parsed:
-        del here[max(0, node.depth - 1) :], in_array[node.depth :]
+        del here[max(0, node.depth - 1) :]
         if node.depth:
-            here.append(node.place if in_array[-1] else _key(text, node))
+            here.append(node.place if node.is_item else _key(text, node))
         if tuple(here) == tuple(path):
             innermost = node
-        in_array.append(node.kind == "array")
     return innermost
 
 

@@ -13,6 +13,7 @@ from webapp.parsing.drawing import telling
 from webapp.parsing.edit import Edit, Span, apply, place
 from webapp.store.write.parser import OURS, READ_AS
 from webapp.web import decodedview, rawview, verdict_column, windows
+from webapp.web.links import number_in
 
 VIEWS = ("value", "text", "diff")
 _RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
@@ -47,17 +48,13 @@ def from_args(args: Mapping[str, str]) -> DebuggerQuery:
     view = args.get("view")
     return DebuggerQuery(
         args.get("profile") or None,
-        _number(args.get("attempt")),
-        _number(args.get("edit")),
+        number_in(args.get("attempt")),
+        number_in(args.get("edit")),
         view if view in VIEWS else None,
         _span(args.get("r")),
         _span(args.get("lines")),
         _span(args.get("chars")),
     )
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text and re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
 def _span(text: str | None) -> Span | None:

@@ -10,6 +10,7 @@ from webapp.parsing.drawing import Node, nodes
 from webapp.parsing.edit import Edit, Places, Span, places
 from webapp.parsing.words import counted
 from webapp.visible import TextRun, line_runs, runs, visible
+from webapp.web.rawview import DrawnText
 
 WHOLE_LENGTH = 8_000
 """Code points of decoded text shown in one piece."""
@@ -21,21 +22,10 @@ MAX_HUNKS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class DecodedPiece:
-    """Text that looks the same throughout: `tag` is text, ins, del or gap; a gap leaves `hidden` characters out."""
-
-    tag: str
-    runs: tuple[TextRun, ...] = ()
-    title: str | None = None
-    edit: int | None = None
-    hidden: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class DecodedView:
     """`edits_left` edits come after the last one drawn."""
 
-    bits: list[DecodedPiece]
+    bits: list[DrawnText]
     length: int
     edits_left: int
 
@@ -45,8 +35,8 @@ class Hunk:
     """Lines that differ: the first one's number in the raw text, what stood there, and what was decoded."""
 
     line: int
-    old: list[DecodedPiece]
-    new: list[DecodedPiece]
+    old: list[DrawnText]
+    new: list[DrawnText]
 
 
 def view(raw: str, span: Span, edits: Sequence[Edit], length: int) -> DecodedView:
@@ -86,28 +76,26 @@ def _groups(raw: str, span: Span, edits: Sequence[Edit]) -> Iterator[tuple[Span,
         yield lines, begun, len(edits)
 
 
-def _pieces(
-    raw: str, span: Span, edits: Sequence[Edit], first: int, margin: int, *, old: bool
-) -> Iterator[DecodedPiece]:
+def _pieces(raw: str, span: Span, edits: Sequence[Edit], first: int, margin: int, *, old: bool) -> Iterator[DrawnText]:
     at = span.start
     for number, edit in enumerate(edits, first):
         yield from _plain(raw, at, edit.span.start, margin)
         changed = edit.old if old else edit.new
         if changed or not old:
             tag = "del" if old else "ins"
-            yield DecodedPiece(tag, tuple(_lines(changed)) or (TextRun("‸"),), edit.repair, number)
+            yield DrawnText(tag, tuple(_lines(changed)) or (TextRun("‸"),), title=edit.repair, edit=number)
         at = edit.span.end
     yield from _plain(raw, at, span.end, margin)
 
 
-def _plain(raw: str, start: int, end: int, margin: int) -> Iterator[DecodedPiece]:
+def _plain(raw: str, start: int, end: int, margin: int) -> Iterator[DrawnText]:
     hidden = end - start - 2 * margin
     if hidden > 0:
-        yield DecodedPiece("text", tuple(runs(raw[start : start + margin])))
-        yield DecodedPiece("gap", hidden=hidden)
+        yield DrawnText("text", tuple(runs(raw[start : start + margin])))
+        yield DrawnText("gap", hidden=hidden)
         start = end - margin
     if start < end:
-        yield DecodedPiece("text", tuple(runs(raw[start:end])))
+        yield DrawnText("text", tuple(runs(raw[start:end])))
 
 
 def _lines(text: str) -> Iterator[TextRun]:
@@ -156,20 +144,14 @@ def value_view(text: str, span: Span, edits: Sequence[Edit]) -> ValueView:
     """The tree of what `text` decodes to, which is what `edits` make of the raw `span`."""
     parsed_nodes, more = nodes(text, MAX_ROWS)
     mapped = places(span, edits)
-    in_array: list[bool] = []
-    rows = []
-    for node in parsed_nodes:
-        del in_array[node.depth :]
-        rows.append(_row(text, node, mapped, item=bool(in_array) and in_array[-1]))
-        in_array.append(node.kind == "array")
-    return ValueView(rows, more, len(text))
+    return ValueView([_row(text, node, mapped) for node in parsed_nodes], more, len(text))
 
 
-def _row(text: str, node: Node, mapped: Places, *, item: bool) -> ValueRow:
+def _row(text: str, node: Node, mapped: Places) -> ValueRow:
     end = node.start + 1 if node.end is None else node.end
     span = mapped.raw(node.start, end)
     whole = mapped.raw(node.key.start, end) if node.key else span
-    key = _quoted(text[slice(*node.key)]) if node.key else str(node.place) if item else None
+    key = _quoted(text[slice(*node.key)]) if node.key else str(node.place) if node.is_item else None
     if node.kind in ("object", "array"):
         size = -1 if node.size is None else node.size
         return ValueRow(node.depth, key, _holds(node), node.kind, span, whole, size)

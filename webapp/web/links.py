@@ -120,6 +120,11 @@ def dump_url(session: Linked) -> str:
     return url_for("sessions.download_dump", ident=ident(session))
 
 
+def number_in(text: str | None) -> int | None:
+    """The whole number that a part of an address is, of nine digits at most; None where it is none."""
+    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
 def own_path(path: str) -> str:
     """`path` where it is a path of this server, else the first page. It can stand in a header."""
     try:

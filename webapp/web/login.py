@@ -39,9 +39,10 @@ def form(**more: object) -> str:
 @blueprint.post("/login")
 def submit() -> Response | tuple[str, int]:
     """By an account's name and password where the form gives them, else by the server's token."""
-    if current_app.config["SETTINGS"].accounts and "account" in request.form:
-        return _by_password()
     settings: Settings = current_app.config["SETTINGS"]
+    if settings.accounts and "account" in request.form:
+        account = identity.of_password(request.form["account"], request.form.get("password", ""))
+        return (form(wrong="account"), 422) if account is None else identity.signed_in(account)
     sent = request.form.get("token", "").encode("utf-8", "surrogatepass")
     if settings.asks_login and (settings.token is None or not identity.is_servers(sent)):
         return form(wrong="token"), 422
@@ -53,11 +54,6 @@ def submit() -> Response | tuple[str, int]:
     if settings.token is None:
         return redirect(own_path(request.args.get("next", "")), 303)
     return identity.signed_in_by_token(settings.token)
-
-
-def _by_password() -> Response | tuple[str, int]:
-    account = identity.of_password(request.form["account"], request.form.get("password", ""))
-    return (form(wrong="account"), 422) if account is None else identity.signed_in(account)
 
 
 @blueprint.post("/logout")
@@ -84,7 +80,7 @@ def may(right: str) -> bool:
 def allows(endpoint: str) -> bool:
     """Whether who asks has the rights that a route asks for: a form that would be refused is not shown."""
     who: identity.Identity | None = g.get("identity")
-    return who is None or rights.lacking(endpoint, who.rights) is None
+    return who is None or who.rights.issuperset(rights.needed(endpoint))
 
 
 @blueprint.app_template_global()

@@ -17,7 +17,6 @@ from webapp.parsing.profiles._about import GROUPS, group_of, words_of_release
 from webapp.parsing.profiles._about import REPORTS as REPORTED
 from webapp.store import tasks
 from webapp.store.compare import scoreboard
-from webapp.store.failures.group_line import Rate
 from webapp.store.jobs import replays
 from webapp.store.labels import label_list
 from webapp.store.models import Task
@@ -26,7 +25,7 @@ from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.web import task_pages
 from webapp.web.answers import page
 from webapp.web.api.operation import FILTERS, json, operation
-from webapp.web.api.shapes import BOARD, RUN, filled, record, ref
+from webapp.web.api.shapes import BOARD, PROFILE, RUN, SHARE_OF, filled, record, ref
 from webapp.web.links import own_path
 
 blueprint = Blueprint("profiles", __name__)
@@ -169,12 +168,11 @@ def list_api() -> Response:
     covered = facets.coverage_of_profiles(db.session)
     lines = []
     for about in map(line, profiles()):
-        fields = {name: getattr(about, name) for name in ("name", "version", "help", "group", "report")}
         of_profile = covered[about.name]
+        run, not_run = None if of_profile.absent else of_profile.run, of_profile.absent or of_profile.reason
         score = None if of_profile.absent else score_dict(board.scores[about.name])
-        lines.append({**fields, **_covered(of_profile), "score": score})
-    keys = ("compared", "unknown", "disputed", "waiting", "too_long")
-    return jsonify(profiles=lines, by=by_dict(board), **{key: getattr(board, key) for key in keys})
+        lines.append(filled(PROFILE, about, run=run, of=of_profile.of, not_run=not_run, score=score))
+    return jsonify(filled(BOARD, board, profiles=lines, by=by_dict(board)))
 
 
 def asked_for() -> dict[str, Any]:
@@ -191,24 +189,11 @@ def query_of(cell: dict[str, Any]) -> dict[str, str]:
     return query | ({cell["dimension"][0]: cell["dimension"][1]} if cell["dimension"] else {})
 
 
-def _covered(of_profile: facets.ProfileCoverage) -> dict[str, Any]:
-    """Over how many of the stored responses a profile was run, and why not over all; null where it cannot run."""
-    run = None if of_profile.absent else of_profile.run
-    return {"run": run, "of": of_profile.of, "not_run": of_profile.absent or of_profile.reason}
-
-
 def score_dict(score: scoreboard.Score) -> dict[str, Any]:
     """A score as the API gives it; shares with their 95 % interval after Wilson."""
-    return {
-        **{name: score.outcomes[name] for name in OUTCOMES},
-        "precision": rate_dict(score.precision),
-        "recall": rate_dict(score.recall),
-        "by_policy": dict(score.policies),
-    }
-
-
-def rate_dict(rate: Rate) -> dict[str, Any]:
-    return {"share": rate.share, "interval": rate.interval, "of": rate.of}
+    outcomes: dict[str, Any] = {name: score.outcomes[name] for name in OUTCOMES}
+    rates = {name: filled(SHARE_OF, getattr(score, name)) for name in ("precision", "recall")}
+    return outcomes | rates | {"by_policy": dict(score.policies)}
 
 
 def by_dict(board: scoreboard.Scoreboard) -> dict[str, Any]:

@@ -25,17 +25,19 @@ _BLANK = re.compile(r"\t+|[^\t]+")
 
 
 @dataclass(frozen=True, slots=True)
-class RawPiece:
-    """Text of one line that looks the same throughout: `tag` is text, del or ins; `marks` are CSS classes.
+class DrawnText:
+    """Text that looks the same throughout: `tag` is text, del, ins or gap; `marks` are CSS classes.
 
-    `edit` counts the attempt's edits from 1; `title` says what the piece is: a repair, or why it was discarded.
+    `edit` counts the attempt's edits from 1; `title` says what the text is: a repair, or why it was discarded. A gap
+    leaves `hidden` characters out.
     """
 
     tag: str
-    runs: tuple[TextRun, ...]
+    runs: tuple[TextRun, ...] = ()
     marks: str = ""
     title: str | None = None
     edit: int | None = None
+    hidden: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class RawLine:
 
     number: int
     at: int = 0
-    pieces: list[RawPiece] = field(default_factory=list)
+    pieces: list[DrawnText] = field(default_factory=list)
     begins: bool = True
     ends: bool = True
     lanes: str = ""
@@ -173,13 +175,13 @@ class _Painter:
             long=end - start > LONG,
         )
 
-    def _piece(self, stretch: Stretch, blank: int) -> RawPiece:
+    def _piece(self, stretch: Stretch, blank: int) -> DrawnText:
         edit = None if stretch.edit is None else stretch.edit + self.first
         reason = None
         if stretch.attempt is None and stretch.kind == "text":
             reason = self.others.reason(stretch.start)
         marks = "".join(f" {mark}" for mark in self._marks(stretch, edit, reason))
-        return RawPiece(_TAGS[stretch.kind], _runs(stretch, blank), marks, stretch.repair or reason, edit)
+        return DrawnText(_TAGS[stretch.kind], _runs(stretch, blank), marks, stretch.repair or reason, edit)
 
     def _marks(self, stretch: Stretch, edit: int | None, reason: str | None) -> Iterator[str]:
         """The CSS classes of a stretch."""

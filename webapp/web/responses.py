@@ -15,7 +15,7 @@ from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.statistics import shares
 from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import AFTER, FILTERS, LIMIT, json, limit_of_request, operation
-from webapp.web.api.sessions import RESPONSE, RESPONSE_PAGE
+from webapp.web.api.sessions import RESPONSE, RESPONSE_PAGE, UNDER
 from webapp.web.api.shapes import filled
 from webapp.web.links import turn_url
 from webapp.web.sessions import list_filters
@@ -64,15 +64,10 @@ def list_api() -> Response:
     result = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
     covered = result.coverage
     is_unknown = covered and covered.of and not covered.run and _asks(filters)
-    return jsonify(
-        responses=[response_dict(line, filters) for line in result.responses],
-        next=result.next,
-        total=None if is_unknown else result.total,
-        at_least=result.at_least,
-        looked_at=result.looked_at,
-        cut=result.is_cut,
-        **coverage_dict(covered),
-    )
+    lines = [response_dict(line, filters) for line in result.responses]
+    total = None if is_unknown else result.total
+    page = filled(RESPONSE_PAGE, result, responses=lines, total=total, cut=result.is_cut)
+    return jsonify(page | coverage_dict(covered))
 
 
 def rows_context(result: store.ResponsePage, filters: Filters) -> dict[str, Any]:
@@ -106,7 +101,7 @@ def coverage_dict(covered: ProfileCoverage | None) -> dict[str, Any]:
     """How far the profile looked under was run, where that is not over everything."""
     if covered is None or covered.is_whole:
         return {}
-    return {"under": {"profile": covered.profile, "run": covered.run, "of": covered.of, "reason": covered.reason}}
+    return {"under": filled(UNDER, covered)}
 
 
 def _asks(filters: Filters) -> bool:

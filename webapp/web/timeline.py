@@ -21,6 +21,7 @@ from webapp.store.sessions import overview
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions.turns import MODEL_KINDS, TurnLine
+from webapp.web.links import number_in
 
 FOLDED = ("prompt", "event")
 _WIDEST = 46
@@ -204,13 +205,10 @@ def timeline_query(args: Any, session: Session) -> TimelineQuery:
     at = args.get("at", type=int)
     first = args.get("from", 0, type=int) if at is None else at
     first = max(0, min(first, session.turn_count - 1))
-    opened = frozenset(int(word) for word in args.get("open", "").split("-")[:_MOST_OPEN] if _is_number(word))
+    words_opened = args.get("open", "").split("-")[:_MOST_OPEN]
+    opened = frozenset(number for word in words_opened if (number := number_in(word)) is not None)
     all_open = args.get("show") == "all"
     return TimelineQuery(first - first % STEP, opened, all_open, args.get("q", "").strip(), args.get("after", type=int))
-
-
-def _is_number(word: str) -> bool:
-    return word.isascii() and word.isdigit() and len(word) < 10
 
 
 def window(

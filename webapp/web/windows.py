@@ -121,37 +121,37 @@ MOST_EDITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class LinePiece:
-    """A stretch of the line: `text`, `del`, `ins`, `at` (a place without a width) or `gap`, text that is left out."""
+class TaggedText:
+    """A line or a stretch of one: `text`, `del`, `ins`, `at` (a place without a width) or `gap`, what is left out."""
 
-    kind: str
+    tag: str
     text: str
 
 
-def pieces(example: ExampleText) -> list[LinePiece]:
+def pieces(example: ExampleText) -> list[TaggedText]:
     """The line; of a text that is too long to be read for it, only how long it is."""
     if example.raw is None:
-        return [LinePiece("gap", f"{example.size:,} bytes, too long to be drawn here")]
+        return [TaggedText("gap", f"{example.size:,} bytes, too long to be drawn here")]
     if example.ours and example.ours.version == UNFIT:
-        return [_text(example.raw[:AFTER]), LinePiece("gap", "its stored parse does not fit this text")]
+        return [_text(example.raw[:AFTER]), TaggedText("gap", "its stored parse does not fit this text")]
     edits = words.chosen_edits(example.ours) if example.ours else []
     at = edits[0].span.start if edits else _place(example.ours)
     first = max(0, at - BEFORE) if at > BEFORE + SHORTEST_GAP else 0
-    line = [LinePiece("gap", f"{first:,} characters")] if first else []
+    line = [TaggedText("gap", f"{first:,} characters")] if first else []
     last = len(example.raw) if at + AFTER + SHORTEST_GAP >= len(example.raw) else at + AFTER
     here = first
     for edit in edits[:MOST_EDITS]:
         if edit.span.start >= last:
             break
         line.append(_text(example.raw[here : edit.span.start]))
-        line += [LinePiece(kind, _cut(text)) for kind, text in (("del", edit.old), ("ins", edit.new)) if text]
+        line += [TaggedText(tag, _cut(text)) for tag, text in (("del", edit.old), ("ins", edit.new)) if text]
         here = max(here, edit.span.end)
     if not edits and example.ours and not example.ours.chosen:
-        line += [_text(example.raw[here:at]), LinePiece("at", "▲")]
+        line += [_text(example.raw[here:at]), TaggedText("at", "▲")]
         here = at
     line.append(_text(example.raw[here : max(here, last)]))
     if (more := len(example.raw) - max(here, last)) > 0:
-        line.append(LinePiece("gap", f"{more:,} characters"))
+        line.append(TaggedText("gap", f"{more:,} characters"))
     return [piece for piece in line if piece.text]
 
 
@@ -165,8 +165,8 @@ def _place(ours: Trace | None) -> int:
     return fault.at if fault else 0
 
 
-def _text(text: str) -> LinePiece:
-    return LinePiece("text", visible(text.replace("\r\n", "\n").replace("\n", "↵")))
+def _text(text: str) -> TaggedText:
+    return TaggedText("text", visible(text.replace("\r\n", "\n").replace("\n", "↵")))
 
 
 def _cut(text: str) -> str:

@@ -156,9 +156,9 @@ RUN = record(
     started_at=maybe(TIME),
     finished_at=maybe(TIME),
 )
-_RATE = record(share=maybe(SHARE), interval=maybe(many(SHARE)), of=COUNT)
+SHARE_OF = record(share=maybe(SHARE), interval=maybe(many(SHARE)), of=COUNT)
 _OUTCOMES = ("right", "wrong", "missed", "spurious", "nothing")
-SCORE = record(**dict.fromkeys(_OUTCOMES, COUNT), precision=_RATE, recall=_RATE, by_policy=each(ANYTHING))
+SCORE = record(**dict.fromkeys(_OUTCOMES, COUNT), precision=SHARE_OF, recall=SHARE_OF, by_policy=each(ANYTHING))
 PROFILE = record(
     **dict.fromkeys(("name", "version", "help", "group"), TEXT),
     report=maybe(TEXT),

@@ -25,13 +25,14 @@ from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import IngestResult
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
-from webapp.web import audit_trail, home_pages, identity
+from webapp.web import audit_trail, home_pages
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import SWITCH, Parameter, json, operation, refused
 from webapp.web.api.shapes import QUEUED, READ, TEXT, UPLOAD
 from webapp.web.dumps import dump_rows, uploads
 from webapp.web.dumps.dump_rows import RefusedUpload
 from webapp.web.dumps.uploads import UploadOptions, ingest_upload, queue_upload, upload_options
+from webapp.web.login import may
 
 blueprint = Blueprint("dumps", __name__)
 
@@ -230,7 +231,7 @@ def upload_api() -> tuple[Response, int]:
     if request.args.get("format") == "recorder":
         keys = [key for result in results if isinstance(result, IngestResult) for key in result.keys]
         append.mark_watched(db.engine, keys, before)
-    if (who := identity.current()) is None or accounts.READ not in who.rights:
+    if not may(accounts.READ):
         named_results = zip(results, (name for _, name in files), strict=True)
         results = [
             uploads.as_sent(result, name) if isinstance(result, IngestResult) else result

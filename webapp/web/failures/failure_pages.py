@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -94,7 +94,7 @@ def index() -> Response:
     )
 
 
-def drawn(turn_ids: list[int]) -> dict[int, list[windows.LinePiece]]:
+def drawn(turn_ids: list[int]) -> dict[int, list[windows.TaggedText]]:
     """Each response in one line, by turn."""
     texts = turns.texts_of(db.session, turn_ids)
     return {turn_id: windows.pieces(text) for turn_id, text in texts.items()}
@@ -228,6 +228,17 @@ def _reason() -> str:
     return request.form.get("reason", "").strip()
 
 
+def _date(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+_READ: dict[str, tuple[Callable[[str], Any], str]] = {
+    "grows": (float, "a number, such as 2"),
+    "until": (_date, "a date, such as 2026-12-31"),
+}
+"""until when a group may be ignored: how it is read, and what it must be"""
+
+
 def _state(group: str) -> tuple[str, str]:
     state, how = request.form.get("state", ""), request.form.get("how", "")
     detail = group_detail.find(db.session, group, Filters())
@@ -235,27 +246,15 @@ def _state(group: str) -> tuple[str, str]:
     if state == "resolved" and how.startswith("profile:"):
         name = how.removeprefix("profile:")
         fields = {"profile": name, "version": profile(name).version}
-    if state == "ignored" and how == "grows":
-        fields = {"grows": _number("grows")}
-    if state == "ignored" and how == "until":
-        fields = {"until": _date()}
+    if state == "ignored" and how in _READ:
+        reads, words = _READ[how]
+        try:
+            fields = {how: reads(request.form.get(how, ""))}
+        except ValueError:
+            raise BadState(f"{how} must be {words}") from None
     count = detail.line.count if detail.line else 0
     events.set_state(db.session, group, state, count=count, author=author(), reason=_reason(), **fields)  # type: ignore[arg-type]
     return group, f"{state.capitalize()} by {author()}: {_reason()}"
-
-
-def _number(name: str) -> float:
-    try:
-        return float(request.form.get(name, ""))
-    except ValueError:
-        raise BadState(f"{name} must be a number, such as 2") from None
-
-
-def _date() -> datetime:
-    try:
-        return datetime.fromisoformat(request.form.get("until", "")).replace(tzinfo=UTC)
-    except ValueError:
-        raise BadState("until must be a date, such as 2026-12-31") from None
 
 
 def _assign(group: str) -> tuple[str, str]:

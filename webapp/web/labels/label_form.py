@@ -14,6 +14,7 @@ from webapp.store.models import Session, Turn
 from webapp.store.sessions.turns import TurnDetail
 from webapp.store.write.parser import OURS
 from webapp.web import verdict_column
+from webapp.web.windows import TaggedText
 
 EXPECTS = {"": "no expected value", "value": "value", "none": "no JSON is meant", "unknown": "cut off: unknown"}
 
@@ -155,14 +156,6 @@ _COMPARED = 600
 
 
 @dataclass(frozen=True, slots=True)
-class ValueLine:
-    """One line: `tag` is text, del (only here) or ins (only in the expected value)."""
-
-    tag: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class ResultGroup:
     """Profiles of one result. `same` says whether it is what is expected, None where that is not known."""
 
@@ -171,7 +164,7 @@ class ResultGroup:
     home: bool
     has_value: bool
     same: bool | None
-    lines: list[ValueLine]
+    lines: list[TaggedText]
     more: int
     sentence: str
 
@@ -248,22 +241,22 @@ def _group(
     if same is False and expected:
         lines = difference(text, label_content.written(expected).split("\n"))
     else:
-        lines = [ValueLine("text", line) for line in text]
-    first_lines = [ValueLine(line.tag, line.text[:_LONGEST]) for line in lines[:SHOWN]]
+        lines = [TaggedText("text", line) for line in text]
+    first_lines = [TaggedText(line.tag, line.text[:_LONGEST]) for line in lines[:SHOWN]]
     return ResultGroup(names, verdicts, home in names, True, same, first_lines, max(0, len(lines) - SHOWN), sentence)
 
 
-def difference(here: list[str], expected: list[str]) -> list[ValueLine]:
-    """Line by line, each difference with two lines round it."""
+def difference(here: list[str], expected: list[str]) -> list[TaggedText]:
+    """Line by line, each difference (del: only here, ins: only in the expected value) with two lines round it."""
     here, expected = here[:_COMPARED], expected[:_COMPARED]
-    lines: list[ValueLine] = []
+    lines: list[TaggedText] = []
     for group in SequenceMatcher(None, here, expected, autojunk=False).get_grouped_opcodes(2):
         if lines:
-            lines.append(ValueLine("text", "…"))
+            lines.append(TaggedText("text", "…"))
         for tag, a, b, c, d in group:
             if tag == "equal":
-                lines += [ValueLine("text", line) for line in here[a:b]]
+                lines += [TaggedText("text", line) for line in here[a:b]]
             else:
-                lines += [ValueLine("del", line) for line in here[a:b]]
-                lines += [ValueLine("ins", line) for line in expected[c:d]]
+                lines += [TaggedText("del", line) for line in here[a:b]]
+                lines += [TaggedText("ins", line) for line in expected[c:d]]
     return lines

@@ -94,7 +94,7 @@ class Vote:
 
     label: Any
     authors: tuple[str, ...]
-    lines: Sequence[label_form.ValueLine]
+    lines: Sequence[windows.TaggedText]
 
 
 def votes(labels: Sequence[Any]) -> list[Vote]:

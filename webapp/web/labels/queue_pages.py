@@ -20,8 +20,7 @@ from webapp.store.labels import labels as store
 from webapp.store.labels.queue import Queue
 from webapp.store.labels.queue_spec import KINDS, SAMPLE, Spec, spec_of
 from webapp.store.models import Session, Turn
-from webapp.store.sessions import debugger_queries as bench_store
-from webapp.store.sessions import session_list
+from webapp.store.sessions import debugger_queries, session_list
 from webapp.store.sessions import turns as turn_store
 from webapp.web import debugger, identity
 from webapp.web.answers import page, wants_partial
@@ -121,7 +120,7 @@ def decided(detail: turn_store.TurnDetail, fields: label_form.Fields) -> label_f
 
 def follows(detail: turn_store.TurnDetail, meant: Sequence[Any]) -> str:
     """The judgement that follows from what was meant: a recorded failure returned no value."""
-    trace = bench_store.trace(detail, detail.session.first_profile)
+    trace = debugger_queries.trace(detail, detail.session.first_profile)
     returned = trace.values if trace.chosen and detail.turn.recorded_failure is None else None
     return label_form.judgement(meant, returned)
 
@@ -163,7 +162,7 @@ def value() -> Response:
     span = debugger.from_args(request.args).marked(detail.turn.raw or "")
     if span is not None:
         return plain(span.of(detail.turn.raw or "").strip())
-    trace = bench_store.trace(detail, request.args.get("profile") or detail.session.first_profile)
+    trace = debugger_queries.trace(detail, request.args.get("profile") or detail.session.first_profile)
     return plain(label_content.written(trace.values))
 
 
@@ -252,8 +251,8 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
         "turn": turn,
         "detail": detail,
         "debugger": debugger_state(at, detail, traces),
-        "before": bench_store.before(db.session, session, turn.position),
-        "after": bench_store.after(db.session, session, turn.position),
+        "before": debugger_queries.before(db.session, session, turn.position),
+        "after": debugger_queries.after(db.session, session, turn.position),
         "texts": {"raw": url_for("turns.download_raw", ident=session.key, position=turn.position)},
         "mine": mine,
         "tree": causes.tree(db.session),

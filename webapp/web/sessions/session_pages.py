@@ -163,10 +163,8 @@ def list_api() -> Response:
     lines = [session_dict(line) for line in result_page.sessions]
     facets = {name: dict(facet.values) for name, facet in result_page.facets.items()}
     matches = {key: [_match_dict(match) for match in several] for key, several in result_page.matches.items()}
-    totals = {"total": result_page.total, "hidden": result_page.hidden, "open_ended": result_page.open_ended}
-    totals |= _not_run(coverage_under(db.session, store.view(db.session, filters)))
-    cut = list(result_page.cut)
-    return jsonify(sessions=lines, next=result_page.next, **totals, facets=facets, cut=cut, matches=matches)
+    found = filled(api.SESSION_PAGE, result_page, sessions=lines, facets=facets, matches=matches)
+    return jsonify(found | _not_run(coverage_under(db.session, store.view(db.session, filters))))
 
 
 def _not_run(under: ProfileCoverage | None) -> dict[str, Any]:

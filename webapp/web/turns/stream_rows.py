@@ -9,6 +9,7 @@ from flask import request
 from webapp.dumps.messages.stream_view import RULES, Reading, StreamView, stream_view
 from webapp.extensions import db
 from webapp.store.sessions import turns as store
+from webapp.web.links import number_in
 
 SHOWN = 40
 """chunks at a time"""
@@ -30,7 +31,7 @@ def shown(detail: store.TurnDetail) -> dict[str, Any] | None:
     if view is None:
         return None
     chunk = request.args.get("chunk", "")
-    first = int(chunk) if chunk.isascii() and chunk.isdecimal() and len(chunk) < 10 else 0
+    first = number_in(chunk) or 0
     by_reading: dict[Reading, list[str]] = {}
     for rule, reading in view.readings.items():
         by_reading.setdefault(reading, []).append(RULES[rule])

@@ -21,8 +21,7 @@ from webapp.store.failures import neighbours
 from webapp.store.labels import causes, label_content, settling
 from webapp.store.labels import labels as label_store
 from webapp.store.models import Turn
-from webapp.store.sessions import debugger_queries as bench_store
-from webapp.store.sessions import turn_facts
+from webapp.store.sessions import debugger_queries, turn_facts
 from webapp.store.sessions import turns as store
 from webapp.store.sessions.turn_facts import stop_words
 from webapp.visible import runs
@@ -61,8 +60,8 @@ def show(ident: str, position: int) -> Response:
         plain=plain(detail.turn),
         texts=texts(detail),
         stream=stream_rows.shown(detail),
-        before=bench_store.before(db.session, session, position),
-        after=bench_store.after(db.session, session, position),
+        before=debugger_queries.before(db.session, session, position),
+        after=debugger_queries.after(db.session, session, position),
         turn_list=store.timeline(db.session, session, first=first, count=2 * TURNS_AROUND),
         around=store.neighbours(db.session, session, position),
         judgements=label_content.JUDGEMENTS,
@@ -119,7 +118,7 @@ def shown_misfits(detail: store.TurnDetail, contract: dict[str, Any] | None) -> 
         return []
     if not fitting.is_held(name, detail.turn.phase) or detail.turn.kind not in store.MODEL_KINDS:
         return []
-    return misfits(detail, bench_store.trace(detail, name)) if detail.turn.raw is not None else []
+    return misfits(detail, debugger_queries.trace(detail, name)) if detail.turn.raw is not None else []
 
 
 def plain(turn: Any) -> rawview.RawView | None:
@@ -150,7 +149,7 @@ def download_decoded(ident: str, position: int) -> Response:
     """The text that an attempt decoded: `?profile=`, `?attempt=` and, for a state between, `?edit=`."""
     detail = store.find_by_id(db.session, ident, position)
     query = debugger.from_args(request.args)
-    trace = bench_store.trace(detail, query.profile or detail.session.first_profile)
+    trace = debugger_queries.trace(detail, query.profile or detail.session.first_profile)
     if unfit := unfit_sentence(trace):
         raise Conflict(f"{trace.profile} {unfit}")
     if query.attempt is None or query.attempt >= len(trace.attempts):
@@ -165,7 +164,7 @@ def markdown(ident: str, position: int) -> Response:
     detail = store.find_by_id(db.session, ident, position)
     session, turn = detail.session, detail.turn
     current = debugger.from_args(request.args).profile or session.first_profile
-    trace = bench_store.trace(detail, current)
+    trace = debugger_queries.trace(detail, current)
     facts = [
         ("session", f"{session.external_id}, turn {position}"),
         ("page", url_for("turns.show", ident=ident_of(session), position=position, profile=current, _external=True)),
@@ -188,7 +187,7 @@ def markdown(ident: str, position: int) -> Response:
 def case(ident: str, position: int) -> Response:
     """The turn as a test case, with the values that people expect of it where their labels say so."""
     detail = store.find_by_id(db.session, ident, position)
-    trace = bench_store.trace(detail, "fencepost")
+    trace = debugger_queries.trace(detail, "fencepost")
     if unfit := unfit_sentence(trace):
         raise Conflict(f"{trace.profile} {unfit}")
     response = text_answer(reports.case(detail.turn.raw or "", trace, expected_values(detail.turn)))
@@ -223,7 +222,7 @@ def show_api(ident: str, position: int) -> Response:
         raise NotFound(f"no profile is called {name!r}; there are {', '.join(profiles())}")
     parsed = turn.raw is not None and turn.kind in store.MODEL_KINDS
     missing = why_absent(profiles().get(name))
-    trace = bench_store.trace(detail, name) if parsed and not missing else None
+    trace = debugger_queries.trace(detail, name) if parsed and not missing else None
     unfit = unfit_sentence(trace) if trace else None
     if unfit:
         trace = None
