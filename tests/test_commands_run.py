@@ -18,8 +18,10 @@ from click.testing import CliRunner, Result
 from tests.commands.stored import BROKEN, dump
 from tests.locked import common_folder, locked
 from tests.shown_commands import SHOWN, ShownCommand, of_file
+from webapp import app
 from webapp.cli import main
 from webapp.commands import work
+from webapp.web.worker_process import WorkerSupervisor
 
 FOR_NAMES = {
     "ID": ["a/b"],
@@ -225,6 +227,8 @@ def test_a_shown_command_does_what_it_is_shown_for(
 ) -> None:
     here = Path(shutil.copytree(folder, tmp_path / "project"))
     monkeypatch.setattr(waitress, "create_server", lambda *_, **__: StoppedServer())
+    monkeypatch.setattr(app, "start_upkeep", lambda *_: None)  # its threads would go on behind the test
+    monkeypatch.setattr(WorkerSupervisor, "wake", lambda _: None)  # a process that takes a second
     monkeypatch.setattr(work, "work_on", lambda *_: None)
     command = [word.replace("/srv/acme/.venv/bin/python", sys.executable) for word in words]
     environment = dict(word.split("=", 1) for word in command[: len(COMMANDS[words].environment)])
