@@ -129,7 +129,7 @@ def read(text: str, at: int) -> tuple[int, Any, int]:
     except StopIteration as stop:
         return -1, None, max(int(stop.value) - at, 1)
     except NotFinite:
-        return -1, None, 1000
+        return -1, None, min(1000, len(text) - at)
     except (RecursionError, ValueError):
         return -1, None, len(text) - at
     return end, value, end - at

@@ -25,8 +25,8 @@ _BETWEEN_KEYS = _MOVED | swallowed.QUOTES
 _strings = later(r"""["']\s*,\s*(["'])[^"'\n]{1,80}+\1\s*\Z""")
 _key = later(r"""["']\s*:""")
 _string = later(r""",\s*["']""")
-_signed = later(r"[~-]++\s*+-?\d")
-"""A mark that may be of the number behind it."""
+_signed = later(r"""[~-]++\s*+-?\d|(?<=\d)-|<["']""")
+"""A mark that may be of the number beside it, or of the string behind it."""
 _pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+\}}")
 _keyed_item = later(
     r"""\A\[\s*+"[\w ./-]{0,40}+\s{0,9}+[:=]\s|\[\s*+"[\w ./-]{0,40}+"""
@@ -41,7 +41,9 @@ _ends_within = later(
     rf"""[{TYPESET}][^"“”’′«»」』\n]{{0,200}}+[“”’′«»」』](?!\s{{0,9}}+")[^",:{{}}\[\]\n]{{1,200}}+"\s{{0,9}}+[,:}}\]]"""
 )
 """A string between a quote of typography and a plain one, in which the first one's own closer stands."""
-_glued_item = later(r'(?<=")"(?![^"\n]{0,100}+"\s{0,9}+:)')
+_glued_item = later(r'(?<=")"(?![^"\n]{0,100}+"\s{0,9}+:)|(?<=\w)\[|(?<=")\d')
+_plain_string = later(r"""[fFrR](["'])[^"'\\{\n]*+\1|[bBuU]"[^"'\\\n]*+\"""")
+"""A string with a prefix that nothing in it asks for: the letter may be of it."""
 _string_or_key = later(rf"({STRING})(\s*+:)?")
 _outermost = later(r"\n[ \t]++[^\n]*+\n[}\]]\s*+\Z")
 """An indented line, and a bracket at the beginning of the last one, which closes what is outermost."""
@@ -65,7 +67,7 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     if "comment" in names:
         ends_early = "missing_value" in names
         comments = (edit.span for edit in edits if edit.repair == "comment")
-        yield from [Flag("left_over", span) for span in comments if ends_early or _is_before_closer(raw, span)][:1]
+        yield from [Flag("left_over", span) for span in comments if ends_early or _is_of_value(raw, span)][:1]
     if "missing_comma" in names and names & {"missing_value", "unquoted_key", "unquoted_value"}:
         yield from _beside_commas(attempt)
     yield from swallowed.flags(raw, attempt, edits, names)
@@ -92,8 +94,10 @@ def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
     return any(bisect_right(mended, at[0]) < bisect_right(mended, at[-1]) for at in keys.values())
 
 
-def _is_before_closer(raw: str, comment: Span) -> bool:
-    """Whether a comment with a key in it ends at a bracket, not with its line."""
+def _is_of_value(raw: str, comment: Span) -> bool:
+    """Whether a comment with a key in it ends at a bracket, not with its line, or is a mark right before a string."""
+    if raw[comment.start : comment.start + 2] in ('#"', "#'"):
+        return True
     return raw[comment.end : comment.end + 1] in ("}", "]") and _key.search(raw, *comment) is not None
 
 
@@ -107,6 +111,8 @@ _ASKED: dict[str, Callable[[str, Edit], object]] = {
     "square_object": lambda raw, edit: _lone_pair.match(raw, edit.span.start),
     "missing_colon": _is_listed,
     "missing_comma": lambda raw, edit: _glued_item.match(raw, edit.span.start),
+    "missing_quote": lambda _, edit: edit.old,
+    "string_prefix": lambda raw, edit: _plain_string.match(raw, edit.span.start),
     "bad_escape": swallowed.is_before_quote,
     "smart_quotes": lambda raw, edit: _ends_within.match(raw, edit.span.start),
     "truncation": lambda _, edit: not {":", "}", "]"}.isdisjoint(edit.old),
@@ -176,7 +182,13 @@ def _is_guess(raw: str, attempt: Attempt, index: int, cut: bool, mended: Callabl
         return is_of_text or raw[max(0, edit.span.start - 50) : edit.span.start].rstrip()[-1:] in ("{", "[")
     if edit.repair not in ("missing_closer", "extra_closer"):
         return False
-    if edit.repair == "missing_closer" and not behind and not cut:
+    in_string = raw[max(0, edit.span.start - 2) : edit.span.start] in (
+        '}"',
+        ']"',
+        "}'",
+        "]'",
+    )  # the bracket may have slipped inside
+    if edit.repair == "missing_closer" and (in_string or (not behind and not cut)):
         return True
     text, begins = mended()
     at = begins[index]

@@ -24,6 +24,8 @@ _next = later(
 _any_tag = later(r"<[^<>\n]{1,100}>|```\w*")
 _hanging = later(r'"\s*(?:,\s*(?:"[^"\n]{0,200}"?\s*)?)?\Z|,\s*"[^"\n]{0,200}"?\s*\Z')
 """What follows a value at the text's end as if more members followed."""
+_glued = later(r"[\[{]\s*+[\]},]|\d")
+"""What stands right behind a mended value as if it were of it: `[1,][, 2]`."""
 _opened = later(r"""[{\[]\s*+(?:["'][^"'\n]{0,80}+["']?+\s*+)?+\Z""")
 """A bracket behind which the text ends, at most a key between."""
 _argument = later(r"[A-Za-z_]\((?:[^()\n]|\([^()\n]{0,80}\)){1,100},\s?\Z")
@@ -72,8 +74,12 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
     yield from [Flag("left_over", a.span) for a in passed if (a.strategy, a.outcome) == ("unopened", "rejected")]
     for index in tracer.chosen:
         span = tracer.attempts[index].span
-        if span.start in failed:  # what holds it could not be read
-            yield Flag("left_over", failed[span.start])
+        before = len(tracer.raw[max(0, span.start - 99) : span.start].rstrip(": ,\t\r\n")) - min(99, span.start)
+        for end in range(span.start + before, span.start + 1):
+            if end in failed:  # what holds it could not be read
+                yield Flag("left_over", failed[end])
+        if tracer.attempts[index].edits and (glued := _glued.match(tracer.raw, span.end)):
+            yield Flag("left_over", Span(*glued.span()))
         brace = _brace_around(tracer.raw, span)
         if brace in starts:
             yield Flag("left_over", Span(brace, brace + 1))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from webapp.parsing import suspects
-from webapp.parsing.decode import first_keys, scan
+from webapp.parsing.decode import first_keys, read
 from webapp.parsing.edit import Edit, Span, apply, as_edit, as_span, composed, places
 from webapp.parsing.machine import string_quotes
 from webapp.parsing.machine.tokens import LITERALS, STRING
@@ -45,11 +45,11 @@ def one_character(raw: str, start: int, end: int) -> Mended | None:
     span, edits = Span(start, min(end, start + LONGEST)), list[Edit]()
     text = span.of(raw)
     for _ in range(MOST):
-        stop, value, failed = decoded(text)
-        if failed < 0 and edits:
+        stop, value, failed = read(text, 0)
+        if stop > 0 and edits:
             return _settled(start, edits, text, stop, value)
-        if failed < 0:
-            return _bracket(raw, start, text, stop)
+        if stop > 0:
+            return _changed(raw, start, text, stop, _doubled(text, stop))
         spot = _spot(text, failed)
         if spot < 0:
             break
@@ -57,20 +57,7 @@ def one_character(raw: str, start: int, end: int) -> Mended | None:
         text = text[:spot] + text[spot + 1 :]
     if edits:
         return None
-    return _bracket(raw, start, text, failed) or _changed(raw, start, text, failed)
-
-
-def decoded(text: str) -> tuple[int, Any, int]:
-    """`(end, value, -1)`, or where decoding failed in the third place."""
-    try:
-        value, stop = scan(text, 0)
-    except json.JSONDecodeError as error:
-        return -1, None, error.pos
-    except StopIteration as stop_at:
-        return -1, None, int(stop_at.value)
-    except (RecursionError, ValueError):
-        return -1, None, 0
-    return stop, value, -1
+    return _changed(raw, start, text, failed, chain(_doubled(text, failed), suspects.changes(text, failed)))
 
 
 def _spot(text: str, at: int) -> int:
@@ -105,22 +92,9 @@ def _removed(text: str, at: int) -> Edit:
     return Edit(_NAMES[text[at]][0], Span(at, at + 1), text[at], "")
 
 
-def _bracket(raw: str, start: int, text: str, failed: int) -> Mended | None:
-    """A bracket that stands twice shows only further on, where its match is missing: the nearest pairs are tried.
-
-    One that opens twice could as well lack its closer; so that is tried only in a text that else breaks its lines.
-    """
-    for at in _pairs(text, failed):
-        at += text[at] != "["
-        shorter = text[:at] + text[at + 1 :]
-        stop, value, failure = decoded(shorter)
-        if (
-            failure < 0
-            and stop >= failed
-            and (result := _settled(start, [_removed(raw, start + at)], shorter, stop, value))
-        ):
-            return result
-    return None
+def _doubled(text: str, failed: int) -> Iterator[tuple[int, int, str]]:
+    """Brackets that stand twice, which shows only further on, where their match is missing; as `suspects.changes`."""
+    return ((at + (text[at] != "["), 1, "") for at in _pairs(text, failed))
 
 
 def closed_twice(raw: str, start: int, end: int, tail: int) -> Mended | None:
@@ -131,8 +105,8 @@ def closed_twice(raw: str, start: int, end: int, tail: int) -> Mended | None:
     for at in _pairs(text, end - start):
         if text[at] != "[" and (_has_own_line(text, at) or text[at + 2 :].strip("}] \t\r\n")):
             shorter = text[: at + 1] + text[at + 2 :]
-            stop, value, failure = decoded(shorter)
-            if failure < 0 and stop == len(shorter):
+            stop, value, _ = read(shorter, 0)
+            if stop == len(shorter):
                 return Mended(tail, value, (_removed(raw, start + at + 1),))
     return None
 
@@ -147,11 +121,14 @@ def opened_twice(text: str) -> bool:
     if len(text) > LONGEST:
         return False
     shorter = (text[:at] + text[at + 1 :] for at in _places(text, "[[", 0, len(text)))
-    return any(decoded(candidate)[0] == len(candidate) for candidate in shorter)
+    return any(read(candidate, 0)[0] == len(candidate) for candidate in shorter)
 
 
 def _pairs(text: str, failed: int) -> Iterator[int]:
-    """Where equal brackets stand side by side before `failed`, the nearest first."""
+    """Where equal brackets stand side by side before `failed`, the nearest first.
+
+    One that opens twice could as well lack its closer; so that is tried only in a text that else breaks its lines.
+    """
     low = max(0, failed - 2_000)
     closes = "}" in text[failed:] or "]" in text[failed:]  # else one closer less would close nothing
     kinds = [pair for pair in ("}}", "]]", "[[") if (closes or pair == "[[") and text.find(pair, low, failed) >= 0]
@@ -172,17 +149,19 @@ def _places(text: str, pair: str, low: int, failed: int) -> Iterator[int]:
         at = text.rfind(pair, low, at)
 
 
-def _changed(raw: str, start: int, text: str, failed: int) -> Mended | None:
-    """Replace one character, or put one in, where that explains the failure; only a text sound to its end counts."""
-    for at, width, char in dict.fromkeys(suspects.changes(text, failed)):
+def _changed(raw: str, start: int, text: str, failed: int, changes: Iterable[tuple[int, int, str]]) -> Mended | None:
+    """Take out, replace or put in a character where that explains the failure; only a text sound to its end counts."""
+    for at, width, char in dict.fromkeys(changes):
         if char == '"' and not width and (text[at - 1] in "”’'`»" or text[at - 1 : at + 1] == "::"):
             continue
         changed = text[:at] + char + text[at + width :]
-        stop, value, failure = decoded(changed)
-        if failure < 0 and stop > failed and not _goes_on.match(changed, stop) and not first_keys(changed[:stop])[1]:
+        stop, value, _ = read(changed, 0)
+        is_doubled = not char and text[at] in "{}[]"
+        if stop <= failed - is_doubled or (_closes_more if is_doubled else _goes_on).match(changed, stop):
+            continue
+        if is_doubled or not first_keys(changed[:stop])[1]:
             old = text[at : at + width]
-            name = _name(old, char)
-            edit = Edit(name, Span(start + at, start + at + width), old, char)
+            edit = Edit(_name(old, char), Span(start + at, start + at + width), old, char)
             return Mended(start + stop + width - len(char), value, (edit,))
     return None
 
@@ -193,9 +172,11 @@ _goes_on = later(r"""\s*+[}\],:"']""")
 def _name(old: str, new: str) -> str:
     if old == ";" and new == ",":
         return "semicolon"
-    if not new:
+    if len(new) == 2:
+        return "comma_in_quote" if ":" in new else "missing_quote"
+    if not new and old not in "{}[]":
         return {'"': "stray_text", ",": "doubled_comma"}.get(old, "stray_mark")
-    return _NAMES[new][2 if old else 1]
+    return _NAMES[new or old][(2 if old else 1) if new else 0]
 
 
 _ENDS = r"(?=\s{0,60}+[,:}\]])"
@@ -213,9 +194,9 @@ def requoted(raw: str, start: int, end: int) -> Mended | None:
     """The value at `start` of a text in single quotes, where it decodes with double ones, but for one character."""
     span, (edits, alone) = Span(start, end), _edits(raw, start, end)
     twin = apply(raw, span, edits)
-    stop, value, failed = decoded(twin)
+    stop, value, _ = read(twin, 0)
     slips: tuple[Edit, ...] = ()
-    if failed >= 0:
+    if stop < 0:
         mended = one_character(twin, 0, len(twin))
         if not mended:
             return None

@@ -12,7 +12,7 @@ _S = r"(?:[\s\u200b-\u200f\u2060\ufeff]|\\[nrt]|(?<=\n)>){0,200}+"
 """White space, the kind that nobody sees, and the kind that is written as a backslash and a letter."""
 _QUOTED = (
     r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'|`[^`´\n]{0,200}+[`´]|[‘′][^’′\n]{0,200}+[’′]"""
-    r"""|[“”„«][^“”»\n]{0,200}+[“”»]{1,2}+|»[^«»\n]{0,200}+[«»]|[「『][^」』\n]{0,200}+[」』]{1,2}+"""
+    r"""|[“”„«][^“”»\n]{0,200}+[“”»]{1,2}+|»(?:[^«»\n]|«[^«»\n]{0,80}+»){0,200}+[«»]|[「『][^」』\n]{0,200}+[」』]{1,2}+"""
 )
 _VALUE = r"""["'“‘`\[{\d+.#-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b|[A-Za-z_]"""
 _object = later(

@@ -12,6 +12,7 @@ from webapp.parsing.patterns import later
 def changes(text: str, failed: int) -> Iterator[tuple[int, int, str]]:
     """Where the text may be changed, how many of its characters go there, and which one comes; the likeliest first."""
     yield from ((at, 1, char) for at, char in _mistaken(text, failed))
+    yield from ((at.start(), 2, at[0][::-1]) for at in _swapped.finditer(text, max(0, failed - 40), failed + 3))
     yield from ((at, 0, char) for at, char in _lost(text, failed))
     if _mark.match(text, failed):
         yield failed, 1, ""
@@ -40,6 +41,8 @@ def _mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
 
 
 _mark = later(r"[*`_~^.;|:,-](?!\w)")
+_swapped = later(r'(?<=[^\s"\\,{\[:]):"|(?<![\w"])[^\W\d_bBfFrRuU]"(?=\w)|(?<=\w)"[^\W\d_](?=\s*+[,:}\]])')
+"""A quote that stands in the place of what belongs before or behind it: `"a:" 1`, `o"ne"`."""
 
 
 def _open_bracket(text: str, failed: int) -> int:

@@ -19,7 +19,10 @@ _BESIDE_KEYS = QUOTES | {
 """Repairs that may be beside a key, or in one, that holds more than it should."""
 _odd_key = later(r"""\A\s*[,:;]|[:,]\s*\Z|[:"]\s*[\[{"']|\A\\\w|\A\s[^\n]*\s\Z""")
 """A key that begins or ends as no key does, or holds a colon and the beginning of a value."""
-_NEXT = r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:['`]|\\")?\s{0,9}+:|'[^'"\\]|\\"\w|[{\[]{1,9}+\s{0,9}+(?:'|\\"))"""
+_NEXT = (
+    r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:['`]|\\")?\s{0,9}+:|[^\w\s\\"',]?'[^'"\\]|[^\s\\"',]?\\"\w"""
+    r"""|[{\[]{1,9}+\s{0,9}+(?:'|\\"))"""
+)
 _key_in_string = later(
     r"""(?:,|(?:'|\\")\s{1,9}\w{1,5})(?:\s|\\n){0,60}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+(?::|=>)"""
     rf"""|(?:'|\\")[)}}\]]?\s{{0,9}}+[,.;|:](?:\s|\\n){{0,60}}+(?:[*`_~^.;|:-]{{1,3}}+\s{{0,9}}+)?+{_NEXT}"""
@@ -29,8 +32,9 @@ _key_in_string = later(
 _inches = later(r'\d\\"')
 _half_before = later(r"""(?:\d["']|\w\s["']\w[^"'\n]{0,40}["'])\s{0,9}+,\s{0,60}+\Z""")
 """What may stand in a string instead of ending it: `27", wide"`, `say 'yes', then go'`."""
-_scalar_string = later(r"""["'](?:-?\d[\d.]*+|true|false|null|True|False|None)\Z""")
-"""A number or literal behind a quote that may be the one too many."""
+_scalar_string = later(r"""["'](?:-?\d[\d.]*+|true|false|null|True|False|None|\[[^"'\n]*+(?<=\]))\Z""")
+_scalar_behind = later(r"""\[[^"'\n]*+(?<=\])["']""")
+"""A number, literal or array with one quote, which may be the one too many."""
 _signed_string = later(
     rf"""(?:[^"]++|"(?:[^"\\'}}\]]++|\\[^"]|[}}\]](?!,|\\n))*+")*+(?:(?P<string>{STRING})(?P<colon>\s*+:)?|\Z)"""
 )
@@ -47,18 +51,22 @@ _bare_key = later(r"\W{0,3}\w{0,20}+\s{0,9}+[:.;|]\s")
 _alphanumeric = later(r"\w")
 _name_of_code = later(r"[a-z]+[_.]\w+|[A-Z_]{3,}+")
 """A bare value in prose that may be a name in program code: `{'user': USER, 'links': raw_links}`."""
+_markup = later(r"<(?:\w[\w ./|-]{0,40}+>\Z|(?:parameter|arg_key|arg_value|function|invoke)\b)")
+"""A bare value that stands for one (`<string>`), or is the markup of a call, whose arguments are not read."""
 _key_behind = later(r'"\s{0,20}+:')
 
 
 def _slips(word: str) -> Iterator[str]:
-    """Patterns of a word cut behind three letters, or with one after the first lost, another, one too many, swapped."""
-    yield from (word[:at] for at in range(3, len(word)))
+    """Patterns of a word cut behind three letters, or with one lost, another, one too many, swapped."""
+    yield from (word[1:], *(word[:at] for at in range(3, len(word))))
     for at in range(1, len(word)):
-        yield rf"{word[:at]}\w?{word[at + 1 :]}|{word[: at + 1]}\w{word[at + 1 :]}"
+        yield rf"{word[:at]}\w?{word[at + 1 :]}|{word[: at + 1]}.{word[at + 1 :]}"
         yield f"{word[: at - 1]}{word[at]}{word[at - 1]}{word[at + 1 :]}"
 
 
-_slip = later(rf"(?i:{'|'.join(slip for word in ('true', 'false', 'null') for slip in _slips(word))})")
+_slip = later(
+    rf"(?i:{'|'.join(slip for word in ('true', 'false', 'null') for slip in _slips(word))}|(?:true|false|null){{2}})"
+)
 
 
 def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
@@ -95,8 +103,10 @@ def _bare(raw: str, attempt: Attempt) -> Iterator[Flag]:
         is_keyed = _key_end.search(raw, opening, closing) or (is_item and _bare_key.match(raw, opening, closing))
         if is_keyed or raw[closing - 1] in "'`":
             yield Flag("swallowed_keys", Span(opening, closing))
-        elif (attempt.strategy == "balanced" and _name_of_code.fullmatch(raw, opening, closing)) or not (
-            _alphanumeric.search(raw, opening, closing)
+        elif (
+            (attempt.strategy == "balanced" and _name_of_code.fullmatch(raw, opening, closing))
+            or _markup.match(raw, opening, closing)
+            or not _alphanumeric.search(raw, opening, closing)
         ):
             yield Flag("left_over", Span(opening, closing))
         elif _slip.fullmatch(raw, opening, closing) and (not is_item or are_slips):
@@ -169,12 +179,12 @@ def _is_sure(raw: str, edits: Sequence[Edit]) -> bool:
 def _quotes(raw: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
     """Quotes at which a string may have swallowed a key."""
     both = {"unescaped_quote", "missing_quote"} <= names and "single_quotes" not in names
-    before = ""
+    before, singles = "", 0
     for edit, following in zip_longest(edits, edits[1:]):
         at, is_swallowed = edit.span.start, False
         if edit.repair == "missing_quote":
             is_swallowed = both or before in ("unquoted_value", "unquoted_key") or _is_odd_end(raw, at, before)
-            if _scalar_string.search(raw, max(0, at - 40), at):
+            if _scalar_string.search(raw, max(0, at - 200), at) or _scalar_behind.match(raw, at):
                 yield Flag("closed_by_guess", edit.span)
         elif edit.repair == "unescaped_quote":
             is_swallowed = _may_end_a_key(raw, at)
@@ -183,6 +193,11 @@ def _quotes(raw: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
                 is_swallowed = before_it in (":", "=", '"', "'") or (
                     raw.startswith('""', at) and not raw[at - 1].isdigit()
                 )
+            is_closed = bool(following) and following[:2] == ("single_quotes", (at + 1, at + 2))
+            is_swallowed = (
+                is_swallowed or (before == "bad_escape" and raw[at - 2] == "\\") or (is_closed and singles % 2 == 0)
+            )
+        singles += edit.repair == "single_quotes"
         before = edit.repair
         if is_swallowed:
             yield Flag("swallowed_keys", edit.span)

@@ -123,8 +123,7 @@ def value_left_out(machine: Machine) -> None:
 
 def drop_commas(machine: Machine) -> None:
     """A run of commas with nothing before each is removed as one."""
-    match = _commas.match(machine.raw, machine.at, machine.end)
-    end = match.end() if match else machine.at + 1
+    end = _commas.match(machine.raw, machine.at, machine.end).end()  # type: ignore[union-attr]  # one stands there
     machine.patch("doubled_comma", machine.at, end)
     machine.at = end
 

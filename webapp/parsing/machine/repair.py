@@ -61,7 +61,7 @@ MADE_BETWEEN_TOKENS = {
     "bad_escape": "A backslash that begins no escape JSON knows is doubled, dropped or rewritten.",
     "call_markup": "A tool call written in XML or other markup becomes an object with name and arguments.",
     "call_syntax": "A tool call written as Python writes it becomes an object with name and arguments.",
-    "comma_in_quote": "A comma that slipped inside the closing quote moves behind it.",
+    "comma_in_quote": "A comma or colon that slipped inside the closing quote moves behind it.",
     "control_character": "A control character inside a string, a raw line break for example, is escaped.",
     "doubled_colon": "A colon after a colon is removed.",
     "doubled_comma": "A comma with nothing before it is removed.",

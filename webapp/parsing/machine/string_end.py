@@ -67,7 +67,7 @@ _after_item = later(
     | (?P<next>["']|[\d\[{{]|-\d|{LITERAL})
     | (?P<comment>{_LINE_NOTE})
     | (?P<plus>\+\s*+["'`])
-    | (?P<word>(?<=\s)[A-Za-z_]\w*+"?+\s*+[,\]])
+    | (?P<lone>(?<=\s)[A-Za-z_]\w*+"?+\s*+[,\]])
     | (?P<prose>(?<=\n)[^\W\d_][^"{{}}\[\]]{{3,2000}}+\Z)
     | (?P<weak>,)
     )""",
@@ -97,14 +97,12 @@ def score(machine: Machine, reading: StringReading, after: int) -> int:
     machine.look -= 100
     raw = machine.raw
     after += closes_twice(raw, reading, after - 1)
-    if reading.where == "k":
-        match = after_key.match(raw, after, machine.end)
-        return _score_key(match, reading) if match else _score_repaired(machine, reading, after)
-    if reading.where == "v" or (reading.where == "i" and machine.inside == "{"):
-        match = _after_value.match(raw, after, machine.end)
-        return _score_value(machine, reading, match) if match else _score_repaired(machine, reading, after)
-    match = _after_item.match(raw, after, machine.end)
-    return _score_item(machine, reading, match) if match else _score_repaired(machine, reading, after)
+    in_object = reading.where == "v" or (reading.where == "i" and machine.inside == "{")
+    pattern = after_key if reading.where == "k" else _after_value if in_object else _after_item
+    match = pattern.match(raw, after, machine.end)
+    if not match:
+        return _score_repaired(machine, reading, after)
+    return _score_key(match, reading) if reading.where == "k" else _score_value(machine, reading, match)
 
 
 def closes_twice(raw: str, reading: StringReading, at: int) -> bool:
@@ -158,6 +156,8 @@ def _score_value(machine: Machine, reading: StringReading, match: re.Match[str])
     kind, raw = match.lastgroup, machine.raw
     if kind in ("close", "trail"):
         return _score_close(machine, reading, match)
+    if kind == "next":
+        return _score_next(machine, reading, match)
     if kind in ("unit", "glued") and (raw[match.start() - 1] != raw[reading.start] or raw[match.start() - 2] in "([{="):
         return 0
     if kind == "joined" and _is_of_call(raw, match.start() - 1, match.start("joined")):
@@ -168,6 +168,10 @@ def _score_value(machine: Machine, reading: StringReading, match: re.Match[str])
         return 1  # `"f(a: "x", b: 1)"`
     if kind == "object":
         return CERTAIN if len(machine.frames) > 1 and not reading.inner % 2 else 1
+    if kind == "colon":
+        return CERTAIN if not reading.inner and _value_ahead.match(raw, match.end(), machine.end) else 1
+    if kind == "lone":
+        return CERTAIN if not reading.inner and _one_word.match(raw, reading.open_end, match.start() - 1) else 0
     return 1 if kind == "weak" else CERTAIN
 
 
@@ -178,28 +182,14 @@ def _is_of_call(raw: str, at: int, second: int) -> bool:
     )
 
 
-def _score_item(machine: Machine, reading: StringReading, match: re.Match[str]) -> int:
-    kind, raw = match.lastgroup, machine.raw
-    if kind in ("close", "trail"):
-        return _score_close(machine, reading, match)
-    if kind in _WITH_INNER:
-        return _WITH_INNER[kind] if reading.inner else CERTAIN
-    if kind == "next":
-        return _score_next(machine, reading, match)
-    if kind == "colon":
-        return CERTAIN if not reading.inner and _value_ahead.match(raw, match.end(), machine.end) else 1
-    if kind == "word":
-        return CERTAIN if not reading.inner and _one_word.match(raw, reading.open_end, match.start() - 1) else 0
-    return 1 if kind == "weak" else CERTAIN
-
-
 def _score_next(machine: Machine, reading: StringReading, match: re.Match[str]) -> int:
     """An item follows without a comma: sure where white space parts them and the next one is whole."""
     raw, at = machine.raw, match.start("next")
     if reading.inner:
         return 0
     if raw[at] in "\"'":
-        return CERTAIN if match.end() - match.start() > 1 and _closed_string.match(raw, at, machine.end) else 0
+        is_apart = at > match.start() or raw[at - 1 : at + 1] == '""'
+        return CERTAIN if is_apart and _closed_string.match(raw, at, machine.end) else 0
     if raw[at].isalnum() or raw[at] == "-":
         return CERTAIN if _closed_number.match(raw, at, machine.end) else 0
     return 2
@@ -231,11 +221,15 @@ _root_ends = later(r"\s{0,200}+(?![\w\"':])|\s{0,200}+\n|\s{1,200}+[A-Z]|[ ]")
 _sound = later(rf""",\s{{0,200}}+(?:{ANY_KEY}|["'{TYPESET}{{\[\-\d}}\]]|\Z|{LITERAL}|\.\.\.|{NOTE}|```)""")
 
 
-def comma_inside(machine: Machine, at: int) -> bool:
-    """Whether the comma right before the closing quote at `at` belongs behind it: `"x," "b": 1`."""
-    pattern, kind = (_after_value, "nocomma") if machine.inside == "{" else (_after_item, "next")
-    match = pattern.match(machine.raw, at + 1, machine.end) if machine.inside else None
-    return bool(match and match.lastgroup == kind)
+def slipped_inside(machine: Machine, reading: StringReading, at: int) -> str:
+    """The comma or colon right before the closing quote at `at`, if it belongs behind it: `"x," "b": 1`, `"a:" 1`."""
+    pattern, kind, char = (_after_value, "nocomma", ",") if machine.inside == "{" else (_after_item, "next", ",")
+    if reading.where == "k":
+        pattern, kind, char = after_key, "pair", ":"
+    if at == reading.open_end or machine.raw[at - 1] != char or not machine.inside:
+        return ""
+    match = pattern.match(machine.raw, at + 1, machine.end)
+    return char if match and match.lastgroup == kind else ""
 
 
 def colon_follows(machine: Machine, end: int) -> bool:

@@ -89,6 +89,8 @@ def _key_without_quote(machine: Machine, reading: StringReading, at: int) -> int
     after = None if reading.inner else string_end.after_key.match(raw, at + 1, machine.end)
     if after and after.lastgroup == "colon" and not _spaced_colon.search(raw, reading.open_end, at):
         return -1
+    if after and after.lastgroup == "pair" and raw[at - 1] == ":":
+        return -1  # the colon slipped inside
     colon = colon_inside(machine, reading)
     return colon if reading.open_end < colon < at else -1
 
@@ -170,6 +172,8 @@ def is_written_twice(raw: str, reading: StringReading, at: int) -> bool:
     twice = _twice.match(raw, at)
     if not twice or at == reading.open_end or raw[at - 1] == raw[at]:
         return False
+    if raw[at] == '"' and reading.where != "v" and not reading.twice and not _twice_again.match(raw, at + 2):
+        return False  # two strings side by side, of which the second is a value: `["a""b"]`
     if reading.where == "v" and raw[at - 1] not in ", \t\r\n" and _glued_key.match(raw, at + 1):
         return False
     if twice["ends"] is not None and not reading.twice % 2:
@@ -181,6 +185,7 @@ def is_written_twice(raw: str, reading: StringReading, at: int) -> bool:
 
 _glued_key = later(r"""(["'])\w[^"'\n]{0,60}+\1\s{0,20}+:\s{0,20}+["'\[{\d-]""")
 _twice = later(r"""(["'])\1(?!["'])(?:(?P<word>[^\W\d])|(?P<ends>\s{0,50}+(?:[,:}\]]|\Z)))?+""")
+_twice_again = later(r'[^"\n]{1,200}+""')
 _prefix = later(r"(?<![^\W\d])[bfruBFRU]\Z")
 
 

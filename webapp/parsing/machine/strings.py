@@ -31,8 +31,8 @@ QUOTES = {
     "″": '″"',
 }
 """The quotes that open a string, each with those that may close it."""
-_PAIRS = ("«»", "»«", "「」", "『』")
-"""Quotes of which others may stand in a string: each closer there belongs to the opener before it."""
+_PAIRS = {"»": "«»", "«": "»«", "」": "「」", "』": "『』"}
+"""Quotes of which others may stand in a string, by their closer, which belongs to the opener before it."""
 NAMES = {'"': "double", "'": "single_quotes", "`": "backticks", "´": "backticks"}
 _runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, ends in QUOTES.items()}
 _single_ahead = later(r"[^'\n]{0,300}+'")
@@ -137,8 +137,8 @@ def _closes(machine: Machine, reading: StringReading, at: int) -> bool:
         close_before(machine, reading, stop)
         return True
     score = string_end.score(machine, reading, at + 1)
-    pair = machine.raw[reading.start] + machine.raw[at]
-    if score >= string_end.CERTAIN and pair in _PAIRS and reading.opened(machine.raw, pair, at) > 0:
+    pair = _PAIRS.get(machine.raw[at])
+    if score >= string_end.CERTAIN and pair and reading.opened(machine.raw, pair, at) > 0:
         score = string_end.CERTAIN - 1
     if machine.raw[reading.start] == "'" and machine.raw[at] == '"' and _is_inside_single(machine, reading, at, score):
         return False
@@ -185,10 +185,11 @@ def close(machine: Machine, reading: StringReading, at: int) -> None:
     if string_end.closes_twice(raw, reading, at):
         machine.patch("doubled_quote", at + 1, at + 2)
         end += 1
-    if at > reading.open_end and raw[at - 1] == "," and string_end.comma_inside(machine, at):
-        machine.patch("comma_in_quote", at - 1, at + 1, '",')
+    if slipped := string_end.slipped_inside(machine, reading, at):
+        machine.patch("comma_in_quote", at - 1, at + 1, f'"{slipped}')
         finish(machine, reading, end)
-        machine.comma, machine.state = at, "k" if machine.inside == "{" else "v"
+        machine.comma = at if slipped == "," else -1
+        machine.state = "k" if slipped == "," and machine.inside == "{" else "v"
         return
     if raw[at] != '"':
         machine.patch(_name(raw[at]), at, at + 1, '"')

@@ -35,7 +35,7 @@ COLON_LIKE = rf"(?:{ARROW}|:=|==?|[|;]|(?:is|equals)\b)"
 LITERAL = r"(?:true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b)"
 LITERALS = {"True": "true", "False": "false", "None": "null"}
 """Python's, each with JSON's."""
-MARK = r"[*`_~\\^.;|#-]{1,3}+"
+MARK = r"[*`_~\\^.;|#<>-]{1,3}+"
 """Marks that belong to no token of JSON."""
 TYPESET = "“„‘′«»「『"
 """What opens strings where typography set the quotes."""

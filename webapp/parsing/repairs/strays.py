@@ -104,10 +104,10 @@ _behind = {
     "k": later(rf"{SPACE}{QUOTED}(?:{MARK})?+{SPACE}:"),
     "c": later(rf"{SPACE}:"),
     "v": later(
-        rf"""{SPACE}["'\[{{]|(?:(?<![.~-])[ \t]*+|(?<=\.\.|~~|--)|[ \t\n]++|(?=-)){_SCALAR}{_END}"""
+        rf"""{SPACE}["'\[{{]|(?<![<>])(?:(?<![.~-])[ \t]*+|(?<=\.\.|~~|--)|[ \t\n]++|(?=-)){_SCALAR}{_END}"""
         rf"|[ \t]*+(?:{_WORD}){_END}"
     ),
-    "a": later(rf"{SPACE}(?:[,}}\]]|\Z)"),
+    "a": later(rf"{SPACE}(?:[,}}\]]|(?<!>)\Z)"),
 }
 
 
@@ -115,7 +115,7 @@ _behind = {
     "stray_mark",
     rf"(?P<scalar>{_SCALAR}(?!\.)|-?\d++\.\d++|{_WORD})(?:{MARK}|:){_END}|[*`_\\^;|~.]{{1,3}}+(?=-\d)|-(?=-\d)|{MARK}",
     "kcva",
-    "*`_~\\^.;|#-0123456789tfnTFN",
+    "*`_~\\^.;|#<>-0123456789tfnTFN",
     order=18,
     opens=rf"(?:{MARK}{SPACE}\{{?|\{{{SPACE}{MARK}){SPACE}{QUOTED}(?:{MARK})?+\s*+:"
     rf"|{MARK}[ ]?\n{SPACE}{SCALAR}{SPACE}[,\]]",

@@ -96,16 +96,12 @@ def _quote(machine: Machine, start: int, end: int) -> None:
         machine.patch("stray_text", scalar.end(), scalar.end() + 1)
         machine.value_done(scalar.end() + 1)
         return
+    closed = closed and not single and not _key.match(raw, end, machine.end)
+    machine.patch("missing_quote" if closed or single else "unquoted_value", start, start, '"')
+    machine.patches += escapes.inside(raw, start, end)
     if single:
         machine.patch("single_quotes", end - 1, end, '"')
-        machine.patch("missing_quote", start, start, '"')
-        machine.patches += escapes.inside(raw, start, end)
-        machine.value_done(end)
-        return
-    closed = closed and not _key.match(raw, end, machine.end)
-    machine.patch("missing_quote" if closed else "unquoted_value", start, start, '"')
-    machine.patches += escapes.inside(raw, start, end)
-    if not closed:
+    elif not closed:
         machine.patch("unquoted_value", end, end, '"')
         machine.truncated = machine.truncated or (end == machine.end and machine.final)
     machine.value_done(end + closed)
