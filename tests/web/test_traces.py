@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import random
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -104,23 +103,6 @@ def test_late_spans_find_their_place_and_nothing_else_changes(send: Send, stored
     after = dict(stored.execute(sa.select(Turn.raw, Turn.id)).all())
     assert before.items() <= after.items()
     assert list(stored.scalars(sa.select(Turn.position).order_by(Turn.position))) == [0, 1, 2, 3, 4]
-
-
-@on_both
-def test_any_order_comes_to_the_same(send: Send, stored: Any, client: FlaskClient) -> None:
-    """Also the counters and the strip, kept over many requests, are those of the session as it is stored."""
-    chance = random.Random(7)
-    spans = [numbered(number) for number in range(60)]
-    spans[13] = numbered(13, status={"code": 2, "message": "broke"})
-    chance.shuffle(spans)
-    while spans:
-        count = chance.randint(1, 9)
-        assert send(*spans[:count], *spans[: chance.randint(0, 1)]).status_code == 200
-        del spans[:count]
-    answers = [f'{{"n": {number}}}' for number in range(60)]
-    assert shown(stored) == [*answers[:14], "broke", *answers[14:]]
-    session = stored.scalars(sa.select(Session)).one()
-    assert (session.entry_count, session.turn_count, session.strip) == (60, 61, "c" * 60)
 
 
 def test_any_clock_of_a_span(send: Send, client: FlaskClient) -> None:

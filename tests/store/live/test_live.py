@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +13,7 @@ from sqlalchemy import orm
 
 from tests.dumps.formats.test_otlp import span
 from tests.store.derived import everything
-from tests.store.made import facets, on_sqlite
+from tests.store.made import on_sqlite
 from webapp import jsontext
 from webapp.config import Settings
 from webapp.store import derive
@@ -62,35 +61,6 @@ def stored(db: orm.Session, name: str) -> dict[str, Any]:
     return everything(db, db.scalars(sa.select(Session).where(Session.external_id == name)).one())
 
 
-def talk_of(name: str) -> list[dict[str, Any]]:
-    """Questions that are repeated, calls that could not be read, answers, and a tool that says so."""
-    spans = []
-    for number in range(0, 24, 3):
-        call = {"type": "tool_call", "id": f"c{number}", "name": "f", "arguments": "{broken"}
-        asked = [{"role": "user", "parts": [{"type": "text", "content": f"Q{at}"}]} for at in range(0, number + 1, 3)]
-        said = {"gen_ai.output.messages": [{"role": "assistant", "parts": [call]}], "gen_ai.input.messages": asked}
-        tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": f"c{number}"}
-        failed = {"gen_ai.tool.call.result": "Error parsing arguments: invalid JSON", **tool}
-        about = {"gen_ai.conversation.id": name}
-        for at, one in enumerate((said, failed)):
-            started = str(START + (number + at) * 10**9)
-            spans.append(span({**one, **about}, spanId=f"{number + at + 1:016x}", startTimeUnixNano=started))
-        spans.append(numbered(number + 2, CUT if number % 2 else None, talk=name))
-    return [one | {"traceId": name.encode().hex().rjust(32, "0")} for one in spans]
-
-
-def test_span_by_span_it_is_as_at_once(gate: Gate, db: orm.Session) -> None:
-    chance = random.Random(3)
-    bit_by_bit = talk_of("bit")
-    take(gate, *talk_of("all"))
-    while bit_by_bit:
-        count = chance.randint(1, 3)
-        take(gate, *bit_by_bit[:count])
-        del bit_by_bit[:count]
-    assert stored(db, "bit") == stored(db, "all")
-    assert stored(db, "bit")["session"]["failed_count"] >= 8 and "cut_response" in facets(db, "bit")["finding"]
-
-
 def test_many_new_sessions_come_together(gate: Gate, db: orm.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "_AT_ONCE", 5)
     spans = [numbered(0, talk=f"t{number}") | {"traceId": f"{number + 1:032x}"} for number in range(7)]
@@ -120,14 +90,6 @@ def test_a_session_that_grows_fast_rests_between_and_is_caught_up_with(
     derive.settle(engine, db.scalars(sa.select(Session.id)).one())
     db.rollback()
     assert db.execute(sa.select(Session.strip, Session.stale)).one() == ("ccc", False)
-
-
-def test_what_moved_is_found_where_it_is_now(gate: Gate, db: orm.Session) -> None:
-    take(gate, numbered(0))
-    take(gate, numbered(5, CUT))
-    assert cut(db) == [1]
-    take(gate, numbered(3))
-    assert cut(db) == [2]
 
 
 def test_who_derives_meanwhile_waits(gate: Gate, engine: sa.Engine, db: orm.Session) -> None:
