@@ -1,13 +1,15 @@
-"""Labelling in a real Chromium: thirty by keyboard alone, two at once, drafts that outlive a reload and a server."""
+"""Labelling and settling in a real Chromium: by keyboard alone, two at once, in small windows, with drafts."""
 
 from __future__ import annotations
 
 import json
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import serve, stop
@@ -179,3 +181,100 @@ def test_expected_values_are_filled_by_keys_and_checked_as_typed(browser: Browse
     judge(page, "Enter")
     assert labelled(page, "expected")[0]["expected_values"] == [{"tool": "aa"}, [1]]
     context.close()
+
+
+SIZES = ((720, 450), (320, 640), (844, 390), (1280, 500), (1440, 900))
+OVERLAP = """() => {
+  const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+  const [raw, form] = [box(".queue > .raw"), box("#judge")];
+  return raw.height < 60 || (raw.bottom > form.top + 1 && form.bottom > raw.top + 1);
+}"""
+LONG_FORMAT = (
+    "document.querySelectorAll('.dumps td:nth-child(2)').forEach((cell) => (cell.textContent = 'prompt_map_json'))"
+)
+
+
+def test_the_form_never_covers_the_response_and_targets_are_large_enough(page: Page) -> None:
+    page.goto("/labels?queue=failed")
+    page.fill("[name=name]", "ann")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/labels?queue=failed")
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        for scroll in (0, 200):
+            page.evaluate(f"scrollTo(0, {scroll})")
+            assert not page.evaluate(OVERLAP), (width, height, scroll)
+    for path in ("/labels?queue=failed", "/help"):
+        for width in (1440, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto(path)
+            found = Axe().run(page, options={"runOnly": {"type": "rule", "values": ["target-size"]}})
+            assert found.response["violations"] == [], (path, width)
+
+
+def test_the_list_of_dumps_fits_320_pixels_whatever_the_files_are_called(page: Page, server: str) -> None:
+    body = json.dumps({"messages": [{"role": "assistant", "content": "{}"}], "id": "s" * 90}).encode()
+    for name in ("a_name_of_many_words_that_has_no_space_in_it.json", "x" * 80 + ".json"):
+        urllib.request.urlopen(urllib.request.Request(f"{server}/api/dumps?filename={name}", body)).close()
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.goto("/dumps")
+    page.evaluate(LONG_FORMAT)
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
+VOTES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("Ann", {"judgement": "missed", "cause": "extra-closing", "expected": {"tool": "a", "n": 1}}),
+    ("Ben", {"judgement": "missed", "cause": "extra-closing", "expected": {"tool": "a", "n": 2}}),
+    ("Cy", {"judgement": "missed", "cause": "extra-closing", "expected": {"tool": "a", "n": 2}}),
+)
+
+
+@pytest.fixture
+def adjudicator(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    """A server of the test's own, where three people labelled three responses, two of them alike; Ann's page."""
+    process, url = serve(tmp_path / "data", "--no-examples")
+    context = browser.new_context(base_url=url)
+    page = context.new_page()
+    entries = [
+        {"node_type": "agent", "role": "agent", "content": f'{{"tool": "{name}", "n": 1}}}}}}'} for name in "abc"
+    ]
+    dump = json.dumps({"session_id": "argued", "entries": entries})
+    page.request.post("/api/dumps?filename=argued.json", data=dump)
+    for author, label in VOTES:
+        for position in range(3):
+            answer = page.request.put(f"/api/session/argued/turns/{position}/label", data={**label, "author": author})
+            assert answer.ok, answer.text()
+    page.goto("/labels/name?next=/labels/disagreements")
+    page.get_by_role("textbox", name="Your name").fill("Ann")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{url}/labels/disagreements")  # whole: the page of the name has this path in its query
+    yield page
+    context.close()
+    stop(process)
+
+
+def first(page: Page) -> str:
+    return page.locator(".disagreement h2").first.inner_text().split()[-1]
+
+
+def test_votes_are_settled_one_after_the_other_by_keys_alone(adjudicator: Page) -> None:
+    page = adjudicator
+    expect(page.locator(".disagreement")).to_have_count(3)
+    expect(page.locator(".disagreement").first.locator("li").first).to_contain_text("Ben, Cy")
+    before = first(page)
+    page.keyboard.press("j")
+    page.wait_for_url("**/disagreements?after=*")
+    assert first(page) != before
+    page.goto("/labels/disagreements")
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(page.locator(".disagreement")).to_have_count(2)
+    assert first(page) != before
+    label = page.request.get("/api/labels/export?format=jsonl").text()
+    settled = [line["settled"] for line in map(json.loads, label.splitlines()) if line["settled"]]
+    assert [each["expected"] for each in settled] == [{"tool": "a", "n": 1}] * 3
+    page.get_by_role("link", name="settled").click()
+    expect(page.locator(".disagreement")).to_contain_text("Settled as missed, extra-closing by Ann")
+    page.get_by_role("button", name="Reopen").click()
+    page.wait_for_url("**/labels/disagreements")
+    expect(page.locator(".disagreement")).to_have_count(3)

@@ -8,18 +8,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from sqlalchemy import orm
 
+from tests.commands.stored import Run, dump
 from tests.gate.made import CASES, write
-from tests.store.made import BROKEN, CALL, entry, windlass
-from webapp import jsontext
+from tests.store.made import BROKEN, CALL
 from webapp.cli import main
-from webapp.config import Settings
-from webapp.store.db import database
-from webapp.store.exports import exporting
-from webapp.store.ingest.start import ingest
-from webapp.store.labels import labels
-from webapp.store.sessions import sessions, turns
 
 
 @pytest.fixture(autouse=True)
@@ -82,26 +75,15 @@ def test_wrong_use_exits_with_2_and_says_what(folder: Path, arguments: list[str]
     assert not (folder / "fencepost-baseline.jsonl").exists()
 
 
-def test_a_database_gives_its_labelled_responses(folder: Path, migrated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = folder / "store.sqlite3"
-    file.write_bytes(migrated.read_bytes())
-    url = f"sqlite:///{file}"
-    engine = database.connect(url)
-    settings = Settings(data=folder / "data", database=url)
-    document = windlass("s", [entry(CALL), entry(BROKEN), entry("nothing")])
-    with (folder / "dump.json").open("w+b") as source:
-        source.write(jsontext.dumps(document).encode())
-        source.seek(0)
-        ingest(engine, settings, source, filename="dump.json")
-    with orm.Session(engine) as db:
-        session = sessions.find(db, "s")
-        meant: Any = {"tool": "run_code", "arguments": {"code": "1"}}
-        for position in (0, 1):
-            turn = turns.find(db, session, position).turn
-            labels.put(db, turn, author="Ada", judgement="right", expected=meant, has_expected=True)
-        exported = b"".join(exporting.labels(db, "gate", scope="all labels"))
-    engine.dispose()
-    monkeypatch.setenv("FENCEPOST_DATA", str(folder / "data"))
+def test_a_database_gives_its_labelled_responses(run: Run, data: Path, folder: Path, monkeypatch: Any) -> None:
+    assert run("ingest", str(dump(folder / "dump.json", "s", CALL, BROKEN, "nothing"))).exit_code == 0
+    meant = {"tool": "run_code", "arguments": {"code": "1"}}
+    for position in "01":
+        told = ("label", "s", position, "right", "--expected", json.dumps(meant), "--author", "Ada")
+        assert run(*told).exit_code == 0
+    exported = run("label", "export", "--format", "gate").stdout_bytes
+    url = f"sqlite:///{data / 'fencepost.sqlite3'}"
+    monkeypatch.setenv("FENCEPOST_DATA", str(data))
     first = check("--profile", "fencepost", "--database", url)
     assert first.exit_code == 1 and "2 responses, 2 labelled" in first.output
     worse = check("--profile", "windlass-strict", "--database", url)

@@ -10,29 +10,18 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
-from tests.store.made import BROKEN, CALL, entry, windlass
-from webapp import jsontext
+from tests.commands.stored import Run, dump
+from tests.store.made import BROKEN, CALL
 from webapp.cli import main
-from webapp.config import Settings
 from webapp.store.db import database
-from webapp.store.ingest.start import ingest
-from webapp.store.jobs import replays
 from webapp.store.models import FacetValue, Parse, SessionFacet
 
 
 @pytest.fixture(autouse=True)
-def stored(tmp_path: Path, migrated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "store.sqlite3"
-    file.write_bytes(migrated.read_bytes())
-    settings = Settings(data=tmp_path, database=f"sqlite:///{file}")
-    engine = database.connect(settings.database)
-    (tmp_path / "dump.json").write_text(jsontext.dumps(windlass("s", [entry(CALL), entry(BROKEN), entry("nothing")])))
-    with (tmp_path / "dump.json").open("rb") as source:
-        ingest(engine, settings, source, filename="dump.json")
-    replays.replay(engine, settings, "direct")
-    engine.dispose()
-    monkeypatch.setenv("FENCEPOST_DATA", str(tmp_path))
-    monkeypatch.setenv("FENCEPOST_DATABASE", settings.database)
+def stored(run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("ingest", str(dump(tmp_path / "dump.json", "s", CALL, BROKEN, "nothing"))).exit_code == 0
+    assert run("replay", "direct").exit_code == 0
+    monkeypatch.setenv("FENCEPOST_DATA", str(data))
 
 
 def compare(*arguments: str) -> Result:
@@ -69,7 +58,9 @@ def test_what_was_not_run_is_run_first() -> None:
     assert (whole["of"], whole["compared"]) == (3, 3)
 
 
-def test_before_and_after_a_change_of_ones_own_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_before_and_after_a_change_of_ones_own_parser(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The revision runs with the modules that it had then, in a worktree that is gone behind it."""
     package = tmp_path / "project" / "src" / "acme"
     package.mkdir(parents=True)
@@ -88,7 +79,7 @@ def test_before_and_after_a_change_of_ones_own_parser(tmp_path: Path, monkeypatc
     assert document["a"].startswith("acme-parsers-parse-") and document["b"] == "acme.parsers:parse"
     assert (document["only_a"], document["only_b"], document["compared"]) == (0, 1, 3)
     assert len(subprocess.run([*git, "worktree", "list"], capture_output=True).stdout.splitlines()) == 1
-    engine = database.connect(f"sqlite:///{tmp_path / 'store.sqlite3'}")
+    engine = database.connect(f"sqlite:///{data / 'fencepost.sqlite3'}")
     with engine.connect() as stored:
         names = set(stored.scalars(sa.select(Parse.profile)))
         counted = set(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.commands.stored import dump
 from webapp.cli import main
 
 BROKEN = '```json\n{"tool": "t", "arguments": {"key": "secret"}}}}\n```'
@@ -19,10 +20,7 @@ BROKEN = '```json\n{"tool": "t", "arguments": {"key": "secret"}}}}\n```'
 def stored(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One session with one labelled response."""
     monkeypatch.setenv("FENCEPOST_DATA", str(data))
-    path = tmp_path / "s.json"
-    entries = [{"node_type": "agent", "role": "agent", "content": BROKEN}]
-    path.write_text(json.dumps({"session_id": "s", "entry_count": 1, "entries": entries}))
-    assert run("ingest", str(path)).exit_code == 0
+    assert run("ingest", str(dump(tmp_path / "s.json", "s", BROKEN))).exit_code == 0
     meant = '{"tool": "t", "arguments": {"key": "secret"}}'
     assert run("label", "s", "0", "missed", "--expected", meant, "--author", "Ada").exit_code == 0
 
@@ -73,11 +71,7 @@ def test_labels_of_a_queue_and_of_a_filter() -> None:
 
 @pytest.mark.usefixtures("stored")
 def test_several_sessions_are_printed_as_a_zip(tmp_path: Path) -> None:
-    path = tmp_path / "other.json"
-    path.write_text(
-        json.dumps({"session_id": "other", "entry_count": 1, "entries": [{"node_type": "agent", "content": "[1]"}]})
-    )
-    assert run("ingest", str(path)).exit_code == 0
+    assert run("ingest", str(dump(tmp_path / "other.json", "other", "[1]"))).exit_code == 0
     with zipfile.ZipFile(io.BytesIO(run("dump", "--zip", "s", "other").stdout_bytes)) as archive:
         assert archive.namelist() == ["s.json", "other.json"]
         assert json.loads(archive.read("s.json"))["session_id"] == "s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -16,6 +17,21 @@ SESSION = (
     b'{"node_type": "agent", "role": "assistant", "model": "m", "content": "{\\"a\\": 1,}}"}]}'
 )
 FILLED = {"session_id:ident": "s", "int:position": "1", "int:number": "1", "int:view_id": "1", "name": "fencepost"}
+
+
+def entry(content: Any, node_type: str = "agent", role: str = "agent", **more: Any) -> dict[str, Any]:
+    """A Windlass entry: a response, if nothing else is said."""
+    return {"timestamp": 1764684000.5, "node_type": node_type, "role": role, "content": content, "model": "m-1"} | more
+
+
+def windlass(session_id: Any, *entries: Any) -> bytes:
+    """A Windlass dump of a session with these entries."""
+    return json.dumps({"session_id": session_id, "entry_count": len(entries), "entries": list(entries)}).encode()
+
+
+def session(session_id: Any, *texts: Any, **more: Any) -> bytes:
+    """A Windlass dump of a session with these responses, each with these fields."""
+    return windlass(session_id, *(entry(text, **more) for text in texts))
 
 
 def addresses(app: Flask, **filled: str) -> list[str]:

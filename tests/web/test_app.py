@@ -15,6 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import orm
 
+from tests.web import pages
 from webapp.extensions import db
 
 
@@ -32,9 +33,6 @@ def test_a_request_starts_no_thread(client: FlaskClient, monkeypatch: pytest.Mon
     assert started == []
 
 
-SESSION = b'{"session_id": "s", "entries": [{"node_type": "agent", "role": "assistant", "content": "{}"}]}'
-
-
 @pytest.mark.parametrize(
     "path",
     ["/api/session/s/dump", "/api/session/s/export", "/api/sessions/dumps?ids=s", "/api/labels/export?format=jsonl"],
@@ -43,7 +41,7 @@ def test_a_download_gives_its_connection_back(
     app: Flask, client: FlaskClient, post: Callable[..., object], path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where something still holds the session that it read with, as a cycle does until it is collected."""
-    post(SESSION)
+    post(pages.SESSION)
     held: list[orm.Session] = []
     begin = orm.Session.__init__
 

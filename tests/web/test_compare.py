@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,8 @@ import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.web.test_list import BAD, session
+from tests.web.pages import session
+from tests.web.test_list import BAD
 from webapp.extensions import db
 from webapp.gate import judging
 from webapp.parsing import parse
@@ -27,11 +27,11 @@ TWO = 'First {"a": 1, "b": "one two"} and then {"b": "<script>alert(1)</script>"
 
 @pytest.fixture
 def stored(app: Flask, client: FlaskClient, post: Post, tmp_path: Path) -> FlaskClient:
-    assert post(json.dumps(session("s", TWO, '{"a": 1}', "Nothing.", BAD, model="m")).encode()).status_code == 201
+    assert post(session("s", TWO, '{"a": 1}', "Nothing.", BAD, model="m")).status_code == 201
     with app.app_context():
         for name in ("direct", "master-before"):
             replays.replay(db.engine, app.config["SETTINGS"], name)
-    assert post(json.dumps(session("later", "{}", model="m2")).encode(), "later.json").status_code == 201
+    assert post(session("later", "{}", model="m2"), "later.json").status_code == 201
     return client
 
 

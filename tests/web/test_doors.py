@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.routing import Map
 
+from tests.web.pages import entry, windlass
 from webapp.store.files import StoreUnreachable
 from webapp.store.ingest import dump_files
 from webapp.web.links import SessionIdConverter, hide_id, is_plain
@@ -25,14 +26,6 @@ Post = Callable[..., Any]
 
 FOUR_BRACES = 'I will run it.\n\n```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```\n'
 ODD_IDS = ["../../etc/x", "a/b", "%2e%2e", "CON", "", "🦊" * 300, "..", "a/turns/0", "x\x00y", "\ud800", "<b>&\"'", " "]
-
-
-def entry(content: Any, node_type: str = "agent", role: str = "agent", **more: Any) -> dict[str, Any]:
-    return {"timestamp": 1764684000.5, "node_type": node_type, "role": role, "content": content, "model": "m-1"} | more
-
-
-def windlass(session_id: Any, *entries: Any) -> bytes:
-    return json.dumps({"session_id": session_id, "entry_count": len(entries), "entries": list(entries)}).encode()
 
 
 def test_multipart_takes_several_files_and_keeps_the_good_ones(client: FlaskClient) -> None:

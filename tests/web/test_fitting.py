@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from flask.testing import FlaskClient
 
+from tests.web.pages import session
 from webapp.capture.specs import BadSpec, schemas
 from webapp.cli import main
 from webapp.extensions import db
@@ -69,8 +70,7 @@ def test_command_page_api_and_markdown_say_it(schema: Path, client: FlaskClient)
     assert "direct: value 1 does not fit plan.json at $.steps[0]" in shown.output
     printed = CliRunner().invoke(main, ["parse", "--profile", "direct", "--json"], input=text)
     assert json.loads(printed.output)["misfits"][0]["path"] == "$.steps[0]"
-    document = {"session_id": "s", "entry_count": 1, "entries": [{"node_type": "a", "role": "agent", "content": text}]}
-    client.post("/api/dumps?filename=s.json", data=json.dumps(document))
+    client.post("/api/dumps?filename=s.json", data=session("s", text))
     assert "does not fit plan.json at $.steps[0]" in client.get("/sessions/s/turns/0?profile=direct").text
     assert client.get("/api/session/s/turns/0?profile=direct").json["misfits"][0]["path"] == "$.steps[0]"
     assert "misfits" not in client.get("/api/session/s/turns/0?profile=fencepost").json

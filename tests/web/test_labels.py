@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 
+from benchmarks import label_keys
+from tests.web.pages import session
 from webapp.extensions import db
 from webapp.store.models import Base
 
@@ -22,10 +25,7 @@ OTHER = '```json\n{"tool": "read_file",}\n```'
 
 @pytest.fixture
 def stored(post: Post) -> None:
-    entries = [
-        {"node_type": "agent", "role": "agent", "content": raw} for raw in (FOUR, FOUR.replace("1", "22"), OTHER)
-    ]
-    assert post(json.dumps({"session_id": "s1", "entries": entries}).encode()).status_code == 201
+    assert post(session("s1", FOUR, FOUR.replace("1", "22"), OTHER)).status_code == 201
 
 
 @pytest.fixture
@@ -210,8 +210,7 @@ def test_causes_are_added_renamed_and_split(ann: FlaskClient) -> None:
 def test_a_label_of_another_revision_can_be_taken_over(ann: FlaskClient, post: Post) -> None:
     at = place(ann.get("/labels").text)
     save(ann, at, "spurious", note="said before")
-    entries = [{"node_type": "agent", "role": "agent", "content": raw} for raw in ("another past", FOUR)]
-    post(json.dumps({"session_id": "s1", "entries": entries}).encode())
+    post(session("s1", "another past", FOUR))
     page = ann.get("/sessions/s1/turns/1").text
     assert "revision 1" in page
     link = re.search(r'href="(/labels\?[^"]*carry=1)"', page)
@@ -338,3 +337,29 @@ def test_a_card_saves_its_value_and_the_judgement_follows(
 
 def test_a_card_that_reads_nothing_is_refused(client: FlaskClient, card: dict[str, str]) -> None:
     assert client.post("/labels", data=card | {"pick": "direct"}).status_code == 422
+
+
+BRACES = '```json\n{"tool": "run", "arguments": {}}}}\n```'
+MEANT = {"tool": "run", "arguments": {}}
+
+
+def test_one_key_at_the_median_makes_the_right_label(shared: Path, tmp_path: Path) -> None:
+    fifth = (shared / "cases" / "extraction.jsonl").read_text("utf-8").splitlines(keepends=True)[::5]
+    (tmp_path / "extraction.jsonl").write_text("".join(fifth), "utf-8")
+    keys = label_keys.of_cases([tmp_path / "extraction.jsonl"])
+    assert len(keys) > 100
+    told = label_keys.summary(keys)
+    assert told["median"] == 1 and told["two or fewer"] > 0.85
+
+
+@pytest.mark.parametrize(("meant", "keys"), [([MEANT], 1), ([], 1), ([7], 2 + len("7"))])
+def test_keys_are_those_of_the_right_judgement_and_value(meant: list[object], keys: int) -> None:
+    form = label_keys.form(label_keys.parsed(BRACES), "windlass-strict")
+    assert form.fields.judgement == "missed" and form.keys([meant]) == keys and form.least() == 1
+
+
+def test_without_an_offer_there_is_no_small_number() -> None:
+    form = label_keys.form(label_keys.parsed("hello"), "windlass-strict", "no tool call")
+    assert form.fields.judgement == "missed" and form.least() == label_keys.NO_OFFER
+    told = label_keys.summary([1, label_keys.NO_OFFER, label_keys.NO_OFFER])
+    assert told["median"] is None and told["keys"] == {"1": 1, "no offer": 2}

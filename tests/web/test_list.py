@@ -16,6 +16,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from tests.web.pages import session
 from webapp.store.sessions.overview import Cell
 from webapp.web.sessions.outcome_marks import (
     CELLS,
@@ -34,18 +35,10 @@ PARTIAL = {"HX-Request-Type": "partial"}
 BAD = 'I will run it.\n\n```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```\n'
 
 
-def session(name: str, *texts: str, model: str = "m-1") -> dict[str, Any]:
-    entries = [
-        {"timestamp": 1764684000.5, "node_type": "agent", "role": "agent", "content": text, "model": model}
-        for text in texts
-    ]
-    return {"session_id": name, "entry_count": len(entries), "entries": entries}
-
-
 @pytest.fixture
 def bring(post: Post) -> Callable[..., None]:
     def bring(*args: Any, **options: Any) -> None:
-        assert post(json.dumps(session(*args, **options)).encode()).status_code == 201
+        assert post(session(*args, **options)).status_code == 201
 
     return bring
 

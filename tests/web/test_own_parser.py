@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
 
+from tests.web.pages import session
 from webapp.parsing import parse
 
 Work = Callable[[], None]
@@ -39,9 +39,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.fixture
 def stored(own: str, client: FlaskClient) -> FlaskClient:
     """A session of three responses whose parser is `fencepost`."""
-    entries = [{"node_type": "agent", "role": "agent", "content": text} for text in (WELL, BROKEN, "die")]
-    document = {"session_id": "s", "entry_count": len(entries), "entries": entries}
-    assert client.post("/api/dumps?filename=s.json", data=json.dumps(document)).status_code == 201
+    assert client.post("/api/dumps?filename=s.json", data=session("s", WELL, BROKEN, "die")).status_code == 201
     return client
 
 

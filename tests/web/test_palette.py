@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from tests.web.pages import session
 from webapp.web.palette import KEYS
 
 TEXTS = ['{"a": 1}\nsame\nold <b>', '{"a": 1}\nsame\nnew', '{"a": 1}\nsame\n' * 200 + "behind 2,000 characters"]
@@ -19,12 +19,7 @@ TEXTS = ['{"a": 1}\nsame\nold <b>', '{"a": 1}\nsame\nnew', '{"a": 1}\nsame\n' * 
 
 @pytest.fixture
 def stored(post: Callable[..., Any]) -> None:
-    entries = [
-        {"timestamp": 1764684000.5 + at, "node_type": "agent", "role": "agent", "content": text, "model": "model-<x>"}
-        for at, text in enumerate(TEXTS)
-    ]
-    body = json.dumps({"session_id": "run-7", "entry_count": 3, "entries": entries}).encode()
-    assert post(body).status_code == 201
+    assert post(session("run-7", *TEXTS, model="model-<x>")).status_code == 201
 
 
 def test_what_is_found_is_named_by_its_kind_and_leads_there(client: FlaskClient, stored: None) -> None:

@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 
 from tests.parsing.profiles import test_streams
 from tests.parsing.profiles.test_released import HELD
+from tests.web.pages import session
 from webapp.parsing.engine import profile
 from webapp.parsing.profiles._about import held_releases, words_of_release
 from webapp.store.exports import exporting
@@ -23,10 +24,8 @@ MEANT = {"tool": "t", "arguments": {}}
 @pytest.fixture
 def scored(client: FlaskClient) -> FlaskClient:
     """Three labelled responses: one that all read, one with extra closers, one with no JSON."""
-    texts = (CALL, EXTRA, "Nothing to call.")
-    entries = [{"node_type": "agent", "role": "agent", "model": "m<1>", "content": text} for text in texts]
-    document = {"session_id": "s", "entry_count": 3, "entries": entries}
-    assert client.post("/api/dumps?filename=s.json", data=json.dumps(document)).status_code == 201
+    document = session("s", CALL, EXTRA, "Nothing to call.", model="m<1>")
+    assert client.post("/api/dumps?filename=s.json", data=document).status_code == 201
     label(client, 0, {"judgement": "right", "expected": MEANT})
     label(client, 1, {"judgement": "missed", "expected": MEANT, "cause": "extra-closing", "note": "=1+1"})
     label(client, 2, {"judgement": "right", "expects": "none"})

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
 
 from flask.testing import FlaskClient
 
-from tests.web.test_list import BAD, session
+from tests.web.pages import session
+from tests.web.test_list import BAD
 
 Post = Callable[..., Any]
 HOSTILE = '<script>alert(1)</script> {"a": 1}'
@@ -22,7 +22,7 @@ def test_an_empty_store_says_so(client: FlaskClient) -> None:
 
 def test_the_page_lists_responses_under_the_lists_filters(client: FlaskClient, post: Post) -> None:
     for made in (session("mixed", BAD, HOSTILE, model="one"), session("good", "{}", model="other")):
-        assert post(json.dumps(made).encode()).status_code == 201
+        assert post(made).status_code == 201
     page = client.get("/responses").text
     assert "<b>3 responses</b>" in page and "<script>alert" not in page and "&lt;script&gt;alert(1)" in page
     assert 'href="/sessions/mixed/turns/1"' in page and ">Responses</a>" in page
@@ -38,7 +38,7 @@ def test_the_page_lists_responses_under_the_lists_filters(client: FlaskClient, p
 
 
 def test_a_value_that_may_be_another_says_where(client: FlaskClient, post: Post) -> None:
-    assert post(json.dumps(session("s", '{"a": 1} {"b": 2}', "{}")).encode()).status_code == 201
+    assert post(session("s", '{"a": 1} {"b": 2}', "{}")).status_code == 201
     both = "one of several values at 0–8; one of several values at 9–17"
     assert client.get("/responses?under=fencepost").text.count(both) == 1
     several, plain = client.get("/api/responses?under=fencepost").get_json()["responses"]
@@ -47,7 +47,7 @@ def test_a_value_that_may_be_another_says_where(client: FlaskClient, post: Post)
 
 
 def test_pages_follow_each_other_by_cursor(client: FlaskClient, post: Post) -> None:
-    assert post(json.dumps(session("s", *["{}"] * 5)).encode()).status_code == 201
+    assert post(session("s", *["{}"] * 5)).status_code == 201
     first = client.get("/api/responses?limit=2").get_json()
     rest = client.get(f"/api/responses?limit=3&after={first['next']}").get_json()
     seen = {line["position"] for line in (*first["responses"], *rest["responses"])}
@@ -57,7 +57,7 @@ def test_pages_follow_each_other_by_cursor(client: FlaskClient, post: Post) -> N
 
 
 def test_what_was_not_run_is_no_number(client: FlaskClient, post: Post) -> None:
-    assert post(json.dumps(session("s", "{}")).encode()).status_code == 201
+    assert post(session("s", "{}")).status_code == 201
     page = client.get("/responses?under=langchain&verdict=failed").text
     assert "response count unknown" in page and "Run it over these" in page and "0 responses</b>" not in page
     answer = client.get("/api/responses?under=langchain&verdict=failed").get_json()
@@ -76,7 +76,7 @@ def test_zombies_are_counted_by_model_and_round_with_their_rate(client: FlaskCli
 
 
 def test_strategies_have_shares_and_what_failed_in_production_is_called_so(client: FlaskClient, post: Post) -> None:
-    post(json.dumps(session("s", '{"a": 1}', "Sure: {}", "{'a': 1}", "{'a': 2}")).encode())
+    post(session("s", '{"a": 1}', "Sure: {}", "{'a': 1}", "{'a': 2}"))
     table = client.get("/responses?by=strategy&under=fencepost").text.partition('<table class="by"')[2]
     head, *rows = [
         " ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in table.partition("</table>")[0].split("<tr>")[1:]

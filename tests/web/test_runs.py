@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 
 import pytest
 from flask.testing import FlaskClient
 
+from tests.web.pages import session
 from webapp.parsing import parse, words
 
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'
-COUNT = 3
 Work = Callable[[], None]
 
 
 @pytest.fixture
 def stored(client: FlaskClient) -> FlaskClient:
-    entries = [{"node_type": "agent", "role": "agent", "content": text} for text in (CALL, "{}", "Nothing.")]
-    document = {"session_id": "s", "entry_count": COUNT, "entries": entries}
-    assert client.post("/api/dumps?filename=s.json", data=json.dumps(document)).status_code == 201
+    assert client.post("/api/dumps?filename=s.json", data=session("s", CALL, "{}", "Nothing.")).status_code == 201
     return client
 
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.web.test_doors import entry, windlass
+from tests.web.pages import entry, windlass
 from webapp.extensions import db
 from webapp.store import tasks
 from webapp.store.jobs import pruning

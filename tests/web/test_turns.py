@@ -6,7 +6,7 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.parsing import _cases
+from webapp.findings import own, rulebook
 from webapp.parsing import parse
 from webapp.store.sessions import debugger_queries
 from webapp.web import playground, verdict_column
@@ -306,3 +307,25 @@ def test_thinking_is_called_so_and_the_rail_shows_where_a_branch_ends(post: Post
 
 def test_mappings_stand_under_dumps(client: FlaskClient) -> None:
     assert re.search(r'href="/dumps"\s+aria-current="page"', client.get("/mappings").text)
+
+
+@pytest.fixture
+def own_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    path = tmp_path / "own.toml"
+    path.write_text("[[finding]]\nname='markup'\ntext='<b>'\n[[finding]]\nname='tool'\nin='$.tool'\npattern='^exec$'\n")
+    monkeypatch.setenv(own.VARIABLE, str(path))
+    for cached in (own.configured, rulebook.rules):
+        cached.cache_clear()
+    yield
+    monkeypatch.delenv(own.VARIABLE)
+    for cached in (own.configured, rulebook.rules):
+        cached.cache_clear()
+
+
+@pytest.mark.usefixtures("own_findings")
+def test_the_playground_says_which_findings_of_ones_own_stand_in_the_text_and_where(client: FlaskClient) -> None:
+    page = client.post("/playground", data={"text": 'x {"tool": "exec"}'}).text
+    assert "Your findings: 1 of 2 match this text" in page
+    assert "<code>exec</code> in the value, offset" in page
+    assert "<code>&lt;b&gt;</code> does not match" in page
+    assert "Your findings" not in client.get("/playground").text

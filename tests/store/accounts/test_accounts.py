@@ -1,16 +1,20 @@
-"""Accounts, passwords, API tokens and the audit log, on both databases."""
+"""Accounts, passwords, API tokens, the audit log, and the key that logins are signed with, on both databases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from tests.store.made import on_sqlite
+from webapp.config import Settings
 from webapp.store.accounts import accounts, api_tokens, audit
 from webapp.store.accounts.accounts import BadAccount
 from webapp.store.models import Account, ApiToken, AuditEntry
+from webapp.web.identity import secret_key
 
 PASSWORD = "correct horse battery"
 
@@ -118,3 +122,17 @@ def test_a_long_object_is_cut_and_says_so(connection: sa.Connection) -> None:
     entry = AuditEntry(author="Ada", via="v" * 300, peer="p" * 99, act="a", object="x" * 3000)
     audit.begin(connection, entry, 200)
     assert audit.page(connection)[0].object.endswith("… (1,000 characters cut)")
+
+
+def test_machines_share_a_key_by_their_database_or_have_one_each(engine: sa.Engine, tmp_path: Path) -> None:
+    def of(name: str) -> bytes:
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        return secret_key(Settings(data=folder, database=""), engine)
+
+    with ThreadPoolExecutor(4) as pool:
+        keys = list(pool.map(of, ["a", "b", "c", "d"]))
+    assert all(len(key) == 32 for key in keys)
+    assert len(set(keys)) == (1 if engine.dialect.name == "postgresql" else 4)
+    assert of("a") == keys[0]
+    assert secret_key(Settings(data=tmp_path, database="", secret_key="k" * 32), engine) == b"k" * 32

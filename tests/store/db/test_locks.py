@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def test_one_at_a_time_holds_a_dump(engine: sa.Engine, settings: Settings, tmp_p
     inside, most = 0, 0
     guard = threading.Lock()
 
-    def hold() -> None:
+    def hold(_: int) -> None:
         nonlocal inside, most
         for _ in range(10):
             with locks.wait_for(engine, settings.data, SHA):
@@ -43,11 +44,8 @@ def test_one_at_a_time_holds_a_dump(engine: sa.Engine, settings: Settings, tmp_p
                 with guard:
                     inside -= 1
 
-    threads = [threading.Thread(target=hold) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(hold, range(4)))
     assert most == 1
     assert list(tmp_path.rglob("*.lock")) == []
 

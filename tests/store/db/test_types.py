@@ -17,13 +17,14 @@ from webapp import jsontext
 from webapp.dumps.records import Turn
 from webapp.store.db import types
 from webapp.store.db.ids import short
-from webapp.store.db.types import ExactJson, ExactText, PackedJson, ShortText, UtcDateTime
+from webapp.store.db.types import ExactJson, ExactText, PackedJson, PackedText, ShortText, UtcDateTime
 from webapp.store.write import rows
 
 DIALECT = sqlite.dialect()
 
 table = sa.Table(
-    "kept", sa.MetaData(), sa.Column("text", ExactText), sa.Column("value", ExactJson),
+    "kept", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("text", ExactText), sa.Column("packed", PackedText), sa.Column("value", ExactJson),
     sa.Column("name", ShortText(8)), sa.Column("time", UtcDateTime),
 )  # fmt: skip
 
@@ -83,3 +84,32 @@ def test_an_entry_is_kept_without_its_text_and_hashed_with_it(word: str, beside:
             row = rows.turn_row(turn, first=True)
             assert jsontext.loads(types.unpack(row["source"])) == source
             assert row["entry_sha256"] == rows.entry_digest(turn)
+
+
+PROSE = "Thé agent reads a file and then runs code. " * 40
+
+
+@pytest.mark.parametrize("text", ["", "short", PROSE, PROSE * 50, "\ud800\0" * 400, None])
+def test_a_text_comes_back_with_its_beginning_and_its_length(connection: sa.Connection, text: str | None) -> None:
+    connection.execute(table.insert(), {"packed": text})
+    whole, head, length = connection.execute(
+        sa.select(table.c.packed, types.head(table.c.packed, 50), types.Length(table.c.packed))
+    ).one()
+    expected = None if text is None else text.encode("utf-8", "surrogatepass")
+    assert whole == text
+    assert head == (None if expected is None else expected[:50])
+    assert length == (None if expected is None else len(expected))
+
+
+def test_prose_is_packed_and_a_long_text_stays_plain(connection: sa.Connection) -> None:
+    connection.execute(table.insert(), [{"packed": PROSE}, {"packed": PROSE * 50}])
+    packed, plain = connection.scalars(sa.select(sa.type_coerce(table.c.packed, sa.LargeBinary())).order_by(table.c.id))
+    assert bytes(packed[:1]) == types.TEXT and len(packed) < len(PROSE) / 2
+    assert bytes(plain) == (PROSE * 50).encode()
+
+
+@given(st.binary(max_size=2000))
+def test_no_utf8_is_taken_for_packed(noise: bytes) -> None:
+    text = noise.decode("utf-8", "replace").encode() * 3
+    assert types.unpack_text(text) == text
+    assert types.unpack_text(types.pack_text(text)) == text

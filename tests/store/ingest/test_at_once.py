@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests.store.made import entry
 from tests.store.whole import SESSIONS, all_whole, lines
 from webapp.config import Settings
 from webapp.store.db import database
@@ -17,23 +21,18 @@ from webapp.store.models import Dump
 
 def together(*jobs: tuple[Settings, bytes]) -> list[IngestResult]:
     """Each job in a thread with an engine of its own, all begun at once."""
-    results: list[IngestResult] = []
     begin = threading.Barrier(len(jobs))
 
-    def run(settings: Settings, data: bytes) -> None:
-        engine = database.connect(settings.database)
+    def run(job: tuple[Settings, bytes]) -> IngestResult:
+        engine = database.connect(job[0].database)
         try:
             begin.wait()
-            results.append(ingest(engine, settings, io.BytesIO(data), filename="dump.jsonl"))
+            return ingest(engine, job[0], io.BytesIO(job[1]), filename="dump.jsonl")
         finally:
             engine.dispose()
 
-    threads = [threading.Thread(target=run, args=job) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        return list(pool.map(run, jobs))
 
 
 def test_the_same_file_by_two_at_once(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
@@ -51,3 +50,23 @@ def test_the_same_sessions_in_two_files_at_once(engine: sa.Engine, settings: Set
     assert sum(done.new for done in results) == SESSIONS
     assert all_whole(db) == SESSIONS
     assert db.scalars(sa.select(Dump.state)).all() == ["done", "done"]
+
+
+AT_ONCE, EACH = 8, 20
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_more_dumps_at_once_than_there_are_connections(engine: sa.Engine, settings: Settings) -> None:
+    small = database.connect(settings.database, pool=1)
+
+    def bring(number: int) -> int:
+        lines = ({"session_id": f"{number}-{line // 20}", **entry(f"{line}")} for line in range(20 * EACH))
+        stream = io.BytesIO("\n".join(map(json.dumps, lines)).encode())
+        return len(ingest(small, settings, stream, filename=f"{number}.jsonl").keys)
+
+    try:
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            assert list(threads.map(bring, range(AT_ONCE))) == [EACH] * AT_ONCE
+    finally:
+        small.dispose()
