@@ -24,8 +24,8 @@ _ANSWERING = re.compile(r"answer|complet|respon|output|result|choice|candidate|g
 """in the keys of what should hold an answer: other lines of a log need no word"""
 _TELLING = ("response", "tool_call", "error")
 _SENT = {
-    *("error", "errors", "status", "statusCode", "status_code", "success", "detail", "object", "usage", "model"),
-    *("message", "messages", "choices", "candidates", "data", "output", "outputs", "content", "response"),
+    *("error", "errors", "status", "statusCode", "status_code", "success", "detail", "object"),
+    *("message", "choices", "candidates"),
 }
 """keys of what a server sends, rather than of what a model writes"""
 _TIMES = ("created", "created_at", "createTime")
@@ -44,7 +44,8 @@ def is_answer(body: Any) -> bool:
 
 def said_or_sent(request: Any, written: Any, body: Any) -> Any:
     """A text that stands where a response does: the body in it, or the text itself where a model wrote that JSON."""
-    is_asked = are_messages(request) or are_messages(as_object(request).get("messages"))
+    asked = as_object(request)
+    is_asked = are_messages(request) or are_messages(asked.get("messages")) or isinstance(asked.get("prompt"), str)
     is_json = isinstance(written, str) and isinstance(body, dict | list) and json_or_none(written) == body
     if not is_asked or not is_json:
         return body

@@ -203,7 +203,7 @@ _BY_BOT = ("isBot", "is_bot", "bot")
 """of who wrote a message, as Discord and Telegram have it"""
 _WHO = (
     *("role", "_role", "role_type", "sender", "by", "from", "author", "speaker", "who", "sender_type"),
-    *("senderType", "author_type", "variant", "direction", "type"),
+    *("senderType", "author_type", "variant", "direction", "type", "kind"),
 )
 _NAMES = ("role", "type", "name")
 """who spoke, where that is an object"""
@@ -233,7 +233,7 @@ _ROLES = (
         ),
     ),
     ("system", re.compile(r"system|developer|context")),
-    ("tool", re.compile(r"tool|function|observation|tool_(?:call_)?result")),
+    ("tool", re.compile(r"tool|function|observation|tool_(?:call_)?(?:result|output|response)")),
     ("thinking", re.compile(r"thinking|reasoning|thought")),
 )
 

@@ -30,6 +30,11 @@ _ROWS = (
     _Row("role=assistant type=answer content:text id", "content", "event=conversation.message.completed"),
     _Row("event=text_chunk data.text:text", "data.text", "event=workflow_finished"),
     _Row("result:text is_end:true", "result", "is_end=True"),
+    _Row(
+        "type=token|text_delta|content_delta content|text|data|delta|token:text",
+        "content|text|data|delta|token",
+        "type=done|end|finish",
+    ),
     _Row("output.text:text output.finish_reason", "output.text", "!output.finish_reason=null|None", grows=True),
     _Row("completion:text stop_reason=null or completion:text stop_reason:text", "completion", "stop_reason:text"),
     _Row("generation:text stop_reason=null or generation:text stop_reason:text", "generation", "stop_reason:text"),
@@ -67,7 +72,7 @@ def are_pieces(events: list[dict[str, Any]]) -> bool:
     return (
         row is not None
         and len(events) > 1
-        and all(holds(event, row.adds) for event in events)
+        and all(holds(event, row.adds) or holds(event, row.ends) for event in events)
         and not holds(events[0], row.ends)
         and events[0].keys().isdisjoint(_ASKED)
     )
