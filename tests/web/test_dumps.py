@@ -247,6 +247,13 @@ def test_a_saved_mapping_is_chosen_and_deleted(client: FlaskClient) -> None:
     assert client.get("/mappings/make?saved=1").status_code == 404
 
 
+def test_an_empty_log_is_kept_so_that_it_can_be_read(client: FlaskClient) -> None:
+    number = client.post("/api/dumps?filename=empty.json", data=b"").get_json()["dump"]["id"]
+    assert client.get(f"/dumps/{number}/file").data == b""
+    assert client.get(f"/api/dumps/{number}/mapping").get_json()["paths"] == []
+    assert client.get(f"/mappings/make?dump={number}").status_code == 200
+
+
 @pytest.mark.parametrize("form", [{"name": "", "raw": "$.a"}, {"name": "x", "raw": ""}, {"name": "x", "raw": "$["}])
 def test_a_bad_mapping_is_refused_in_words(client: FlaskClient, form: dict[str, str]) -> None:
     answer = client.post("/mappings", data=form)

@@ -110,6 +110,7 @@ def keep(settings: Settings, spooled: Path, sha256: str, on_piece: Callable[[int
         return
     with draft(incoming(settings.data), "keep-") as path:
         with spooled.open("rb") as source, ZstdFile(path, "wb", level=3) as packed:
+            packed.write(b"")  # without this, what is kept of an empty log cannot be read
             while piece := source.read(_PIECE):
                 packed.write(piece)
                 on_piece(len(piece))
