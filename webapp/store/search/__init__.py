@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from heapq import merge
 from itertools import groupby
 from typing import Literal
@@ -40,19 +41,22 @@ def expression(connection: sa.Connection, query: Query) -> str | None:
     return " & ".join([*map(_tsterm, query.required), *(f"!{_tsterm(term)}" for term in query.excluded)])
 
 
-def keys(
-    connection: sa.Connection, table: Table, match: str, *where: Condition, newest: bool, limit: int
-) -> Sequence[int]:
-    """At most `limit` keys of texts that match, in order; `where` may speak of `rowid`."""
+def _matching(dialect: str, table: Table) -> sa.Select[int]:
+    """The keys of the texts that `match`."""
     key = rowid[table]
-    query = sa.select(key).where(_is_match(connection, table, match), *where)
-    return connection.scalars(query.order_by(key.desc() if newest else key).limit(limit)).all()
+    is_match = sa.literal_column(table).bool_op("MATCH")(sa.bindparam("match", type_=sa.String()))
+    if dialect != "sqlite":
+        query = sa.func.to_tsquery("simple", sa.bindparam("match", type_=sa.String()))
+        is_match = sa.literal_column(f"{table}.words").bool_op("@@")(query)
+    return sa.select(key).where(is_match)
 
 
-def _is_match(connection: sa.Connection, table: Table, match: str) -> Condition:
-    if connection.dialect.name == "sqlite":
-        return sa.literal_column(table).bool_op("MATCH")(match)
-    return sa.literal_column(f"{table}.words").bool_op("@@")(sa.func.to_tsquery("simple", match))
+@cache
+def _first_between(dialect: str, table: Table) -> sa.Select[int]:
+    """The first `most` of them from `low` up to `high`; made once, since a page asks for those of fifty sessions."""
+    key = rowid[table]
+    here = key >= sa.bindparam("low", type_=sa.BigInteger()), key < sa.bindparam("high", type_=sa.BigInteger())
+    return _matching(dialect, table).where(*here).order_by(key).limit(sa.bindparam("most", type_=sa.Integer()))
 
 
 def _phrase(term: Term) -> str:
@@ -145,11 +149,12 @@ def _sessions_of(
     visible = sa.exists().where(Session.id == key // size, *where)
     while True:
         bound = [] if below is None else [key < below * size]
-        keys_ = keys(connection, table, match, *bound, visible, newest=True, limit=limit)
-        yield from (number // size for number in keys_)
-        if len(keys_) < limit:
+        newest = _matching(connection.dialect.name, table).where(*bound, visible).order_by(key.desc()).limit(limit)
+        keys = connection.scalars(newest, {"match": match}).all()
+        yield from (number // size for number in keys)
+        if len(keys) < limit:
             return
-        below, limit = keys_[-1] // size, 4 * limit
+        below, limit = keys[-1] // size, 4 * limit
 
 
 def matches(connection: sa.Connection, query: str, session_ids: Sequence[int], *, each: int = EACH) -> list[Match]:
@@ -178,11 +183,16 @@ def _inside(connection: sa.Connection, match: str | None, number: int, after: in
         return []
     low, high = number * TURNS_A_SESSION, (number + 1) * TURNS_A_SESSION
     start = low * SLOTS if after is None else after + 1
-    raw, note = rowid["search_raw"], rowid["search_note"]
-    in_texts = raw >= max(low, -((_RAW - start) // SLOTS)), raw < high
-    in_notes = note >= start, note < high * SLOTS
-    hits = keys(connection, "search_raw", match, *in_texts, newest=False, limit=limit)
-    notes = keys(connection, "search_note", match, *in_notes, newest=False, limit=limit)
+    bounds: dict[Table, tuple[int, int]] = {
+        "search_raw": (max(low, -((_RAW - start) // SLOTS)), high),
+        "search_note": (start, high * SLOTS),
+    }
+    hits, notes = (
+        connection.scalars(
+            _first_between(connection.dialect.name, table), {"match": match, "low": first, "high": end, "most": limit}
+        )
+        for table, (first, end) in bounds.items()
+    )
     return sorted([*(key * SLOTS + _RAW for key in hits), *notes])[:limit]
 
 
