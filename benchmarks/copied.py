@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from webapp.dumps.records import SessionStart, Turn
 from webapp.store import derive
 from webapp.store.db import ids
-from webapp.store.db.ids import SLOTS, session_notes
+from webapp.store.db.ids import SLOTS
 from webapp.store.models import TURNS_A_SESSION, DumpSession, Session
 from webapp.store.search import index
 from webapp.store.write import rows
@@ -62,9 +62,8 @@ def copy(connection: sa.Connection, copies: Sequence[Copy], dump_id: int) -> Non
     connection.execute(_insert_turns, made)
     links = [{"dump_id": dump_id, "session_id": one["id"], "new_turns": one["turn_count"]} for one in sessions]
     connection.execute(sa.insert(DumpSession.__table__), links)  # type: ignore[arg-type]
-    for at, (original, start, turns) in zip(new, copies, strict=True):
+    for at, (original, _, turns) in zip(new, copies, strict=True):
         _copy_rows(connection, original.row["id"], at)
-        index.index_notes(connection, session_notes(at, start.external_id, start.title))
         texts = [(at * TURNS_A_SESSION + ordinal, (turn.raw or "").encode()) for ordinal, turn in enumerate(turns)]
         index.index_turns(connection, texts)
     derive.derive(connection, new)

@@ -16,9 +16,7 @@ from webapp.dumps.records import Turn
 from webapp.store import derive
 from webapp.store.db import database, ids
 from webapp.store.db.dialect import change, clock, take_locks
-from webapp.store.db.ids import session_notes
 from webapp.store.models import Session
-from webapp.store.search import index
 from webapp.store.write import stored_turns, turn_rows
 from webapp.store.write.session_state import SessionInput, SessionOutcome, columns
 from webapp.store.write.tally import Tally
@@ -173,7 +171,6 @@ def _target(connection: sa.Connection, session: SessionInput, dump_id: DumpId, *
     key = _free_key(connection, external_id, revision)
     values = columns(session, external_id, revision, key, dump_id(connection))
     number = connection.scalars(_insert, values | {"changed": clock()}).one()
-    index.index_notes(connection, session_notes(number, external_id, session.start.title))
     return _Target("new", number, key, 0, Tally())
 
 

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from webapp.parsing import Trace
 from webapp.store.db import database
 from webapp.store.db.dialect import change, insert_new
+from webapp.store.db.ids import session_notes
 from webapp.store.models import (
     MODEL_KINDS,
     TURNS_A_SESSION,
@@ -39,7 +40,7 @@ _TRIES, _MOST_AT_ONCE = 5, 100
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
 _columns = (
     *(Session.id, Session.home_profile, Session.ingested_at, Session.service, Session.changed),
-    *(Session.source_format, Session.extra, Session.turn_count),
+    *(Session.source_format, Session.extra, Session.turn_count, Session.external_id, Session.title),
 )
 _find = sa.select(*_columns).where(Session.id.between(sa.bindparam("first"), sa.bindparam("last")))
 _lock = _find.order_by(Session.id).with_for_update(key_share=True)
@@ -156,6 +157,7 @@ def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> lis
         states[row.id] = SessionState(row.id, row.home_profile, row.ingested_at, row.service)
         about = facets.of_session(row.home_profile, row.source_format, row.service, row.extra)
         states[row.id].facets.counts.update(about)
+        states[row.id].notes += session_notes(row.id, row.external_id, row.title)
     parsers, declared = cache(_parser), stored_turns.declarations(connection)
     late = stored_turns.late(connection, min(states), max(states)) if states else {}
     for session_id, tally in late.items():

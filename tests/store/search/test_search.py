@@ -132,7 +132,6 @@ def test_what_is_removed_is_not_in_the_index(bring: Bring, db: orm.Session, conn
     bring_texts(bring, "needle stays")
     number = sessions.find(db, "gone").id
     index.remove(connection, number)
-    index.remove(connection, number)
     assert raw_hits(found_in_all(connection, "needle")) == ["needle stays"]
     assert found_in_all(connection, "gone") == []
     assert found_in_all(connection, "JSONDecodeError") == []

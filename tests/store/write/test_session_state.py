@@ -15,7 +15,7 @@ from tests.store.made import BROKEN, CALL, Bring, entry, facets, windlass
 from webapp.config import Settings
 from webapp.store import derive
 from webapp.store.db import database
-from webapp.store.db.ids import SLOTS, session_notes
+from webapp.store.db.ids import SLOTS
 from webapp.store.derive import reindex
 from webapp.store.jobs import replays
 from webapp.store.models import TURNS_A_SESSION, Finding, Parse, Session
@@ -33,13 +33,12 @@ def check(engine: sa.Engine, count: int | None = None) -> None:
             found = connection.execute(derive._find, {"first": row.id, "last": row.id}).all()
             (state,) = derive._made(connection, found, nothing_lacks_a_parse)
             assert not row.stale
-            made_notes = [*session_notes(row.id, row.external_id, row.title), *state.notes]
             assert {name: getattr(row, name) for name in state.columns()} == state.columns()
             assert facets(orm.Session(connection), row.external_id, row.revision) == by_name(state.facets.counts)
             assert findings(connection, row.id) == [
                 (finding.rule, finding.severity, list(finding.turns), finding.detail) for finding in state.findings
             ]
-            assert notes(connection, row.id) == {note.key: note.text for note in made_notes}
+            assert notes(connection, row.id) == {note.key: note.text for note in state.notes}
 
 
 def by_name(counts: dict[tuple[str, str], int]) -> dict[str, dict[str, int]]:

@@ -98,6 +98,6 @@ def note_key(turn_id: int, kind: Kind) -> int:
 
 
 def session_notes(session_id: int, external_id: str, title: str | None) -> list[Note]:
-    """What is written for every session: one that lacks its id in the index is not indexed."""
+    """What is noted of every session: its id, and its title if it has one."""
     first = session_id * TURNS_A_SESSION
     return [Note("id", first, external_id), *([Note("title", first, title)] if title else [])]

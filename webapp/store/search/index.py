@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import sqlalchemy as sa
 
 from webapp.store.db import types
-from webapp.store.db.ids import KINDS, SLOTS, Note, Text, batched, note_key, session_notes
+from webapp.store.db.ids import KINDS, SLOTS, Note, Text, batched, note_key
 from webapp.store.models.people import Label
 from webapp.store.models.sessions import TURNS_A_SESSION, Session, Turn
 from webapp.store.search.query import folded
@@ -70,16 +70,14 @@ def noted(connection: sa.Connection, turn_ids: Iterable[int]) -> None:
 
 
 def rebuild(connection: sa.Connection) -> None:
-    """Make the index anew, but for what is said of failures, which `store.derive` makes; the caller commits."""
+    """Make the index anew, but for what is noted of sessions, which `store.derive` makes; the caller commits."""
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("INSERT INTO search_raw(search_raw) VALUES ('delete-all')")
     else:
         connection.exec_driver_sql("DELETE FROM search_raw")
     connection.exec_driver_sql("DELETE FROM search_note")
-    sessions = sa.select(Session.id, Session.external_id, Session.title).execution_options(yield_per=1000)
-    for session in connection.execute(sessions):
-        index_notes(connection, session_notes(session.id, session.external_id, session.title))
-        for texts in _texts(connection, session.id * TURNS_A_SESSION, (session.id + 1) * TURNS_A_SESSION):
+    for session_id in connection.scalars(sa.select(Session.id).execution_options(yield_per=1000)):
+        for texts in _texts(connection, session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION):
             index_turns(connection, texts)
     noted(connection, connection.scalars(sa.select(Label.turn_id)))
 
@@ -88,8 +86,7 @@ def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
     """Take a session, or its turns from the ordinal `first` on, out of the index; those turns must still be there."""
     low, high = session_id * TURNS_A_SESSION + first, (session_id + 1) * TURNS_A_SESSION
     if connection.dialect.name == "sqlite":
-        if _holds(connection, session_id):  # SQLite damages its index where it is to forget what is not in it
-            _remove_raw(connection, low, high)
+        _remove_raw(connection, low, high)
     else:
         connection.execute(sa.text("DELETE FROM search_raw WHERE rowid >= :low AND rowid < :high"), _between(low, high))
     _delete_notes(connection, low * SLOTS, high * SLOTS)
@@ -100,14 +97,8 @@ def forget_errors(connection: sa.Connection, first: int, last: int) -> None:
     _delete_notes(connection, first * _SIZE, (last + 1) * _SIZE, f"AND rowid % {SLOTS} = {KINDS.index('error')}")
 
 
-def _holds(connection: sa.Connection, session_id: int) -> bool:
-    """Whether the session is in the index: its id is, till the whole session is taken out."""
-    where = {"id": note_key(session_id * TURNS_A_SESSION, "id")}
-    return connection.execute(sa.text("SELECT 1 FROM search_note WHERE rowid = :id"), where).first() is not None
-
-
 def _remove_raw(connection: sa.Connection, low: int, high: int) -> None:
-    """Give the index, which holds no texts, each text that it is to forget."""
+    """Give the index, which holds no texts, each text that it is to forget; one that is not in it would damage it."""
     for texts in _texts(connection, low, high):
         connection.exec_driver_sql("INSERT INTO search_raw(search_raw, rowid, raw) VALUES ('delete', ?, ?)", texts)
 
