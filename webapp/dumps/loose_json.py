@@ -19,9 +19,10 @@ _LAST_COMMA = re.compile(rf"{_TEXT}|,(?=\s*[}}\]])")
 
 
 def in_json(written: str) -> list[Any] | None:
-    """The object that a text in JSON holds as JSON, as LlamaIndex writes it."""
-    inner = json_or_none(json_or_none(written) or "")
-    return [inner] if isinstance(inner, dict) else None
+    """The object that a text in JSON holds as JSON, as LlamaIndex writes it; or those of such texts one a line."""
+    texts = [written] if "\n" not in written.strip() else written.splitlines()
+    values = [json_or_none(inner) for line in texts if isinstance(inner := json_or_none(line), str)]
+    return values if values and all(isinstance(value, dict) for value in values) else None
 
 
 def sequence(source: Source) -> Iterator[bytes]:

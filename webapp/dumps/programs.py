@@ -181,6 +181,10 @@ _TEXT_TOOLS = (
         "CrewAI's console: give it an output_log_file that ends in .json",
         re.compile(r"[\s\S]{0,300}Crew Execution Started|\s*# Agent: [^\n]+\n## "),
     ),
+    (
+        "what codex exec prints: run it with --json, or read what stands in ~/.codex/sessions",
+        re.compile(r"(?:\[[^\]\n]{10,40}\] )?OpenAI Codex v|user\n[\s\S]{1,4000}?\ncodex\n"),
+    ),
     ("Ollama's console: log what its API answers", re.compile(r"\s*>>> (?!import |from |print|def |\w+ ?[=(.])")),
     ("llama.cpp's console: log what llama-server answers", re.compile(r"\s*== Running in interactive mode")),
     ("SGLang's log: log what its API answers", re.compile(r"[\s\S]{0,9000}(?:Receive|Finish): obj=GenerateReqInput")),

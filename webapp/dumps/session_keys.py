@@ -40,7 +40,7 @@ _SPELLINGS = {
     **dict.fromkeys(("convid", "dialogueid", "dialogid"), 0),
     "usersessionid": 4,
     "chatsessionid": 3,
-    "run": NAMES.index("run_id"),
+    **dict.fromkeys(("run", "session"), NAMES.index("run_id")),
 }
 _PREFIX = re.compile(r"^(?:x|genai|helicone|langfuse|litellm|openai)+(?=conversation|session|thread|chat|user|trace)")
 _MENTIONED = re.compile(r'"[^"]{0,40}(?:conv|dialog|session|thread|chat|trace|run)[^"]{0,18}"\s*:', re.IGNORECASE)

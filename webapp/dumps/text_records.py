@@ -33,7 +33,8 @@ _SPOKEN_BY = {"user", "assistant", "system", "developer", "tool", "function", "m
 """columns whose cells are objects, and keys of such; another object may be an answer's own text"""
 _SPEAKING = re.compile(
     r"prompt|question|query|inputs?|instruction|messages?|request|outputs?|completion|response|answer|result|generation"
-    r"|content|text|role|conversation|dialogu?e?|transcript|chat(?:bot)?|assistant",
+    r"|content|text|role|conversation|dialogu?e?|transcript|chat(?:bot)?|assistant"
+    r"|respuesta|antwort|réponse|resposta|risposta|ответ|回答|답변",
     re.I,
 )
 csv.field_size_limit(MOST_CHARACTERS)

@@ -11,6 +11,8 @@ from webapp.dumps.messages.framing import (
     KINDS,
     MODEL,
     PANEL,
+    TEMPLATE,
+    TOKENS,
     USER,
     are_fields,
     asides,
@@ -65,16 +67,11 @@ _LABELS = tuple(
 _PLAIN = _LABELS[-1]
 """who speaks, whoever that is, behind an empty line as VS Code copies a chat, or behind a time as WhatsApp has it"""
 _OF_MODEL = re.compile(r"\b(?:AI|GPT|LLM|Bot|ASSIST|Assistant|Claude|Gemini|Copilot|Replika)\b|GPT$|[Bb]ot$")
-_TEMPLATE = re.compile(
-    r"<\|im_start\|>(?P<who>\w{1,20})\r?\n|<\|start_header_id\|>(?P<name>\w{1,20})<\|end_header_id\|>\s*"
-)
-"""how models' templates write who speaks: ChatML's, Llama's"""
 _LABELLED = re.compile(
     r"(?:\A\s*+|\n\n\s{0,40}+|(?=### ))(?:### )?(?P<who>Human|Assistant|System|USER|ASSISTANT|SYSTEM|FUNCTION RESPONSE"
     r"|Instruction|Input|Response):\s?"
 )
 """how sets of chats to train on write it within a text: HH's, Guanaco's, Alpaca's, Glaive's"""
-_TOKENS = re.compile(r"<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|begin_of_text)\|>")
 _INLINE = re.compile(
     rf"^(?:{_NAME}{_NOTE}(?:[ \u00a0\u202f]?:(?: (?=\S)|[ \t]*\r?$)|：[ \t]*)|(?P<sign>👤|🧑|🤖):? )", re.M
 )
@@ -97,7 +94,7 @@ _ALONE = re.compile(
     rf"^(?!Prompt|Customer|Bot|Agent|Model|MODEL|Response|Planner|Me\b){_NAME}[ \t]*\r?$(?!\n[-=~^]{{3}})", re.M
 )
 """names that nothing marks, as pages are copied; told by their turns alone"""
-_STYLES = (_TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES, _LINED)
+_STYLES = (TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES, _LINED)
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
 _HASHED = re.compile(
     r"^```(?i:markdown|md|te?xt|python|py|ba?sh|ya?ml)[ \t]*\r?\n(?:(?!^```)[\s\S])*+^```[ \t]*\r?$", re.M
@@ -164,13 +161,13 @@ class Transcript(Format):
 
 def templated(written: str) -> list[tuple[str, str]]:
     """Who says what in a text that a model's template wrote; nothing where it is none, or no model speaks."""
-    marks = list(_TEMPLATE.finditer(written)) or list(_LABELLED.finditer(written))
-    needed = {"assistant"} if marks and marks[0].re is _TEMPLATE else {"user", "assistant"}
-    if not marks or _TOKENS.sub("", written[: marks[0].start()]).strip() or not needed <= set(map(_side, marks)):
+    marks = list(TEMPLATE.finditer(written)) or list(_LABELLED.finditer(written))
+    needed = {"assistant"} if marks and marks[0].re is TEMPLATE else {"user", "assistant"}
+    if not marks or TOKENS.sub("", written[: marks[0].start()]).strip() or not needed <= set(map(_side, marks)):
         return []
     ends = [*(mark.start() for mark in marks[1:]), len(written)]
     return [
-        (_side(mark), _TOKENS.sub("", written[mark.end() : end]).strip("\r\n"))
+        (_side(mark), TOKENS.sub("", written[mark.end() : end]).strip("\r\n"))
         for mark, end in zip(marks, ends, strict=True)
     ]
 
@@ -180,9 +177,9 @@ def _style(written: str) -> re.Pattern[str] | None:
     written = undecorated(written)
     for style in (_BUFFER,) if _BUFFERED.search(written) else _STYLES:
         marks = _marks(style, written)
-        before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
+        before = TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
-        plain = style in (_TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER, _LINED)
+        plain = style in (TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER, _LINED)
         sides = [_side(mark) for mark in marks]
         turned = ["user", "assistant"] * (2 if plain else 1)
         led = len(before) <= _MOST_LED and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
@@ -280,11 +277,11 @@ def _messages(shown: str, style: re.Pattern[str]) -> Entries:
         about = {"drawn": True}
     elif _are_listed(marks, written):
         about = {"alone": True}
-    before = _TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
+    before = TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
     if before:
         asks = style is _ALONE and _side(marks[0]) == "assistant"
         yield "character 0", {"role": "user" if asks else _TITLE_ROLE, "content": before}
-    framing, around = framing_of(before), _TOKENS if style is _TEMPLATE else _RULE
+    framing, around = framing_of(before), TOKENS if style is TEMPLATE else _RULE
     marks = framed(marks, [_side(mark) for mark in marks], before, written)
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
         frame = framing.search(written, mark.end(), end)

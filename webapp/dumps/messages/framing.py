@@ -115,15 +115,27 @@ def are_fields(written: str) -> bool:
     return 2 < len(lines) == len(values) and not any(map(is_speech, values))
 
 
+TEMPLATE = re.compile(
+    r"<\|im_start\|>(?P<who>\w{1,20})\r?\n|<\|start_header_id\|>(?P<name>\w{1,20})<\|end_header_id\|>\s*"
+    r"|<start_of_turn>(?P<turn>user|model)\r?\n|<\|(?P<role>user|assistant|system)\|>\s?"
+    r"|(?P<asks>\[INST\])\s?|(?P<answers>\[/INST\])\s?"
+)
+"""how models' templates write who speaks: ChatML's, Llama's, Gemma's, Phi's and Zephyr's, Mistral's"""
+TOKENS = re.compile(
+    r"<\|(?:im_end|end|eot_id|eom_id|end_of_text|endoftext|begin_of_text)\|>|<end_of_turn>"
+    r"|\A\s*<(?:s|bos)>|<(?:/s|eos)>(?=\s*(?:<s>\s*)?\Z)"
+)
+"""what they write around it"""
 USER = (
     r"User|USER|Human|You|You said|Me|Prompt|User Input|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur"
     r"|Usuario|Usuário|Utente|Gebruiker|Пользователь|Użytkownik|나|你|Siz|Вы|Ви|Ты|Você|Vous|Kullanıcı|المستخدم|उपयोगकर्ता|Bạn|Customer"
     r"|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻"
-    r"|🙋"
+    r"|🙋|Tú dijiste|Du hast gesagt|Vous avez dit|Você disse|Hai detto"
 )
 _VERSION = r"\d[\w.]{0,7}|[RVo]\d|Sonnet|Opus|Haiku|Pro|Flash|Large|Medium|Small|Max|Mini|Lite|Chat|Coder"
 MODEL = (
-    r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Cursor|Copilot|GitHub Copilot|MODEL|LLM"
+    r"Assistant|AI|Bot|Agent|Model|Response|(?:ChatGPT|Gemini)(?: said| dijo| hat gesagt| a dit| disse| ha detto)?"
+    r"|Cursor|Copilot|GitHub Copilot|MODEL|LLM"
     rf"|(?:Claude|Gemini|Grok|DeepSeek|Mistral|Qwen|Kimi|Llama)(?:[ -](?:{_VERSION})){{0,4}}"
     r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Cody"
     r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"
