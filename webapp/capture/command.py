@@ -80,14 +80,12 @@ class CommandProcess(ParserProcess):
             excerpt = line[:200].decode("utf-8", "replace")
             return failed("BadAnswer", f'it answered neither {{"value": …}} nor {{"error": …}}, but {excerpt!r}')
         try:
-            return self._part_of(_outcome(answer))
+            outcome = _outcome(answer)
+            return replace(outcome, value=plain_values.part(outcome.value, self.part)) if outcome.ok else outcome
         except plain_values.NoSuchPart as missing:
             return failed("NoSuchPart", str(missing))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             return failed("BadAnswer", f"its calls or its trace cannot be read: {type(error).__name__}: {error}")
-
-    def _part_of(self, outcome: ParserOutcome) -> ParserOutcome:
-        return replace(outcome, value=plain_values.part(outcome.value, self.part)) if outcome.ok else outcome
 
 
 def _outcome(answer: dict[str, Any]) -> ParserOutcome:

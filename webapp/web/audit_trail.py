@@ -86,7 +86,6 @@ def _detail() -> dict[str, Any] | None:
 
 blueprint = Blueprint("audit", __name__, url_prefix="/audit")
 LINES_A_PAGE = 100
-"""lines"""
 
 
 @blueprint.get("")

@@ -84,12 +84,6 @@ def allows(endpoint: str) -> bool:
 
 
 @blueprint.app_template_global()
-def reads_alone() -> str:
-    """What a page says in place of a form to who may not label."""
-    return "Your account reads, and does not label: an admin can give it the role labeler."
-
-
-@blueprint.app_template_global()
 def may_open(endpoint: str) -> bool:
     """Whether who asks may open a page of accounts, on a server that asks for them."""
     who: identity.Identity | None = g.get("identity")

@@ -9,6 +9,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import sqlalchemy as sa
 from flask import Blueprint, Flask, Response, current_app, g, jsonify, request
@@ -37,15 +38,8 @@ def init_app(app: Flask) -> None:
     labels = ("method", "route", "status")
     seconds = Histogram("fencepost_request_seconds", "Time to answer a request", labels, registry=registry)
     app.extensions[_KEY] = registry
-
-    def observe(response: Response) -> Response:
-        route = request.url_rule.rule if request.url_rule else "none"
-        method = request.method if request.url_rule else "any"
-        seconds.labels(method, route, response.status_code).observe(time.perf_counter() - g.request_began)
-        return response
-
-    app.after_request(observe)
-    _log_requests(app)
+    app.before_request_funcs.setdefault(None, []).insert(0, begin_request)
+    app.after_request(partial(end_request, seconds))
 
 
 @blueprint.get("/metrics")
@@ -84,34 +78,30 @@ _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _log = logging.getLogger("fencepost.requests")
 
 
-def _log_requests(app: Flask) -> None:
-    app.before_request_funcs.setdefault(None, []).insert(0, begin_request)
-    app.after_request(log_request)
-
-
 def begin_request() -> None:
     sent = request.headers.get(HEADER, "")
     g.request_id = sent if _PLAIN.fullmatch(sent) else secrets.token_hex(8)
     g.request_began = time.perf_counter()
 
 
-def log_request(response: Response) -> Response:
+def end_request(seconds: Histogram, response: Response) -> Response:
+    """Name the request in its answer, and note how long it took."""
+    took = time.perf_counter() - g.request_began
+    method, route = (request.method, request.url_rule.rule) if request.url_rule else ("any", "none")
+    seconds.labels(method, route, response.status_code).observe(took)
     response.headers[HEADER] = g.request_id
     if current_app.config["SETTINGS"].log == "json":
-        _log.info("%s %s", request.method, response.status_code, extra=_request_facts(response))
+        facts = {
+            "request_id": g.request_id,
+            "method": request.method,
+            "path": request.path,
+            "status": response.status_code,
+            "milliseconds": round(took * 1000, 1),
+            "bytes": response.content_length,
+            "peer": request.remote_addr,
+        }
+        _log.info("%s %s", request.method, response.status_code, extra=facts)
     return response
-
-
-def _request_facts(response: Response) -> dict[str, object]:
-    return {
-        "request_id": g.request_id,
-        "method": request.method,
-        "path": request.path,
-        "status": response.status_code,
-        "milliseconds": round((time.perf_counter() - g.request_began) * 1000, 1),
-        "bytes": response.content_length,
-        "peer": request.remote_addr,
-    }
 
 
 health_blueprint = Blueprint("health", __name__)

@@ -106,9 +106,3 @@ def coverage_dict(covered: ProfileCoverage | None) -> dict[str, Any]:
 
 def _asks(filters: Filters) -> bool:
     return any((filters.verdict, filters.strategy, filters.repair))
-
-
-@blueprint.app_template_global()
-def responses_by() -> dict[str, str]:
-    """What responses can be grouped by, and what people call it."""
-    return {name: title for name, (title, _) in shares.BY.items()}

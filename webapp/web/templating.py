@@ -21,6 +21,7 @@ from webapp.parsing import profiles, words
 from webapp.parsing.words import called, counted, filled, in_python
 from webapp.plugins import defect
 from webapp.store.sessions.filters import HOME, MORE_THAN, SHOWN
+from webapp.store.statistics.shares import BY
 from webapp.visible import line_runs, visible
 from webapp.web import timeline
 from webapp.web.labels.label_form import expects_words
@@ -268,5 +269,6 @@ def init_app(app: Flask) -> None:
         ),
         *(timeline.session_words, words.wording, words.placed_flags, expects_words, failure_words),
     )
-    tables = {"SHOWN": SHOWN, "MORE_THAN": MORE_THAN, "VERDICTS": words.VERDICTS, "VERDICT_NAMES": words.VERDICT_NAMES}
+    tables = {"VERDICTS": words.VERDICTS, "VERDICT_NAMES": words.VERDICT_NAMES, "SHOWN": SHOWN, "MORE_THAN": MORE_THAN}
+    tables["RESPONSES_BY"] = {name: title for name, (title, _) in BY.items()}
     app.jinja_env.globals.update({function.__name__: function for function in functions}, plural=counted, **tables)

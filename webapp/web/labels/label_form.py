@@ -168,10 +168,6 @@ class ResultGroup:
     more: int
     sentence: str
 
-    @property
-    def first(self) -> str:
-        return self.names[0]
-
 
 @dataclass(frozen=True, slots=True)
 class LeastChange:
