@@ -1,4 +1,4 @@
-"""The program as a whole: help without importing commands, version, settings."""
+"""The program as a whole: help without importing commands, version, settings, its public module, what it needs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import os
 import subprocess
 import sys
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from webapp import __version__, config
+from webapp import __version__, config, installation
 from webapp.cli import COMMANDS, main
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -74,3 +75,26 @@ def test_an_error_within_a_module_of_ours_stays_as_it_is(tmp_path: Path) -> None
         [sys.executable, "-c", code], cwd=tmp_path, env=ENVIRON, capture_output=True, text=True, check=False
     )
     assert "another package" not in done.stderr and "webapp.client" in done.stderr.splitlines()[-1]
+
+
+def test_a_checkout_says_make_and_the_makefile_has_it() -> None:
+    assert installation.install_extra("redact") == "make extras EXTRAS=redact"
+    assert "\nextras: " in (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.parametrize("prefix", [sys.prefix, "/home/me/.local/share/pipx/venvs/fencepost"])
+def test_elsewhere_it_names_the_libraries(monkeypatch: pytest.MonkeyPatch, prefix: str) -> None:
+    monkeypatch.setattr(installation, "is_checkout", lambda: False)
+    monkeypatch.setattr(sys, "prefix", prefix)
+    optional = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for extra in ("redact", "parquet", "agreement", "hosted", "postgres"):
+        command = installation.install_extra(extra)
+        assert "fencepost[" not in command and command.split()[0] != "pip", command
+        for requirement in optional[extra]:
+            assert requirement.partition(">")[0] in command, command
+        assert ("pipx inject fencepost" in command) == ("pipx" in prefix)
+
+
+def test_no_text_asks_an_index_for_fencepost() -> None:
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "webapp").rglob("*.py")):
+        assert "install 'fencepost" not in path.read_text("utf-8"), path

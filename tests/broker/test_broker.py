@@ -12,8 +12,9 @@ from celery import signals
 from sqlalchemy import orm
 
 from tests.broker.celery_worker import AT_ONCE, SESSIONS, celery, find, kill, parsed, states, upload
-from tests.store.jobs.workers import disconnected, until
+from tests.store.jobs.workers import disconnected
 from tests.store.made import facets
+from tests.until import until
 from webapp import broker
 from webapp.broker import Messenger
 from webapp.commands.work import work_on
@@ -31,15 +32,15 @@ def test_a_dump_is_read_and_a_replay_goes_on_behind_a_killed_worker(
     upload(engine, settings)
     assert Messenger(settings, engine).tell()
     with celery(settings) as first:
-        assert until(lambda: states(engine) == ["done"])
+        until(lambda: states(engine) == ["done"])
         run = replays.queue(engine, "windlass-balanced")
         Messenger(settings, engine).tell()
-        assert until(lambda: parsed(engine, "windlass-balanced") >= 2 * AT_ONCE)
+        until(lambda: parsed(engine, "windlass-balanced") >= 2 * AT_ONCE)
         kill(first)
     disconnected(engine)
     with celery(settings):
         Messenger(settings, engine).tell()
-        assert until(lambda: not find(engine, run).live)
+        until(lambda: not find(engine, run).live)
     assert find(engine, run).progress["counts"]["responses"] == SESSIONS * AT_ONCE
     assert parsed(engine, "windlass-balanced") == SESSIONS * AT_ONCE
     names = db.scalars(sa.select(Session.external_id)).all()
@@ -52,7 +53,7 @@ def test_two_workers_of_one_host_work_at_once(engine: sa.Engine, settings: Setti
         for worker_to_end, count in ((first, 1), (None, 2)):
             upload(engine, settings)
             assert Messenger(settings, engine).tell()
-            assert until(lambda count=count: states(engine) == ["done"] * count)  # type: ignore[misc]
+            until(lambda count=count: states(engine) == ["done"] * count)  # type: ignore[misc]
             assert first.poll() is None or count == 2
             assert second.poll() is None
             if worker_to_end:
@@ -65,11 +66,11 @@ def test_a_message_that_comes_twice_changes_nothing(engine: sa.Engine, settings:
     for _ in range(3):
         assert Messenger(settings, engine).tell()
     with celery(settings):
-        assert until(lambda: states(engine) == ["done"])
+        until(lambda: states(engine) == ["done"])
         run = replays.queue(engine, "direct")
         for again in (number, run, run):
             broker.app(settings).send_task(broker.DO, [again])
-        assert until(lambda: states(engine) == ["done", "done"])
+        until(lambda: states(engine) == ["done", "done"])
     assert [find(engine, one).tries for one in (number, run)] == [0, 0]
     assert find(engine, run).progress["counts"]["responses"] == SESSIONS * AT_ONCE
 
@@ -80,7 +81,7 @@ def test_what_nobody_was_told_of_is_caught_up_with(engine: sa.Engine, settings: 
     replays.queue(engine, "direct")
     with celery(settings):
         broker.app(settings).send_task(broker.CATCH_UP)
-        assert until(lambda: states(engine) == ["done", "done"])
+        until(lambda: states(engine) == ["done", "done"])
     assert parsed(engine, "direct") == SESSIONS * AT_ONCE
 
 
@@ -112,9 +113,9 @@ def test_a_refusal_does_not_end_the_thread_that_tells(
     upload(engine, settings)
     messenger = Messenger(settings, engine)
     messenger.start()
-    assert until(lambda: len(calls) == 1)
+    until(lambda: len(calls) == 1)
     messenger.wake()
-    assert until(lambda: len(calls) == 2)
+    until(lambda: len(calls) == 2)
     assert states(engine) == ["queued"]
 
 

@@ -15,7 +15,8 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import pytest
 
 from tests.browser.conftest import serve, stop
 from tests.ports import free_port
+from tests.until import until
 from webapp import client
 from webapp import client as recorder_module
 from webapp.client import Recorder
@@ -30,16 +32,6 @@ from webapp.client import Recorder
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 120.0
 """seconds that a test waits for what must come"""
-
-
-def until(condition: Callable[[], Any], said: str) -> Any:
-    """The first answer of `condition` that is true; fails after the deadline."""
-    end, pause = time.monotonic() + DEADLINE, threading.Event()
-    while time.monotonic() < end:
-        if answer := condition():
-            return answer
-        pause.wait(0.02)
-    raise AssertionError(f"waited {DEADLINE} s for {said}")
 
 
 def get(url: str) -> Any:
@@ -100,11 +92,8 @@ def test_ten_threads_at_once(url: str, spool: Path) -> None:
             for step in range(40):
                 recorder.response(json.dumps([number, step]))
 
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(10)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(10) as pool:
+            list(pool.map(work, range(10)))
         assert recorder.flush(DEADLINE)
     entries = get(f"{url}/api/session/threads/dump")["entries"]
     said = [tuple(json.loads(entry["text"])) for entry in entries]

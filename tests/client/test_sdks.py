@@ -15,7 +15,8 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
-from tests.client.test_recorder import get, until, url
+from tests.client.test_recorder import get, url
+from tests.until import until
 
 __all__ = ["url"]
 SCHEMA = {"type": "object", "properties": {"passengers": {"type": "integer"}}, "required": ["passengers"]}

@@ -19,6 +19,7 @@ from tests import forking
 from tests.commands.stored import Run
 from tests.machine_home import claude_code
 from tests.ports import free_port
+from tests.until import until
 from webapp.app import create_app
 from webapp.cli import main
 from webapp.config import Settings
@@ -213,9 +214,7 @@ def test_the_worst_turn_is_opened_in_the_browser_by_the_same_link(home: Path, da
     server = forking.command("scan", "--open", environ=environ)
     try:
         opened = f"200 http://127.0.0.1:{port}/sessions/s-1/turns/3"
-        until = time.monotonic() + 60
-        while not (seen.exists() and seen.read_text()) and time.monotonic() < until:
-            time.sleep(0.05)
+        until(lambda: seen.exists() and seen.read_text())
         assert seen.read_text().splitlines() == [opened]
         forking.command("scan", "--open", environ=environ).communicate()
         assert seen.read_text().splitlines() == [opened, opened]

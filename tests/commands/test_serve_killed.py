@@ -7,7 +7,6 @@ import os
 import re
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
@@ -20,6 +19,7 @@ from flask import Flask
 
 from tests import forking
 from tests.store.made import CALL, entry
+from tests.until import until
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
@@ -183,11 +183,7 @@ def killed_command(server: Server, data: Path, words: list[str], state: Any) -> 
             return connection.scalar(query)
 
     def wait(*states: str) -> str:
-        until = time.monotonic() + 60
-        while (seen := one(state)) not in states:
-            assert time.monotonic() < until, seen
-            time.sleep(0.01)
-        return str(seen)
+        return str(until(lambda: (seen := one(state)) in states and seen, lambda: one(state)))
 
     wait("running", "reading")
     command.kill()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,12 +25,3 @@ def ask(address: str, path: str, body: bytes | None = None) -> bytes:
     with urllib.request.urlopen(request, timeout=60) as answer:
         content: bytes = answer.read()
         return content
-
-
-def until(is_so: Callable[[], bool], reason: Callable[[], str] = str) -> None:
-    """Look for two minutes; what it says then is `reason`."""
-    for _ in range(240):
-        if is_so():
-            return
-        time.sleep(0.5)
-    raise AssertionError(reason())

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.deploy.page import EXAMPLE, TOKEN, ask, until
+from tests.deploy.page import EXAMPLE, TOKEN, ask
 from tests.store.conftest import administer
+from tests.until import until
 
 READ_ONLY = ["--read-only", "--tmpfs", "/tmp"]
 

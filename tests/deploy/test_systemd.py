@@ -16,8 +16,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.deploy.page import EXAMPLE, ROOT, TOKEN, ask, fenced, until
+from tests.deploy.page import EXAMPLE, ROOT, TOKEN, ask, fenced
 from tests.store.conftest import administer
+from tests.until import until
 
 PROGRAM = "/opt/fencepost/.venv/bin/fencepost"
 BASE = f"FENCEPOST_TOKEN={TOKEN}\nPORT=0\nPYTHONUNBUFFERED=1\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html.parser import HTMLParser
 from typing import Any
 
 import sqlalchemy as sa
@@ -32,6 +33,21 @@ def windlass(session_id: Any, *entries: Any) -> bytes:
 def session(session_id: Any, *texts: Any, **more: Any) -> bytes:
     """A Windlass dump of a session with these responses, each with these fields."""
     return windlass(session_id, *(entry(text, **more) for text in texts))
+
+
+class _Attributes(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [(name, value or "") for name, value in attrs]
+
+
+def attributes(page: str) -> list[tuple[str, str]]:
+    """The name and value of each attribute of a page."""
+    return _Attributes(page).found
 
 
 def addresses(app: Flask, **filled: str) -> list[str]:

@@ -8,15 +8,15 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 
 from tests.browser.conftest import serve, stop
+from tests.until import until
 from tests.web.test_traces import send_to
 
 PROGRAM = """
@@ -77,14 +77,10 @@ def test_what_it_sends_packed_is_a_session_that_grows(served: str) -> None:
 
 def test_four_exporters_at_once_lose_nothing(served: str) -> None:
     """All write to one session, which is counted again a moment after its last span; each trace is one of its own."""
-    jobs = [threading.Thread(target=run, args=(served, "shared", 40)) for _ in range(4)]
-    for job in jobs:
-        job.start()
-    for job in jobs:
-        job.join()
-    until = time.monotonic() + 30
-    while (found := session(served, "shared")["session"])["responses"] < 160 and time.monotonic() < until:
-        time.sleep(0.1)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: run(served, "shared", 40), range(4)))
+    until(lambda: session(served, "shared")["session"]["responses"] >= 160)
+    found = session(served, "shared")["session"]
     assert (found["responses"], found["revision"]) == (160, 1)
 
 

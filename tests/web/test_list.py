@@ -8,7 +8,6 @@ import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.web.pages import session
+from tests.web.pages import attributes, session
 from webapp.store.sessions.overview import Cell
 from webapp.web.sessions.outcome_marks import (
     CELLS,
@@ -43,16 +42,8 @@ def bring(post: Post) -> Callable[..., None]:
     return bring
 
 
-class Links(HTMLParser):
-    """Every `href`, `action` and `src` of a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [value or "" for name, value in attrs if name in ("href", "action", "src", "formaction")]
+def links_of(page: str) -> list[str]:
+    return [value for name, value in attributes(page) if name in ("href", "action", "src", "formaction")]
 
 
 def keys(client: FlaskClient) -> dict[str, str]:
@@ -151,7 +142,7 @@ def test_a_mark_of_the_map_says_how_many_failed_of_how_many() -> None:
 def test_every_link_of_the_list_leads_somewhere(client: FlaskClient, bring: Callable[..., None]) -> None:
     bring("a/b ?#&", BAD, "{}")
     bring("plain", BAD)
-    links = Links(client.get("/sessions?failed=1&q=call").text).found
+    links = links_of(client.get("/sessions?failed=1&q=call").text)
     for link in {link for link in links if link and not link.startswith(("#", "/selection", "/views", "/static"))}:
         assert client.get(link).status_code in (200, 302), link
 
@@ -247,7 +238,7 @@ def test_no_page_loads_more_than_sixty_kilobytes_of_our_css_and_javascript(
     for path in ("/", "/sessions", "/responses", "/selection/compare", "/sessions/s", "/sessions/s/turns/0"):
         query = {"ids": keys(client).values()} if path == "/selection/compare" else {}
         page = client.get(path, query_string=query).text
-        own = {link.partition("?")[0] for link in Links(page).found if re.match(r"/static/[^/]+\.(css|js)", link)}
+        own = {link.partition("?")[0] for link in links_of(page) if re.match(r"/static/[^/]+\.(css|js)", link)}
         sizes = {name: (STATIC.parent / name.lstrip("/")).stat().st_size for name in own}
         assert sizes and sum(sizes.values()) <= 60_000, (path, sizes)
 

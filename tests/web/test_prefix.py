@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -20,19 +19,10 @@ LEADING = {"href", "src", "action", "formaction", "poster"}
 TOKEN = "a-token-of-enough-letters"
 
 
-class Links(HTMLParser):
+def links_of(page: str) -> list[str]:
     """The addresses of a page's attributes: those of HTML, of htmx, and any other that begins with a slash."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            is_link = name in LEADING or name.startswith(("hx-get", "hx-post", "data-")) or name == "value"
-            if is_link and value and re.match(r"/[\w/]", value):
-                self.found.append(value)
+    begins = (*LEADING, "hx-get", "hx-post", "data-", "value")
+    return [value for name, value in pages.attributes(page) if name.startswith(begins) and re.match(r"/[\w/]", value)]
 
 
 @pytest.fixture
@@ -44,7 +34,7 @@ def prefixed(make: Callable[..., Flask]) -> FlaskClient:
 
 
 def leading_elsewhere(text: str) -> list[str]:
-    return [link for link in Links(text).found if not link.startswith((f"{PREFIX}/", f"{PREFIX}?"))]
+    return [link for link in links_of(text) if not link.startswith((f"{PREFIX}/", f"{PREFIX}?"))]
 
 
 def addresses(client: FlaskClient) -> Iterator[str]:
@@ -57,7 +47,7 @@ def test_every_link_of_every_page_is_under_the_prefix(prefixed: FlaskClient) -> 
         answer = prefixed.get(PREFIX + address, buffered=True)
         if answer.mimetype == "text/html":
             assert leading_elsewhere(answer.text) == [], address
-            seen += len(Links(answer.text).found)
+            seen += len(links_of(answer.text))
         if "Location" in answer.headers:
             assert answer.location.startswith(f"{PREFIX}/"), (address, answer.location)
     assert seen > 500

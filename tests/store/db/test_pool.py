@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.store.conftest import SERVER
+from tests.until import until
 from webapp.app import create_app
 from webapp.config import BadSetting, Settings
 from webapp.extensions import db
@@ -39,14 +39,6 @@ def counted(name: str, mark: str) -> int:
         engine.dispose()
 
 
-def counted_down(name: str, mark: str, stay: int) -> int:
-    """What is `counted` once there are no more than `stay`: PostgreSQL ends a process for each that was closed."""
-    until = time.monotonic() + 60
-    while (count := counted(name, mark)) > stay and time.monotonic() < until:
-        time.sleep(0.05)
-    return count
-
-
 @pytest.mark.postgres
 @pytest.mark.parametrize(("pool", "stay"), [(None, database.POOLED), (1, 1), (20, 20)])
 def test_so_many_connections_stay_open(postgres: str, pool: int | None, stay: int) -> None:
@@ -55,7 +47,8 @@ def test_so_many_connections_stay_open(postgres: str, pool: int | None, stay: in
     try:
         with held(engine, stay + database.MORE):
             assert counted(postgres, mark) == stay + database.MORE
-        assert counted_down(postgres, mark, stay) == stay
+        until(lambda: counted(postgres, mark) <= stay)  # PostgreSQL ends a process for each that was closed
+        assert counted(postgres, mark) == stay
     finally:
         engine.dispose()
 
@@ -72,7 +65,8 @@ def test_the_server_has_the_pool_that_is_set(postgres: str, tmp_path: Path) -> N
         try:
             with held(db.engine, 3 + database.MORE):
                 pass
-            assert counted_down(postgres, "app", 3) == 3
+            until(lambda: counted(postgres, "app") <= 3)
+            assert counted(postgres, "app") == 3
         finally:
             db.engine.dispose()
 

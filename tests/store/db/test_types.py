@@ -1,8 +1,9 @@
-"""Column types: what goes in comes out, on both databases."""
+"""Column types: what goes in comes out, on both databases; and digests of values."""
 
 from __future__ import annotations
 
 import functools
+import json
 import math
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -18,7 +19,9 @@ from webapp.dumps.records import Turn
 from webapp.store.db import types
 from webapp.store.db.ids import short
 from webapp.store.db.types import ExactJson, ExactText, PackedJson, PackedText, ShortText, UtcDateTime
+from webapp.store.labels.label_content import same_as
 from webapp.store.write import rows
+from webapp.store.write.rows import canonical, value_digest
 
 DIALECT = sqlite.dialect()
 
@@ -113,3 +116,37 @@ def test_no_utf8_is_taken_for_packed(noise: bytes) -> None:
     text = noise.decode("utf-8", "replace").encode() * 3
     assert types.unpack_text(text) == text
     assert types.unpack_text(types.pack_text(text)) == text
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [([1], [1.0]), ([{"a": 1, "b": 2}], [{"b": 2, "a": 1.0}]), ([-0.0], [0]), ([1e3], [1000])]
+)
+def test_same(one: list[Any], other: list[Any]) -> None:
+    assert value_digest(one) == value_digest(other) is not None
+
+
+@pytest.mark.parametrize(("one", "other"), [([1], [True]), ([1], ["1"]), ([1, 2], [[1, 2]]), ([], [None]), ([0], [""])])
+def test_different(one: list[Any], other: list[Any]) -> None:
+    assert value_digest(one) != value_digest(other)
+
+
+@given(values)
+def test_it_is_a_signed_number_of_64_bits(value: Any) -> None:
+    digest = value_digest([value])
+    assert digest is not None and -(2**63) <= digest < 2**63
+    assert digest == value_digest(json.loads(json.dumps([value])))
+    assert canonical([value]) == same_as([value])
+
+
+def test_what_is_too_deep_has_none() -> None:
+    value: list[Any] = []
+    for _ in range(100_000):
+        value = [value]
+    assert value_digest(value) is None

@@ -15,6 +15,7 @@ from sqlalchemy import orm
 from tests.forking import ForkedProcess
 from tests.store.jobs import workers
 from tests.store.made import CALL, entry
+from tests.until import until
 from webapp.config import BadSetting, Settings
 from webapp.store import tasks
 from webapp.store.jobs import imports, worker
@@ -84,14 +85,14 @@ def test_three_processes_share_the_tasks_and_one_is_killed(
 ) -> None:
     for number in range(9):
         make(engine, settings, str(number))
-    assert workers.until(lambda: any(task.state == "running" for task in every(engine)))
+    until(lambda: any(task.state == "running" for task in every(engine)))
     three[0].kill()
-    assert workers.until(lambda: all(not task.live for task in every(engine)))
+    until(lambda: all(not task.live for task in every(engine)))
     assert {task.state for task in every(engine)} == {"done"} and sum(task.tries for task in every(engine)) <= 1
     assert sorted(db.scalars(sa.select(Session.turn_count))) == [10] * 36
     assert {tuple(row) for row in db.execute(sa.select(Dump.state, Dump.turn_count))} == {("done", 40)}
     for process in three[1:]:
-        assert workers.until(lambda process=process: workers.handles(process, signal.SIGTERM))  # type: ignore[misc]
+        until(lambda process=process: workers.handles(process, signal.SIGTERM))  # type: ignore[misc]
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
     assert db.scalar(sa.select(sa.func.count()).select_from(Task)) == 9

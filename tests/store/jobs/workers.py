@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from sqlalchemy import orm
 
 from tests import forking
 from tests.forking import ForkedProcess
+from tests.until import until
 from webapp.config import Settings
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,7 +30,7 @@ def start(settings: Settings, *options: str) -> ForkedProcess:
 def disconnected(engine: sa.Engine) -> None:
     """Wait until PostgreSQL has ended what it did for processes that are gone: it may go on to commit after a kill."""
     if engine.dialect.name == "postgresql" and TCP.exists():
-        assert until(lambda: not _client_ports(engine) - _open_ports())
+        until(lambda: not _client_ports(engine) - _open_ports())
 
 
 def _client_ports(engine: sa.Engine) -> set[int]:
@@ -63,14 +63,6 @@ def ending(process: ForkedProcess) -> Iterator[ForkedProcess]:
             yield process
         finally:
             process.kill()
-
-
-def until(is_so: Callable[[], object], seconds: float = 120.0) -> bool:
-    """Look until it is so; False where it is not in so many seconds."""
-    end = time.monotonic() + seconds
-    while not (now := is_so()) and time.monotonic() < end:
-        time.sleep(0.05)
-    return bool(now)
 
 
 def somebody_waits(db: orm.Session) -> bool:

@@ -14,8 +14,9 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.jobs.workers import somebody_waits, until
+from tests.store.jobs.workers import somebody_waits
 from tests.store.made import BROKEN, Bring, entry, on_sqlite, windlass
+from tests.until import until
 from webapp.store import derive
 from webapp.store.exports import exporting
 from webapp.store.labels import causes, importing, label_content, label_list, labels, settling

@@ -9,8 +9,9 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.jobs.workers import somebody_waits, until
+from tests.store.jobs.workers import somebody_waits
 from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
+from tests.until import until
 from webapp.store.labels import labels
 from webapp.store.models import Label, Parse, Session, Turn
 from webapp.store.sessions import deletion, session_list, sessions, turns
