@@ -132,7 +132,7 @@ def _is_update(value: dict[str, Any]) -> bool:
 def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) -> list[Turn]:
     """A model's run: what it is asked, the pieces of its answer, and the answer as it ends."""
     if part == "start":
-        return exchange(_asked(as_object(data.get("input"))), None, conversation)
+        return exchange(as_object(data.get("input")), None, conversation)
     if part == "stream":
         chunk = data.get("chunk")
         piece = chunk if isinstance(chunk, str) else unwrapped(as_object(chunk)).get("content")
@@ -148,14 +148,6 @@ def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) 
     if not raw and part == "end":
         conversation.notes.append("an answer of which nothing is known")
     return text_turns(raw, "assistant", conversation) if raw else []
-
-
-def _asked(value: dict[str, Any]) -> dict[str, Any]:
-    """The messages of a run's input, which lists them once for each prompt."""
-    batches = as_list(value.get("messages"))
-    listed = [item for batch in batches for item in (batch if isinstance(batch, list) else [batch])]
-    messages = [unwrapped(item) for item in listed if isinstance(item, dict)]
-    return {"messages": messages, "prompt": value.get("prompts")}
 
 
 def _result(output: Any, name: str | None, conversation: Conversation) -> list[Turn]:

@@ -8,7 +8,7 @@ from typing import Any
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import answer, is_answer, nothing_said, said_or_sent, unanswered
 from webapp.dumps.messages.declarations import declared_in
-from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unwrapped
+from webapp.dumps.messages.langchain import generations_body, is_message
 from webapp.dumps.messages.metadata import hosts_of
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
 from webapp.dumps.messages.printed import is_printed
@@ -171,12 +171,8 @@ def traced(
 def _request(question: Any) -> dict[str, Any]:
     """What was asked as a request: such an object, a list of messages, or a text."""
     if not isinstance(question, dict):
-        is_list = isinstance(question, list)
-        return _with_tools({"messages" if is_list else "input": plain_messages(question)})
-    request = {**question, "messages": plain_messages(question.get("messages"))}
-    if isinstance(prompts := question.get("prompts"), list):
-        request["messages"] = [{"role": "user", "content": prompt} for prompt in prompts]
-    return _with_tools(request)
+        question = {"messages" if isinstance(question, list) else "input": question}
+    return _with_tools(question)
 
 
 def _with_tools(request: dict[str, Any]) -> dict[str, Any]:
@@ -207,21 +203,13 @@ def _answers(output: Any, conversation: Conversation, bodies: bool) -> list[Turn
 
 
 def _body(answered: Any) -> Any:
-    """The answer as a provider's body."""
+    """The answer as a provider's body, or as messages."""
     if isinstance(answered, dict):
-        if is_message(answered) and "role" not in answered:
-            return {"choices": [{"message": unwrapped(answered)}]}
-        return answered if is_answer(answered) else generations_body(answered)
-    items = [as_object(item) for item in answered]
-    if any("message" in item for item in items):
-        return {"choices": answered}
+        return answered if is_answer(answered) or is_message(answered) else generations_body(answered)
     if answered and all(isinstance(item, list) for item in answered):
         return {"generations": answered}
-    if any(item.get("type") in ITEMS for item in items) or not any(
-        "role" in item or "content" in item for item in items
-    ):
-        return {"output": answered}
-    return {"choices": [{"message": unwrapped(item) if is_message(item) else item} for item in items]}
+    are_items = any(as_object(item).get("type") in ITEMS for item in answered)
+    return {"output": answered} if are_items else answered
 
 
 def _calls(raw: Any) -> list[Piece]:

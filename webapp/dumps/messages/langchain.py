@@ -113,15 +113,6 @@ def unwrapped(value: dict[str, Any]) -> dict[str, Any]:
     return {**value, "type": kind} if "role" not in value else value
 
 
-def plain_messages(values: Any) -> Any:
-    """A request's messages, nested in lists of one or not, with LangChain's unwrapped."""
-    if isinstance(values, list) and len(values) == 1 and isinstance(values[0], list):
-        values = values[0]
-    if not isinstance(values, list):
-        return values
-    return [unwrapped(value) if is_message(value) else value for value in values]
-
-
 def generations_body(outputs: dict[str, Any]) -> dict[str, Any]:
     """The answer as a provider's body: as it came, or LangChain's generations."""
     generations = outputs.get("generations")

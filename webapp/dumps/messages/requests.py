@@ -10,6 +10,7 @@ from typing import Any
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.histories import Aligned
+from webapp.dumps.messages.langchain import is_message, unwrapped
 from webapp.dumps.messages.pieces import content, said_item
 from webapp.dumps.messages.turns import Conversation, each_filled, message_turns, note_once, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
@@ -18,7 +19,7 @@ from webapp.jsontext import text_hash
 
 _SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions", "preamble")
 _SYSTEM_ROLES = ("system", "developer")
-_MESSAGES = ("chat_history", "messages", "contents", "input", "prompt", "message", "inputText", "inputs")
+_MESSAGES = ("chat_history", "messages", "contents", "input", "prompt", "prompts", "message", "inputText", "inputs")
 _CALLS = ("function_call", "custom_tool_call", "tool_call", "mcp_call")
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _PASSING = ("cache_control", "signature", "annotations", "id", "status", *_THOUGHTS, "reasoning_content")
@@ -42,7 +43,7 @@ def request_messages(request: dict[str, Any], conversation: Conversation) -> Ite
             yield RequestMessage(identity({"role": "system", "content": value}), True, make)
     for key in _MESSAGES:
         value = request.get(key)
-        listed = as_list(value)
+        listed = list(_each(value))
         for message in listed or [value]:
             if isinstance(message, str):  # the older completions take several prompts at once
                 make = partial(text_turns, message, "user", conversation)
@@ -50,6 +51,12 @@ def request_messages(request: dict[str, Any], conversation: Conversation) -> Ite
             elif isinstance(message, dict) and listed:
                 make = partial(request_message, message, conversation)
                 yield RequestMessage(identity(message), message.get("role") in _SYSTEM_ROLES, make)
+
+
+def _each(listed: Any) -> Iterator[Any]:
+    """The messages of a list, also where it lists those of each prompt, as LangChain does."""
+    for item in as_list(listed):
+        yield from item if isinstance(item, list) else (item,)
 
 
 def identity(message: dict[str, Any]) -> str:
@@ -81,6 +88,8 @@ def request_message(message: dict[str, Any], conversation: Conversation) -> list
     if isinstance(message.get("message"), str) and "content" not in message:  # Cohere's older history
         role = {"CHATBOT": "assistant"}.get(str(message.get("role")), str(message.get("role")).lower())
         return text_turns(message["message"], role, conversation)
+    if is_message(message):
+        return message_turns(unwrapped(message), conversation)
     if "role" in message:
         return message_turns(message, conversation)
     kind = message.get("type")
