@@ -10,10 +10,10 @@ from webapp.dumps.base import Conversation, DumpHead, Entry, Format
 from webapp.dumps.declared import Declared
 from webapp.dumps.documents import joined_runs
 from webapp.dumps.messages.chat_streams import add, settled
-from webapp.dumps.messages.exchanges import exchange
+from webapp.dumps.messages.exchanges import exchange, logged_message
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined, text_or_json
-from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, result_turns, spent, text_turns
+from webapp.dumps.messages.turns import error_turns, event_turns, result_turns, text_turns
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
@@ -45,14 +45,7 @@ class LangChain(Declared):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if isinstance(entry.get("chunks"), list):
             entry = _of_chunks(entry["chunks"])
-        return _message(entry, conversation)
-
-
-def _message(value: Any, conversation: Conversation) -> list[Turn]:
-    message = unwrapped(as_object(value))
-    about = as_object(message.get("response_metadata"))
-    once = spent(message.get("usage_metadata") or about.get("token_usage"))
-    return message_turns(message, conversation, once=once, model=first_text(about, "model_name", "model"))
+        return logged_message(unwrapped(entry), conversation)
 
 
 def is_conversation(value: dict[str, Any]) -> bool:
@@ -109,7 +102,7 @@ class LangChainEvents(Format):
     def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[Turn]:
         if "event" not in entry:
             messages = (value for update in entry.values() for value in as_list(as_object(update).get("messages")))
-            return [turn for value in messages for turn in _message(value, conversation)]
+            return [turn for value in messages for turn in logged_message(unwrapped(as_object(value)), conversation)]
         kind, run = str(entry.get("event")), str(id_text(entry.get("run_id")))
         data = as_object(entry.get("data"))
         conversation.model = first_text(as_object(entry.get("metadata")), "ls_model_name") or conversation.model
@@ -143,7 +136,7 @@ def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) 
     if part == "end" and isinstance(output, dict) and isinstance(output.get("generations"), list):
         return exchange(None, generations_body(output), conversation)
     if part == "end" and isinstance(output, dict):
-        return _message(output, conversation)
+        return logged_message(unwrapped(output), conversation)
     raw = output if isinstance(output, str) else "".join(parts)
     if not raw and part == "end":
         conversation.notes.append("an answer of which nothing is known")
@@ -152,7 +145,7 @@ def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) 
 
 def _result(output: Any, name: str | None, conversation: Conversation) -> list[Turn]:
     if isinstance(output, dict) and is_message(output):
-        return _message(output, conversation)
+        return logged_message(unwrapped(output), conversation)
     return [] if output is None else result_turns(output, conversation, name)
 
 

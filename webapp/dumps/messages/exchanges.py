@@ -74,7 +74,7 @@ def exchange(request: Any, response: Any, conversation: Conversation) -> list[Tu
 def entry_turns(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """What an entry says: a message, an item of the Responses API, or a request with its response."""
     if value.get("object") != "interaction" and ("role" in value or role_of(value) is not None):
-        return _said(value, conversation)
+        return logged_message(value, conversation)
     if value.get("type") in ITEMS:
         return request_message(value, conversation)
     return _logged(value, conversation)
@@ -105,10 +105,12 @@ def _told_failure(value: dict[str, Any]) -> str | None:
     return reason or (status if status and " " in status and "processed_time" in value else None)
 
 
-def _said(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
+def logged_message(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """A message, LangChain's too, whose model stands beside what its provider sent."""
-    model = text(value.get("model")) or text(as_object(value.get("response_metadata")).get("model_name"))
-    once = spent(value.get("usage") or value.get("usage_metadata"), value.get("cost"))
+    beside = as_object(value.get("response_metadata"))
+    model = text(value.get("model")) or first_text(beside, "model_name", "model")
+    usage = value.get("usage") or value.get("usage_metadata") or beside.get("token_usage")
+    once = spent(usage, value.get("cost"))
     about: dict[str, Any] = {"sent_at": _sent_at(value), "phase": text(value.get("phase"))}
     about |= {key: whole(value.get(key)) for key in ("round", "attempt")}
     turns = message_turns(value, conversation, once=once, model=model, **about)
