@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.bodies import answer, is_answer, is_served, said_turns, unanswered
-from webapp.dumps.messages.exchanges import failure_turns
+from webapp.dumps.messages.bodies import answer, is_answer, is_served, said_turns
+from webapp.dumps.messages.exchanges import or_failure
 from webapp.dumps.messages.histories import Histories
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.langchain import is_message
@@ -77,13 +77,7 @@ class ExchangePairs(Format):
         if isinstance(request, str) and parsed_body(request) is None:  # a prompt is no history that grows
             conversation.histories = Histories()
         http = HttpExchange("", _as_body(request), response, plain=isinstance(response, str))
-        turns = http_turns(http, conversation)
-        if not any(turn.written_by_model for turn in turns):
-            turns = [placed for placed in turns if placed.raw is not None or placed.kind == "prompt"]
-            if failures := failure_turns(holder, sides.response, conversation):
-                conversation.notes.clear()
-            turns += failures
-            unanswered(holder, turns, conversation)
+        turns = or_failure(holder, http_turns(http, conversation), sides.response, conversation)
         turns = with_once(turns, {} if isinstance(response, dict) else spent(holder.get("usage") or holder))
         when = first_moment(holder, *_TIMES) or first_moment(entry, *_TIMES)
         turns = each_filled(turns, sent_at=when)

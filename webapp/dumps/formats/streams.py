@@ -8,14 +8,14 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import as_lines, entries_of
 from webapp.dumps.messages.block_streams import are_parts, is_ollama
-from webapp.dumps.messages.exchanges import exchange
+from webapp.dumps.messages.exchanges import exchange, or_failure
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.streams import MOST_STREAM, chunks, is_data_stream, is_event, parsed_body, wrapped_event
 from webapp.dumps.messages.text_streams import are_pieces, guessed_stream
-from webapp.dumps.messages.turns import error_turns, filled, note_once, text_turns
+from webapp.dumps.messages.turns import filled, note_once, text_turns
 from webapp.dumps.records import MODEL_KINDS, Problem, Turn
 from webapp.dumps.source import Cut, too_long
-from webapp.dumps.values import as_list, as_object, first_text, id_text
+from webapp.dumps.values import as_list, as_object, id_text
 
 _FIELD = re.compile(r"(?:data|event|id|retry|message)?:")
 _VERBOSE = re.compile(r"[*<>{}](?: |$)|[ \d]{1,3} [ \d.]+[kMG]? |  % Total")
@@ -146,12 +146,8 @@ class GeminiResponses(Format):
         yield SessionEntries(source.stem, _answers(entries_of(source, head)))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
-        response = entry.get("response", entry)
-        turns = _exchanged(entry.get("request"), response, conversation)
-        feedback = as_object(as_object(parsed_body(response)).get("promptFeedback"))
-        if reason := first_text(feedback, "blockReasonMessage", "blockReason"):
-            turns = [*(placed for placed in turns if placed.raw), *error_turns(reason, "provider")]
-        return turns
+        turns = _exchanged(entry.get("request"), entry.get("response", entry), conversation)
+        return or_failure(entry, turns, "response", conversation)
 
 
 def _is_answer(value: dict[str, Any]) -> bool:

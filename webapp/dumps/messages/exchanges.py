@@ -85,7 +85,10 @@ def failure_turns(value: dict[str, Any], key: str, conversation: Conversation) -
     inner = as_object(value.get(key))
     holders = (value, inner, as_object(inner.get("body")), as_object(value.get("result")))
     error = next((holder["error"] for holder in holders if holder.get("error")), None) or _told_failure(value)
-    error = error or first_text(as_object(inner.get("promptFeedback")), "blockReasonMessage", "blockReason")  # Google's
+    feedback = inner.get("promptFeedback") or value.get("promptFeedback")  # Google's
+    blocked = first_text(feedback, "blockReasonMessage", "blockReason")
+    if blocked and error is None:
+        return error_turns(blocked, "provider")
     if isinstance(error, dict) and isinstance(error.get("error"), dict):
         error = error["error"]
     if error is None:
@@ -142,11 +145,20 @@ def _logged(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
     if isinstance(as_object(value.get("result")).get("message"), dict) and key not in value:  # Anthropic's batches
         response = value["result"]["message"]
     turns = exchange(request, said_or_sent(request, response, body) or response, conversation)
-    if not any(turn.written_by_model or (turn.stop and turn.tokens_out) for turn in turns):
-        answers = [turn for turn in turns if turn.kind != "event" or turn.role == "thinking"]
-        turns = [*answers, *failure_turns(value, key, conversation)]
-        unanswered(value, turns, conversation)
-    return each_filled(turns, sent_at=_sent_at(value))
+    return each_filled(or_failure(value, turns, key, conversation), sent_at=_sent_at(value))
+
+
+def or_failure(value: dict[str, Any], turns: list[Turn], key: str, conversation: Conversation) -> list[Turn]:
+    """The turns of an exchange in an entry; where no model answers in them, also what is said instead, under `key`."""
+    if any(turn.written_by_model or (turn.stop and turn.tokens_out) for turn in turns):
+        return turns
+    kept = [turn for turn in turns if turn.kind != "event" or turn.role == "thinking"]
+    failures = [] if any(turn.kind == "error" for turn in kept) else failure_turns(value, key, conversation)
+    if failures and not value.get(key):
+        conversation.notes.clear()
+    turns = [*kept, *failures]
+    unanswered(value, turns, conversation)
+    return turns
 
 
 _BESIDE_ANSWERS = {"finish_reason", "finishReason", "usage_metadata", "usageMetadata", "stop_reason", "usage"}
