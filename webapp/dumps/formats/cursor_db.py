@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
@@ -213,14 +213,28 @@ def _is_unread(part: Any) -> bool:
 
 
 def _shown(parts: list[Any], rounds: list[Any]) -> Iterator[Piece]:
-    """What was shown: texts between the tools' notices, each joined; nothing where the rounds hold what was said."""
+    """What was shown: thoughts and, joined, texts between the tools' notices; nothing where the rounds hold these."""
     if any(text(as_object(part).get("response")) for part in rounds):
         return
-    texts = map(_shown_text, parts)
-    for is_text, run in groupby(texts, lambda value: value is not None):
-        joined = "".join(value or "" for value in run)
-        if is_text and joined.strip():
-            yield Piece("text", joined)
+    for kind, run in groupby(map(_shown_as, parts), lambda shown: shown[0]):
+        joined = "".join(said for _, said in run)
+        if joined.strip():
+            yield Piece(kind, joined)
+
+
+def _shown_as(part: Any) -> tuple[Literal["text", "thinking", "other"], str]:
+    """What a part of a response is, and its text; what is linked within a text is read by its name."""
+    holder = as_object(part)
+    if holder.get("kind") == "thinking":
+        thoughts = holder.get("value")
+        return "thinking", "".join(map(str, thoughts)) if isinstance(thoughts, list) else text(thoughts) or ""
+    if holder.get("kind") == "inlineReference":
+        linked = as_object(holder.get("inlineReference"))
+        return "text", first_text(holder, "name") or first_text(linked, "name") or ""
+    if holder.get("kind") in ("codeblockUri", "undoStop"):
+        return "text", ""
+    said = _shown_text(part)
+    return ("other", "") if said is None else ("text", said)
 
 
 plugins = (CursorDatabase(), VsCodeChat())
