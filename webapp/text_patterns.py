@@ -19,12 +19,12 @@ LARGEST_PROGRAM = 2_000
 """RE2's instructions: a text costs at most so many steps a byte"""
 
 
-class BadRegex(ValueError):
-    """RE2 does not take a pattern, or it is too large; the message says why."""
+class BadPattern(WrongUse):
+    """A pattern is no regular expression, or one too large; the message says why."""
 
 
 def compiled_by_re2(pattern: str) -> Any:
-    """Raises `BadRegex`, and `ImportError` without the library google-re2."""
+    """Raises `BadPattern`, and `ImportError` without the library google-re2."""
     import re2
 
     options = re2.Options()
@@ -34,9 +34,9 @@ def compiled_by_re2(pattern: str) -> Any:
     except (re2.error, UnicodeEncodeError) as error:
         message = error.args[0] if error.args else error
         words = message.decode("utf-8", "replace") if isinstance(message, bytes) else message
-        raise BadRegex(f"{pattern[:100]!r} is not a regular expression of RE2: {words}") from None
+        raise BadPattern(f"{pattern[:100]!r} is not a regular expression of RE2: {words}") from None
     if regex.programsize > LARGEST_PROGRAM:
-        raise BadRegex(f"{pattern[:100]!r} is too large: its repetitions come to {regex.programsize:,} steps")
+        raise BadPattern(f"{pattern[:100]!r} is too large: its repetitions come to {regex.programsize:,} steps")
     return regex
 
 
@@ -47,10 +47,6 @@ CHARACTERS_A_SECOND = 500_000
 """… and a second more for each so many characters: RE2 looks ahead to the end for every match of `x(?:.*y)?`."""
 _SPECIAL = re.compile(r"\\(.)|([.^$*+?{}\[\]()|\\])", re.DOTALL)
 _WORDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-
-
-class BadPattern(WrongUse):
-    """A pattern is no regular expression, or one too large; the message says why."""
 
 
 class TextPattern:
@@ -90,8 +86,6 @@ def compiled(pattern: str) -> Any:
             f"{pattern[:100]!r} is more than literal text and needs the library google-re2:"
             f" {install_extra('redact')}; literal text needs \\ before . ^ $ * + ? {{ }} [ ] ( ) |"
         ) from None
-    except BadRegex as bad:
-        raise BadPattern(str(bad)) from None
 
 
 def literal(pattern: str) -> str | None:

@@ -78,10 +78,6 @@ SAMPLE = (
 SAMPLE_SECONDS = 2.0
 
 
-class NoSuchFile(ValueError):
-    """A file or folder that a version is to cover is not there."""
-
-
 def digest(parts: Mapping[str, str]) -> str:
     lines = "".join(f"{name}\0{part}\0" for name, part in sorted(parts.items()))
     return f"code-{hashlib.sha256(lines.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}"
@@ -94,12 +90,12 @@ def named(folder: Path, words: Iterable[str]) -> dict[str, str]:
 
 
 def depends(folder: Path, paths: Iterable[str]) -> dict[str, str]:
-    """Digests of files, and of all files in folders but hidden and compiled ones. Raises `NoSuchFile`."""
+    """Digests of files, and of all files in folders but hidden and compiled ones. Raises `FileNotFoundError`."""
     files = {}
     for text in paths:
         path = folder / text
         if not path.exists():
-            raise NoSuchFile(f"--depends names {text}, which is not in {folder}")
+            raise FileNotFoundError(f"--depends names {text}, which is not in {folder}")
         inside = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
         for file in inside:
             name = file.relative_to(path)

@@ -107,7 +107,7 @@ class ParserProcess:
                 self._version = self._version or loaded_code.digest(
                     self._covered() | loaded_code.depends(self.folder or Path.cwd(), self.depends)
                 )
-            except loaded_code.NoSuchFile as missing:
+            except FileNotFoundError as missing:
                 raise NotStarted(str(missing)) from None
         return self._version
 

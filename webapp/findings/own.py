@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from webapp import plugins
 from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView, code, number
 from webapp.refusals import WrongUse
-from webapp.text_patterns import LONGEST_PATTERN, BadRegex, compiled_by_re2
+from webapp.text_patterns import LONGEST_PATTERN, BadPattern, compiled_by_re2
 
 if TYPE_CHECKING:
     from webapp.parsing.trace import Trace
@@ -234,7 +234,7 @@ def _regular(pattern: str, at: str) -> Any:
         raise BadFindings(
             f"{at}: pattern needs the library google-re2, which is not installed; text does not"
         ) from None
-    except BadRegex as bad:
+    except BadPattern as bad:
         raise BadFindings(f"{at}: {bad}") from None
 
 
