@@ -11,7 +11,7 @@ from typing import Any
 
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._steps import choose_derived, choose_if_ok, refuse, whole
+from webapp.parsing.profiles._steps import choose_if_ok, derived, refuse, whole
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 NO_UTF8 = "ValidationError: a text that is no UTF-8: no call is given"
@@ -152,8 +152,8 @@ class Grammar:
         if not name and not self.first:
             return span.start == span.end or _nameless(tracer, span)
         if span.start == span.end or self.pairs:
-            arguments = self.pairs.read(span.of(raw)) if self.pairs else {}
-            choose_derived(tracer, Span(call.start, call.end), {"name": name, "arguments": arguments}, f"calls {name}")
+            value = {"name": name, "arguments": self.pairs.read(span.of(raw)) if self.pairs else {}}
+            tracer.choose(derived(tracer, Span(call.start, call.end), value, f"calls {name}"))
         else:
             end = _first_end(raw, span) if self.first else span.end
             choose_if_ok(tracer, tracer.attempt("tagged", Span(span.start, end), note=f"calls {name}"))

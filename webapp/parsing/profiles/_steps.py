@@ -24,7 +24,7 @@ Check = Callable[[Any], str]
 """what is wrong with a value; empty where nothing is"""
 Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 """a pattern and what `re.sub` puts in the place of each match"""
-_BRACE = re.compile("[{}]")
+BRACE = re.compile("[{}]")
 
 
 def whole(raw: str) -> Span:
@@ -40,7 +40,7 @@ def between(raw: str, opener: str, closer: str) -> Span | None:
 def balanced(raw: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
     """Every object that brace counting closes. Not string-aware; a stray `}` makes the count negative."""
     count, begin = 0, -1
-    for match in _BRACE.finditer(raw, start, len(raw) if end is None else end):
+    for match in BRACE.finditer(raw, start, len(raw) if end is None else end):
         if match[0] == "{":
             begin = match.start() if count == 0 else begin
             count += 1
@@ -64,10 +64,9 @@ def rewritten(tracer: Tracer, strategy: str, span: Span, value: Any, note: str) 
     return tracer.attempt(strategy, span, [Edit(strategy, span, old, text)] if text != old else [], note=note)
 
 
-def choose_derived(tracer: Tracer, span: Span, value: Any, note: str = "") -> None:
-    """Give a value that is not written as JSON."""
-    note = "; ".join(filter(None, ["not JSON as written", note]))
-    tracer.choose(rewritten(tracer, "derived", span, value, note))
+def derived(tracer: Tracer, span: Span, value: Any, note: str = "") -> Attempt:
+    """An attempt whose value is not written as JSON, but made of what stands there."""
+    return rewritten(tracer, "derived", span, value, "; ".join(filter(None, ["not JSON as written", note])))
 
 
 def choose_if_ok(tracer: Tracer, attempt: Attempt) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from webapp.parsing.edit import Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import AGENTS, described
-from webapp.parsing.profiles._steps import choose_derived, whole
+from webapp.parsing.profiles._steps import derived, whole
 
 BEGIN, END, MOVE, ENVIRONMENT = "*** Begin Patch", "*** End Patch", "*** Move to: ", "*** Environment ID:"
 HEADERS = {"*** Add File: ": "add", "*** Delete File: ": "delete", "*** Update File: ": "update"}
@@ -144,7 +144,7 @@ def plugin(tracer: Tracer) -> None:
         return
     for hunk, first, after in zip(reader.hunks, reader.places, reader.places[1:], strict=False):
         span = Span(begins[first - 1], begins[after - 1])
-        choose_derived(tracer, span, hunk, f"{hunk['type']}s a file")
+        tracer.choose(derived(tracer, span, hunk, f"{hunk['type']}s a file"))
     if not reader.hunks:
         tracer.reject("blocks", whole(raw), "a patch without files: nothing is changed")
 

@@ -11,7 +11,7 @@ from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import AGENTS, described
 from webapp.parsing.profiles._grammar import ParameterPairs
-from webapp.parsing.profiles._steps import choose_derived, rewritten, whole
+from webapp.parsing.profiles._steps import derived, whole
 from webapp.parsing.profiles.four_tier import WHITE
 
 _COMMAND = re.compile(r"```mswea_bash_command\s*\n(.*?)\n```", re.DOTALL)
@@ -35,7 +35,7 @@ def mini_swe_agent(tracer: Tracer) -> None:
         for span in commands or [whole(raw)]:
             tracer.fail("fenced", span, f"FormatError: Expected exactly 1 action, found {len(commands)}.")
     else:
-        choose_derived(tracer, commands[0], {"command": commands[0].of(raw)})
+        tracer.choose(derived(tracer, commands[0], {"command": commands[0].of(raw)}))
 
 
 _AROUND = (
@@ -76,7 +76,7 @@ def openhands(tracer: Tracer) -> None:
     start = raw.find("<function=")
     end = raw.find("</function>", start)
     span = Span(start, end + len("</function>") if end >= 0 else len(raw))
-    choose_derived(tracer, span, value, f"calls {call[0]}")
+    tracer.choose(derived(tracer, span, value, f"calls {call[0]}"))
 
 
 _HEAD, _DIVIDER = re.compile(r"<{5,9} SEARCH>?\s*$"), re.compile(r"={5,9}\s*$")
@@ -107,7 +107,7 @@ def aider(tracer: Tracer) -> None:
         tracer.fail("blocks", Span(begins[error.args[1]], len(tracer.raw)), f"ValueError: {error.args[0]}")
         return
     for span, value in blocks:
-        choose_derived(tracer, span, value)
+        tracer.choose(derived(tracer, span, value))
     if not blocks:
         tracer.reject("blocks", whole(tracer.raw), "no edit block: plain text")
 
@@ -204,7 +204,7 @@ def cline(tracer: Tracer) -> None:
     calls = list(_cline_calls(tracer.raw))
     for call in calls:
         value = {"name": call.name, "arguments": call.arguments}
-        attempt = rewritten(tracer, "derived", call.span, value, f"not JSON as written; calls {call.name}")
+        attempt = derived(tracer, call.span, value, f"calls {call.name}")
         if call is calls[0]:
             tracer.choose(attempt)
             tracer.truncated = not call.closed

@@ -47,7 +47,9 @@ def plugin(tracer: Tracer) -> None:
     elif (text := repaired_text(tracer, everything)) == '""':
         tracer.reject("library", everything, "the library finds no JSON in it and answers with an empty string")
     elif text is not None:
-        _choose(tracer, text)
+        span = stripped(tracer.raw)
+        edit = Edit("json_repair", span, span.of(tracer.raw), text)
+        choose_if_ok(tracer, tracer.attempt("library", span, [edit], note=_UNLOCATED))
 
 
 def repaired_text(tracer: Tracer, span: Span) -> str | None:
@@ -93,10 +95,3 @@ def _stop(tracer: Tracer, everything: Span, reason: str) -> None:
     tracer.exhausted = True
     record = tracer.fail if re.search(r"[\[{]", tracer.raw) else tracer.reject
     record("library", everything, reason)
-
-
-def _choose(tracer: Tracer, text: str) -> None:
-    """Record the library's output in place of the response; where it stands there as JSON, the verdict says so."""
-    span = stripped(tracer.raw)
-    edit = Edit("json_repair", span, span.of(tracer.raw), text)
-    choose_if_ok(tracer, tracer.attempt("library", span, [edit], note=_UNLOCATED))

@@ -11,7 +11,7 @@ from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import LIBRARIES, described
 from webapp.parsing.profiles._jiter import refusal
-from webapp.parsing.profiles._steps import checked, choose_if_ok, decode_other, give_all, rewritten, whole
+from webapp.parsing.profiles._steps import BRACE, checked, choose_if_ok, decode_other, give_all, rewritten, whole
 from webapp.parsing.profiles.json_repair import repaired_text
 from webapp.parsing.trace import Attempt
 
@@ -88,9 +88,6 @@ def _blocks(tracer: Tracer) -> Iterator[Attempt]:
         at = end + 3
 
 
-_BRACE = re.compile("[{}]")
-
-
 @described("dspy", LIBRARIES, revision=2, calls=("json-repair",))
 def dspy(tracer: Tracer) -> None:
     """DSPy's JSONAdapter: json_repair over the whole response, else over the first balanced braces.
@@ -119,21 +116,15 @@ def _fields(tracer: Tracer, strategy: str, span: Span) -> bool:
 
 
 def first_balanced(raw: str) -> Span | None:
-    r"""What the recursive pattern \\{(?:[^{}]|(?R))*\\} finds first, in linear time."""
+    r"""What the recursive pattern \\{(?:[^{}]|(?R))*\\} finds first: the first { that some } balances. Linear."""
     openers: list[int] = []
-    best: Span | None = None
-    for match in _BRACE.finditer(raw):
-        if match.group() == "{":
+    ends: dict[int, int] = {}
+    for match in BRACE.finditer(raw):
+        if match[0] == "{":
             openers.append(match.start())
         elif openers:
-            span = Span(openers.pop(), match.end())
-            if best is None or span.start < best.start:
-                best = span
-            if not openers:
-                return best
-        elif best:
-            return best
-    return best
+            ends[openers.pop()] = match.end()
+    return Span(min(ends), ends[min(ends)]) if ends else None
 
 
 LONGEST = 1024 * 1024

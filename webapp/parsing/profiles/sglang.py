@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._steps import reader, refuse, rewritten
+from webapp.parsing.profiles._steps import derived, reader, refuse
 from webapp.parsing.profiles.vllm import BEGIN, CALLS, END, SEP
 from webapp.parsing.trace import Attempt
 
@@ -140,7 +140,7 @@ def gpt_oss(tracer: Tracer) -> Iterator[Attempt]:
             continue
         span, note = Span(*call.span(2)), f"calls {call[1].rpartition('.')[2]}"
         if not call[2].strip():
-            yield rewritten(tracer, "derived", span, {}, f"not JSON as written; {note}")
+            yield derived(tracer, span, {}, note)
             continue
         attempt = tracer.attempt("tagged", span, note=note)
         if attempt.error and attempt.error.type == "RecursionError":
