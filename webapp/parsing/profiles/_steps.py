@@ -25,6 +25,7 @@ Check = Callable[[Any], str]
 Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 """a pattern and what `re.sub` puts in the place of each match"""
 BRACE = re.compile("[{}]")
+_IF_ONE_FAILS = "; so it is where one call fails: none is given, and the caller sees no error."
 
 
 def whole(raw: str) -> Span:
@@ -96,23 +97,23 @@ def give_all(tracer: Tracer, attempts: Iterable[Attempt], given_up: str) -> None
 
 
 def reader(
-    name: str, begins: str, *, given_up: str = "", strategy: str = "tagged", roots: str = "all", revision: int = 1
+    name: str, begins: str, *, all_or_none: bool = False, strategy: str = "tagged", **fields: Any
 ) -> Callable[[Callable[[Tracer], Iterable[Attempt]]], Described]:
     """Makes a model server's profile of a function that tries every call: all that decode are the result.
 
-    A text without `begins` is plain text. With `given_up` one that fails takes the others with it, for that reason.
+    A text without `begins` is plain text. With `all_or_none` a call that fails takes the others with it.
     """
+    words = begins.replace("\n", " at the end of a line")
+    plain = f"Without {words} the response is plain text{_IF_ONE_FAILS if all_or_none else '.'}"
 
     def profile(tries: Callable[[Tracer], Iterable[Attempt]]) -> Described:
-        words = begins.replace("\n", " at the end of a line")
-
         def parser(tracer: Tracer) -> None:
             begin = tracer.raw.find(begins)
             if begin < 0:
                 tracer.reject(strategy, whole(tracer.raw), f"no {words}: plain text")
                 return
-            if given_up:
-                give_all(tracer, tries(tracer), given_up)
+            if all_or_none:
+                give_all(tracer, tries(tracer), "another call cannot be read: none is given")
             else:
                 for attempt in tries(tracer):
                     choose_if_ok(tracer, attempt)
@@ -120,7 +121,8 @@ def reader(
                 lost = "no complete call: none is given, this text is lost"
                 tracer.fail(strategy, Span(begin, len(tracer.raw)), lost)
 
-        return described(name, SERVERS, tries.__doc__ or "", revision=revision, roots=roots)(parser)
+        text = (tries.__doc__ or "").replace("\n\n", f"\n\n{plain} ", 1)
+        return described(name, SERVERS, text, **{"roots": "all", **fields})(parser)
 
     return profile
 

@@ -11,8 +11,6 @@ from webapp.parsing.profiles._steps import derived, reader, refuse
 from webapp.parsing.profiles.vllm import BEGIN, CALLS, END, SEP
 from webapp.parsing.trace import Attempt
 
-_GIVEN_UP = "another call cannot be read: none is given"
-
 
 def _between(raw: str, opener: str, closer: str) -> Iterator[Span]:
     """What stands between each opener and the first closer behind it. Linear."""
@@ -52,13 +50,12 @@ def _refuse_request(tracer: Tracer, span: Span, reason: str) -> None:
     tracer.fail("tagged", span, reason)
 
 
-@reader("sglang-deepseek-v3", CALLS, given_up=_GIVEN_UP, revision=2)
+@reader("sglang-deepseek-v3", CALLS, all_or_none=True, revision=2)
 def deepseek_v3(tracer: Tracer) -> Iterator[Attempt]:
     """SGLang's `deepseekv3` detector: a name and a ```json block behind <｜tool▁sep｜>, all calls or none.
 
-    1. Without <｜tool▁calls▁begin｜> the response is plain text. 2. Each <｜tool▁call▁begin｜>…<｜tool▁call▁end｜> must
-    hold <｜tool▁sep｜>, a name, ```json on a line, arguments, and ``` on the last line. 3. json.loads of the arguments.
-    4. If one call fails, all are given up: the response is plain text, and the caller sees no error.
+    1. Each <｜tool▁call▁begin｜>…<｜tool▁call▁end｜> must hold <｜tool▁sep｜>, a name, ```json on a line, arguments,
+    and ``` on the last line. 2. json.loads of the arguments.
 
     Source: SGLang 0.5.23, srt/function_call/deepseekv3_detector.py, detect_and_parse (--tool-call-parser deepseekv3).
     """
@@ -89,10 +86,10 @@ _IDENT = re.compile(r"(?:functions\.)?([\w.\-]+):\d+\Z")
 def kimi_k2(tracer: Tracer) -> Iterator[Attempt]:
     """SGLang's `kimi_k2` detector: an id such as functions.name:0, and what looks like an object up to the end token.
 
-    1. Without <|tool_calls_section_begin|> the response is plain text. 2. Each <|tool_call_begin|> with an id, then
-    <|tool_call_argument_begin|> and {, reaches to the first } in front of <|tool_call_end|>. 3. The arguments are not
-    decoded: no JSON is shown here as a failure. 4. A call whose id is no name with a number is dropped; of a number
-    alone SGLang guesses the tool by its declared parameters, which are not known here. A call that is cut off is lost.
+    1. Each <|tool_call_begin|> with an id, then <|tool_call_argument_begin|> and {, reaches to the first } in front of
+    <|tool_call_end|>. 2. The arguments are not decoded: no JSON is shown here as a failure. 3. A call whose id is no
+    name with a number is dropped; of a number alone SGLang guesses the tool by its declared parameters, which are not
+    known here. A call that is cut off is lost.
 
     Source: SGLang 0.5.23, srt/function_call/kimik2_detector.py, detect_and_parse (--tool-call-parser kimi_k2).
     """
@@ -123,12 +120,11 @@ _CALL = re.compile(r"to=([a-zA-Z_][a-zA-Z0-9_.-]*)\s*<\|constrain\|>json<\|messa
 def gpt_oss(tracer: Tracer) -> Iterator[Attempt]:
     """SGLang's `gpt-oss` detector: harmony's commentary to=functions.name, then JSON up to <|call|>; bad ones go.
 
-    1. Without <|start|>assistant<|channel|>commentary the response is plain text. 2. <|start|> or <|channel|> begins a
-    message; analysis and commentary end at <|end|> or <|call|>, final at <|return|>. One that does not end, and one of
-    another channel, holds back all that follows. 3. A message that ends at <|call|> is a call where to=name stands
-    right before <|constrain|>json<|message|>: one whose recipient stands elsewhere, or without <|constrain|>, is lost.
-    The name is what follows the last dot. 4. json.loads of what follows, nothing is {}; what does not decode is
-    dropped, and the caller sees no error.
+    1. <|start|> or <|channel|> begins a message; analysis and commentary end at <|end|> or <|call|>, final at
+    <|return|>. One that does not end, and one of another channel, holds back all that follows. 2. A message that ends
+    at <|call|> is a call where to=name stands right before <|constrain|>json<|message|>: one whose recipient stands
+    elsewhere, or without <|constrain|>, is lost. The name is what follows the last dot. 3. json.loads of what follows,
+    nothing is {}; what does not decode is dropped, and the caller sees no error.
 
     Source: SGLang 0.5.23, srt/function_call/gpt_oss_detector.py, detect_and_parse (--tool-call-parser gpt-oss).
     """

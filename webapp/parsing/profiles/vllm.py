@@ -12,8 +12,6 @@ from webapp.parsing.profiles._grammar import NO_UTF8, SURROGATE
 from webapp.parsing.profiles._steps import reader, refuse, whole
 from webapp.parsing.trace import Attempt
 
-_GIVEN_UP = "a later call of the response does not decode: none is given"
-
 
 def _call(tracer: Tracer, strategy: str, span: Span, *needed: str) -> Attempt:
     """Decode a call; `needed` are its keys, with "|" between alternatives."""
@@ -37,13 +35,12 @@ def no_call(value: object, needed: tuple[str, ...]) -> str:
 _HERMES = re.compile(r"<tool_call>(.*?)</tool_call>|<tool_call>(.*)", re.DOTALL)
 
 
-@reader("vllm-hermes", "<tool_call>", given_up=_GIVEN_UP)
+@reader("vllm-hermes", "<tool_call>", all_or_none=True)
 def hermes(tracer: Tracer) -> Iterator[Attempt]:
     """vLLM's `hermes` tool-call reader: JSON between <tool_call> and </tool_call>, all calls or none.
 
-    1. Without <tool_call> the response is plain text. 2. Each text between <tool_call> and </tool_call>, or from an
-    unclosed <tool_call> to the end, goes to json.loads and must have a name, which is a text, and arguments. 3. If one
-    of them fails, all are given up and the response is returned as plain text: the caller sees no error.
+    1. Each text between <tool_call> and </tool_call>, or from an unclosed <tool_call> to the end, goes to json.loads
+    and must have a name, which is a text, and arguments.
 
     Source: vLLM 0.33, tool_parsers/hermes_tool_parser.py, extract_tool_calls (--tool-call-parser hermes).
     """
@@ -54,14 +51,12 @@ def hermes(tracer: Tracer) -> Iterator[Attempt]:
 _decoder = json.JSONDecoder()
 
 
-@reader("vllm-llama3", "{", given_up=_GIVEN_UP, strategy="balanced")
+@reader("vllm-llama3", "{", all_or_none=True, strategy="balanced")
 def llama3(tracer: Tracer) -> Iterator[Attempt]:
     """vLLM's `llama3_json` tool-call reader: every object that begins at a brace, all calls or none.
 
-    1. Without { the response is plain text. 2. From each { that does not stand in an object read before, or right
-    behind one, an object is read as far as it goes; it must have a name that is a text, and arguments or parameters.
-    Text between objects is skipped. 3. If one fails, all are given up and the response is returned as plain text: the
-    caller sees no error.
+    1. From each { that does not stand in an object read before, or right behind one, an object is read as far as it
+    goes; it must have a name that is a text, and arguments or parameters. 2. Text between objects is skipped.
 
     Source: vLLM 0.33, tool_parsers/llama_tool_parser.py, extract_tool_calls (--tool-call-parser llama3_json).
     """
@@ -89,10 +84,9 @@ CALLS, BEGIN, SEP, END = "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begi
 def deepseek_v31(tracer: Tracer) -> Iterator[Attempt]:
     """vLLM's `deepseek_v31` tool-call reader: a name, <｜tool▁sep｜>, and arguments that go to the caller as they are.
 
-    1. Without <｜tool▁calls▁begin｜> the response is plain text. 2. Of each <｜tool▁call▁begin｜> that
-    <｜tool▁call▁end｜> closes, what stands in front of <｜tool▁sep｜> is the name and what stands behind it the
-    arguments. 3. These are not decoded: the caller gets them as a text; no JSON is shown here as a failure. 4. A call
-    that is cut off is dropped without an error.
+    1. Of each <｜tool▁call▁begin｜> that <｜tool▁call▁end｜> closes, what stands in front of <｜tool▁sep｜> is the name
+    and what stands behind it the arguments. 2. These are not decoded: the caller gets them as a text; no JSON is shown
+    here as a failure. 3. A call that is cut off is dropped without an error.
 
     Source: vLLM 0.33, tool_parsers/deepseekv31_tool_parser.py, extract_tool_calls (--tool-call-parser deepseek_v31).
     """
@@ -127,11 +121,11 @@ _LIST = re.compile(r"\[{.*}\]", re.DOTALL)
 def mistral(tracer: Tracer) -> Iterator[Attempt]:
     """vLLM's `mistral` tool-call reader: the list of calls after [TOOL_CALLS].
 
-    1. Without [TOOL_CALLS] the response is plain text. 2. Every [TOOL_CALLS] is taken out, white space cut off, and all
-    that is left, prose before it included, goes to json.loads. 3. If that fails, from the first [{ to the last }]. 4.
-    Each call must have name and arguments; if anything fails, the response is returned as plain text: the caller sees
-    no error. For tokenizers up to version 10; from version 11 on calls are written name{…}, which this profile does not
-    read; releases after 0.11 have other readers.
+    1. Every [TOOL_CALLS] is taken out, white space cut off, and all that is left, prose before it included, goes to
+    json.loads. 2. If that fails, from the first [{ to the last }]. 3. Each call must have name and arguments; if
+    anything fails, the response is returned as plain text: the caller sees no error. For tokenizers up to version 10;
+    from version 11 on calls are written name{…}, which this profile does not read; releases after 0.11 have other
+    readers.
 
     Source: vLLM 0.11, entrypoints/openai/tool_parsers/mistral_tool_parser.py, extract_tool_calls (--tool-call-parser
     mistral).
