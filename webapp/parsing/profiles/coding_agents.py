@@ -81,10 +81,7 @@ def openhands(tracer: Tracer) -> None:
 
 _HEAD, _DIVIDER = re.compile(r"<{5,9} SEARCH>?\s*$"), re.compile(r"={5,9}\s*$")
 _END = re.compile(r">{5,9} REPLACE\s*$|={5,9}\s*$")
-_SHELLS = tuple(
-    f"```{name}" for name in ("bash", "sh", "cmd", "batch", "powershell", "ps1", "zsh", "fish", "ksh", "csh")
-)
-_SHELLS += ("```tcsh",)
+_SHELL = re.compile("```(?:bash|sh|cmd|batch|powershell|ps1|zsh|fish|ksh|csh|tcsh)")
 
 
 @described("aider", AGENTS, roots="all")
@@ -121,7 +118,7 @@ def _blocks(lines: list[str]) -> Iterator[tuple[int, int, Any]]:
     at, name = 0, None
     while at < len(lines):
         first, line = at, lines[at].strip()
-        if line.startswith(_SHELLS) and not any(_HEAD.match(after.strip()) for after in lines[at + 1 : at + 3]):
+        if _SHELL.match(line) and not any(_HEAD.match(after.strip()) for after in lines[at + 1 : at + 3]):
             at = _until(lines, at + 1, lambda text: text.startswith("```"))
             yield first, min(at + 1, len(lines)), {"shell": "".join(lines[first + 1 : at])}
             at += 1

@@ -10,11 +10,7 @@ from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import ARGUMENTS
 from webapp.parsing.profiles._steps import choose_if_ok, decode_other, empty, stepwise, whole
 
-_KEYS = re.compile(
-    r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|[{,]\s*([A-Za-z_][A-Za-z0-9_]*)(?=\s*:)""",
-    re.DOTALL,
-)
-
+_KEYS = re.compile(r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|[{,]\s*([A-Za-z_][A-Za-z0-9_]*)(?=\s*:)""", re.DOTALL)
 _CAUGHT = ("SyntaxError", "IndentationError", "TabError", "ValueError", "UnicodeEncodeError")
 
 
