@@ -11,7 +11,8 @@ from typing import Any
 
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._steps import choose_if_ok, derived, refuse, whole
+from webapp.parsing.profiles._steps import Refused, derived, give_each, refuse, whole
+from webapp.parsing.trace import Attempt
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 NO_UTF8 = "ValidationError: a text that is no UTF-8: no call is given"
@@ -135,29 +136,29 @@ class Grammar:
 
     def read(self, tracer: Tracer) -> None:
         """Give every call whose name is known; one that the server refuses takes the others with it."""
-        raw = tracer.raw
-        if not all(self.gives(tracer, call) for call in self.calls(raw)) or tracer.attempts:
-            return
-        tracer.reject("tagged", whole(raw), "no call begins in it: plain text")
+        give_each(tracer, self.attempts(tracer))
+        if not tracer.attempts:
+            tracer.reject("tagged", whole(tracer.raw), "no call begins in it: plain text")
 
-    def gives(self, tracer: Tracer, call: CallSpan) -> bool:
-        """Try one call; false where it makes the server refuse the whole response."""
-        raw = tracer.raw
-        span = Span(*stripped(raw, *(call.arguments or Span(call.end, call.end))))
-        if SURROGATE.search(call.name + span.of(raw)):
-            tracer.chosen.clear()
-            tracer.fail("tagged", Span(call.start, call.end), NO_UTF8)
-            return False
-        name = self.named(call, raw).strip()
-        if not name and not self.first:
-            return span.start == span.end or _nameless(tracer, span)
+    def attempts(self, tracer: Tracer) -> Iterator[Attempt]:
+        """One a call that has a name or arguments. Raises `Refused`."""
+        for call in self.calls(tracer.raw):
+            span = stripped(tracer.raw, *(call.arguments or Span(call.end, call.end)))
+            if SURROGATE.search(call.name + span.of(tracer.raw)):
+                tracer.fail("tagged", Span(call.start, call.end), NO_UTF8)
+                raise Refused
+            name = self.named(call, tracer.raw).strip()
+            if name or self.first:
+                yield self.attempt(tracer, call, name, span)
+            elif span.start < span.end:
+                yield _nameless(tracer, span)
+
+    def attempt(self, tracer: Tracer, call: CallSpan, name: str, span: Span) -> Attempt:
         if span.start == span.end or self.pairs:
-            value = {"name": name, "arguments": self.pairs.read(span.of(raw)) if self.pairs else {}}
-            tracer.choose(derived(tracer, Span(call.start, call.end), value, f"calls {name}"))
-        else:
-            end = _first_end(raw, span) if self.first else span.end
-            choose_if_ok(tracer, tracer.attempt("tagged", Span(span.start, end), note=f"calls {name}"))
-        return True
+            value = {"name": name, "arguments": self.pairs.read(span.of(tracer.raw)) if self.pairs else {}}
+            return derived(tracer, Span(call.start, call.end), value, f"calls {name}")
+        end = _first_end(tracer.raw, span) if self.first else span.end
+        return tracer.attempt("tagged", Span(span.start, end), note=f"calls {name}")
 
 
 def _first_end(raw: str, span: Span) -> int:
@@ -168,19 +169,17 @@ def _first_end(raw: str, span: Span) -> int:
         return span.end
 
 
-def _nameless(tracer: Tracer, span: Span) -> bool:
-    """A call without a name is one where its arguments are an object that has both."""
+def _nameless(tracer: Tracer, span: Span) -> Attempt:
+    """A call without a name is one where its arguments are an object that has both. Raises `Refused`."""
     attempt = tracer.attempt("tagged", span, note="a call without a name")
-    value: Any = attempt.value
+    if attempt.error and attempt.error.type != "JSONDecodeError":
+        raise Refused
+    name = attempt.value.get("name", "") if isinstance(attempt.value, dict) else ""
     if not attempt.ok:
-        return attempt.error is None or attempt.error.type == "JSONDecodeError"
-    name = value.get("name", "") if isinstance(value, dict) else ""
+        return attempt
     if not name:
-        refuse(tracer, attempt, "the call has no name: it is dropped")
-        return True
+        return refuse(tracer, attempt, "the call has no name: it is dropped")
     if not isinstance(name, str):
-        tracer.chosen.clear()
         refuse(tracer, attempt, "ValidationError: the name is no text")
-        return False
-    tracer.choose(tracer.amend(attempt, note=f"calls {name}"))
-    return True
+        raise Refused
+    return tracer.amend(attempt, note=f"calls {name}")

@@ -96,6 +96,19 @@ def give_all(tracer: Tracer, attempts: Iterable[Attempt], given_up: str) -> None
         tracer.choose(attempt)
 
 
+class Refused(Exception):
+    """A call, whose failure is recorded, makes a server refuse the request: none that it read before is given."""
+
+
+def give_each(tracer: Tracer, attempts: Iterable[Attempt]) -> None:
+    """Make every attempt that decoded the result, unless one is `Refused`."""
+    try:
+        for attempt in attempts:
+            choose_if_ok(tracer, attempt)
+    except Refused:
+        tracer.chosen.clear()
+
+
 def reader(
     name: str, begins: str, *, all_or_none: bool = False, strategy: str = "tagged", **fields: Any
 ) -> Callable[[Callable[[Tracer], Iterable[Attempt]]], Described]:
@@ -115,8 +128,7 @@ def reader(
             if all_or_none:
                 give_all(tracer, tries(tracer), "another call cannot be read: none is given")
             else:
-                for attempt in tries(tracer):
-                    choose_if_ok(tracer, attempt)
+                give_each(tracer, tries(tracer))
             if not tracer.attempts:
                 lost = "no complete call: none is given, this text is lost"
                 tracer.fail(strategy, Span(begin, len(tracer.raw)), lost)

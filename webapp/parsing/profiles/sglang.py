@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._steps import derived, reader, refuse
+from webapp.parsing.profiles._steps import Refused, derived, reader, refuse
 from webapp.parsing.profiles.vllm import BEGIN, CALLS, END, SEP
 from webapp.parsing.trace import Attempt
 
@@ -33,21 +33,17 @@ def qwen25(tracer: Tracer) -> Iterator[Attempt]:
     for span in _between(tracer.raw, "<tool_call>\n", "\n</tool_call>"):
         attempt = tracer.attempt("tagged", stripped(tracer.raw, *span))
         if attempt.error and attempt.error.type != "JSONDecodeError":
-            _refuse_request(tracer, span, attempt.error.said)
-            return
+            tracer.fail("tagged", span, attempt.error.said)
+            raise Refused
         calls = attempt.value if isinstance(attempt.value, list) else [attempt.value]
         if attempt.ok and not all(isinstance(call, dict) for call in calls):
-            _refuse_request(tracer, span, "AttributeError: a call that is no object: the request fails")
-            return
+            raise Refused(
+                tracer, tracer.fail("tagged", span, "AttributeError: a call that is no object: the request fails")
+            )
         if attempt.ok and any(call.get("name") for call in calls):
             yield attempt
         elif attempt.ok:
             refuse(tracer, attempt, "the call has no name: it is dropped")
-
-
-def _refuse_request(tracer: Tracer, span: Span, reason: str) -> None:
-    tracer.chosen.clear()
-    tracer.fail("tagged", span, reason)
 
 
 @reader("sglang-deepseek-v3", CALLS, all_or_none=True, revision=2)
@@ -140,8 +136,8 @@ def gpt_oss(tracer: Tracer) -> Iterator[Attempt]:
             continue
         attempt = tracer.attempt("tagged", span, note=note)
         if attempt.error and attempt.error.type == "RecursionError":
-            _refuse_request(tracer, span, attempt.error.said)
-            return
+            tracer.fail("tagged", span, attempt.error.said)
+            raise Refused
         yield attempt
 
 
