@@ -70,13 +70,6 @@ def test_a_key_of_ones_own(tmp_path):
     assert sessions(path, "x.dialog.no") == ({"0": ["0", "2"], "1": ["1", "3"]}, [])
 
 
-def test_a_key_that_no_entry_has_is_named(tmp_path):
-    path = write(tmp_path, [entry("1", chat_id="a"), entry("2", chat_id="b")])
-    assert sessions(path, "nope") == (
-        {"log": ["1", "2"]}, ["the log: no entry has the session key 'nope'; all are one session"],
-    )  # fmt: skip
-
-
 def test_a_format_that_names_its_sessions_itself(tmp_path):
     path = tmp_path / "run.json"
     path.write_text('{"session_id": "s", "entries": [{"node_type": "agent", "role": "agent", "content": "x"}]}')
@@ -154,13 +147,6 @@ def test_a_key_told_for_an_archive_gives_as_many_sessions_as_are_shown(tmp_path,
     assert [choice.sessions for choice in shown.choices if choice.key == key] in ([], [len(found)])
     missing = [name for name, lines in MEMBERS.items() if name != "notes.jsonl" and key not in (*lines[0], NO_KEY)]
     assert [line.partition(":")[0] for line in problems if "no entry has the session key" in line] == missing
-
-
-def test_members_by_one_key_and_an_archive_without_any(tmp_path):
-    alike = {name: [entry(n, chat_id=f"{name}{n}") for n in "12"] for name in ("a.jsonl", "b.jsonl")}
-    keys = session_keys(packed(tmp_path, alike), "logs.zip")
-    assert keys is not None and (keys.key, keys.sessions, keys.is_sure) == ("chat_id", 4, True)
-    assert session_keys(packed(tmp_path, {"notes.jsonl": [{"some": "thing"}]}), "logs.zip") is None
 
 
 def test_a_large_archive_is_looked_at_up_to_a_size(tmp_path):
