@@ -16,7 +16,7 @@ from tests.store.derived import everything
 from tests.store.made import on_sqlite
 from webapp import jsontext
 from webapp.config import Settings
-from webapp.store import derive
+from webapp.store import derive, search
 from webapp.store.db import database
 from webapp.store.live import growth
 from webapp.store.live.lookup import Arrived
@@ -67,6 +67,17 @@ def test_many_new_sessions_come_together(gate: Gate, db: orm.Session, monkeypatc
     take(gate, *spans)
     take(gate, *(one | {"spanId": "f" * 16} for one in spans))
     assert db.scalars(sa.select(Session.entry_count)).all() == [2] * 7
+
+
+def test_a_session_that_a_later_span_names_is_found_by_its_name(gate: Gate, db: orm.Session) -> None:
+    unnamed = numbered(0)
+    unnamed["attributes"] = [pair for pair in unnamed["attributes"] if pair["key"] != "gen_ai.conversation.id"]
+    take(gate, unnamed)
+    take(gate, numbered(1, talk="renamed-later"))
+    (session,) = db.scalars(sa.select(Session)).all()
+    assert session.external_id == "renamed-later"
+    assert search.sessions(db.connection(), "renamed", [], most=9).ids == [session.id]
+    assert search.sessions(db.connection(), unnamed["traceId"], [], most=9).ids == []
 
 
 def cut(db: orm.Session) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import fields
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.dumps import records
 from webapp.dumps.records import MODEL_KINDS as MODEL_KINDS
 from webapp.store.db.ids import TURNS_A_SESSION as TURNS_A_SESSION
 from webapp.store.db.types import (
@@ -226,6 +228,11 @@ class Turn(Base):
     is_error: orm.Mapped[bool | None]
     most_rounds: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
 
+
+_others = ("duplicate_of", "answers", "stop")
+_columns = {column.name for column in Turn.__table__.columns}.difference(_others)
+SAME_IN_TURNS = tuple(field.name for field in fields(records.Turn) if field.name in _columns)
+"""fields of a turn that are columns under the same name; the others are kept otherwise than they came"""
 
 is_response = sa.and_(Turn.kind.in_(MODEL_KINDS), Turn.raw.is_not(None), Turn.duplicate_of.is_(None))
 """whether a turn is a text that a model wrote, and no copy of another"""

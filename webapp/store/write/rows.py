@@ -19,6 +19,7 @@ from webapp.store.db.dialect import insert_new, take_locks
 from webapp.store.db.ids import short
 from webapp.store.models import Declaration
 from webapp.store.models import Turn as StoredTurn
+from webapp.store.models.sessions import SAME_IN_TURNS
 
 _declarations = sa.table("declaration", sa.column("id"), sa.column("content", sa.types.NullType()))
 _DECLARATIONS_LOCK = 0x4445434C
@@ -72,9 +73,6 @@ def remove_unused_declarations(engine: sa.Engine) -> int:
 Row = dict[str, Any]
 
 _LARGEST = 2**63
-_SAME = ("entry", "kind", "role", "agent", "model", "phase", "parent", "raw", "tool_calls", "sent_at", "cost", "source")
-_ALSO_SAME = ("raw_at", "arguments", "host", "is_error")
-_NUMBERS = ("sounding", "round", "attempt", "tokens_in", "tokens_out", "tokens_reasoning", "most_rounds")
 _encoders: dict[str, Callable[[Any, Any], Any]] = {
     column.name: column.type.process_bind_param
     for column in StoredTurn.__table__.columns
@@ -93,8 +91,7 @@ def turn_row(turn: Turn, *, first: bool = False) -> Row:
     The `first` turn of an entry has the entry's hash. Raises RecursionError where a value is nested too deeply.
     """
     declaration = declared(turn.declared)
-    row = {name: getattr(turn, name) for name in (*_SAME, *_ALSO_SAME)}
-    row |= {name: _whole(getattr(turn, name)) for name in _NUMBERS}
+    row = {name: _fitting(getattr(turn, name)) for name in SAME_IN_TURNS}
     row |= {
         "recorded_failure": turn.failure,
         "raw_sha256": None if turn.raw is None else hashlib.sha256(encoded(turn.raw)).digest(),
@@ -158,9 +155,9 @@ def _trace(trace: Trace) -> bytes:
     return types.pack(text.encode("ascii"))
 
 
-def _whole(number: int | None) -> int | None:
-    """A whole number that fits the column; what does not is in `source` and nowhere else."""
-    return number if number is None or -_LARGEST <= number < _LARGEST else None
+def _fitting(value: Any) -> Any:
+    """A value, but for a whole number that no column holds: that is in `source` and nowhere else."""
+    return None if isinstance(value, int) and not -_LARGEST <= value < _LARGEST else value
 
 
 def value_digest(values: Sequence[Any]) -> int | None:

@@ -16,6 +16,7 @@ from webapp.parsing import Trace
 from webapp.store.db.ids import batched
 from webapp.store.models import TURNS_A_SESSION, Declaration, Finding, LiveSpan, Parse, Session
 from webapp.store.models import Turn as StoredTurn
+from webapp.store.models.sessions import SAME_IN_TURNS
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import PlacedTurn, Tally
 
@@ -32,21 +33,12 @@ def join_parses(query: sa.Select[*tuple[Any, ...]], home: Any) -> sa.Select[*tup
 
 
 _original = (StoredTurn.duplicate_of - (StoredTurn.id - StoredTurn.ordinal)).label("original")
-_SAME = (
-    *("entry", "kind", "model", "sent_at", "role", "agent", "phase", "sounding", "round", "raw", "tool_calls"),
-    *("tokens_in", "tokens_out", "tokens_reasoning", "cost", "arguments", "host", "is_error", "most_rounds"),
-)
-"""columns that a turn has under the same name"""
+_NOT_READ = ("attempt", "parent", "source", "raw_at")
+_SAME = tuple(name for name in SAME_IN_TURNS if name not in _NOT_READ)
+"""columns that a turn has under the same name, but for those of which nothing is made"""
 _OTHERS = (
-    "id",
-    "session_id",
-    "ordinal",
-    "position",
-    "recorded_failure",
-    "stop",
-    "stop_said",
-    "declaration_id",
-    "answers",
+    *("id", "session_id", "ordinal", "position", "recorded_failure"),
+    *("stop", "stop_said", "declaration_id", "answers"),
 )
 _turns = join_parses(
     sa.select(
