@@ -158,6 +158,8 @@ GROWTH = {
     "escaped in single quotes": lambda n: "{'a': '" + '{\\"a\\": ' * (n // 8),
     "closers behind a key": lambda n: '```json\n{"a": ' + "]" * n,
     "brackets in single quotes": lambda n: "{'a': '" + "[" * n,
+    "closers apart": lambda n: '{"a": 1' + " ]" * (n // 2) + "}",
+    "lists that the machine refuses": lambda n: "[[1]>" * (n // 5),
     "keys that stand twice": lambda n: "{" + ", ".join(f'"k{k}": 1, "k{k}": 2' for k in range(n // 24)),
 }
 

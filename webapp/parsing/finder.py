@@ -95,7 +95,7 @@ class Finder:
     def reject(self, strategy: str, start: int, end: int, reason: str) -> int:
         """Record a candidate that is no JSON; after the first thousands, only how many there were."""
         self.rejected += 1
-        if self.rejected <= SHOWN:
+        if len(self.tracer.attempts) <= SHOWN:
             self.tracer.reject(strategy, Span(start, end), reason)
         else:
             first, _, count = self.hidden
@@ -267,6 +267,7 @@ class Finder:
         if self.lenient(start, tier) or _meant.match(self.tracer.raw, start):
             self.tracer.fail(strategy, Span(start, end), str(refused))
             return end
+        self.rejected += 9  # the machine costs as much as ten looks
         return self.reject(strategy, start, end, str(refused))
 
     def skip(self, start: int, limit: int) -> int:

@@ -46,8 +46,8 @@ def one_character(raw: str, start: int, end: int) -> Mended | None:
     text = span.of(raw)
     for _ in range(MOST):
         stop, value, failed = read(text, 0)
-        if stop > 0 and edits:
-            return _settled(start, edits, text, stop, value)
+        if stop > 0 and edits:  # what closes more than it opens is no slip of one character
+            return None if _closes_more.match(text, stop) else Mended(start + stop + len(edits), value, tuple(edits))
         if stop > 0:
             return _changed(raw, start, text, stop, _doubled(text, stop))
         spot = _spot(text, failed)
@@ -79,13 +79,6 @@ def _spot(text: str, at: int) -> int:
 def _has_half(string: re.Match[str] | None) -> bool:
     """Whether a string has an odd number of quotes with backslashes: one more beside it is their other half."""
     return string is not None and string[0].count('\\"') % 2 == 1
-
-
-def _settled(start: int, edits: list[Edit], text: str, stop: int, value: Any) -> Mended | None:
-    """The result, unless the text closes more than the value opens: then it is no slip of one character."""
-    if _closes_more.match(text, stop):
-        return None
-    return Mended(start + stop + len(edits), value, tuple(edits))
 
 
 def _removed(text: str, at: int) -> Edit:

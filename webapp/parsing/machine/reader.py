@@ -119,11 +119,13 @@ def _is_read(machine: Machine) -> bool:
     """Whether the C decoder reads the container here, which is then eaten whole, as long as failures fit the budget."""
     if not machine.frames or machine.tries <= 0:
         return False
-    stop, _, cost = read(machine.raw, machine.at)
-    if -1 < stop <= machine.end and not machine.raw.startswith('"', stop):
-        machine.value_done(stop)
+    raw, at = machine.raw, machine.at
+    stop, _, cost = read(raw[at : min(machine.end, at + _WIDE)], 0)
+    if stop > 0 and not raw.startswith('"', at + stop):
+        machine.tries += _IN_VAIN
+        machine.value_done(at + stop)
         return True
-    machine.tries -= cost
+    machine.tries -= cost + _IN_VAIN
     return False
 
 
@@ -138,6 +140,10 @@ def _after(machine: Machine, char: str) -> None:
         missing_tokens.no_comma(machine, char)
 
 
+_WIDE = 600
+"""characters of a container that the C decoder is given: where it fails it counts the lines of all that it was given"""
+_IN_VAIN = 4_000
+"""what a try costs that fails, and one that does not gives back, so that none are made where all of them fail"""
 _member_next = later(
     rf"""(["'])[^"'\\\n]{{1,60}}+\1{tokens.SPACE}:{tokens.SPACE}(?:(?:{tokens.SCALAR}|'[^'\n]{{0,99}}+'){tokens.SPACE}[,}}]|[\[{{])"""
 )

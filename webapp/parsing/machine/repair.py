@@ -111,11 +111,7 @@ def candidates(state: str, char: str) -> tuple[tuple[re.Pattern[str], Mend], ...
 
 def fits(state: str, raw: str, at: int, end: int) -> bool:
     """Whether a repair knows what stands at `at` in `state`."""
-    if at < end:
-        for pattern, _ in candidates(state, raw[at]):
-            if pattern.match(raw, at, end):
-                return True
-    return False
+    return at < end and any(pattern.match(raw, at, end) for pattern, _ in candidates(state, raw[at]))
 
 
 @cache
