@@ -208,7 +208,7 @@ def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Sessions:
         values = [entry[1] for entry in entries if not isinstance(entry, Problem)]
         yield SessionEntries(session_of(values[-1]) or source.stem, entries)
         return
-    yield from _apart(entries_of(source, head), session_of, source.stem, {})
+    yield from apart(entries_of(source, head), session_of, source.stem)
 
 
 def keyed(source: Source, head: DumpHead, given_key: str | None, follows: Follows) -> Sessions:
@@ -232,10 +232,10 @@ def keyed(source: Source, head: DumpHead, given_key: str | None, follows: Follow
         name = next((name for own_key, name in named_by(value, given_key) if own_key == key), None)
         return source.stem if name is None and not follows(value) else name
 
-    yield from _apart(entries_of(source, head), session, source.stem, {OPTION: key})
+    yield from apart(entries_of(source, head), session, source.stem, {OPTION: key})
 
 
-def _apart(entries: Entries, session_of: SessionOf, stem: str, extra: dict[str, Any]) -> Sessions:
+def apart(entries: Entries, session_of: SessionOf, stem: str, extra: dict[str, Any] | None = None) -> Sessions:
     """The entries by the session that each names; what names none, and a problem, stays with what came before it."""
     with spilled() as aside:
         current, count = "", 0
@@ -249,7 +249,7 @@ def _apart(entries: Entries, session_of: SessionOf, stem: str, extra: dict[str, 
         for name, kept in aside.sessions():
             of_session = (_as_it_came(*one) for one in kept)
             if count:
-                yield SessionEntries(name, of_session, extra=extra)
+                yield SessionEntries(name, of_session, extra=extra or {})
             else:
                 yield from (entry for entry in of_session if isinstance(entry, Problem))
 

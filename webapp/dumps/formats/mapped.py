@@ -10,7 +10,7 @@ from webapp.dumps.base import Context, DumpHead, Format, Source
 from webapp.dumps.budget import BadDump
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import entries_of, grouped, objects, with_list
+from webapp.dumps.documents import apart, entries_of, grouped, objects, with_list
 from webapp.dumps.json_path import Paths, Steps, at, each_at
 from webapp.dumps.mappings import MAPPED, NUMBERS, TEXTS, BadMapping, condition, paths_of
 from webapp.dumps.messages.exchanges import exchange
@@ -57,55 +57,51 @@ class Mapped(Declared):
 
     def _mapped(self, source: Source, head: DumpHead) -> Sessions:
         """Entries by session: lines, a list's items, the items of the object's longest list, or the object itself."""
-        if "table" in self.mapping or head.shape == "sqlite":
-            yield from self._rows(source, head)
-            return
-        if self._each:
-            yield from self._iterated(source, head)
-            return
         alone = not head.items or self._raw[:1] in [(key,) for key in head.keys]
-        if head.shape not in ("object", "array") or (head.shape == "object" and alone):
+        if "table" in self.mapping or head.shape == "sqlite":
+            yield from self._named(self._rows(source, head))
+        elif self._each:
+            yield from self._named(self._iterated(source, head))
+        elif head.shape == "object" and not alone:
+            key = max(head.items, key=lambda name: len(head.items[name]))
+            yield from apart(objects(walk(source.text(), frozenset((key,))), key), self.session_of, source.stem)
+        else:
             yield from grouped(source, head, self.session_of)
-            return
-        key = "" if head.shape == "array" else max(head.items, key=lambda name: len(head.items[name]))
+
+    def _named(self, entries: Iterable[tuple[str, str, dict[str, Any]] | Problem]) -> Sessions:
+        """Entries by the session that each names, else by the name that stands before its place."""
         with spilled() as aside:
-            name = source.stem
-            for entry in objects(walk(source.text(), frozenset((key,))), key):
+            for entry in entries:
                 if isinstance(entry, Problem):
                     yield entry
-                    continue
-                name = self.session_of(entry[1]) or name
-                aside.put(name, 0, *entry)
+                else:
+                    aside.put(self.session_of(entry[2]) or entry[0], 0, *entry[1:])
             yield from (SessionEntries(name, entries) for name, entries in aside.sessions())
 
-    def _rows(self, source: Source, head: DumpHead) -> Sessions:
+    def _rows(self, source: Source, head: DumpHead) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """The rows of a table of a SQLite file, with what their columns hold as JSON; `each` goes through them."""
         table = self.mapping.get("table", "")
         if head.shape != "sqlite" or table not in head.names:
             advice = f"there are: {', '.join(head.names[:20])}" if head.shape == "sqlite" else "it is no SQLite file"
             raise BadDump(f"no table {table!r} is in it ({advice})", "the mapping")
-        with opened_tables(source) as tables, spilled() as aside:
+        with opened_tables(source) as tables:
             for number, row in enumerate(tables.rows(table), start=1):
-                value = opened(row)
-                inner = [(at, {"each": item, "around": around}) for at, item, around in each_at(value, self._each)]
-                for at, entry in inner if self._each else [("", value)]:
-                    place = f"{table}, row {number}{f': {at}' if at else ''}"
-                    aside.put(self.session_of(entry) or source.stem, 0, place, entry)
-            yield from (SessionEntries(name, entries) for name, entries in aside.sessions())
+                value, place = opened(row), f"{table}, row {number}"
+                if not self._each:
+                    yield source.stem, place, value
+                for inner, item, around in each_at(value, self._each) if self._each else ():
+                    yield source.stem, f"{place}: {inner}", {"each": item, "around": around}
 
-    def _iterated(self, source: Source, head: DumpHead) -> Sessions:
+    def _iterated(self, source: Source, head: DumpHead) -> Iterator[tuple[str, str, dict[str, Any]] | Problem]:
         """What `each` leads to in every record; a record of a list that names no session is one of its own."""
         parts = self._each if self._each[0] or head.shape == "object" else self._each[1:]
-        with spilled() as aside:
-            for number, record in enumerate(_records(source, head, parts), start=1):
-                if isinstance(record, Problem):
-                    yield record
-                    continue
-                name = source.stem if head.shape == "object" else f"{source.stem}-{number}"
-                for at, value, around in each_at(record[1], parts):
-                    entry = {"each": value, "around": around}
-                    aside.put(self.session_of(entry) or name, 0, f"{record[0]}: {at}", entry)
-            yield from (SessionEntries(name, entries) for name, entries in aside.sessions())
+        for number, record in enumerate(_records(source, head, parts), start=1):
+            if isinstance(record, Problem):
+                yield record
+                continue
+            name = source.stem if head.shape == "object" else f"{source.stem}-{number}"
+            for place, value, around in each_at(record[1], parts):
+                yield name, f"{record[0]}: {place}", {"each": value, "around": around}
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         mapping = context.get("mapping")

@@ -11,7 +11,7 @@ from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import whole_document
 from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.printed import from_repr
-from webapp.dumps.messages.turns import each_with, event_turns, note_unknown_kind, text_turns, turns_of
+from webapp.dumps.messages.turns import each_with, event_turns, note_once, note_unknown_kind, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.stream import DocumentMember, Item, walk
@@ -32,8 +32,6 @@ class _Tree(Conversation):
     branch: int = 0
     above: list[str | None] = field(default_factory=list)
     """for each node on the way to the one that is read, what it does where it is an action"""
-    is_cut: bool = False
-    """whether it was said that the texts of the chain are cut"""
 
 
 class ToolBench(Format):
@@ -172,9 +170,8 @@ def _input(node: dict[str, Any], arguments: str | None, action: str | None, conv
 
 def _message(node: dict[str, Any], conversation: _Tree) -> list[Turn]:
     role, message = text(node.get("role")), node.get("message")
-    if isinstance(message, str) and len(message) == _CUT_AT and not conversation.is_cut:
-        conversation.is_cut = True
-        conversation.notes.append(f"texts of this chain end after {_CUT_AT} characters: they were cut before")
+    if isinstance(message, str) and len(message) == _CUT_AT:
+        note_once(f"texts of this chain end after {_CUT_AT} characters: they were cut before", conversation)
     call = (from_repr(message) or _cut_repr(message)) if role == "tool" else None
     if isinstance(call, dict) and "arguments" in call:
         name = text(call.get("name"))

@@ -85,9 +85,6 @@ def _unmarked(value: Any) -> Any:
 
 def request_message(message: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """A message of a request. Google's may lack a role; items of the Responses API have a type instead."""
-    if isinstance(message.get("message"), str) and "content" not in message:  # Cohere's older history
-        role = {"CHATBOT": "assistant"}.get(str(message.get("role")), str(message.get("role")).lower())
-        return text_turns(message["message"], role, conversation)
     if is_message(message):
         return message_turns(unwrapped(message), conversation)
     if "role" in message:
