@@ -226,8 +226,9 @@ def _chats(
             if isinstance(inner, dict | list):
                 yield from _chats(f"{at}[{index}]", around, inner, depth + 1, most)
     elif isinstance(value, dict):
-        listed = [value] if any(map(value.get, _REPLIES)) else list(value.values())  # or messages by their ids
-        if all(isinstance(inner, dict) for inner in listed) and is_chat(list(islice(_with_replies(listed), _SHOWN))):
+        by_ids = [inner for inner in value.values() if isinstance(inner, dict) and inner.keys() & {*_TIMES, "ts"}]
+        listed = [value] if any(map(value.get, _REPLIES)) else by_ids if len(by_ids) == len(value) else []
+        if is_chat(list(islice(_with_replies(listed), _SHOWN))):
             yield _Chat(at, around, listed, value)
             return
         for key, inner in value.items():

@@ -31,7 +31,7 @@ from webapp.dumps.messages.bodies import body_in, said_turns
 from webapp.dumps.messages.named_texts import is_chat
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.printed import is_printed
-from webapp.dumps.messages.turns import each_filled, event_turns, text_turns, turns_of
+from webapp.dumps.messages.turns import each_filled, event_turns, note_once, text_turns, turns_of
 from webapp.dumps.records import Kind, Problem, Record, SessionStart, Turn, changed
 from webapp.dumps.source import lines
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
@@ -147,12 +147,16 @@ class Responses(Format):
         calls = list(_calls_beside(entry))
         if parts := templated(raw):
             return [turn for role, part in parts for turn in text_turns(part, role, conversation, model=model)]
+        if entry.keys() & _OF_PAGES:
+            note_once("texts are read by the name `text`; nothing says that a model wrote them", conversation)
         said: list[Turn] = [answer]
         if is_printed(raw) or body_in(raw):
             said = each_filled(said_turns(raw, conversation), model=model, parent=ident, sent_at=when)
         return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), *said]
 
 
+_OF_PAGES = {"page", "type", "kind", "category", "section", "date", "lang", "language", "url", "source"}
+"""keys beside a text that anybody may have written"""
 _OF_OTHERS = {
     *("role", "record", "messages", "embedding", "vector"),
     *(

@@ -109,7 +109,6 @@ _ASIDES = ("thinking", "event", _TITLE_ROLE)
 """of which nobody says anything"""
 _MOST_BEFORE = 2000
 """characters of a title and the like before the first speaks"""
-
 _REMARKS = {
     "drawn": "boxes that a terminal drew: a long line is several there, and is read as these",
     "alone": "two names of several that stand so: nothing else says that this is a chat",
@@ -182,7 +181,8 @@ def _style(written: str) -> re.Pattern[str] | None:
         plain = style in (TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER, _LINED)
         sides = [_side(mark) for mark in marks]
         turned = ["user", "assistant"] * (2 if plain else 1)
-        led = len(before) <= _MOST_LED and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
+        most = 0 if style is TEMPLATE else _MOST_LED
+        led = len(before) <= most and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
         is_record = len(sides) == 2 and are_fields(written)
         begins = not (before or is_record) if plain else titled or (style in _OWN and before.endswith(_OWN[style]))
         if {"user", "assistant"} <= set(sides) and (led or begins):

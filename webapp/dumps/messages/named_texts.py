@@ -203,7 +203,7 @@ _BY_BOT = ("isBot", "is_bot", "bot")
 """of who wrote a message, as Discord and Telegram have it"""
 _WHO = (
     *("role", "_role", "role_type", "sender", "by", "from", "author", "speaker", "who", "sender_type"),
-    *("senderType", "author_type", "variant", "direction", "type", "kind"),
+    *("senderType", "author_type", "variant", "direction", "type"),
 )
 _NAMES = ("role", "type", "name")
 """who spoke, where that is an object"""
@@ -217,19 +217,19 @@ _MODEL_NAMES = (
 )
 _SAID_BY = r"(?:llm|model|bot|ai|assistant|agent)[_ ]?(?:output|response|reply|answer|completion)"
 _ASKED_BY = r"user[_ ]?(?:input|prompt|query|question|request)|(?:llm|model)[_ ]?(?:request|prompt|input)"
-_EVENTS = re.compile(rf"prompt|completion|tool_(?:call_)?result|{_ASKED_BY}|{_SAID_BY}")
+_EVENTS = re.compile(rf"prompt|completion|tool_(?:call_)?(?:result|output)|{_ASKED_BY}|{_SAID_BY}")
 """events named by what was said in them; a request or a response alone may be a server's"""
 _ROLES = (
     (
         "user",
         re.compile(
-            rf"user|human|prompt|prompter|you|me|customer|patient|caller|guest|request|question|client|visitor|incoming|inbound|in|{_ASKED_BY}"
+            rf"user|human|prompt|prompter|you|me|customer|patient|caller|guest|question|client|visitor|incoming|inbound|in|{_ASKED_BY}"
         ),
     ),
     (
         "assistant",
         re.compile(
-            rf"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|final(?:_answer)?|tool_calls?|outgoing|outbound|out|{_SAID_BY}|{_MODEL_NAMES}"
+            rf"assistant|ai|api|machine|(?:chat)?bot|model|answer|agent|llm|reply|completion|final(?:_answer)?|tool_calls?|outgoing|outbound|out|{_SAID_BY}|{_MODEL_NAMES}"
         ),
     ),
     ("system", re.compile(r"system|developer|context")),
@@ -269,7 +269,7 @@ def speaker(holder: dict[str, Any]) -> str | None:
     for writer in (holder, *(as_object(holder.get(key)) for key in ("author", "from", "user", "sender"))):
         if (is_bot := next((writer[key] for key in _BY_BOT if isinstance(writer.get(key), bool)), None)) is not None:
             return "assistant" if is_bot else "user"
-    for key in (*_WHO, "event", "event_type"):
+    for key in (*_WHO, "event", "event_type", "kind"):
         who = holder.get(key)
         if isinstance(who, str) and (of_message := _MESSAGE_OF.fullmatch(who)):
             who = of_message[1]

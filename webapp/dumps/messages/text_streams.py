@@ -75,6 +75,7 @@ def are_pieces(events: list[dict[str, Any]]) -> bool:
         and all(holds(event, row.adds) or holds(event, row.ends) for event in events)
         and not holds(events[0], row.ends)
         and events[0].keys().isdisjoint(_ASKED)
+        and bool(_SAID.search("".join(text(at(event, row.text)[0]) or "" for event in events)))
     )
 
 
