@@ -66,23 +66,34 @@ def said(content: str) -> bytes:
     return b'{"messages":[{"role":"user","content":"Q"},{"role":"assistant","content":' + content.encode() + b"}]}\n"
 
 
-LONG = said('"' + "a" * MANY + '"')
 VALUES = said("[" + ("[]," + " " * 40) * 30_000 + "[]]")
 """more than are read of what is packed, in more text than is decoded unasked"""
-LISTS = b"".join(b',"%d":[%s]' % (key, b",".join([b"[" + b"[]," * 19_000 + b"1]"] * 4)) for key in range(240))
-"""lists of four items each, of which the first five show what a list holds"""
-INNER = said(json.dumps("[" + "[]," * 2_600_000 + "[]]"))
-"""JSON in a text, which is read where it may be a call"""
+
+
+@functools.cache
+def long() -> bytes:
+    return said('"' + "a" * MANY + '"')
+
+
+def lists() -> bytes:
+    """Lists of four items each, of which the first five show what a list holds."""
+    four = b",".join([b"[" + b"[]," * 19_000 + b"1]"] * 4)
+    return b'{"a":"' + b"x" * 300_000 + b'"' + b"".join(b',"%d":[%s]' % (key, four) for key in range(240)) + b"}"
+
+
+def inner() -> bytes:
+    """JSON in a text, which is read where it may be a call."""
+    return said(json.dumps("[" + "[]," * 2_600_000 + "[]]"))
 
 
 @functools.cache
 def gzipped() -> bytes:
-    return gzip.compress(LONG, 1)
+    return gzip.compress(long(), 1)
 
 
 @functools.cache
 def zstandard() -> bytes:
-    return zstd.compress(LONG)
+    return zstd.compress(long())
 
 
 def zipped(members: dict[str, bytes]) -> bytes:
@@ -110,11 +121,16 @@ def directory() -> bytes:
     return first + names + struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, len(names), len(first), 0)
 
 
+@functools.cache
+def words() -> bytes:
+    return b"".join(b"14 k%07d=v\n" % number for number in range(2_500_000))
+
+
 def described(kind: bytes) -> bytes:
     """A tar that says two and a half million things, of one member or of all of them."""
-    words, info = b"".join(b"14 k%07d=v\n" % number for number in range(2_500_000)), tarfile.TarInfo("a.jsonl")
-    info.type, info.size = kind, len(words)
-    return info.tobuf() + words + bytes(-len(words) % 512) + tarfile.TarInfo("a.jsonl").tobuf() + bytes(1024)
+    info = tarfile.TarInfo("a.jsonl")
+    info.type, info.size = kind, len(words())
+    return info.tobuf() + words() + bytes(-len(words()) % 512) + tarfile.TarInfo("a.jsonl").tobuf() + bytes(1024)
 
 
 def database(folder: Path, *statements: str) -> bytes:
@@ -261,17 +277,17 @@ def exchanged(*responses: str) -> bytes:
 BOMBS: dict[str, Callable[[Path], bytes]] = {
     "long.jsonl.gz": lambda _: gzipped(),
     "long.jsonl.zst": lambda _: zstandard(),
-    "long.jsonl.xz": lambda _: lzma.compress(LONG, preset=0),
-    "long.jsonl.bz2": lambda _: bz2.compress(LONG, 1),
+    "long.jsonl.xz": lambda _: lzma.compress(long(), preset=0),
+    "long.jsonl.bz2": lambda _: bz2.compress(long(), 1),
     "values.jsonl.gz": lambda _: gzip.compress(VALUES),
     "items.json.zst": lambda _: zstd.compress(b"[" + (VALUES.strip() + b",") * 2 + b"{}]"),
     "values.json.gz": lambda _: gzip.compress(b"[" + VALUES + b"]"),
-    "lists.json.zst": lambda _: zstd.compress(b'{"a":"' + b"x" * 300_000 + b'"' + LISTS + b"}"),
-    "inner.jsonl.zst": lambda _: zstd.compress(INNER),
-    "long.zip": lambda _: zipped({"a.jsonl": LONG}),
-    "many.zip": lambda _: zipped({f"{number}.jsonl": LONG[: 20 * 2**20] for number in range(4)}),
+    "lists.json.zst": lambda _: zstd.compress(lists()),
+    "inner.jsonl.zst": lambda _: zstd.compress(inner()),
+    "long.zip": lambda _: zipped({"a.jsonl": long()}),
+    "many.zip": lambda _: zipped({f"{number}.jsonl": long()[: 20 * 2**20] for number in range(4)}),
     "packed.zip": lambda _: zipped({"a.jsonl.gz": gzipped()}),
-    "long.tar.gz": lambda _: tarred("a.jsonl", LONG),
+    "long.tar.gz": lambda _: tarred("a.jsonl", long()),
     "directory.zip.zst": lambda _: zstd.compress(directory()),
     "member.tar.zst": lambda _: zstd.compress(described(b"x")),
     "members.tar.zst": lambda _: zstd.compress(described(b"g")),
@@ -289,10 +305,14 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
         response=lambda pa: pa.DictionaryArray.from_arrays(pa.array([0] * 400_000), ["a" * 1_000_000]),
     ),
     "page.parquet": table(response=lambda pa: pa.array(["b" * MANY])),
-    "lists.parquet": table(messages=lambda pa: pa.array([["a" * 1_000_000] * 300] * 2)),
+    "lists.parquet": table(
+        messages=lambda pa: pa.ListArray.from_arrays(
+            [0, 300, 600], pa.DictionaryArray.from_arrays(pa.array([0] * 600), ["a" * 1_000_000]).dictionary_decode()
+        )
+    ),
     "lying.parquet": lying,
     "nothing.parquet": table(
-        prompt=lambda pa: pa.array(["Q"] * 5 + [None] * 40_000_000, pa.string()),
+        prompt=lambda pa: pa.concat_arrays([pa.array(["Q"] * 5), pa.nulls(40_000_000, pa.string())]),
         response=lambda pa: pa.nulls(40_000_005),
     ),
     "gzip.har": lambda _: body(gzipped()),

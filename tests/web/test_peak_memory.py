@@ -92,20 +92,20 @@ PLAIN: dict[str, tuple[str, Callable[[int], bytes]]] = {
 }
 BOMB = MEGABYTE
 """unpacked: of more values than are taken, and no more of them than are passed over in a second"""
-PACKED: dict[str, tuple[str, bytes]] = {
-    "lists": (JSON, PLAIN["lists"][1](BOMB)),
-    "spans as JSON": (JSON, spans_json(BOMB)),
-    "events as JSON": (JSON, events_json(BOMB)),
-    "spans": (PROTOBUF, spans(BOMB)),
-    "groups": (PROTOBUF, PLAIN["groups"][1](BOMB // 4)),
-    "events, nearly too many": (JSON, events_json(3 * 78_000)),
+PACKED: dict[str, tuple[str, Callable[[], bytes]]] = {
+    "lists": (JSON, lambda: PLAIN["lists"][1](BOMB)),
+    "spans as JSON": (JSON, lambda: spans_json(BOMB)),
+    "events as JSON": (JSON, lambda: events_json(BOMB)),
+    "spans": (PROTOBUF, lambda: spans(BOMB)),
+    "groups": (PROTOBUF, lambda: PLAIN["groups"][1](BOMB // 4)),
+    "events, nearly too many": (JSON, lambda: events_json(3 * 78_000)),
     "attributes, nearly too many": (
         PROTOBUF,
-        wrapped(b"\x0a", wrapped(b"\x12", wrapped(b"\x12", b"\x4a\x06\x0a\x00\x12\x02\x0a\x00" * 190_000))),
+        lambda: wrapped(b"\x0a", wrapped(b"\x12", wrapped(b"\x12", b"\x4a\x06\x0a\x00\x12\x02\x0a\x00" * 190_000))),
     ),
-    "texts, nearly too many": (JSON, entry(b"[" + b'"0000000",' * 390_000 + b"0]")),
-    "a text, nearly too long": (JSON, entry(b'"' + b"a" * 7 * MEGABYTE + '🙂"'.encode())),
-    "a text that is too long": (JSON, entry(b'"' + b"a" * 60 * MEGABYTE + '🙂"'.encode())),
+    "texts, nearly too many": (JSON, lambda: entry(b"[" + b'"0000000",' * 390_000 + b"0]")),
+    "a text, nearly too long": (JSON, lambda: entry(b'"' + b"a" * 7 * MEGABYTE + '🙂"'.encode())),
+    "a text that is too long": (JSON, lambda: entry(b'"' + b"a" * 60 * MEGABYTE + '🙂"'.encode())),
 }
 """What unpacks to far more than it was: beyond a limit, or just within all of them."""
 PACKERS: dict[str, Callable[[bytes], bytes]] = {"gzip": lambda data: gzip.compress(data, 5), "zstd": zstd.compress}
@@ -113,24 +113,28 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {"gzip": lambda data: gzip.compre
 
 UNPACKING = ("/v1/traces", "/v1/logs", "/v1/metrics", "/api/dumps?again", "/api/dumps", "/dumps")
 OTHER_SIGNALS = ("/v1/logs", "/v1/metrics")
+WITH_FILES = ("/api/dumps", "/dumps")
+EVERYWHERE = ("lists", "groups", "a text that is too long")
 
 
 def doors(name: str) -> list[tuple[str, bytes, dict[str, str]]]:
     """Each route that unpacks, with the body and its headers: of a request, or of a file in it.
 
     The packers take turns, and the next body begins with the other one: each is used for each body and at each route.
-    Logs and metrics are unpacked as traces are, and get but one body of each kind.
+    Logs and metrics are unpacked as traces are, and get but three bodies; of the two routes that take forms
+    with files, each gets every other body.
     """
     packers = itertools.cycle(PACKERS)
-    if list(PACKED).index(name) % 2:
+    turn = list(PACKED).index(name) % 2
+    if turn:
         next(packers)
-    paths = UNPACKING if name in ("lists", "groups") else [path for path in UNPACKING if path not in OTHER_SIGNALS]
-    return [door(path, name, next(packers)) for path in paths]
+    spared = () if name in EVERYWHERE else (*OTHER_SIGNALS, WITH_FILES[turn])
+    return [door(path, name, next(packers)) for path in UNPACKING if path not in spared]
 
 
 def door(path: str, name: str, packer: str) -> tuple[str, bytes, dict[str, str]]:
-    kind, content = PACKED[name][0], PACKERS[packer](PACKED[name][1])
-    if path not in ("/api/dumps", "/dumps"):
+    kind, content = PACKED[name][0], PACKERS[packer](PACKED[name][1]())
+    if path not in WITH_FILES:
         return path, content, {"Content-Type": kind, "Content-Encoding": packer}
     disposition = f'Content-Disposition: form-data; name="file"; filename="{name}.json.{packer}"'
     file = f"--b\r\n{disposition}\r\n\r\n".encode() + content + b"\r\n--b--\r\n"
