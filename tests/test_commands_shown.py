@@ -21,6 +21,7 @@ from webapp.app import create_app
 from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.jobs import worker
+from webapp.web.worker_process import WorkerSupervisor
 
 NOT_RUN = {
     "docker": "builds and runs a container, for which a network is needed",
@@ -74,7 +75,9 @@ def engine(settings: Settings) -> Iterator[sa.Engine]:
 
 
 @pytest.fixture
-def server(settings: Settings, engine: sa.Engine) -> Iterator[str]:
+def server(settings: Settings, engine: sa.Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """It starts no worker, whose work is done here."""
+    monkeypatch.setattr(WorkerSupervisor, "wake", lambda _: None)
     made = make_server("127.0.0.1", 0, create_app(settings))
     thread = threading.Thread(target=made.serve_forever)
     thread.start()
