@@ -13,6 +13,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import entries_of, grouped, id_problem, nested, with_list
 from webapp.dumps.json_path import at
 from webapp.dumps.linked_turns import LAST_RESPONSE, Side, linked
+from webapp.dumps.messages.chat_streams import or_empty
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.records import Kind, Problem, Turn, changed
 from webapp.dumps.sessions import each_session
@@ -149,7 +150,7 @@ def turns(entries: Iterable[Entry | Problem], log: WindlassLog) -> Iterator[tupl
         if isinstance(entry, Problem):
             yield entry, None
             continue
-        node, role = _word(entry[1].get("node_type")), _word(entry[1].get("role"))
+        node, role = or_empty(entry[1].get("node_type")), or_empty(entry[1].get("role"))
         turn, side = _turn(log.entry, entry[1], node, role, log.parquet), _SIDES.get((node, role))
         yield turn, side
         for call in _calls(turn):
@@ -207,10 +208,6 @@ def kind_of(node: str, role: str) -> Kind:
     if node in _EVENTS or node.startswith(_EVENT_BEGINNINGS):
         return "event"
     return _BY_ROLE.get(role, "event")
-
-
-def _word(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _first(entry: dict[str, Any], *names: str) -> Any:

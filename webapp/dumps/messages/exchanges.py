@@ -8,7 +8,7 @@ from typing import Any
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import answer, is_answer, nothing_said, said_or_sent, unanswered
 from webapp.dumps.messages.declarations import declared_in
-from webapp.dumps.messages.langchain import generations_body, is_message
+from webapp.dumps.messages.langchain import generations_body
 from webapp.dumps.messages.metadata import hosts_of
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
 from webapp.dumps.messages.printed import is_printed
@@ -219,7 +219,7 @@ def _answers(output: Any, conversation: Conversation, bodies: bool) -> list[Turn
 def _body(answered: Any) -> Any:
     """The answer as a provider's body, or as messages."""
     if isinstance(answered, dict):
-        return answered if is_answer(answered) or is_message(answered) else generations_body(answered)
+        return answered if is_answer(answered) else generations_body(answered)
     if answered and all(isinstance(item, list) for item in answered):
         return {"generations": answered}
     are_items = any(as_object(item).get("type") in ITEMS for item in answered)
