@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from webapp import jsontext
 from webapp.dumps import reading
@@ -32,12 +32,9 @@ from webapp.dumps.messages.named_texts import is_chat
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.turns import each_filled, event_turns, note_once, text_turns, turns_of
-from webapp.dumps.records import Kind, Problem, Record, SessionStart, Turn, changed
+from webapp.dumps.records import Problem, Record, SessionStart, Turn, changed
 from webapp.dumps.source import lines
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
-
-_KINDS = get_args(Kind)
-_MARK = "recorded_at"
 
 
 @dataclass(slots=True)
@@ -49,11 +46,6 @@ class _Recording(Declaring):
 class Recorded(Declared):
     conversation_type = _Recording
 
-    def sniff(self, head: DumpHead) -> int:
-        if head.shape == "lines" and head.objects and all(map(_is_entry, head.objects)):
-            return 95
-        return 60 if _is_entry(head.document) else 0
-
     def read_entry(self, entry: dict[str, Any], conversation: _Recording) -> list[Turn]:  # type: ignore[override]
         (turn,) = super().read_entry(entry, conversation)
         if conversation.declared_beside is not None:  # with the prompt, or with the response itself
@@ -64,10 +56,6 @@ class Recorded(Declared):
             conversation.written = conversation.entry
             turn = changed(turn, declared=conversation.declared)
         return [turn]
-
-
-def _is_entry(value: dict[str, Any]) -> bool:
-    return value.get("kind") in _KINDS and {"session_id", _MARK} <= value.keys()
 
 
 class Fencepost(Format):
