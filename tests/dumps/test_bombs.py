@@ -338,6 +338,7 @@ BOMBS: dict[str, Callable[[Path], bytes]] = {
         b"messages:\n  - role: user\n    content: [" + b"[]," * 1_300_000 + b"[]]\n"
     ),
     "items.yaml.gz": lambda _: gzip.compress(b"- role: user\n  content: [" + b"[]," * 1_300_000 + b"[]]\n"),
+    "styles.css": lambda _: b"/* berths */\n" * 24 + b".berth { color: red }\n",
     "cassette.yaml.gz": lambda _: gzip.compress(b"interactions:\n- request: [" + b"[]," * 1_300_000 + b"[]]\n"),
 }
 

@@ -206,10 +206,10 @@ _TEXT_TOOLS = (
         _SQL,
         re.compile(
             r"(?i)(?:(?:--|/\*|SET|DROP|PRAGMA|BEGIN|SELECT|ALTER|LOCK|USE|\\)[^\n]*\n|\s)*"
-            r"(?:CREATE TABLE|INSERT INTO|COPY \w)"
+            r"(?:CREATE TABLE|INSERT INTO|COPY \w[^\n]* FROM stdin)"
         ),
     ),
-    (_JSON5, re.compile(r"(?:\s|//[^\n]*\n|/\*[\s\S]{0,2000}?\*/)*[{\[][\s{\[]*[A-Za-z_$][\w$]*:\s")),
+    (_JSON5, re.compile(r"(?:\s|//[^\n]*\n|/\*[\s\S]{0,2000}?\*/)*+[{\[][\s{\[]*[A-Za-z_$][\w$]*:\s")),
     (_PAGE, re.compile(r"\s*<(?:!doctype html|html)", re.I)),
 )
 SETTINGS = (".conf", ".cfg", ".ini", ".env", ".properties", ".toml")

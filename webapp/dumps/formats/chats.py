@@ -226,8 +226,8 @@ def _chats(
             if isinstance(inner, dict | list):
                 yield from _chats(f"{at}[{index}]", around, inner, depth + 1, most)
     elif isinstance(value, dict):
-        by_ids = [inner for inner in value.values() if isinstance(inner, dict) and inner.keys() & {*_TIMES, "ts"}]
-        listed = [value] if any(map(value.get, _REPLIES)) else by_ids if len(by_ids) == len(value) else []
+        by_ids = [*value.values()] if all(isinstance(inner, dict) for inner in value.values()) else []
+        listed = by_ids if any(inner.keys() & {*_TIMES, "ts"} for inner in by_ids) else [value]
         if is_chat(list(islice(_with_replies(listed), _SHOWN))):
             yield _Chat(at, around, listed, value)
             return

@@ -123,7 +123,7 @@ TEMPLATE = re.compile(
 """how models' templates write who speaks: ChatML's, Llama's, Gemma's, Phi's and Zephyr's, Mistral's"""
 TOKENS = re.compile(
     r"<\|(?:im_end|end|eot_id|eom_id|end_of_text|endoftext|begin_of_text)\|>|<end_of_turn>"
-    r"|\A\s*<(?:s|bos)>|<(?:/s|eos)>(?=\s*(?:<s>\s*)?\Z)"
+    r"|\A\s*<(?:s|bos)>|<(?:/s|eos)>\s*(?:<s>\s*)?\Z"
 )
 """what they write around it"""
 USER = (
