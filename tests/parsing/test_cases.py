@@ -133,6 +133,13 @@ def test_rejected_candidates_beyond_the_limit_are_counted() -> None:
     assert "more candidates" in (trace.attempts[-1].reason or "")
 
 
+def test_what_stands_behind_many_values_is_shown_and_behind_much_program_code_is_read() -> None:
+    trace = parse('{"a": 1}\n' * 2_500 + "See [the docs].")
+    assert trace.attempts[-1].span == (22_504, 22_505) and not trace.exhausted
+    routes = "{ path: '/x', run: () => import('./x') },\n" * 6_000
+    assert parse(f'Routes:\n{routes}\n\n```json\n{{"a": 1}}\n```').values == ({"a": 1},)
+
+
 def test_values_beyond_the_limit_are_not_read_and_the_rest_is_named() -> None:
     raw = '```json\n{"a": 1}\n```\n' * 5_000
     trace = parse(raw)

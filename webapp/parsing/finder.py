@@ -26,6 +26,8 @@ fence or a tag."""
 _NO_MARK, _NOWHERE = Mark(), Span(0, 0)
 SHOWN = 2_000
 """So many rejected candidates are shown one by one."""
+CROWDED = 12
+"""characters from one candidate that the machine refuses to the next: so close none stand in what people write"""
 
 
 @dataclass(slots=True)
@@ -35,7 +37,8 @@ class Finder:
     `missing` is the policy for keys without a value; `fence` is what the open fence began with, `meant` whether it
     says JSON; `resume_at` the end of a candidate that reached past its region, `loose` where brackets stand that began
     nothing, `closings` where the next closing tag
-    of each name stands (-1: nowhere), `hidden` rejected ones past the limit.
+    of each name stands (-1: nowhere), `hidden` rejected ones past the limit; `refused_at` where the machine gave up
+    last, `crowded` how often it did so right behind the one before.
     """
 
     tracer: Tracer
@@ -47,6 +50,8 @@ class Finder:
     tries: int = 0
     resume_at: int = 0
     rejected: int = 0
+    refused_at: int = -1000
+    crowded: int = 0
     cut: set[int] = field(default_factory=set)
     hidden: tuple[int, int, int] = (0, 0, 0)
     fence: str = ""
@@ -95,7 +100,7 @@ class Finder:
     def reject(self, strategy: str, start: int, end: int, reason: str) -> int:
         """Record a candidate that is no JSON; after the first thousands, only how many there were."""
         self.rejected += 1
-        if len(self.tracer.attempts) <= SHOWN:
+        if self.rejected <= SHOWN:
             self.tracer.reject(strategy, Span(start, end), reason)
         else:
             first, _, count = self.hidden
@@ -267,7 +272,8 @@ class Finder:
         if self.lenient(start, tier) or _meant.match(self.tracer.raw, start):
             self.tracer.fail(strategy, Span(start, end), str(refused))
             return end
-        self.rejected += 9  # the machine costs as much as ten looks
+        self.crowded += start - self.refused_at < CROWDED
+        self.refused_at = start
         return self.reject(strategy, start, end, str(refused))
 
     def skip(self, start: int, limit: int) -> int:
