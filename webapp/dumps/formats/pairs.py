@@ -77,9 +77,9 @@ class Pairs(Format):
         if spoken := _chat(entry):
             return [turn for role, said in spoken for turn in text_turns(said, role, conversation)]
         turns: list[Turn] = []
-        for key, role in ((_key(entry, _SYSTEM), "system"), (_key(entry, PROMPTS), "user")):
-            turns += text_turns(entry[key], role, conversation) if key is not None else []
-        if _key(entry, PROMPTS) is None:
+        for said, role in ((entry.get(_key(entry, _SYSTEM) or ""), "system"), (_prompt(entry), "user")):
+            turns += text_turns(said, role, conversation) if said is not None else []
+        if _prompt(entry) is None:
             turns += _asked(entry, conversation)
         turns += _steps(as_list(entry.get("intermediate_steps")), conversation)
         if answers_key := next((name for name in ANSWERS if are_messages(entry.get(name))), None):
@@ -113,6 +113,14 @@ def _judged(entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
 
 def _key(entry: dict[str, Any], keys: tuple[str, ...]) -> str | None:
     return next((key for key in keys if isinstance(entry.get(key), str)), None)
+
+
+def _prompt(entry: dict[str, Any]) -> str | None:
+    """What is asked, where that is a text; an instruction stands before its input."""
+    key = _key(entry, PROMPTS)
+    if key == "input" and (instruction := text(entry.get("instruction"))):
+        return f"{instruction}\n{entry[key]}" if entry[key] else instruction
+    return None if key is None else entry[key]
 
 
 def _is_pair(value: dict[str, Any]) -> bool:
