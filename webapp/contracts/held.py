@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from webapp.contracts.contract import Contract, Declaration, Mismatch, State
 from webapp.contracts.schemas import NotChecked, compiled
 from webapp.contracts.shapes import json_words, mismatch_words, nearest, path_text
+from webapp.jsontext import on_any_python
 
 MOST, _MOST_READY = 20, 256
 """mismatches of a response that are told, and declarations that are kept ready"""
@@ -169,7 +170,8 @@ def _read(raw: str) -> tuple[Any, Mismatch | None]:
     """The value of a text that is JSON and nothing else, or where it is not. Raises `NotChecked`."""
     try:
         return _decoder.decode(raw), None
-    except json.JSONDecodeError as error:
+    except json.JSONDecodeError as raised:
+        error = on_any_python(raised)
         span: Span | None = (min(error.pos, len(raw) - 1), min(error.pos + 1, len(raw))) if raw else None
         if error.pos < 0:
             span = next((match.span() for match in _CONSTANT.finditer(raw) if match[1]), None)

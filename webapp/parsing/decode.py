@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from webapp.jsontext import depth
+from webapp.jsontext import depth, on_any_python
 from webapp.parsing.edit import place
 
 DEEPEST = 900
@@ -71,7 +71,8 @@ def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
         return Decoded(None, _failure("Expecting value", text, at))
     try:
         value, end = scan(text, at, _SCANNERS[strict or finite, finite])
-    except json.JSONDecodeError as error:
+    except json.JSONDecodeError as raised:
+        error = on_any_python(raised)
         return Decoded(failure=Failure("JSONDecodeError", error.msg, error.pos, str(error)))
     except StopIteration as stop:
         return Decoded(None, _failure("Expecting value", text, int(stop.value)))
