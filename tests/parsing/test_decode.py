@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webapp import jsontext
+from webapp.jsontext import on_any_python
 from webapp.parsing import Trace, parse
 from webapp.parsing.decode import DEEPEST, decode, nesting
 
@@ -32,8 +33,8 @@ def test_it_is_what_json_loads_says(text: str, strict: bool) -> None:
     decoded = decode(text, strict=strict)
     try:
         value = json.loads(text, strict=strict)
-    except json.JSONDecodeError as error:
-        failure = decoded.failure
+    except json.JSONDecodeError as raised:
+        error, failure = on_any_python(raised), decoded.failure
         assert failure
         assert (failure.type, failure.message, failure.at) == ("JSONDecodeError", error.msg, error.pos)
         assert failure.wording == str(error)

@@ -22,6 +22,7 @@ MOST_PATTERNS = 100
 MOST_SEARCHED = 1_000_000
 """patterns times characters: the linear engine, too, takes a microsecond for each at worst"""
 MOST_NODES, DEEPEST = 10_000, 200
+TOO_DEEP = f"the schema is nested more than {DEEPEST} levels deep"
 """objects and lists of a schema, and their nesting"""
 _DEEPEST_VALUE, _LONGEST_WAY, _COMPARED = 500, 150, 16
 """levels of a value; schemas that lead to each other; items that are compared while a schema looks at one"""
@@ -87,7 +88,7 @@ class Cost:
             level = _inside(level)
             if not level:
                 return
-        raise NotChecked(f"the schema is nested more than {DEEPEST} levels deep")
+        raise NotChecked(TOO_DEEP)
 
     def _looks(self, node: Any, depth: int) -> int:
         """How many schemas look at a value that stands so many steps below what `node` looks at."""
@@ -219,7 +220,7 @@ def compiled(text: str) -> Schema | NotChecked:
     except NotChecked as reason:
         return reason
     except (ValueError, RecursionError):
-        return NotChecked("the schema is nested too deep to be read")
+        return NotChecked(TOO_DEEP)
 
 
 def _plain(schema: Any) -> Any:

@@ -71,8 +71,7 @@ def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
         return Decoded(None, _failure("Expecting value", text, at))
     try:
         value, end = scan(text, at, _SCANNERS[strict or finite, finite])
-    except json.JSONDecodeError as raised:
-        error = on_any_python(raised)
+    except json.JSONDecodeError as error:
         return Decoded(failure=Failure("JSONDecodeError", error.msg, error.pos, str(error)))
     except StopIteration as stop:
         return Decoded(None, _failure("Expecting value", text, int(stop.value)))
@@ -105,6 +104,8 @@ def scan(text: str, at: int, scanner: Scanner | None = None) -> tuple[Any, int]:
     scan_once = scanner or _finite_scanner
     try:
         value, end = scan_once(text, at)
+    except json.JSONDecodeError as error:
+        raise on_any_python(error) from None
     except RecursionError as deep:
         with ThreadPoolExecutor(1) as thread:
             try:

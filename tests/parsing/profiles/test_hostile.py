@@ -116,6 +116,6 @@ def test_a_long_integer_is_a_failure_at_most(name: str) -> None:
 
 def test_arguments_that_a_server_cannot_decode_take_its_other_calls_with_them() -> None:
     good = '<|tool_call_begin|>f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>'
-    deep = f"<|tool_call_begin|>x<|tool_call_argument_begin|>{'[' * 5000}<|tool_call_end|>"
+    deep = f"<|tool_call_begin|>x<|tool_call_argument_begin|>{'[' * 5000}{']' * 5000}<|tool_call_end|>"
     assert parse(f"<|tool_calls_section_begin|>{good}", "vllm-kimi-k2").values == ({"a": 1},)
     assert parse(f"<|tool_calls_section_begin|>{good}{deep}", "vllm-kimi-k2").values == ()

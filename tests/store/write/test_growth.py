@@ -36,6 +36,13 @@ def test_another_past_becomes_a_revision_beside_the_old_and_growth_finds_its_own
 
 
 @on_sqlite
+def test_a_time_that_a_later_twin_knows_is_stored_as_every_other(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", [entry(BROKEN)]))
+    bring(windlass("s1", [entry(BROKEN), entry(BROKEN, "turn_output", timestamp=200.0)]))
+    assert db.scalars(sa.text("select sent_at from turn order by id")).all() == ["1970-01-01 00:03:20.000000"] * 2
+
+
+@on_sqlite
 def test_our_own_dump_in_an_empty_store_is_the_session_again(bring: Bring, db: orm.Session) -> None:
     bring(windlass("s1", FIRST + MORE))
     session = sessions.find(db, "s1")

@@ -27,6 +27,12 @@ KNOWN_LATER = (
 )
 """what a turn may take over from its later twin"""
 _columns = rows.turns.c
+
+
+def _new(name: str) -> sa.BindParameter[Any]:
+    return sa.bindparam(f"new_{name}", type_=_columns[name].type)
+
+
 _note_failure = (
     sa.update(rows.turns)
     .where(_columns.id == sa.bindparam("turn"), _columns.recorded_failure.is_(None))
@@ -35,7 +41,7 @@ _note_failure = (
 _fill_in = (
     sa.update(rows.turns)
     .where(_columns.id == sa.bindparam("turn"))
-    .values({name: sa.func.coalesce(_columns[name], sa.bindparam(f"new_{name}")) for name in KNOWN_LATER})
+    .values({name: sa.func.coalesce(_columns[name], _new(name)) for name in KNOWN_LATER})
 )
 
 _TOLD = (*KNOWN_LATER, "parent", "stop", "stop_said")
@@ -43,7 +49,7 @@ _TOLD = (*KNOWN_LATER, "parent", "stop", "stop_said")
 _tell = (
     sa.update(rows.turns)
     .where(_columns.id == sa.bindparam("turn"))
-    .values({name: sa.func.coalesce(sa.bindparam(f"new_{name}"), _columns[name]) for name in _TOLD})
+    .values({name: sa.func.coalesce(_new(name), _columns[name]) for name in _TOLD})
 )
 
 
