@@ -58,7 +58,7 @@ def path() -> Path:
 
 def made() -> str:
     """The file's text, not yet formatted."""
-    with sa.create_engine("sqlite://").connect() as connection:
+    with sa.create_engine("sqlite://", poolclass=sa.NullPool).connect() as connection:
         context = MigrationContext.configure(connection)
         operations = produce_migrations(context, Base.metadata).upgrade_ops
     assert operations is not None
