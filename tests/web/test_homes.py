@@ -26,6 +26,15 @@ def app(make: Callable[..., Flask]) -> Flask:
     return make(home="unknown")
 
 
+def test_a_session_of_an_unknown_parser_counts_the_failures_that_its_groups_do(client: FlaskClient, post: Any) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": '}}
+    messages: list[dict[str, Any]] = [{"role": "assistant", "content": text} for text in (BROKEN, '{"a": 1}}')]
+    messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+    assert post(json.dumps({"id": "own", "messages": messages}).encode()).status_code == 201
+    page = " ".join(client.get("/sessions/own").text.split())
+    assert page.count("1 of the 3 failures in this session.") == 3
+
+
 def test_incidents_read_an_unknown_parser_as_json_loads_and_say_so(
     client: FlaskClient, brought: dict[str, Any]
 ) -> None:

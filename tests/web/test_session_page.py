@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from flask.testing import FlaskClient
@@ -14,6 +15,7 @@ from webapp import jsontext
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
+from webapp.web.templating import failure_words
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NEVER = "ui_run_764686752e2f"
@@ -158,3 +160,10 @@ def test_the_api_has_the_findings_with_their_reasons(client: FlaskClient) -> Non
     assert [finding["rule"] for finding in found][:2] == ["lost_tool_call", "claimed_result"]
     assert found[0]["turns"] == [12, 28]
     assert found[0]["reason"] == "2 tool calls were written, none ran: extra closing bracket."
+
+
+def test_a_recorded_failure_is_one_sentence_with_what_fencepost_makes_of_it() -> None:
+    turn = SimpleNamespace(recorded_failure="The arguments are not valid JSON.", rescued=True)
+    assert failure_words(turn, None) == "The arguments are not valid JSON; Fencepost can read it"
+    turn = SimpleNamespace(recorded_failure="a" * 300, rescued=False)
+    assert failure_words(turn, None) == f"{'a' * 100} … 100 characters … {'a' * 100}"

@@ -22,7 +22,7 @@ from webapp.parsing.words import called, counted, filled, in_python
 from webapp.plugins import defect
 from webapp.store.sessions.filters import HOME, MORE_THAN, SHOWN
 from webapp.store.statistics.shares import BY
-from webapp.visible import line_runs, visible
+from webapp.visible import clipped, line_runs, visible
 from webapp.web import timeline
 from webapp.web.labels.label_form import expects_words
 from webapp.web.links import dump_url, ident, session_url, turn_url
@@ -146,7 +146,8 @@ def failure_words(turn: Any, session: Any) -> str:
     """Why a turn counts as failed, in production's own words where the dump has them."""
     rescued = "; Fencepost can read it" if turn.rescued else ""
     if turn.recorded_failure:
-        return f"{visible(turn.recorded_failure[:200])}{rescued}".replace("``", "")
+        said = clipped(turn.recorded_failure, 200).replace("``", "")
+        return said.removesuffix(".") + rescued if rescued else said
     if turn.contract in BROKEN and turn.home != "failed":
         return f"it {STATES[turn.contract]}{rescued}"
     if session.home_profile == "unknown":

@@ -342,6 +342,7 @@ def label_count(db: orm.Session) -> int:
 @on_sqlite
 def test_a_bad_label_is_refused_in_words(answer: Turn, db: orm.Session) -> None:
     for values, message in [
+        ({"judgement": ""}, "choose a judgement: right, wrong, missed, spurious, unsure"),
         ({"judgement": "bad"}, "a judgement is one of right, wrong, missed, spurious, unsure, not 'bad'"),
         ({"author": "  "}, "an author is a name"),
         ({"author": "x" * 201}, "an author is a name"),

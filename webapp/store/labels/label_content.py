@@ -137,6 +137,8 @@ def checked_author(author: str) -> str:
 
 
 def _judgement(judgement: str) -> str:
+    if not judgement:
+        raise BadLabel(f"choose a judgement: {', '.join(JUDGEMENTS)}")
     if judgement not in JUDGEMENTS:
         raise BadLabel(f"a judgement is one of {', '.join(JUDGEMENTS)}, not {judgement[:100]!r}")
     return judgement
