@@ -99,12 +99,13 @@ _closer_fence_inside = later(r"\s*+[\]},]")
 
 _WORD = f"true|false|null|{'|'.join(LITERALS)}"
 _SCALAR = rf"(?:{NUMBER}|{_WORD})"
-_END = rf"(?=(?:{MARK})?+{SPACE}[,}}\]])"
+_END = rf"(?=(?:{MARK}|\n>)?+{SPACE}[,}}\]])"
 _behind = {
     "k": later(rf"{SPACE}{QUOTED}(?:{MARK})?+{SPACE}:"),
     "c": later(rf"{SPACE}:"),
     "v": later(
-        rf"""{SPACE}["'\[{{]|(?<![<>])(?:(?<![.~-])[ \t]*+|(?<=\.\.|~~|--)|[ \t\n]++|(?=-)){_SCALAR}{_END}"""
+        rf"""{SPACE}["'\[{{]|(?:(?<![<>])|(?<=\n>))"""  # `>18` may be meant, `>` at the beginning of a line quotes it
+        rf"(?:(?<![.~-])[ \t]*+|(?<=\.\.|~~|--)|[ \t\n]++|(?=-)){_SCALAR}{_END}"
         rf"|[ \t]*+(?:{_WORD}){_END}"
     ),
     "a": later(rf"{SPACE}(?:[,}}\]]|(?<!>)\Z)"),
