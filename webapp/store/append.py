@@ -15,7 +15,7 @@ from webapp.dumps.linked_turns import LOOKAHEAD
 from webapp.dumps.records import Turn
 from webapp.store import derive
 from webapp.store.db import database, ids
-from webapp.store.db.dialect import change, clock, take_locks
+from webapp.store.db.dialect import change, clock, insert_new, take_locks
 from webapp.store.models import Session
 from webapp.store.write import stored_turns, turn_rows
 from webapp.store.write.session_state import SessionInput, SessionOutcome, columns
@@ -28,8 +28,7 @@ _bring_back = (
     .where(_sessions.c.id == sa.bindparam("session"), _sessions.c.deleted_at.is_not(None))
     .values(deleted_at=None, changed=change())
 )
-_insert = sa.insert(_sessions).returning(_sessions.c.id)
-_has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
+_insert = insert_new(_sessions, None, ("key",)).returning(_sessions.c.id)
 
 DumpId = Callable[[sa.Connection], int]
 """gives the dump that sessions come from, which is asked for only where something is to be written"""
@@ -168,10 +167,15 @@ def _target(connection: sa.Connection, session: SessionInput, dump_id: DumpId, *
             tally = stored_turns.places(connection, row.id)
             return _Target("grown", row.id, row.key, len(stored) // turn_rows.DIGEST, tally)
     revision = 1 + max((row.revision for row, _ in revisions), default=0)
-    key = _free_key(connection, external_id, revision)
-    values = columns(session, external_id, revision, key, dump_id(connection))
-    number = connection.scalars(_insert, values | {"changed": clock()}).one()
+    number, key = _add(connection, columns(session, external_id, revision, dump_id(connection)))
     return _Target("new", number, key, 0, Tally())
+
+
+def _add(connection: sa.Connection, values: dict[str, Any]) -> tuple[int, str]:
+    """Insert a session under the first of its keys that is free; its number and that key."""
+    keys = (ids.key(values["external_id"], values["revision"], attempt) for attempt in itertools.count())
+    tries = ((connection.scalar(_insert, values | {"key": key, "changed": clock()}), key) for key in keys)
+    return next((number, key) for number, key in tries if number is not None)
 
 
 def _appended(target: _Target, turns: Iterable[Turn], new: TurnRows) -> Iterator[None]:
@@ -198,11 +202,6 @@ def _appended(target: _Target, turns: Iterable[Turn], new: TurnRows) -> Iterator
 def lock(connection: sa.Connection, *external_ids: str) -> None:
     """Let no other transaction write a revision of these ids before this one ends."""
     take_locks(connection, *(ids.lock_number(ids.shortened(external_id)) for external_id in external_ids))
-
-
-def _free_key(connection: sa.Connection, external_id: str, revision: int) -> str:
-    keys = (ids.key(external_id, revision, attempt) for attempt in itertools.count())
-    return next(key for key in keys if connection.scalar(_has_key, {"key": key}) is None)
 
 
 def mark_live(connection: sa.Connection, session_ids: Collection[int]) -> None:

@@ -48,11 +48,11 @@ _update = sa.update(_sessions).where(_sessions.c.id == sa.bindparam("session")).
 _find_stale = sa.select(Session.id).where(Session.stale).order_by(Session.id).limit(1000)
 _is_stale = sa.select(Session.stale).where(Session.id == sa.bindparam("session"))
 _new_value = insert_new(FacetValue, None, ("name", "value"))
-_value = sa.select(
-    sa.bindparam("session", type_=sa.BigInteger()), FacetValue.id, sa.bindparam("times", type_=sa.BigInteger())
+_number = sa.select(FacetValue.id).where(FacetValue.name == sa.bindparam("of"), FacetValue.value == sa.bindparam("is"))
+_has_value = sa.insert(SessionFacet).values(
+    session_id=sa.bindparam("session"), value_id=_number.scalar_subquery(), count=sa.bindparam("times")
 )
-_value = _value.where(FacetValue.name == sa.bindparam("of"), FacetValue.value == sa.bindparam("is"))
-_has_value = sa.insert(SessionFacet).from_select(["session_id", "value_id", "count"], _value)
+"""a row of values, not one selected: before each of those SQLite has FTS5 write out what it holds of the index"""
 _mark = sa.update(_sessions).where(_sessions.c.id.in_(sa.bindparam("sessions", expanding=True)))
 
 

@@ -73,6 +73,7 @@ def remove_unused_declarations(engine: sa.Engine) -> int:
 Row = dict[str, Any]
 
 _LARGEST = 2**63
+_NUMBERS = [name for name in SAME_IN_TURNS if isinstance(StoredTurn.__table__.c[name].type, sa.Integer | sa.Float)]
 _encoders: dict[str, Callable[[Any, Any], Any]] = {
     column.name: column.type.process_bind_param
     for column in StoredTurn.__table__.columns
@@ -91,7 +92,8 @@ def turn_row(turn: Turn, *, first: bool = False) -> Row:
     The `first` turn of an entry has the entry's hash. Raises RecursionError where a value is nested too deeply.
     """
     declaration = declared(turn.declared)
-    row = {name: _fitting(getattr(turn, name)) for name in SAME_IN_TURNS}
+    row: Row = {name: getattr(turn, name) for name in SAME_IN_TURNS}
+    row |= {name: None for name in _NUMBERS if not _fits(row[name])}
     row |= {
         "recorded_failure": turn.failure,
         "raw_sha256": None if turn.raw is None else hashlib.sha256(encoded(turn.raw)).digest(),
@@ -100,7 +102,7 @@ def turn_row(turn: Turn, *, first: bool = False) -> Row:
         "stop": turn.stop and turn.stop.reason,
         "stop_said": turn.stop and turn.stop.said,
     }
-    return {name: _encoders[name](value, None) if name in _encoders else value for name, value in row.items()}
+    return row | {name: encode(row[name], None) for name, encode in _encoders.items() if row[name] is not None}
 
 
 def entry_digest(turn: Turn) -> bytes:
@@ -155,9 +157,9 @@ def _trace(trace: Trace) -> bytes:
     return types.pack(text.encode("ascii"))
 
 
-def _fitting(value: Any) -> Any:
-    """A value, but for a whole number that no column holds: that is in `source` and nowhere else."""
-    return None if isinstance(value, int) and not -_LARGEST <= value < _LARGEST else value
+def _fits(number: Any) -> bool:
+    """Whether a column holds a number; where none does, it is in `source` and nowhere else."""
+    return not isinstance(number, int) or -_LARGEST <= number < _LARGEST
 
 
 def value_digest(values: Sequence[Any]) -> int | None:

@@ -269,14 +269,13 @@ class SessionOutcome:
     new_turns: int
 
 
-def columns(session: SessionInput, external_id: str, revision: int, key: str, dump_id: int) -> dict[str, Any]:
-    """The columns of `session` that are known before its turns."""
+def columns(session: SessionInput, external_id: str, revision: int, dump_id: int) -> dict[str, Any]:
+    """The columns of `session` that are known before its turns, but for its key."""
     start, home, now = session.start, session.home, datetime.now(UTC)
     return {
         "dump_id": dump_id,
         "external_id": external_id,
         "revision": revision,
-        "key": key,
         "title": start.title,
         "source_format": start.source_format[:64],
         "home_profile": home.profile,

@@ -153,9 +153,8 @@ def placed(
 ) -> PlacedTurn:
     """The turn of a row, as the fold sees it; `answers` is the position of the response that an error speaks of."""
     stop = None if row.stop is None else Stop(row.stop, row.stop_said or "")
-    values = row._mapping
     about: dict[str, Any] = {"failure": row.recorded_failure, "stop": stop, "declared": declared}
-    turn = Turn(**about, **{name: values[name] for name in _SAME})
+    turn = Turn(**about, **dict(zip(_SAME, row[len(_OTHERS) :], strict=False)))
     raw = None if row.raw is None else row.raw.encode("utf-8", "surrogatepass")
     return PlacedTurn(row.ordinal, row.position, row.original, turn, raw, traces, answers, tuple(not_counted))
 
