@@ -161,24 +161,32 @@ class Database(Container):
         with tempfile.TemporaryFile() as lines:
             with opened_tables(source) as tables:
                 order = [name for name in _ORDER if name in tables.columns(table)][:1]
-                lines.writelines(map(_line, _with_calls(tables, tables.rows(table, *order))))
+                calls = _calls(tables) if "message" in table.lower() else {}
+                lines.writelines(_line(_with_calls(row, calls)) for row in tables.rows(table, *order))
             rows = Source(lines, source.filename)
             for record in kind.with_key(self.session_key).read(rows, look(rows)):
                 yield Problem(f"table {table}, {record.at}", record.reason) if isinstance(record, Problem) else record
                 if isinstance(record, SessionStart) and (said := _said(readable)):
                     yield said
                     readable = []
+            if lost := sum(map(len, calls.values())):
+                yield Problem("table tool_calls", f"calls of no message in {table} ({lost}); they were left out")
 
 
-def _with_calls(tables: Tables, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Messages with their calls, where a table of its own has these by the message's id."""
+def _calls(tables: Tables) -> dict[Any, list[dict[str, Any]]]:
+    """Calls by the ids of their messages, where a table of its own has them."""
     by_message: dict[Any, list[dict[str, Any]]] = {}
     for call in tables.rows("tool_calls") if "message_id" in tables.columns("tool_calls") else ():
         name, arguments = (call.get(key) or call.get(f"function_{key}") for key in ("name", "arguments"))
         told = {"id": call.get("tool_call_id"), "name": name, "arguments": arguments}
         by_message.setdefault(call["message_id"], []).append(told)
-    for row in rows:
-        yield {**row, "tool_calls": by_message[row["id"]]} if row.get("id") in by_message else row
+    return by_message
+
+
+def _with_calls(row: dict[str, Any], calls: dict[Any, list[dict[str, Any]]]) -> dict[str, Any]:
+    """A message with its calls, which are then no others'."""
+    ident = row.get("id")
+    return {**row, "tool_calls": calls.pop(ident)} if ident is not None and ident in calls else row
 
 
 def _line(row: dict[str, Any]) -> bytes:

@@ -25,7 +25,8 @@ _ANSWERING = re.compile(r"answer|complet|respon|output|result|choice|candidate|g
 _TELLING = ("response", "tool_call", "error")
 _SENT = {
     *("error", "errors", "status", "statusCode", "status_code", "success", "detail", "object"),
-    *("message", "choices", "candidates"),
+    *("message", "choices", "candidates", "generations", "output_text"),
+    *("request_id", "finish_reason", "stop_reason", "stopReason", "timings"),
 }
 """keys of what a server sends, rather than of what a model writes"""
 _TIMES = ("created", "created_at", "createTime")
@@ -53,7 +54,10 @@ def said_or_sent(request: Any, written: Any, body: Any) -> Any:
 
 
 def _is_sent(item: Any) -> bool:
-    return isinstance(item, dict) and (not item.keys().isdisjoint(_SENT) or is_message(item) or is_answer(item))
+    if not isinstance(item, dict):
+        return False
+    is_counted = isinstance(item.get("usage"), dict) or are_messages(item.get("messages"))
+    return is_counted or not item.keys().isdisjoint(_SENT) or is_message(item) or is_answer(item)
 
 
 def is_exam(value: dict[str, Any]) -> bool:

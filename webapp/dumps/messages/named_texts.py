@@ -218,20 +218,19 @@ _MODEL_NAMES = (
 _SAID_BY = r"(?:llm|model|bot|ai|assistant|agent)[_ ]?(?:output|response|reply|answer|completion)"
 _ASKED_BY = r"user[_ ]?(?:input|prompt|query|question|request)|(?:llm|model)[_ ]?(?:request|prompt|input)"
 _EVENTS = re.compile(rf"prompt|completion|tool_(?:call_)?(?:result|output)|{_ASKED_BY}|{_SAID_BY}")
+_OF_SERVERS = ("request", "response")
 """events named by what was said in them; a request or a response alone may be a server's"""
+_USERS = (
+    r"user|human|prompt|prompter|you|me|customer|patient|caller|guest|request|question|client|visitor|incoming|inbound|in"
+    rf"|{_ASKED_BY}"
+)
+_MODELS = (
+    r"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|final(?:_answer)?"
+    rf"|tool_calls?|outgoing|outbound|out|{_SAID_BY}|{_MODEL_NAMES}"
+)
 _ROLES = (
-    (
-        "user",
-        re.compile(
-            rf"user|human|prompt|prompter|you|me|customer|patient|caller|guest|question|client|visitor|incoming|inbound|in|{_ASKED_BY}"
-        ),
-    ),
-    (
-        "assistant",
-        re.compile(
-            rf"assistant|ai|api|machine|(?:chat)?bot|model|answer|agent|llm|reply|completion|final(?:_answer)?|tool_calls?|outgoing|outbound|out|{_SAID_BY}|{_MODEL_NAMES}"
-        ),
-    ),
+    ("user", re.compile(_USERS)),
+    ("assistant", re.compile(_MODELS)),
     ("system", re.compile(r"system|developer|context")),
     ("tool", re.compile(r"tool|function|observation|tool_(?:call_)?(?:result|output|response)")),
     ("thinking", re.compile(r"thinking|reasoning|thought")),
@@ -273,7 +272,7 @@ def speaker(holder: dict[str, Any]) -> str | None:
         who = holder.get(key)
         if isinstance(who, str) and (of_message := _MESSAGE_OF.fullmatch(who)):
             who = of_message[1]
-        elif key not in _WHO and not (isinstance(who, str) and _EVENTS.fullmatch(who.lower())):
+        elif not (_EVENTS.fullmatch(str(who).lower()) or (key in _WHO and (key != "type" or who not in _OF_SERVERS))):
             continue
         words = [who] if isinstance(who, str) else [as_object(who).get(name) for name in _NAMES]
         for word in (word.strip().lower() for word in words if isinstance(word, str)):
