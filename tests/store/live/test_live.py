@@ -80,6 +80,19 @@ def test_a_session_that_a_later_span_names_is_found_by_its_name(gate: Gate, db: 
     assert search.sessions(db.connection(), unnamed["traceId"], [], most=9).ids == []
 
 
+def test_a_session_that_a_refused_span_names_is_found_by_its_name(
+    gate: Gate, db: orm.Session, engine: sa.Engine
+) -> None:
+    unnamed = numbered(0)
+    unnamed["attributes"] = [pair for pair in unnamed["attributes"] if pair["key"] != "gen_ai.conversation.id"]
+    take(gate, unnamed)
+    take(gate, numbered(0, talk="renamed-later"))
+    derive.catch_up(engine)
+    (session,) = db.scalars(sa.select(Session)).all()
+    assert (session.external_id, session.turn_count) == ("renamed-later", 1)
+    assert search.sessions(db.connection(), "renamed", [], most=9).ids == [session.id]
+
+
 def cut(db: orm.Session) -> list[int]:
     """The positions of the responses that end inside JSON."""
     db.expire_all()

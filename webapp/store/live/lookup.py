@@ -200,6 +200,6 @@ def _stays(connection: sa.Connection, session_id: int, name: str, trace: bytes, 
     """
     if session_name is None or name != trace.hex() or connection.scalar(_find_name, {"name": session_name}) is not None:
         return name
-    renamed = sa.update(Session).where(Session.id == session_id).values(external_id=session_name, changed=change())
-    connection.execute(renamed)
+    names = {"external_id": session_name, "changed": change(), "stale": True}  # search knows the old name
+    connection.execute(sa.update(Session).where(Session.id == session_id).values(names))
     return session_name
