@@ -254,6 +254,16 @@ def test_an_empty_log_is_kept_so_that_it_can_be_read(client: FlaskClient) -> Non
     assert client.get(f"/mappings/make?dump={number}").status_code == 200
 
 
+def test_a_mapping_over_a_stored_file_that_is_cut_says_so(app: Flask, client: FlaskClient) -> None:
+    assert send(client, (OWN, "own.jsonl")).location == "/mappings/make?dump=1"
+    (kept,) = dump_files.folder(app.config["SETTINGS"].data).rglob("*.zst")
+    kept.write_bytes(kept.read_bytes()[:-8])
+    body = {"mapping": {"raw": "$.out.text"}, "dry_run": True}
+    answers = [client.get("/api/dumps/1/mapping"), client.post("/api/dumps/1/mapping", json=body)]
+    for answer in (*answers, client.get("/mappings/make?dump=1")):
+        assert answer.status_code == 422 and "The stored file is damaged" in answer.text
+
+
 @pytest.mark.parametrize("form", [{"name": "", "raw": "$.a"}, {"name": "x", "raw": ""}, {"name": "x", "raw": "$["}])
 def test_a_bad_mapping_is_refused_in_words(client: FlaskClient, form: dict[str, str]) -> None:
     answer = client.post("/mappings", data=form)

@@ -130,7 +130,10 @@ def kept_files(settings: Settings) -> Iterator[tuple[str, StoredFile]]:
 
 
 def open_kept(settings: Settings, sha256: str) -> BinaryIO:
-    """The content of the dump with that hash, byte for byte, decompressed while it is read; raises `NotKept`."""
+    """The content of the dump with that hash, byte for byte, decompressed while it is read, which raises `BadDump`.
+
+    Raises `NotKept`.
+    """
     store = file_store(settings)
     try:
         return cast(BinaryIO, _Unpacked(store.open(name_of(sha256))))
@@ -144,6 +147,12 @@ class _Unpacked(ZstdFile):
     def __init__(self, packed: BinaryIO) -> None:
         super().__init__(packed, "rb")
         self._packed = packed
+
+    def read(self, size: int | None = -1) -> bytes:
+        try:
+            return super().read(size)
+        except (ZstdError, EOFError) as error:
+            raise BadDump(f"the stored file is damaged ({error})", f"byte {self.tell()}") from error
 
     def close(self) -> None:
         try:
@@ -167,10 +176,8 @@ def unpacked(settings: Settings, sha256: str, most: int | None = None) -> Spoole
                     size += out.write(piece)
             if digest.hexdigest() != sha256:
                 raise BadDump("the stored file differs from what was received", f"byte {size}")
-        except BaseException as error:
+        except BaseException:
             Path(name).unlink(missing_ok=True)
-            if isinstance(error, (ZstdError, EOFError)):
-                raise BadDump(f"the stored file is damaged ({error})", f"byte {size}") from error
             raise
     return Spooled(Path(name), sha256, size)
 
