@@ -15,7 +15,7 @@ from webapp import jsontext
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
-from webapp.web.templating import failure_words
+from webapp.web.templating import failure_words, spent_words
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NEVER = "ui_run_764686752e2f"
@@ -167,3 +167,11 @@ def test_a_recorded_failure_is_one_sentence_with_what_fencepost_makes_of_it() ->
     assert failure_words(turn, None) == "The arguments are not valid JSON; Fencepost can read it"
     turn = SimpleNamespace(recorded_failure="a" * 300, rescued=False)
     assert failure_words(turn, None) == f"{'a' * 100} … 100 characters … {'a' * 100}"
+
+
+def test_little_is_not_nothing_among_what_was_spent() -> None:
+    said = dict.fromkeys(("tokens_in_said", "tokens_out_said", "cost_said", "seconds_said"), 2)
+    little = {"tokens_in": 1, "tokens_out": 0, "cost": 0.00001, "seconds": 0.004}
+    assert spent_words(little | said, 2) == "1 token in, 0 tokens out, <$0.0001, <0.1 s"
+    nothing = dict.fromkeys(("tokens_in", "tokens_out", "cost", "seconds"), 0)
+    assert spent_words(nothing | said, 2) == "0 tokens in, 0 tokens out, $0, 0.0 s"

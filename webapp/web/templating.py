@@ -210,17 +210,19 @@ def seconds(number: float) -> str:
 
 
 def dollars(cost: float) -> str:
-    """US dollars to two places that say something: `$1.25`, `$0.0042`."""
+    """US dollars to two places that say something: `$1.25`, `$0.0042`, `$0`."""
+    if not cost:
+        return "$0"
     return f"${cost:,.2f}" if cost >= 1 else f"${cost:.2g}" if cost >= 0.0001 else "<$0.0001"
 
 
 def spent_words(spent: Mapping[str, float | None], responses: int) -> str:
     """`12 tokens in, 340 tokens out (said of 3), $0.12, 5.0 s`; what no response says is left out."""
     units: dict[str, Callable[[float], str]] = {
-        "tokens_in": lambda count: f"{count:,.0f} tokens in",
-        "tokens_out": lambda count: f"{count:,.0f} tokens out",
+        "tokens_in": lambda count: f"{counted(round(count), 'token')} in",
+        "tokens_out": lambda count: f"{counted(round(count), 'token')} out",
         "cost": dollars,
-        "seconds": seconds,
+        "seconds": lambda sum_of: "<0.1 s" if 0 < sum_of < 0.05 else seconds(sum_of),
     }
     sums = [
         (said, words(sum_of))
