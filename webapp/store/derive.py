@@ -20,7 +20,6 @@ from webapp.store.db.ids import session_notes
 from webapp.store.models import (
     MODEL_KINDS,
     TURNS_A_SESSION,
-    Base,
     FacetValue,
     FailedResponse,
     Finding,
@@ -53,6 +52,11 @@ _has_value = sa.insert(SessionFacet).values(
     session_id=sa.bindparam("session"), value_id=_number.scalar_subquery(), count=sa.bindparam("times")
 )
 """a row of values, not one selected: before each of those SQLite has FTS5 write out what it holds of the index"""
+_forget_values = sa.delete(SessionFacet).where(
+    SessionFacet.session_id.between(sa.bindparam("first"), sa.bindparam("last"))
+)
+_new_parse = insert_new(rows.parses, None, ("turn_id", "profile"))
+_new_finding, _new_contract, _new_failed = sa.insert(Finding), sa.insert(TurnContract), sa.insert(FailedResponse)
 _mark = sa.update(_sessions).where(_sessions.c.id.in_(sa.bindparam("sessions", expanding=True)))
 
 
@@ -204,7 +208,7 @@ def _traces(
 
 def _keep(connection: sa.Connection, new: list[rows.Row]) -> None:
     """Store parses, but for those that somebody else made meanwhile."""
-    connection.execute(insert_new(rows.parses, None, ("turn_id", "profile")), new)
+    connection.execute(_new_parse, new)
 
 
 def _write(connection: sa.Connection, sessions: Sequence[Any], states: list[SessionState]) -> None:
@@ -218,10 +222,9 @@ def _write(connection: sa.Connection, sessions: Sequence[Any], states: list[Sess
     findings = [stored_turns.finding_row(one.session_id, finding) for one in states for finding in one.findings]
     contracts = [row for one in states for row in one.contracts]
     failed = [row for one in states for row in one.failed.rows(one.happened_at)]
-    new_rows: dict[type[Base], list[Any]] = {Finding: findings, TurnContract: contracts, FailedResponse: failed}
-    for model, values in new_rows.items():
+    for insert, values in ((_new_finding, findings), (_new_contract, contracts), (_new_failed, failed)):
         if values:
-            connection.execute(sa.insert(model), values)
+            connection.execute(insert, values)
     index.index_notes(connection, [note for one in states for note in one.notes])
     _replace_facets(connection, ids[0], ids[-1], {state.session_id: state.facets.counts for state in states})
 
@@ -269,7 +272,7 @@ def _replace_facets(connection: sa.Connection, first: int, last: int, counted: M
 
     Values that are new get their numbers in one order, so that no two writers deadlock.
     """
-    connection.execute(sa.delete(SessionFacet).where(SessionFacet.session_id.between(first, last)))
+    connection.execute(_forget_values, {"first": first, "last": last})
     values = sorted({pair for counts in counted.values() for pair in counts})
     if values:
         connection.execute(_new_value, [{"name": name, "value": value} for name, value in values])

@@ -249,5 +249,6 @@ def _keep(connection: sa.Connection, profile: str, parses: list[rows.Row]) -> se
     kept_parses = [row for row in parses if row["turn_id"] // TURNS_A_SESSION in present]
     turn_ids = [row["turn_id"] for row in kept_parses]
     connection.execute(sa.delete(Parse).where(Parse.turn_id.in_(turn_ids), Parse.profile == profile))
-    rows.insert(connection, rows.parses, kept_parses)
+    if kept_parses:
+        connection.execute(sa.insert(rows.parses), kept_parses)
     return present

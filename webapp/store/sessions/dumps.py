@@ -186,6 +186,7 @@ _AT_ONCE = 500
 _find_linked = sa.select(DumpSession.session_id).where(
     DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id.in_(sa.bindparam("sessions", expanding=True))
 )
+_insert = sa.insert(DumpSession)
 _add_turns = (
     sa.update(DumpSession)
     .where(DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id == sa.bindparam("session"))
@@ -204,5 +205,5 @@ def link(connection: sa.Connection, dump_id: int, new_turns: Mapping[int, int]) 
     fresh = [number for number in ids if number not in linked]
     values = [{"dump_id": dump_id, "session_id": number, "new_turns": new_turns[number]} for number in fresh]
     if values:
-        connection.execute(sa.insert(DumpSession), values)
+        connection.execute(_insert, values)
     return len(fresh)

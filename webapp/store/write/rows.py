@@ -172,9 +172,3 @@ def value_digest(values: Sequence[Any]) -> int | None:
 
 turns, parses = types.plain(StoredTurn), types.plain(models.Parse)
 """whose rows are encoded here, once: bytes go in as they are"""
-
-
-def insert(connection: sa.Connection, table: sa.TableClause, batch: Sequence[Row]) -> None:
-    """Insert rows, which all have the same columns."""
-    if batch:
-        connection.execute(sa.insert(table), batch)

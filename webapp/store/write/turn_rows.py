@@ -27,6 +27,7 @@ KNOWN_LATER = (
 )
 """what a turn may take over from its later twin"""
 _columns = rows.turns.c
+_insert = sa.insert(rows.turns)
 
 
 def _new(name: str) -> sa.BindParameter[Any]:
@@ -73,7 +74,8 @@ class TurnBatch:
     def write(self, connection: sa.Connection) -> None:
         """Insert what waits; the caller commits."""
         rows.store_declarations(connection, self.declared)
-        rows.insert(connection, rows.turns, self.turns)
+        if self.turns:
+            connection.execute(_insert, self.turns)
         if self.told:
             connection.execute(_tell, self.told)
         if self.failures:
