@@ -36,7 +36,8 @@ _more_items = later(rf"{SPACE},{SPACE}(?:{_ITEM}{SPACE},{SPACE})*+{_ITEM}{SPACE}
 _in_object = later(rf"{SPACE}(?:[}}\])]|\Z|,{SPACE}(?:{ANY_KEY}|[}}\]]|\Z))")
 _in_array = later(rf"{SPACE}(?:[}}\])]|\Z|,(?!{SPACE}{ANY_KEY}))")
 _at_root = later(rf"{SPACE}(?![,}}\]])")
-_run = later(r"\}(?:\s*+\})*+|\](?:\s*+\])*+|\)(?:\s*+\))*+")
+_run = later("|".join(rf"{closer}(?:\s*+{closer}){{9,}}+|{closer}++" for closer in (r"\}", r"\]", r"\)")))
+"""Closers that touch, or so many of them apart that each cannot be one that stands for another."""
 _tail = later(r"[ \t\r\n]{0,200}+[}\]](?:[ \t\r\n]{0,20}+[}\]])*+")
 text_goes_on = later(r"""[ \t]{0,20}+(?:["':]|,[ \t]{0,20}+"[^"\n]{1,60}+"[ \t]{0,20}+:)""")
 DEEPEST = 64
