@@ -135,7 +135,7 @@ class Responses(Format):
         calls = list(_calls_beside(entry))
         if parts := templated(raw):
             return [turn for role, part in parts for turn in text_turns(part, role, conversation, model=model)]
-        if entry.keys() & _OF_PAGES:
+        if entry.keys() & _OF_PAGES and model is None:
             note_once("texts are read by the name `text`; nothing says that a model wrote them", conversation)
         said: list[Turn] = [answer]
         if is_printed(raw) or body_in(raw):
