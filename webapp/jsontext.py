@@ -73,8 +73,8 @@ def same_as(values: Sequence[Any]) -> str:
 
 
 _fraction = re.compile(r"[.eE](?<=[0-9].)")
-_closer = re.compile(r"[]}]")
 """A digit and behind it what makes a number no integer; looked for by the rarer of the two."""
+_closer = re.compile(r"[]}]")
 
 
 def _number(text: str) -> int | float:

@@ -22,8 +22,8 @@ MOST_PATTERNS = 100
 MOST_SEARCHED = 1_000_000
 """patterns times characters: the linear engine, too, takes a microsecond for each at worst"""
 MOST_NODES, DEEPEST = 10_000, 200
-TOO_DEEP = f"the schema is nested more than {DEEPEST} levels deep"
 """objects and lists of a schema, and their nesting"""
+TOO_DEEP = f"the schema is nested more than {DEEPEST} levels deep"
 _DEEPEST_VALUE, _LONGEST_WAY, _COMPARED = 500, 150, 16
 """levels of a value; schemas that lead to each other; items that are compared while a schema looks at one"""
 _BELOW = (

@@ -182,12 +182,8 @@ def _is_guess(raw: str, attempt: Attempt, index: int, cut: bool, mended: Callabl
         return is_of_text or raw[max(0, edit.span.start - 50) : edit.span.start].rstrip()[-1:] in ("{", "[")
     if edit.repair not in ("missing_closer", "extra_closer"):
         return False
-    in_string = raw[max(0, edit.span.start - 2) : edit.span.start] in (
-        '}"',
-        ']"',
-        "}'",
-        "]'",
-    )  # the bracket may have slipped inside
+    before = raw[max(0, edit.span.start - 2) : edit.span.start]
+    in_string = before in ('}"', ']"', "}'", "]'")  # the bracket may have slipped inside
     if edit.repair == "missing_closer" and (in_string or (not behind and not cut)):
         return True
     text, begins = mended()
