@@ -8,6 +8,7 @@ import hashlib
 import io
 import lzma
 import random
+import re
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -117,7 +118,7 @@ def test_a_bomb_is_refused_and_leaves_nothing(compress, tmp_path):
 def test_more_than_the_limit_is_refused(pack, tmp_path):
     with pytest.raises(TooLarge, match="larger than 1 MB") as caught:
         spooled(pack(random.Random(7).randbytes(1_200_000)), tmp_path, max_bytes=2**20)
-    assert caught.value.at in ("byte 1048576", "byte 1056768 of the compressed file")
+    assert re.fullmatch(r"byte 1048576|byte 1[01]\d{5} of the compressed file", caught.value.at or "")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -17,7 +17,7 @@ from webapp.web.api import operation
 ROOT = Path(__file__).resolve().parents[2]
 ROUTES = ["/api/session/s/home", "/api/session/s/turns/1/label"]
 REFUSED = [
-    (b"[" * 5_000, "nested deeper than 400 levels"),
+    (b'{"home": ' + b"[" * 5_000 + b"]" * 5_000 + b"}", "nested deeper than 400 levels"),
     (b"[" * 100_000 + b"]" * 100_000, "nested deeper than 400 levels"),
     (b'{"home": ' + b"[" * 500 + b"]" * 500 + b"}", "nested deeper than 400 levels"),
     (b"", "not JSON: Expecting value (line 1, column 1)"),

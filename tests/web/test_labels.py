@@ -157,7 +157,7 @@ def test_undo_goes_back_to_the_response_and_says_where_there_is_nothing(ann: Fla
 
 def test_the_check_names_the_place_and_who_reads_the_same(ann: FlaskClient) -> None:
     at = place(ann.get("/labels").text)
-    wrong = ann.post("/labels/check", data={"at": at, "expected": '{"a": 1,\n}'}).text
+    wrong = ann.post("/labels/check", data={"at": at, "expected": '{"a": 1\n"b": 2}'}).text
     assert "line 2, column 1" in wrong
     right = ann.post(
         "/labels/check", data={"at": at, "expected": '{"tool": "run_code", "arguments": {"code": "print(2)"}}'}
