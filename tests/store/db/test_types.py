@@ -79,9 +79,10 @@ def test_packed_json_is_smaller_and_plain_text_from_before_is_still_read() -> No
 
 
 @given(st.text(max_size=8), st.recursive(st.none() | st.text(max_size=4), lambda inner: st.lists(inner), max_leaves=8))
+@example("a", None)
 def test_an_entry_is_kept_without_its_text_and_hashed_with_it(word: str, beside: Any) -> None:
     for raw in (word, f"{word} and {word}", f'{word} "," {word}', ","):
-        source = {"a": [beside, {"text": None}, raw], "text": None, raw: word, "z": ",", "null": beside}
+        source = {raw: word, "a": [beside, {"text": None}, raw], "text": None, "z": ",", "null": beside}
         for path in (("text",), ("a", 1, "text")):
             turn = Turn(0, "response", raw, source=source, raw_at=path)
             row = rows.turn_row(turn, first=True)
