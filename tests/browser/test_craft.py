@@ -89,6 +89,14 @@ def test_values_from_right_to_left_are_isolated_in_the_tree(page: Page, server: 
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (wide, width)
 
 
+def test_the_menu_of_time_and_parser_is_readable_at_every_width(page: Page) -> None:
+    page.goto("/sessions")
+    cut = "(one) => one.scrollWidth - one.clientWidth"
+    for width in (1440, 1024, 920, 919, 721, 720, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.locator(".window summary").evaluate(cut) <= 1, width
+
+
 def test_the_wait_bar_honours_reduced_motion(page: Page) -> None:
     page.goto("/sessions")
     page.evaluate("document.querySelector('main').classList.add('htmx-request')")
