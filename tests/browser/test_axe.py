@@ -114,6 +114,10 @@ def scrolls_sideways(page: Page) -> bool:
 
 
 def address(page: Page, path: str) -> str:
+    if path == "/dumps":  # a log of which something was not read has a line more
+        one = b'{"role": "assistant", "content": "[1]"}\n{"role"\n'
+        sent = page.request.post("/api/dumps?filename=with-a-problem.jsonl", data=one)
+        assert sent.status in (200, 201), sent.text()
     if path != "/selection/compare":
         return path
     answer = page.request.get("/api/sessions?limit=2").json()
