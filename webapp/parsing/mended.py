@@ -87,7 +87,7 @@ def _removed(text: str, at: int) -> Edit:
 
 def _doubled(text: str, failed: int) -> Iterator[tuple[int, int, str]]:
     """Brackets that stand twice, which shows only further on, where their match is missing; as `suspects.changes`."""
-    return ((at + (text[at] != "["), 1, "") for at in _pairs(text, failed))
+    return ((at, 1, "") for at in _second_ones(text, failed))
 
 
 def closed_twice(raw: str, start: int, end: int, tail: int) -> Mended | None:
@@ -95,18 +95,19 @@ def closed_twice(raw: str, start: int, end: int, tail: int) -> Mended | None:
     text = raw[start:tail]
     if tail - start > LONGEST or len(raw[end:tail].strip()) != 1:
         return None
-    for at in _pairs(text, end - start):
-        if text[at] != "[" and (_has_own_line(text, at) or text[at + 2 :].strip("}] \t\r\n")):
-            shorter = text[: at + 1] + text[at + 2 :]
+    for at in _second_ones(text, end - start):
+        if text[at] != "[" and (_has_own_line(text, at) or text[at + 1 :].strip("}] \t\r\n")):
+            shorter = text[:at] + text[at + 1 :]
             stop, value, _ = read(shorter, 0)
             if stop == len(shorter):
-                return Mended(tail, value, (_removed(raw, start + at + 1),))
+                return Mended(tail, value, (_removed(raw, start + at),))
     return None
 
 
 def _has_own_line(text: str, at: int) -> bool:
-    """Whether the two brackets at `at` have a line to themselves, as one of them has where each item has its own."""
-    return not text[text.rfind("\n", 0, at) + 1 : at].strip() and text[at + 2 : at + 4].lstrip(",")[:1] == "\n"
+    """Whether no other than its twin stands on the line of the bracket at `at`, as where each item has its own."""
+    before = text[text.rfind("\n", 0, at) + 1 : at].strip()
+    return before in ("", text[at]) and text[at + 1 : at + 3].lstrip(",")[:1] == "\n"
 
 
 def opened_twice(text: str) -> bool:
@@ -117,12 +118,14 @@ def opened_twice(text: str) -> bool:
     return any(read(candidate, 0)[0] == len(candidate) for candidate in shorter)
 
 
-def _pairs(text: str, failed: int) -> Iterator[int]:
-    """Where equal brackets stand side by side before `failed`, the nearest first.
+def _second_ones(text: str, failed: int) -> Iterator[int]:
+    """Brackets before `failed` that may stand twice, below their twin or side by side, the nearest first.
 
     One that opens twice could as well lack its closer; so that is tried only in a text that else breaks its lines.
     """
     low = max(0, failed - 2_000)
+    below = [match.start("second") for match in _below.finditer(text, low, failed + 1)]
+    yield from below[:-5:-1]
     closes = "}" in text[failed:] or "]" in text[failed:]  # else one closer less would close nothing
     kinds = [pair for pair in ("}}", "]]", "[[") if (closes or pair == "[[") and text.find(pair, low, failed) >= 0]
     if not kinds:
@@ -130,7 +133,11 @@ def _pairs(text: str, failed: int) -> Iterator[int]:
     if "[[" in kinds and text.find("\n", 0, failed) < 0:
         kinds.remove("[[")
     places = sorted((match for pair in kinds for match in _places(text, pair, low, failed)), reverse=True)
-    yield from places[:4]
+    yield from (at + (text[at] != "[") for at in places[:4])
+
+
+_below = later(r"\n([ \t]*+)([}\]])\n\1(?P<second>\2)")
+"""Two equal closers, one below the other: what is nested is not as far indented."""
 
 
 def _places(text: str, pair: str, low: int, failed: int) -> Iterator[int]:

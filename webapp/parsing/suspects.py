@@ -89,7 +89,7 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
     if char and char in "]," and before[-1:] in ":[,":
         yield failed, "[" if char == "]" else "]"
     if char == "]" and (items := _items.search(text, low, failed) or bare_row(text, failed)):
-        yield items.start("first"), "["
+        yield place_of_opener(text, items.start("first")), "["
     if char == ":" and text[failed - 1] == '"':
         key = text.rfind('"', low, failed - 1)
         if key > 0 and text[low:key].rstrip()[-1:] in (":", ","):
