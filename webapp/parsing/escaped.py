@@ -92,7 +92,9 @@ _heavy = later(r'(?P<part>(?<!\\)\\\\++)(?=")')
 _twice_first = later(r'[{\[]\s*+""[^",:{}\[\]\s][^"\n]{0,80}+""\s*+[:,\]]')
 _twice = later(r'"(?P<part>")')
 """Every quote stands twice, as a field of a CSV file has it."""
+_gemma_quote = later(r'(?P<part><\|"\|>)')
 _ENTITIES = {
+    '<|"|>': '"',
     **dict.fromkeys(("&quot;", "&#34;", "&#x22;"), '"'),
     **dict.fromkeys(("&apos;", "&#39;", "&#x27;"), "'"),
     "&lt;": "<",
@@ -117,6 +119,8 @@ def layer_at(raw: str, start: int, limit: int, failed: int) -> Layer | None:
         return _without(raw, start, limit, _gap, "escaped_space")
     if failing[:1] == "&" and _entity.match(raw, failed):
         return _without(raw, start, limit, _entity, "html_entity")
+    if raw.find('<|"|>', failed, failed + 100) >= 0:
+        return _without(raw, start, limit, _gemma_quote, "call_markup")
     return _without(raw, start, limit, _heavy, NAME) if failing == "\\\\" else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from webapp.parsing.machine import string_quotes
 from webapp.parsing.machine.tokens import SCALAR, STRING, bracket, place_of_opener
 from webapp.parsing.patterns import later
 
@@ -21,20 +22,21 @@ def changes(text: str, failed: int) -> Iterator[tuple[int, int, str]]:
 def _mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
     """Where a character may stand in the place of another, and of which, or of none; the likeliest first."""
     char = text[failed : failed + 1]
-    if char and char in ";:.,=|" and not _set.match(text, max(_open_bracket(text, failed), 0)):
+    if char and char in ";:.,=|" and not _set.match(text, max(open_bracket(text, 0, failed), 0)):
         yield from ((failed, twin) for twin in (":," if char in "=," else ",:"))
     if char and char in "}])":
         yield from ((failed, other) for other in "}]" if other != char)
     if char == '"' and _ended_scalar.search(text, max(0, failed - 40), failed):
         yield failed, ""
     closing = text.find('"', failed + 1) if char and char in "'`" else -1
-    if closing > 0 and not _other_quote.search(text, failed + 1, closing):
+    if closing > 0 and string_quotes.is_alone(text, failed, closing):
         yield failed, '"'
     low = max(0, failed - 400)
     if first := _first_token.search(text, low, failed):
         yield first.start(), "[" if first[0][0] == "{" else "{"
     if opening := text.rfind('"', low, max(low, failed - 1)) + 1:
-        inner = list(_other_quote.finditer(text, opening, failed))
+        quotes = _other_quote.finditer(text, opening, failed)
+        inner = [match for match in quotes if string_quotes.is_alone(text, opening, match.end())]
         yield from ((match.start(), '"') for match in inner[:4])
         before = text.rfind('"', low, opening - 1) + 1
         yield from ((match.start(), '"') for match in list(_other_quote.finditer(text, before or low, opening))[-4:])
@@ -45,10 +47,10 @@ _swapped = later(r'(?<=[^\s"\\,{\[:]):"|(?<![\w"])[^\W\d_bBfFrRuU]"(?=\w)|(?<=\w
 """A quote that stands in the place of what belongs before or behind it: `"a:" 1`, `o"ne"`."""
 
 
-def _open_bracket(text: str, failed: int) -> int:
-    """The innermost bracket that is open at `failed`, or -1."""
+def open_bracket(text: str, start: int, end: int) -> int:
+    """The innermost bracket of `text[start:end]` that is open at its end, or -1."""
     opened: list[int] = []
-    for token in bracket.finditer(text, 0, failed):
+    for token in bracket.finditer(text, start, end):
         if token[0] in "{[":
             opened.append(token.start())
         elif token[0] in "}]" and opened:
@@ -61,7 +63,7 @@ _ended_scalar = later(r"[\[:,]\s*+(?:-?\d[\d.]*+|true|false|null)\Z")
 _first_token = later(rf"[{{\[]\s*+(?:{STRING}\s*+)?+\Z")
 _other_quote = later(r"""['`](?=\s{0,60}+[:,}\]])|(?<=[\s\[{:,])['`]""")
 _key_next = later(r'"[^"\\\n]{1,80}+"\s*+:')
-_word_quote = later(r'[A-Za-z_][\w .}\]-]{0,60}+"')
+_bare_text = later(r'(?![-\d\s"{}\[\],:“”„‘’′«»「」『』]|\\")(?:[^"\\\n]|\\.){1,500}+"(?=\s*+[,:}\]])')
 _scalar = later(r"-?\d[\d.eE+-]*+|true|false|null")
 _before_value = later(r"[:,\[{]\s*+(?=[^\s])")
 _items = later(rf":[ \t]*+(?P<first>\s*+(?:{SCALAR}\s*+,\s*+)*+{SCALAR})\s*+\Z")
@@ -78,7 +80,7 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         return
     if char == "\n":
         yield failed - (text[failed - 1] == ","), '"'
-    bare = _word_quote.match(text, failed)
+    bare = _bare_text.match(text, failed)
     if bare:
         yield failed, '"'
     before = text[low:failed].rstrip() if char and char in '"{[],}' else ""
@@ -115,8 +117,12 @@ def bare_row(text: str, failed: int) -> re.Match[str] | None:
 
 
 def _goes_on_as_text(text: str, at: int, before: str) -> bool:
-    """Whether a quote before `at`, where another value begins, ends no string: `"f(" ", x)"`, `"a": 1 ," "b"`."""
-    return before[-2:] == ',"' or (before[-2:] in ('("', '["', '{"', '="') and not _key_next.match(text, at))
+    """Whether a quote before `at`, where another value begins, ends no string: `"f(" ", x)"`, `"a": 1 ," "b"`.
+
+    Nor does one end a value where white space shows that another string goes on with it: `["SELECT a " "FROM b"]`.
+    """
+    is_open = before[-2:] in ('("', '["', '{"', '="') or before[-2:] == ' "' or text[at : at + 2] == '" '
+    return before[-2:] == ',"' or (is_open and not _key_next.match(text, at))
 
 
 def _closing_quotes(text: str, low: int, failed: int) -> Iterator[tuple[int, str]]:

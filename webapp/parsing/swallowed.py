@@ -35,6 +35,8 @@ _half_before = later(r"""(?:\d["']|\w\s["']\w[^"'\n]{0,40}["'])\s{0,9}+,\s{0,60}
 _scalar_string = later(r"""["'](?:-?\d[\d.]*+|true|false|null|True|False|None|\[[^"'\n]*+(?<=\]))\Z""")
 _scalar_behind = later(r"""\[[^"'\n]*+(?<=\])["']""")
 """A number, literal or array with one quote, which may be the one too many."""
+_scalars_behind = later(r"""(?:\[[^"'\n]*+(?<=\])|[^"'\n,:]{1,200}+,[^"'\n]{0,200}+)["']""")
+"""As an array's item, several of them too: `[a, b", "c"]`."""
 _signed_string = later(
     rf"""(?:[^"]++|"(?:[^"\\'}}\]]++|\\[^"]|[}}\]](?!,|\\n))*+")*+(?:(?P<string>{STRING})(?P<colon>\s*+:)?|\Z)"""
 )
@@ -90,7 +92,7 @@ def is_before_quote(raw: str, edit: Edit) -> bool:
     at = edit.span.start
     if {edit.old, edit.new} != {"", "\\"} or not raw.startswith('\\"', at):
         return False
-    return not edit.new or not windows_path.search(raw, max(0, at - 300), at)
+    return not edit.new or not windows_path.search(raw, max(0, at - 300, raw.rfind('"', 0, at)), at)
 
 
 def _bare(raw: str, attempt: Attempt) -> Iterator[Flag]:
@@ -184,7 +186,9 @@ def _quotes(raw: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
         at, is_swallowed = edit.span.start, False
         if edit.repair == "missing_quote":
             is_swallowed = both or before in ("unquoted_value", "unquoted_key") or _is_odd_end(raw, at, before)
-            if _scalar_string.search(raw, max(0, at - 200), at) or _scalar_behind.match(raw, at):
+            is_item = raw[max(0, at - 200) : at].rstrip()[-1:] in "[,"
+            several = (_scalars_behind if is_item else _scalar_behind).match(raw, at)
+            if several or _scalar_string.search(raw, max(0, at - 200), at):
                 yield Flag("closed_by_guess", edit.span)
         elif edit.repair == "unescaped_quote":
             is_swallowed = _may_end_a_key(raw, at)

@@ -131,7 +131,8 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 _PLAIN = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
-BRACES_OPENING = r"(?P<call>call:)(?:[A-Za-z_][\w.]{0,80}+:)?(?P<braced>[A-Za-z_][\w.-]{0,80}+)\{"
+_BRACED = r"(?:[A-Za-z_][\w.]{0,80}+:)?(?P<braced>[A-Za-z_][\w.-]{0,80}+)"
+BRACES_OPENING = rf"(?P<call>(?:call)?:){_BRACED}\{{"
 _PIECE = (
     r"""\s*(?:(?P<quote><\|"\|>|<escape>)(?P<text>(?s:.*?))(?P<closing>(?P=quote))|(?P<string>"(?:[^"\\]|\\.)*+")"""
     r"""|(?P<single>'(?:[^'\\\n]|\\.|'(?!\s*[,:}\]]))*+')|(?P<mark>[{}\[\]:,])"""
@@ -141,7 +142,7 @@ _braces_value = later(
     _PIECE + r"""|(?P<scalar>true|false|null|-?\d[\d.eE+-]*+)(?=\s*[,}\]])|(?P<word>True|False|None)(?=\s*[,}\]])"""
     r"""|(?P<bare>[^\s,{}\[\]<\n"][^,{}\[\]<\n"]{0,500}+)(?=[,}\]]))"""
 )
-_before_brace = later(r"(?<![\w.])" + BRACES_OPENING[:-2] + r"\Z")
+_before_brace = later(rf"(?<![\w.])(?P<call>call:){_BRACED}\Z")
 WIDTH = 180
 """So many characters before a brace may hold the name of its call."""
 

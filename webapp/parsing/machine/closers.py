@@ -28,7 +28,7 @@ ANY_KEY = (
 """A key and its colon, however it is quoted."""
 _ITEM = f"(?:{SCALAR}|{FLAT})"
 _more_members = later(
-    rf"""{SPACE}[{COMMA}]{SPACE}{ANY_KEY}"""
+    rf"""{SPACE}(?:\}}{SPACE}){{0,3}}+[{COMMA}]{SPACE}{ANY_KEY}"""
     rf"""|"(?:[^"\n{{}}\[\]]{{1,40}}+")?{SPACE},{SPACE}{ANY_KEY}"""
     rf"""|[ \t]{{0,20}}+\n?+[ \t]{{0,40}}+"[^"\n]{{1,60}}+"[ ]?+:[ \t\n]{{0,20}}+(?:["'\[{{\d-]|{LITERAL})"""
 )

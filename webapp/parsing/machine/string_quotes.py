@@ -38,9 +38,12 @@ def opens_next(machine: Machine, reading: StringReading, at: int) -> int:
 
 def closed_by_another(raw: str, reading: StringReading, at: int) -> bool:
     """Whether a quote of another kind, of which none is open in the string, stands right before `at`."""
-    if at - 1 <= reading.open_end or raw[at - 1] not in "'’`":
-        return False
-    return len(_other_quotes.findall(raw, reading.open_end, at)) % 2 == 1
+    return at - 1 > reading.open_end and raw[at - 1] in "'’`" and is_alone(raw, reading.open_end, at)
+
+
+def is_alone(raw: str, start: int, end: int) -> bool:
+    """Whether one of the quotes other than double ones in `raw[start:end]` has no second half there."""
+    return len(_other_quotes.findall(raw, start, end)) % 2 == 1
 
 
 def swallowed_key(machine: Machine, reading: StringReading, at: int) -> int:

@@ -45,7 +45,7 @@ DELIMITED = rf"(?=[ \t]*+(?:[{COMMA}{CLOSE})\n;\"]|{NOTE}|```|\Z)|\s*+[{COMMA}{C
 """Behind a value without quotes: a delimiter, a comment, or the end of its line or of the text."""
 JOINED = (
     r"""(?:"[^"\n]{0,500}+"|'[^'\n]{0,500}+')(?:(?:\s|\\\n){0,99}+\+?\s{0,99}+(?:"[^"\n]{0,500}+"|'[^'\n]{0,500}+')){0,40}+"""
-    r"\s{0,99}+[,})]"
+    r"\s{0,99}+[,})\]]"
 )
 """Strings that stand side by side, and what ends the value that they are."""
 QUOTED = r"""(?:"[^"\n]{1,80}+"|'[^'\n]{1,80}+')"""

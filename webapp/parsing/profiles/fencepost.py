@@ -65,7 +65,7 @@ class Fencepost:
     """The whole text first; then fences, tags and brackets outside of thoughts; then inside them."""
 
     name: str = "fencepost"
-    version: str = "33"
+    version: str = "34"
     group: str = FENCEPOST
     policies: Policies = field(default_factory=Policies)
     about: str = ABOUT
@@ -116,6 +116,10 @@ class Fencepost:
             elif _duplicates(tracer, index, self.policies.duplicates):
                 accepted.append(index)
         tracer.chosen.extend(_roots(tracer, accepted, self.policies))
+        if tracer.chosen:
+            start = finder.whole.start
+            broken = (one.span for one in tracer.attempts[1:] if one.outcome == "failed" and one.span.start <= start)
+            tracer.flags += [Flag("left_over", span) for span in broken][:1]
         tracer.flags += [Flag("several_values", tracer.attempts[index].span) for index in accepted[len(accepted) < 2 :]]
         tracer.truncated = bool(finder.cut.intersection(tracer.chosen)) or (not tracer.chosen and bool(finder.cut))
 

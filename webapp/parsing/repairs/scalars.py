@@ -76,14 +76,14 @@ def literal(machine: Machine, match: re.Match[str]) -> bool:
 
 @mends(
     "cut_number",
-    r"(?P<number>-?(?:0|[1-9]\d*+)(?:\.\d++)?+)?+(?:[eE][-+]?(?=\s*+(?:[,}\]]|\Z))|(?:\.|-)(?=\s*+,?\s*+\Z))",
+    r"(?P<number>-?(?:0|[1-9]\d*+)(?:\.\d++)?+)?+(?:[eE][-+]?(?=\s*+[,}\]])|(?P<cut>[eE][-+]?|\.|-)(?=\s*+,?\s*+\Z))",
     "v",
     "-0123456789",
     order=15,
 )
 def cut_number(machine: Machine, match: re.Match[str]) -> bool:
     """A number that the end of the text cuts after its point, exponent or sign loses that part."""
-    machine.truncated = machine.truncated or match.end() == machine.end
+    machine.truncated = machine.truncated or match["cut"] is not None
     if not match["number"]:
         return machine.replace("cut_number", match, "null", value=True)
     machine.patch("cut_number", match.end("number"), match.end())

@@ -155,16 +155,21 @@ _KEY = r"""(["'])[^"'\n]{1,80}+\1\s{0,20}+:"""
 
 @mends(
     "stray_text",
-    rf"[A-Za-z_(][\w .,()'-]{{0,60}}+(?:(?<=\s)|\n\s*+)(?={_KEY})|{_QUOTES}",
-    "k",
+    rf"[A-Za-z_(][\w .,()'-]{{0,60}}+(?:(?<=\s)|\n\s*+)(?={_KEY})|{_QUOTES}"
+    r"|(?P<item>(?:[A-Za-z_][\w .():'-]{0,60}+\n|\([^()\n\"]{1,60}+\))\s{0,60}+(?=[\"{\[\d-]))",
+    "kv",
     f'("{LETTERS}',
     order=40,
 )
 def stray_text(machine: Machine, match: re.Match[str]) -> bool:
     """Text between two tokens that is part of neither is removed."""
-    if machine.frames[-1].count == 0:
-        return False
-    return machine.replace("stray_text", match)
+    if machine.inside == "{":
+        is_apart = machine.state == "k" and not match["item"] and machine.frames[-1].count > 0
+    else:
+        is_apart = (
+            machine.comma >= 0 and match["item"] is not None and "\n" not in machine.raw[machine.comma : machine.at]
+        )
+    return is_apart and machine.replace("stray_text", match)
 
 
 invisible_character = Repair(

@@ -43,7 +43,7 @@ LONGEST, SHORT = 2_000, 100
 _CODE = later(r"[;{(]|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
 _KEY = r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+:(?!/)"""
 _key = later(_KEY)
-_behind_comma = later(rf"{_KEY}|\s{{0,100}}+(?:[}}\]\n]|\Z)")
+_behind_comma = later(rf"(?:[ \t]{{1,20}}+(?://|\#)[^\n\"]{{0,200}}+)?+(?:{_KEY}|\s{{0,100}}+(?:[}}\]\n]|\Z))")
 """What shows that the comma before it ends an object's bare value."""
 
 

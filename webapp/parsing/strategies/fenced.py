@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from webapp.parsing import plausible
+from webapp.parsing import plausible, suspects
 from webapp.parsing.finder import MARKED, Finder
 from webapp.parsing.patterns import later
 from webapp.parsing.strategies import Strategy, called
@@ -78,7 +78,11 @@ def _limits(finder: Finder, at: int, ticks: str) -> list[int]:
             continue
         half = _second_half.match(raw, match.end(), finder.end)
         is_open = raw[max(at, match.start() - 20) : match.start()].rstrip()[-1:] == ","
-        goes_on = is_open and half is not None and (raw[at] == "[" or half["begins"] == '"')
+        goes_on = (
+            is_open
+            and half is not None
+            and (half["begins"] == '"' or raw[suspects.open_bracket(raw, at, match.start())] == "[")
+        )
         if not goes_on:
             ends.append(match.start())
     is_in_line = ends and raw[ends[-1]] != "\n"  # and may be of a string that the text's end cuts
