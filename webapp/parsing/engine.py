@@ -16,6 +16,7 @@ from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace
 from webapp.refusals import NotPossible, NotThere
 
 PACKAGE = "webapp.parsing.profiles"
+_NOWHERE = Span(0, 0)
 
 
 class UnknownProfile(NotThere):
@@ -39,6 +40,7 @@ class Tracer:
     """What a profile talks to: it proposes spans and edits, the tracer decodes them and keeps every one.
 
     Set `truncated`, `ambiguous` or `exhausted` where that is so; `policy` names the policies that decided.
+    `refused` is the first span in which the decoder found that no JSON goes on, at `refused_at` (0: none yet).
     """
 
     raw: str
@@ -51,6 +53,8 @@ class Tracer:
     flags: list[Flag] = field(default_factory=list)
     policy: Mapping[str, str] = field(default_factory=dict)
     own: Callable[[], Trace] | None = None
+    refused: Span = _NOWHERE
+    refused_at: int = 0
     _counted: tuple[int, int] = field(default=(0, 1), repr=False)
 
     def attempt(
@@ -73,6 +77,8 @@ class Tracer:
         edits = tuple(edits)
         decoded = decode(apply(self.raw, span, edits), strict=strict, finite=finite)
         fault = self._fault(decoded.failure, span, edits) if decoded.failure else None
+        if fault and not edits and not self.refused_at and _is_refusal(fault):
+            self.refused, self.refused_at = span, fault.at
         outcome = "failed" if fault else "accepted"
         self.offered = self.offered or (offers and fault is not None)
         is_json = finite and not fault and not edits
@@ -157,7 +163,9 @@ class Tracer:
     def trace(self, profile: str, version: str, microseconds: int) -> Trace:
         """What was written down so far, as the trace of this profile."""
         for index in self.chosen:
-            self.attempts[index], flag = verdicts.settled(self.raw, self.attempts[index])
+            start, end = self.attempts[index].span
+            refused = start == self.refused.start and start < self.refused_at < end <= self.refused.end
+            self.attempts[index], flag = verdicts.settled(self.raw, self.attempts[index], refused=refused)
             self.flags += [flag] if flag else []
         return Trace(
             profile,
@@ -188,6 +196,11 @@ class Tracer:
         last, line = self._counted if self._counted[0] <= at else (0, 1)
         self._counted = at, line + self.raw.count("\n", last, at)
         return self._counted[1], at - self.raw.rfind("\n", 0, at)
+
+
+def _is_refusal(fault: Fault) -> bool:
+    """Whether the text was no JSON at the place of the fault, whatever follows it."""
+    return fault.type == "JSONDecodeError" and fault.message != "Extra data"
 
 
 def profiles() -> dict[str, Profile]:

@@ -127,21 +127,22 @@ class Finder:
     def consider(self, strategy: str, start: int, limits: Limits, tier: int, note: str | None = None) -> int:
         """Try the value that begins at `start`: as it is, then repaired up to one of `limits`; where it ends."""
         if self.tries > 0:
-            end, value, cost = decode.read(self.tracer.raw, start)
+            failed = self.tracer.refused_at if self.tracer.refused.start == start else 0
+            end, value, cost = (-1, None, failed) if failed > 0 else decode.read(self.tracer.raw, start)
             if end > 0 and not closers.goes_on(self.tracer.raw, start, end, self.end):
                 return self._as_it_is(strategy, start, end, value, tier, note)
             self.tries -= cost
             if end < 0 and self.skips > 0 and (layer := escaped.layer_at(self.tracer.raw, start, self.end, cost)):
                 self.skips -= layer.span.end - start
                 return self.unescaped(layer, tier)
-            if stop := self._one_character(strategy, start, tier, note):
+            if stop := self._one_character(strategy, start, tier, note, failed - start):
                 return stop
         return self._mended(strategy, start, limits() if limits else [self.end], tier, note)
 
-    def _one_character(self, strategy: str, start: int, tier: int, note: str | None) -> int:
+    def _one_character(self, strategy: str, start: int, tier: int, note: str | None, failed: int) -> int:
         """Try the value with one structural character taken out or put in; where it ends, or 0."""
         raw = self.tracer.raw
-        result = one_character(raw, start, self.end) or self._requoted(start)
+        result = one_character(raw, start, self.end, failed) or self._requoted(start)
         if not result or closers.goes_on(raw, start, result.end, self.end):
             return 0
         name, span = self._name(strategy, start, result.end), Span(start, result.end)
@@ -203,7 +204,6 @@ class Finder:
                 final=limit >= self.whole.end,
                 missing=self.missing,
                 look=self.look,
-                tries=self.tries,
             )
             try:
                 self.run(machine)
@@ -246,13 +246,13 @@ class Finder:
         try:
             read_value(machine)
         finally:
-            self.look, self.tries = machine.look, machine.tries
+            self.look = machine.look
 
     def unescaped(self, layer: escaped.Layer, tier: int) -> int:
         """Try a value under a layer that is taken off, such as one whose text is the inside of a JSON string."""
         raw, (span, edits) = self.tracer.raw, layer
         text, end = apply(raw, span, edits), span.end
-        machine = Machine(text, 0, len(text), final=end >= self.whole.end, look=self.look, tries=self.tries)
+        machine = Machine(text, 0, len(text), final=end >= self.whole.end, look=self.look)
         if decode.decode(text, finite=True).failure:
             try:
                 self.run(machine)

@@ -40,12 +40,15 @@ class Mended(NamedTuple):
     edits: tuple[Edit, ...]
 
 
-def one_character(raw: str, start: int, end: int) -> Mended | None:
-    """The value that begins at `start`, where it decodes but for characters written twice, or one lost or mistaken."""
+def one_character(raw: str, start: int, end: int, failed: int = 0) -> Mended | None:
+    """The value that begins at `start`, where it decodes but for characters written twice, or one lost or mistaken.
+
+    `failed` is where decoding it fails, counted from `start`, where that is known.
+    """
     span, edits = Span(start, min(end, start + LONGEST)), list[Edit]()
     text = span.of(raw)
     for _ in range(MOST):
-        stop, value, failed = read(text, 0)
+        stop, value, failed = (-1, None, failed) if 0 < failed < len(text) and not edits else read(text, 0)
         if stop > 0 and edits:  # what closes more than it opens is no slip of one character
             return None if _closes_more.match(text, stop) else Mended(start + stop + len(edits), value, tuple(edits))
         if stop > 0:

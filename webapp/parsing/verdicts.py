@@ -53,17 +53,18 @@ def verdict(raw: str, chosen: Sequence[Attempt], *, offered: bool) -> Verdict:
     return "clean" if alone else "extracted"
 
 
-def settled(raw: str, attempt: Attempt) -> tuple[Attempt, Flag | None]:
+def settled(raw: str, attempt: Attempt, *, refused: bool = False) -> tuple[Attempt, Flag | None]:
     """An accepted attempt that knows whether its text is JSON, and a flag where its value is not what that JSON says.
 
     An edit that stands for code nobody saw is dropped where the text is JSON, or where the value stands in it as JSON.
-    Linear: the text is decoded once more, and at `PLACES` openers where the decoder gave no place.
+    Linear: the text is decoded once more, unless it is known that it is `refused`, and at `PLACES` openers where the
+    decoder gave no place.
     """
     if attempt.is_json:
         return attempt, None
     unseen = _is_unseen(attempt)
-    decoded = decode(attempt.span.of(raw), finite=True)
-    if not decoded.failure:
+    decoded = None if refused else decode(attempt.span.of(raw), finite=True)
+    if decoded and not decoded.failure:
         same = _same(decoded.value, attempt.value)
         edits = () if same or unseen else attempt.edits
         flag = None if same else Flag("changed_afterwards", attempt.span)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from webapp.parsing.decode import read
 from webapp.parsing.edit import NotJson
 from webapp.parsing.machine import closers, missing_tokens, strings, tokens
 from webapp.parsing.machine.repair import candidates
@@ -67,14 +66,18 @@ def _key(machine: Machine, char: str) -> None:
 
 
 def _eat(machine: Machine, end: int) -> None:
-    """Clean members up to `end`, the last of them with its comma: only the last comma's place is needed."""
-    raw = machine.raw
-    comma = raw.rfind(",", machine.at, end)
-    last = comma
-    while raw[last - 1] in " \t\r\n":
-        last -= 1
-    machine.at, machine.last, machine.comma = end, last, comma
-    machine.frames[-1].count += 1
+    """Clean members or items up to `end`, the last of them with its comma, or before the bracket that closes it."""
+    last = _trimmed(machine.raw, end)
+    machine.value_done(last)
+    if machine.raw[last - 1] == ",":
+        machine.at, machine.last, machine.comma = end, _trimmed(machine.raw, last - 1), last - 1
+        machine.state = "k" if machine.inside == "{" else "v"
+
+
+def _trimmed(raw: str, end: int) -> int:
+    while raw[end - 1] in " \t\r\n":
+        end -= 1
+    return end
 
 
 def _colon(machine: Machine, char: str) -> None:
@@ -88,8 +91,6 @@ def _colon(machine: Machine, char: str) -> None:
 def _value(machine: Machine, char: str) -> None:
     raw, at, end = machine.raw, machine.at, machine.end
     item = machine.inside != "{"
-    if char in "{[" and _is_read(machine):
-        return
     if item and machine.frames and (run := tokens.items.match(raw, at, end)):
         _eat(machine, run.end())
         return
@@ -115,20 +116,6 @@ def _value(machine: Machine, char: str) -> None:
         missing_tokens.no_value(machine, char)
 
 
-def _is_read(machine: Machine) -> bool:
-    """Whether the C decoder reads the container here, which is then eaten whole, as long as failures fit the budget."""
-    if not machine.frames or machine.tries <= 0:
-        return False
-    raw, at = machine.raw, machine.at
-    stop, _, cost = read(raw[at : min(machine.end, at + _WIDE)], 0)
-    if stop > 0 and not raw.startswith('"', at + stop):
-        machine.tries += _IN_VAIN
-        machine.value_done(at + stop)
-        return True
-    machine.tries -= cost + _IN_VAIN
-    return False
-
-
 def _after(machine: Machine, char: str) -> None:
     if char == ",":
         machine.comma = machine.at
@@ -140,10 +127,6 @@ def _after(machine: Machine, char: str) -> None:
         missing_tokens.no_comma(machine, char)
 
 
-_WIDE = 600
-"""characters of a container that the C decoder is given: where it fails it counts the lines of all that it was given"""
-_IN_VAIN = 4_000
-"""what a try costs that fails, and one that does not gives back, so that none are made where all of them fail"""
 _member_next = later(
     rf"""(["'])[^"'\\\n]{{1,60}}+\1{tokens.SPACE}:{tokens.SPACE}(?:(?:{tokens.SCALAR}|'[^'\n]{{0,99}}+'){tokens.SPACE}[,}}]|[\[{{])"""
 )

@@ -31,7 +31,7 @@ class Machine:
     `last` is the end of the last value, `comma` the offset of the comma read since (or -1), `key_end` the end of
     the last key, `string_end` that of the last value read as a string. `lenient` is set where the place says that
     JSON is meant (a fence, a tag, the whole text), `final` where `end` is the end of the whole text, so that what is
-    missing there was cut off. `look` and `tries` are what may still be spent on looking ahead and on the C decoder.
+    missing there was cut off. `look` is what may still be spent on looking ahead.
     """
 
     raw: str
@@ -52,7 +52,6 @@ class Machine:
     truncated: bool = False
     exhausted: bool = False
     look: int = 1_000_000
-    tries: int = 100_000
 
     def edits(self) -> list[Edit]:
         return in_order(self.raw, self.patches)

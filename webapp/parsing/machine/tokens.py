@@ -65,17 +65,24 @@ settled_item = later(
     rf"{STRING}(?={SPACE}(?:\](?!\")|,{SPACE}(?:{STRING}{SPACE}[,\]]|[-0-9\[{{]|true\b|false\b|null\b)))"
 )
 """A string as an array's item, its closing quote beyond doubt."""
-_MEMBER = rf"{STRING}{SPACE}:{SPACE}{SCALAR}{SPACE}"
-_ITEM = rf"{SCALAR}{SPACE}"
-FLAT = rf"(?:\[{SPACE}(?:{_ITEM}(?:,{SPACE}{_ITEM})*+)?+\]|\{{{SPACE}(?:{_MEMBER}(?:,{SPACE}{_MEMBER})*+)?+\}})"
+
+
+def _container(value: str) -> str:
+    """An array or object that holds nothing but such values."""
+    behind = rf"{SPACE}(?:,{SPACE}(?![\]}}])|(?=[\]}}]))"
+    return rf"(?:\[{SPACE}(?:{value}{behind})*+\]|\{{{SPACE}(?:{STRING}{SPACE}:{SPACE}{value}{behind})*+\}})"
+
+
+FLAT = _container(SCALAR)
 """An array or object that holds no other."""
+_VALUE = f"(?:{SCALAR}|{_container(f'(?:{SCALAR}|{FLAT})')})"
 members = later(
-    rf"(?P<run>(?:{STRING}{SPACE}:{SPACE}(?:{SCALAR}|{FLAT}){SPACE},{SPACE}(?={KEY_AHEAD}))*+)"
+    rf"(?P<run>(?:{STRING}{SPACE}:{SPACE}{_VALUE}{SPACE}(?:,{SPACE}(?={KEY_AHEAD})|(?=\}}(?!\"))))*+)"
     rf"(?:(?P<key>{STRING}){SPACE}:(?!=){SPACE})?+"
 )
-"""Whole members of an object, each with its comma; then a key in double quotes and its colon."""
-items = later(rf'(?:(?:{SCALAR}|{FLAT}){SPACE},{SPACE}(?=["\-0-9tfn{{\[]))++')
-"""Whole items of an array, each with its comma."""
+"""Whole members of an object, up to its last one, each with its comma; then a key in double quotes and its colon."""
+items = later(rf'(?:{_VALUE}{SPACE}(?:,{SPACE}(?=["\-0-9tfn{{\[])|(?=\](?!"))))++')
+"""Whole items of an array, up to its last one, each with its comma."""
 
 OPENERS = {"{": "}", "[": "]", "(": ")"}
 """Each opening bracket with the one that closes it."""

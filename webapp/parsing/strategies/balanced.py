@@ -115,7 +115,7 @@ def _members(finder: Finder, start: int, key_end: int) -> int:
         finder.tracer.exhausted = True
         return finder.reject("unopened", start, key_end, "a key that no bracket opens, past the limit of the search")
     start = place_of_opener(finder.tracer.raw, start)
-    machine = Machine(finder.tracer.raw, start, finder.end, look=finder.look, tries=finder.tries, final=False)
+    machine = Machine(finder.tracer.raw, start, finder.end, look=finder.look, final=False)
     machine.frames.append(Frame("{", start - 1, as_kind="{"))
     machine.patch("missing_opener", start, start, "{")
     machine.state = "k"
