@@ -21,11 +21,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from tests.parsing.profiles._released import in_pieces, members
+from tests.parsing.profiles._released import in_pieces, members, wheel
 from webapp.parsing import parse
 
 SEED = 20261122
-VLLM, BEFORE_THE_ENGINE, SGLANG = "0.33.0", "0.11.0", "0.5.23"
+VLLM, BEFORE_THE_ENGINE, SGLANG, HARMONY = "0.33.0", "0.11.0", "0.5.23", "0.0.11"
 
 
 class Reader(NamedTuple):
@@ -60,6 +60,12 @@ _QWEN3 = """<tool_call> <function= f > ~ <parameter= x > 1 ~ </parameter> </func
 _DEEPSEEK = """<^function_calls> <^tool_calls> <^tool> <^~calls> <^invoke~name=" <^~invoke~name=" f "> \\ud800
     <^parameter~name="x"~string="true"> <^parameter~name="y"> <^~parameter~name="y"~string="false"> 1 [1] oops
     </^parameter> </^~parameter> </^invoke> </^~invoke> </^tool_calls> </^function_calls> </^~calls> <think>"""
+_OSS = [
+    *("<|channel|>", "commentary", "analysis<|message|>I think.<|end|>", "<|start|>", "assistant", "user", "f"),
+    *("<|channel|>commentary", " to=functions.f", " to=g", "to=python.x", " ", "<|constrain|>", "json", " code"),
+    *("<|message|>", '{"a": 1}', "{oops}", "é\n", "<|call|>", "<|end|>", "<|start|>assistant", "<|channel|>final"),
+    *("<|message|>", "[NaN]", "<|return|>", "<|start|>assistant to=functions.h<|channel|>commentary json<|message|>{}"),
+]
 _OLD = "vllm.entrypoints.openai.tool_parsers.mistral_tool_parser"
 READERS = {
     "vllm-hermes": Reader("vllm", VLLM, f"{_PARSERS}.hermes_tool_parser", "Hermes2ProToolParser"),
@@ -88,6 +94,7 @@ READERS = {
     "vllm-deepseek-v4": _by_engine("DeepSeekV4", _DEEPSEEK),
     "vllm-deepseek-v41": _by_engine("DeepSeekV41", _DEEPSEEK),
     "vllm-mistral-v11": _by_engine("Mistral", """[TOOL_CALLS] f ~g [ARGS] {"a":1} {"name":"x","b":{}} ~bye { } " """),
+    "vllm-gpt-oss": Reader("vllm", VLLM, "vllm.parser.harmony", "HarmonyParser", _OSS),
     "sglang-qwen25": _by_detector(
         "qwen25",
         "Qwen25",
@@ -121,7 +128,8 @@ _MORE = {
     "parser/engine/parser_engine_config parser/engine/streaming_parser_engine parser/engine/token_id_scanner "
     "parser/deepseek_v32 parser/deepseek_v4 parser/deepseek_v41 parser/gemma4 parser/glm47_moe parser/granite "
     "parser/granite_thinking parser/inkling parser/kimi_k2 parser/mimo parser/minimax_m2 parser/minimax_m3 "
-    "parser/mistral parser/nemotron_v3 parser/plamo3 parser/qwen3 parser/seed_oss parser/step3p5 tool_parsers/utils",
+    "parser/mistral parser/nemotron_v3 parser/plamo3 parser/qwen3 parser/seed_oss parser/step3p5 tool_parsers/utils "
+    "entrypoints/openai/parser/harmony_utils",
     "sglang": "srt/function_call/base_format_detector srt/function_call/utils srt/parser/harmony_parser",
 }
 """what the readers are made of, beside their own modules"""
@@ -188,12 +196,21 @@ class Tokenizer:
     def get_vocab(self) -> dict[str, int]:
         return {"[TOOL_CALLS]": 1, "[ARGS]": 2}
 
+    def decode(self, tokens: list[int]) -> str:
+        return ""
+
 
 class ToolParser(Anything):
     """What vLLM's readers are made of: a tokenizer that knows every token."""
 
     model_tokenizer = Tokenizer()
     vocab = dict.fromkeys(TOKENS, 1)
+
+
+class HarmonyParser(Anything):
+    """What vLLM's reader of harmony is made of: calls are asked for, thoughts are not."""
+
+    reasoning_parser, tool_parser, model_tokenizer = None, Anything(), Tokenizer()
 
 
 class Delta(Anything):
@@ -231,6 +248,8 @@ GIVEN: dict[str, Any] = {
     "DeltaToolCall": Delta,
     "ToolCallItem": Delta,
     "ToolParser": ToolParser,
+    "DelegatingParser": HarmonyParser,
+    "register_vllm_structural_tag": lambda *_, **__: lambda made: made,
     "ToolParserManager": SimpleNamespace(register_module=lambda _: lambda made: made),
     "find_tool_properties": lambda *_: {},
     "find_tool_name": lambda *_: True,
@@ -263,6 +282,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     roots = ("vllm", "sglang", "xgrammar", "openai_harmony", "mistral_common", "ijson", "transformers")
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        if name.partition(".")[0] == "openai_harmony":
+            return importlib.machinery.PathFinder.find_spec(name, path or [str(wheel("oss-harmony", HARMONY))])
         if name.partition(".")[0] not in self.roots:
             return None
         for folder in _folders():
@@ -312,14 +333,18 @@ def made(name: str) -> Any:
 
 
 Calls = list[tuple[str, str]]
-REQUEST = SimpleNamespace(tools=None, tool_choice=None)
+REQUEST = SimpleNamespace(tools=None, tool_choice=None, include_reasoning=False)
 
 
 def at_once(name: str, text: str) -> Calls | None:
     """The calls of a response with their arguments as texts; None where it is taken for plain text."""
     if READERS[name].server == "sglang":
         return [(call.name, call.parameters) for call in made(name).detect_and_parse(text, []).calls or ()] or None
-    result = made(name).extract_tool_calls(text, REQUEST)
+    reader = made(name)
+    if name == "vllm-gpt-oss":
+        calls = reader.parse(text, REQUEST, model_output_token_ids=_tokens(text))[2] or []
+        return [(call.name, call.arguments) for call in calls] or None
+    result = reader.extract_tool_calls(text, REQUEST)
     calls = [(call.function.name, call.function.arguments) for call in result.tool_calls]
     return calls if result.tools_called else None
 
@@ -336,6 +361,12 @@ def streamed(name: str, pieces: list[str]) -> Calls:
 
 def _deltas(reader: Any, pieces: list[str]) -> Iterator[tuple[int, str | None, str | None]]:
     text = ""
+    if hasattr(reader, "process_chunk"):
+        tokens, step = _tokens("".join(pieces)), len((pieces or [""])[0])
+        for at in range(0, len(tokens), step):
+            piece = tokens[at : at + step]
+            yield from _called(reader.parse_delta("", piece, REQUEST, finished=at + step >= len(tokens)))
+        return
     for piece in pieces:
         if hasattr(reader, "parse_streaming_increment"):
             for call in reader.parse_streaming_increment(piece, []).calls:
@@ -345,6 +376,13 @@ def _deltas(reader: Any, pieces: list[str]) -> Iterator[tuple[int, str | None, s
         yield from _called(reader.extract_tool_calls_streaming(before, text, piece, [], [], [], REQUEST))
     if hasattr(reader, "finish_streaming"):
         yield from _called(reader.finish_streaming())
+
+
+def _tokens(text: str) -> list[int]:
+    """What a model wrote to write it: harmony is read by tokens, and a stream is cut between them."""
+    encoding = importlib.import_module("vllm.entrypoints.openai.parser.harmony_utils").get_encoding()
+    tokens: list[int] = encoding.encode(text, allowed_special="all")
+    return tokens
 
 
 def _called(delta: Any) -> Iterator[tuple[int, str | None, str | None]]:

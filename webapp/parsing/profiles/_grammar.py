@@ -11,7 +11,7 @@ from typing import Any
 
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._steps import Refused, derived, give_each, refuse, whole
+from webapp.parsing.profiles._steps import Refused, derived, give_calls, refuse
 from webapp.parsing.trace import Attempt
 
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -136,9 +136,7 @@ class Grammar:
 
     def read(self, tracer: Tracer) -> None:
         """Give every call whose name is known; one that the server refuses takes the others with it."""
-        give_each(tracer, self.attempts(tracer))
-        if not tracer.attempts:
-            tracer.reject("tagged", whole(tracer.raw), "no call begins in it: plain text")
+        give_calls(tracer, self.attempts(tracer))
 
     def attempts(self, tracer: Tracer) -> Iterator[Attempt]:
         """One a call that has a name or arguments. Raises `Refused`."""

@@ -109,6 +109,13 @@ def give_each(tracer: Tracer, attempts: Iterable[Attempt]) -> None:
         tracer.chosen.clear()
 
 
+def give_calls(tracer: Tracer, attempts: Iterable[Attempt]) -> None:
+    """As `give_each`; where there is none, the response is plain text."""
+    give_each(tracer, attempts)
+    if not tracer.attempts:
+        tracer.reject("tagged", whole(tracer.raw), "no call begins in it: plain text")
+
+
 def reader(
     name: str, begins: str, *, all_or_none: bool = False, strategy: str = "tagged", **fields: Any
 ) -> Callable[[Callable[[Tracer], Iterable[Attempt]]], Described]:

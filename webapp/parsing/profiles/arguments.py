@@ -130,7 +130,7 @@ plugins = (
         a number is left out, since more digits may follow. 2. The same happens at anything that is no JSON, without an
         error. 3. What stands behind the value is ignored. The finished call goes to JSON.parse.
 
-        Source: openai 7.57.0 (npm), _vendor/partial-json-parser/parser.js, partialParse. Nested more than 300 deep is
+        Source: openai 7.59.0 (npm), _vendor/partial-json-parser/parser.js, partialParse. Nested more than 300 deep is
         not read.
     """),
     _arguments("openai-agents", empty(), loads(check=_must_be_object), revision=2)("""

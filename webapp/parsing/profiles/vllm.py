@@ -1,4 +1,4 @@
-"""vLLM's readers of tool calls, of which a bad one takes the others with it: the answer is then plain text."""
+"""vLLM's readers of tool calls that are no grammars of its engine."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 from webapp.parsing.edit import Edit, Span, apply, places, stripped, within
 from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._about import SERVERS, described
 from webapp.parsing.profiles._grammar import NO_UTF8, SURROGATE
-from webapp.parsing.profiles._steps import reader, refuse, whole
+from webapp.parsing.profiles._steps import Refused, give_calls, reader, refuse, whole
+from webapp.parsing.profiles.apply_patch import SPACE
 from webapp.parsing.trace import Attempt
 
 
@@ -156,4 +158,87 @@ def _without_token(raw: str) -> tuple[Span, list[Edit]]:
     return span, [Edit("stray_text", Span(at, at + len(TOKEN)), TOKEN, "") for at in places]
 
 
-plugins = (deepseek_v31, hermes, llama3, mistral)
+_ROLES = ("assistant", "developer", "system", "tool", "user")
+_STOP = re.compile(r"<\|(?:call|end|return)\|>")
+_CHANNEL = re.compile(rf"<\|channel\|>([^<{SPACE}]*)")
+_WORD = re.compile(r"[^ \t\n\f\r]+")
+
+
+@described("vllm-gpt-oss", SERVERS, roots="all")
+def gpt_oss(tracer: Tracer) -> None:
+    """vLLM's reader for gpt-oss: harmony's messages to functions.name, in any channel, also cut off.
+
+    1. A header reaches to <|message|> and holds <|channel|> with its name, to=recipient, and a type, perhaps behind
+    <|constrain|>; one word without to= is the recipient. Any more refuses the message: all up to the next <|start|> is
+    dropped without an error. The first header stands behind the prompt's <|start|>assistant, which is no part of the
+    response. 2. The text reaches to <|call|>, <|end|>, <|return|> or the end, so a call that is cut off passes for a
+    whole one. 3. A message of the assistant's is a call, unless it has no recipient, or that is assistant, python,
+    browser or container. 4. The arguments go to the caller as a text, also where they are no JSON, which is shown here
+    as a failure. What streams is fed in tokens.
+
+    Source: vLLM 0.33, parser/harmony.py, parse (--tool-call-parser openai), and oss-harmony 0.0.11.
+    """
+    give_calls(tracer, _harmony(tracer))
+
+
+def _harmony(tracer: Tracer) -> Iterator[Attempt]:
+    """One a call, after a failure for each message that is dropped. Raises `Refused`. Linear."""
+    raw, begin, role = tracer.raw, 0, "assistant"
+    while (head := raw.find("<|message|>", begin)) >= 0:
+        at = head + len("<|message|>")
+        try:
+            author, recipient, kind = _header(raw[begin:head], role)
+        except ValueError as error:
+            tracer.fail("tagged", Span(begin, head), f"HarmonyError: {str(error)[:200]}: the message is dropped")
+        else:
+            role, stop = "", _STOP.search(raw, at)
+            span = Span(at, stop.start() if stop else len(raw))
+            at = stop.end() if stop else len(raw)
+            if author == "assistant" and _is_function(recipient):
+                attempt = tracer.attempt("tagged", span, note=f"calls {recipient.removeprefix('functions.')}")
+                if attempt.error and attempt.error.type != "JSONDecodeError" and (not kind or "json" in kind):
+                    raise Refused
+                yield attempt
+        start = raw.find("<|start|>", at)
+        if start < 0:
+            return
+        begin = start + len("<|start|>")
+
+
+def _header(header: str, role: str) -> tuple[str, str, str]:
+    """The author, which is `role` where that is known, the recipient, and the type. Raises `ValueError`."""
+    channel = _CHANNEL.search(header)
+    if channel and not channel[1]:
+        raise ValueError("channel marker present but no channel value found in header")
+    words = _WORD.findall(_CHANNEL.sub("", header).replace("<|constrain|>", " <|constrain|>").strip(SPACE))
+    if not role:
+        role = _author(words)
+    if words[:1] == [role]:
+        del words[0]
+    last = words[-1] if words else ""
+    has_kind = last.startswith("<|constrain|>") or (len(words) > 1 and not last.startswith("to="))
+    kind = words.pop() if has_kind else ""
+    recipient = words.pop().removeprefix("to=") if words else ""
+    if words:
+        raise ValueError(f"unexpected tokens remaining in message header: {' '.join(words)}")
+    return role, recipient, kind
+
+
+def _author(words: list[str]) -> str:
+    """Whom the first word names, which an unknown author, a tool, takes with it. Raises `ValueError`."""
+    if not words:
+        raise ValueError("message header did not contain a role")
+    if words[0] in _ROLES:
+        return words[0]
+    if len(words) == 1 and not words[0].startswith("to="):
+        raise ValueError(f"Unknown role: {words[0]}")
+    del words[0]
+    return "tool"
+
+
+def _is_function(recipient: str) -> bool:
+    built_in = recipient.partition(".")[0] in ("browser", "container", "python")
+    return not (built_in or recipient in ("", "assistant", "functions.") or recipient.startswith("<|"))
+
+
+plugins = (deepseek_v31, gpt_oss, hermes, llama3, mistral)
