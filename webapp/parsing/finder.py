@@ -66,7 +66,7 @@ class Finder:
         raw = self.tracer.raw
         if not self.whole.end:
             size = len(raw)
-            self.skips, self.look, self.tries = 4 * size + 10_000, 24 * size + 20_000, 14 * size + 30_000
+            self.skips, self.look, self.tries = 4 * size + 10_000, 16 * size + 20_000, 14 * size + 30_000
             self.whole = stripped(raw)
         self.end = end
         return max(start, self.resume_at)

@@ -154,6 +154,8 @@ def _is_odd(string: str, quote: str) -> bool:
 
 def unsure(raw: str, edits: Sequence[Edit]) -> Sequence[Edit]:
     """The edits but for quotes escaped in a string in single quotes, where none of them could end it."""
+    if not any(edit[0] == "single_quotes" for edit in edits):
+        return edits
     remaining, at = list[Edit](), 0
     for first in [index for index, edit in enumerate(edits) if edit[0] == "unescaped_quote"]:
         if first < at:

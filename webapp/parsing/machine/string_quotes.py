@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webapp.parsing.machine import string_end, tokens
 from webapp.parsing.machine.state import Machine, StringReading
-from webapp.parsing.machine.tokens import OPENERS
+from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA, OPENERS
 from webapp.parsing.patterns import later
 
 _rest_of_key = later(r"""[^"'\\\n{}\[\]:,]{1,60}+["'”]\s{0,50}+:""")
@@ -12,7 +12,8 @@ _rest_of_items = later(
     r"""[^"'\\\n\[\]]{1,60}+["'](?:\s{0,50}+,\s{0,50}+(?:"[^"\\\n]{0,60}+"|'[^'\\\n]{0,60}+')){0,20}+\s{0,50}+\]"""
 )
 _key_text = later(r"""[^:"',{}\[\]\n]{1,60}+['’`]?(?=\s{0,20}+:)""")
-single_key = later(r"""(?:['’`]\s{0,20}+(?:[}\]]\s{0,60}+){0,4})?,\s{0,60}+'[^'"\\\n{}\[\]:,]{1,60}+'\s{0,20}+:""")
+_SINGLE_KEY = r"""(?:['’`]\s{0,20}+(?:[}\]]\s{0,60}+){0,4})?,\s{0,60}+'[^'"\\\n{}\[\]:,]{1,60}+'\s{0,20}+:"""
+single_key = later(_SINGLE_KEY)
 _next_line_key = later(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
 _next_line_item = later(r"""\n\s{0,200}+(["'])[^"'\n]{0,300}+\1\s{0,50}+[,\]\n]""")
 _last_fence = later(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
@@ -54,6 +55,28 @@ def swallowed_key(machine: Machine, reading: StringReading, at: int) -> int:
     if not match or raw.find("{", reading.open_end, match.start()) >= 0:
         return -1
     return match.start() + (raw[match.start()] in "'’`")
+
+
+def plain_end(machine: Machine, reading: StringReading, at: int) -> tuple[int, bool]:
+    """Where the string ends by the nearest of its surroundings alone, and whether a quote behind `at` stands there.
+
+    That is before a key in single quotes that no brace stands before, or at a quote that a delimiter follows.
+    """
+    raw, may_be_key = machine.raw, reading.where != "k"
+    for match in (_plain_end if may_be_key else _plain_key_end).finditer(raw, reading.open_end, machine.end):
+        start, kind = match.start(), match.lastgroup
+        if kind == "key" and may_be_key:
+            return start + (raw[start] in "'’`"), False
+        if start > at and raw[start] in reading.closers:
+            return start, True
+        may_be_key = may_be_key and kind != "brace"
+    return machine.end, False
+
+
+_plain_end = later(
+    rf"""(?s)\\.|(?P<brace>\{{)|(?P<key>(?={_SINGLE_KEY})[,'’`])|[^\w\s,{{](?=\s{{0,50}}+(?:[{COMMA}{CLOSE}]|\Z))"""
+)
+_plain_key_end = later(rf"(?s)\\.|[^\w\s](?=\s{{0,50}}+[{COLON}])")
 
 
 def _opens_next_key(machine: Machine, reading: StringReading, at: int) -> int:

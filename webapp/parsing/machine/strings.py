@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing.edit import Patch, as_patch
+from webapp.parsing.edit import NotJson, Patch, as_patch
 from webapp.parsing.machine import escapes, missing_tokens, string_end, string_quotes
 from webapp.parsing.machine.state import Machine, StringReading
 from webapp.parsing.machine.tokens import LITERAL, MARK, QUOTED
@@ -42,8 +42,6 @@ _doubled_open = later(
     r"""(["'])\1(?=[ ]?\w|[{\[(<#$/.@])(?:(?!\1)[^\n]){0,200}+\1"""
     rf"(?=\s{{0,50}}+(?:[,:=}}\]]|;\s|{LITERAL}|-?\d|{QUOTED}\s*+:|[{{\[]|{MARK}:))"
 )
-_FAR = 2_000
-"""characters of a string behind which a key may have been swallowed, once looking ahead is used up"""
 
 
 def read_string(machine: Machine, where: str) -> bool:
@@ -97,7 +95,10 @@ def _walk(machine: Machine, reading: StringReading, run: re.Pattern[str], at: in
         elif is_plain and char == '"' and (stop := string_quotes.inside_until(machine, reading, at)) > at:
             _keep(machine, reading, at, stop)
             at = stop
-        elif (char in reading.closers and _closes(machine, reading, at)) or _ends_before(machine, reading, at):
+        elif char in reading.closers and _closes(machine, reading, at):
+            return
+        elif machine.look < 0:
+            _close_in_haste(machine, reading, at)
             return
         else:
             if char == '"':
@@ -151,15 +152,19 @@ def _closes(machine: Machine, reading: StringReading, at: int) -> bool:
     return False
 
 
-def _ends_before(machine: Machine, reading: StringReading, at: int) -> bool:
-    """Whether a long string ends before a key that it swallowed: asked where nothing is left to look at all of it."""
-    if machine.look >= 0 or not _FAR < at - reading.open_end < 2 * _FAR:
-        return False
-    if (stop := string_quotes.swallowed_key(machine, reading, at)) < 0:
-        return False
+def _close_in_haste(machine: Machine, reading: StringReading, at: int) -> None:
+    """Close the string at the next plain end: nothing is left to look ahead with, and the quote at `at` is none."""
     machine.exhausted = True
-    close_before(machine, reading, stop)
-    return True
+    stop, is_quote = string_quotes.plain_end(machine, reading, at)
+    if stop == machine.end and not machine.final:
+        raise NotJson(stop, "no quote ends a string, as far as could be looked")
+    _keep(machine, reading, at, stop)
+    if is_quote:
+        close(machine, reading, stop)
+    elif stop < machine.end:
+        close_before(machine, reading, stop)
+    else:
+        _ran_out(machine, reading)
 
 
 def _is_inside_single(machine: Machine, reading: StringReading, at: int, score: int) -> bool:
