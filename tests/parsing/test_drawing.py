@@ -182,6 +182,7 @@ def agree(raw: str, trace: Trace) -> None:
         ("}}", "", 'removes "}}"'),
         ("", ":", 'inserts ":"'),
         ("'", '"', "replaces a single quote by a double quote"),
+        ("", "\\", "inserts a backslash"),
         ("None", "null", 'replaces "None" by "null"'),
         ("\u202e\n", "", 'removes "⟨U+202E⟩↵"'),
         ("x" * 100, "", f'removes "{"x" * 40} … 20 characters … {"x" * 40}"'),
@@ -201,6 +202,8 @@ def test_a_change(old: str, new: str, sentence: str) -> None:
         ("[1,]", "fencepost", "reads one value after 1 edit (trailing comma)"),
         ("nothing", "fencepost", "finds no JSON"),
         ("[1}", "direct", "stops at line 1, column 3: Expecting ',' delimiter"),
+        ("call:f{a:@{b}}", "fencepost", "fails: the call of f cannot be read: its arguments cannot be read"),
+        ("<|tool_call_start|>[f(a=1)]<|tool_call_end|>", "fencepost", "reads a Python call of f with 1 argument"),
     ],
 )
 def test_a_trace(raw: str, profile: str, sentence: str) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from webapp.parsing.decode import read
 from webapp.parsing.edit import Edit, Span
-from webapp.parsing.machine.tokens import CHECKBOXES
+from webapp.parsing.machine.tokens import CHECKBOXES, balanced_end
 from webapp.parsing.patterns import later
 
 _token = later(r"[^\\\"]++|\\[\s\S]?|\"")
@@ -135,8 +134,9 @@ def listed(raw: str, start: int, limit: int) -> Layer | None:
     head = _head.fullmatch(raw, low, start)
     if not head:
         return _changed(raw, low, start, limit)
-    if read(raw, start)[0] >= 0 or raw.startswith(CHECKBOXES, start):
-        return None  # what is on that line is JSON; the next line may be another quotation
+    feed = raw.find("\n", start, limit)
+    if balanced_end(raw, start, feed) >= 0 or raw.startswith(CHECKBOXES, start):
+        return None  # what is on that line is whole; the next line may be another quotation
     counted = rf"{head['letter']}(?P<number>\d++){re.escape(head['sep'])}" if head["number"] else ""
     pattern = re.compile(rf"\n(?P<part>[ \t]{{0,6}}+{counted or re.escape(head['mark'])}[ ]?)")
     at, number = start, int(head["number"] or 0)

@@ -28,8 +28,6 @@ _glued = later(r"[\[{]\s*+[\]},]|\d")
 """What stands right behind a mended value as if it were of it: `[1,][, 2]`."""
 _opened = later(r"""[{\[]\s*+(?:["'][^"'\n]{0,80}+["']?+\s*+)?+\Z""")
 """A bracket behind which the text ends, at most a key between."""
-_argument = later(r"[A-Za-z_]\((?:[^()\n]|\([^()\n]{0,80}\)){1,100},\s?\Z")
-"""What stands before a later argument of a call in program code: `f(x, {"a": 1})`."""
 _named = later(r"[A-Za-z_]\[\s*+\{")
 """A name right before an array of objects, which may be a call: `search[{"q": "x"}]`."""
 _between_tags = later(r"\s*[\w.:/-]{0,80}\s*")
@@ -83,9 +81,6 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
         brace = _brace_around(tracer.raw, span)
         if brace in starts:
             yield Flag("left_over", Span(brace, brace + 1))
-        low = max(0, span.start - 120)
-        if tracer.raw[low : span.start].rstrip(" ")[-1:] == "," and _argument.search(tracer.raw, low, span.start):
-            yield Flag("left_over", Span(span.start, span.start + 1))
         value, start = tracer.attempts[index].value, max(0, span.start - 1)
         if _named.match(tracer.raw, start) and isinstance(value, list) and len(value) == 1 and "name" not in value[0]:
             yield Flag("left_over", Span(start, start + 1))

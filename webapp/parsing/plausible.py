@@ -54,8 +54,6 @@ _array = later(
 _cut_short = later(r"""\{\s{0,200}+(?:["'][^"'\n]{0,80}+["']?+\s{0,50}+)?+\Z""")
 _crossed = later(r"\{\s{0,200}+\]|\[\s{0,200}+\}")
 _fence = later(rf"[{{\[]{_S}(?:```|~~~)")
-_NO_FENCE = "{[]}\"',:"
-"""Characters that often stand behind a bracket, and that neither begin a fence nor the white space before one."""
 _comprehension = later(r"""(?:[^{}\n"']|'[^'\n]{0,60}'){1,120}?\bfor\b[^{}\n"']{1,60}\bin\b""")
 
 
@@ -64,13 +62,14 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
 
     `lenient` where the place says that JSON is meant: a fence, a tag, or the response's very beginning.
     """
-    following = raw[at + 1 : at + 2]
-    if following not in _NO_FENCE and not following.isalnum() and _fence.match(raw, at, end):
+    if _fence.match(raw, at, end):
         return "it only wraps a fence"
     if raw[at - 1 : at].isalpha() and _in_latex.match(raw, at, end) and _latex.search(raw, max(0, at - 20), at):
         return "the braces of a command of LaTeX"
     if raw.find("for", at, at + 125) >= 0 and _comprehension.match(raw, at + 1, end):
         return "a comprehension in Python"
+    if not lenient and _called(raw, at):
+        return "an argument of a call in program code"
     if (opens := opening()) and opens.match(raw, at, end):
         return _code(line_before(raw, at), lenient)
     if raw[at] in "{｛﹛":
@@ -93,19 +92,17 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
     kind = look.lastgroup
     if kind == "number" and not lenient and _number_format.match(raw, at, end):
         return "a format specification in a template"
-    if kind in ("comma", "inside", "dots", "note") and not lenient:
-        return "no key and colon follow the brace"
     before = line_before(raw, at)
+    if kind in ("end", "quote") and before.strip()[-1:] in ("", ":") and _cut_short.match(raw, at, end):
+        return None
+    if kind in ("comma", "inside", "dots", "note", "end", "quote") and not lenient:
+        return "no key and colon follow the brace"
     if kind == "empty" and not lenient and not _alone(raw, look.end(), before):
         return "an empty pair of brackets in a sentence"
     if kind == "dots" and _only_dots.match(raw, at):
         return "dots in braces, which stand for what was left out"
-    if kind in ("end", "quote") and before.strip()[-1:] in ("", ":") and _cut_short.match(raw, at, end):
-        return None
-    if kind in ("end", "quote") and not lenient:
-        return "no key and colon follow the brace"
-    is_escaped = kind == "key" and before[-1:] == "\\"  # `\{"a": 1\}`, as Markdown and LaTeX write a brace
-    return _code(before[:-1] if is_escaped else before, lenient)
+    # `\{"a": 1\}`, as Markdown and LaTeX write a brace
+    return _code(before.removesuffix("\\") if kind == "key" else before, lenient)
 
 
 def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) -> str | None:
@@ -124,7 +121,7 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
         return None if lenient else "no value follows the name: a template or program code"
     before = line_before(raw, at)
     if not lenient and (look["value"].isalpha() or look["value"] == "_"):
-        meant = before.rstrip(" ")[-1:] in ("", ":", "(")
+        meant = before.rstrip(" ")[-1:] in ("", ":", "(") and not _in_yaml.match(before)
         if not meant or not _bare_value.match(raw, look.end("colon") - 1, end):
             return "words with a colon, not a key with a value"
     return _code(before, lenient)
@@ -134,6 +131,7 @@ _key_behind = later(r"""\{[^{}]{0,300}?[,\n]\s{0,60}+(["'])[\w -]{1,60}+\1\s{0,9
 """A brace behind which, whatever follows it, a later member has a key: at a line's start it is meant as an object."""
 _only_dots = later(r"\{\s*+(?:\.{3}|…)\s*+\}")
 _quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|["']\s{0,20}+:""")
+_in_yaml = later(r"[ \t]++(?:- )?[\w.-]++: \Z")
 _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
 
 
@@ -142,8 +140,6 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "a link of a wiki in brackets, or a test in a shell"
     if _subscript(raw, at):
         return "a subscript, not an array"
-    if not lenient and _called(raw, at):
-        return "an argument of a call in program code"
     look = _array.match(raw, at, end)
     if not look:
         if raw[at + 1 : at + 2].isupper() and _header.match(raw, at, end):
@@ -177,7 +173,7 @@ _lenient_array = later(
 )
 _header = later(r'\[[A-Z]\w{1,30} "[^"\n]{0,200}+"\][ \t]*+(?:\n|\Z|\d++\.|\[[A-Z])')
 _wiki_link = later(
-    r"\[\[(?:[ ]-[a-z][ ][^\[\]\n]{0,200}+|[ ]?:?[A-Za-z_][^\[\]{}\"'\n,|]{0,200}+"
+    r"\[\[(?:[ ](?:-[a-z][ ]|\"?\$|! )[^\[\]\n]{0,200}+|[ ]?:?[A-Za-z_][^\[\]{}\"'\n,|]{0,200}+"
     r"|[^\[\]{}\"'\n|]{1,100}+\|[^\[\]{}\n]{0,200}+)\]\]"
 )
 _wiki_year = later(r"\[\[\d{1,4}\]\](?P<word>[ ][a-z]{2})?")
@@ -218,7 +214,7 @@ _WIDTH = 160
 """So many characters before the bracket are looked at."""
 _HARMLESS = ("", ":", ".", "!", "?", ",", ";", "]", "}", "*", "|", "-")
 _assigned = later(
-    r"(?:\d++[:|]|[-+>](?=\s))?+[ \t]*+(?:(?:export|const|let|var|final|local|my|self)\b[ .]?[ \t]*+)*+"
+    r"(?:\d++[:|]|[-+>])?+[ \t]*+(?:(?:export|const|let|var|final|local|my|self)\b[ .]?[ \t]*+)*+"
     r"[A-Za-z_$][\w$.]*+(?:\[[^\]]{0,40}\])?(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?"
     r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:[\w.*\[\]]{1,60}\(?)?\Z"
 )
@@ -231,18 +227,18 @@ _selector = later(
 """What stands before the declarations of a style sheet."""
 _second_member = later(r"""[,\n]\s*["']?\w+["']?\s*:""")
 _statement = later(
-    r"(?:.{0,100}[{;)])?[ \t]*+(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\"]{0,60}\Z"
+    r"(?:[-+>]|.{0,100}(?:[{;)]|\)(?: ->[^:\n]{1,40})?:))?[ \t]*+"
+    r"(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\"]{0,60}\Z"
 )
 _expression = later(
     r"(?:\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps"
     r"|jsonify|update|append|format)\(\s*[rbuf]?['\"]{0,3}"
-    r"|[(,] ?\*\*|['\"] % |\w not in |\b\w++=|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
+    r"|[(,] ?\*\*|['\"] % |\w not in |\b\w++=\{?+|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
 _shell = later(
     r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"
 )
 _chained = later(r"\)\.\w+\(\Z")
-_call_line = later(r"\s*+\w++\(\Z")
 
 
 def line_before(raw: str, at: int) -> str:
@@ -287,12 +283,16 @@ def _subscript(raw: str, at: int) -> bool:
     return not (_objects.match(raw, at) or (last > "\x7f" and last.isalpha() and not last.islower()))
 
 
-_objects = later(r"""[\[［]\s{0,50}+(?:\{\s{0,50}+["'}]|\[\s{0,50}+[\["{\d])""")
+_objects = later(r"""[\[［]\s{0,50}+(?:\{\s{0,50}+["'}]|\[\s{0,50}+(?:[\[{\d]|"[^"\n]{0,80}+"\s*+,))""")
 
 
 def _called(raw: str, at: int) -> bool:
-    """Whether the square bracket at `at` is an argument of a call inside a longer line of program."""
-    if not at or raw[at - 1] != "(":
-        return False
-    before = line_before(raw, at)
-    return before[-2:-1].isalnum() and not _call_line.match(before)
+    """Whether the bracket at `at` is an argument of a call: a later one, or in a longer line an array or bare keys."""
+    if raw[at - 1 : at] == "(":
+        is_bare = raw[at] != "{" or raw[at + 1 : at + 9].lstrip()[:1].isalpha()
+        return is_bare and _first_argument.search(line_before(raw, at)) is not None
+    return raw[at - 1 : at] in ", " and _later_argument.search(line_before(raw, at)) is not None
+
+
+_first_argument = later(r"(?:\S\s++|[^\w\s])\w++\(\Z")
+_later_argument = later(r"[A-Za-z_]\((?:[^()\n]|\([^()\n]{0,80}\)){1,100},\s?\Z")

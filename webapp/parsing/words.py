@@ -37,7 +37,7 @@ PLACED_FLAGS = {
 }
 """What each flag of a trace says, to which its place is added."""
 KINDS = {kind: kind.replace("_", " ") for kind in ("prompt", "response", "tool_call", "tool_result", "error", "event")}
-_QUOTES = {'"': "a double quote", "'": "a single quote", "`": "a backtick"}
+_NAMED = {'"': "a double quote", "'": "a single quote", "`": "a backtick", "\\": "a backslash"}
 LONGEST_CHANGE = 80
 """Characters of an edit's text that a sentence quotes."""
 
@@ -110,7 +110,7 @@ def change_sentence(edit: Edit) -> str:
     """What an edit does: `removes "}}"`, `inserts ":"`, `replaces "None" by "null"`."""
     if edit.repair in CALL_REPAIRS and len(edit.new) > 1:
         return "reads the markup of a call"
-    old, new = (_QUOTES.get(text) or f'"{clipped(text, LONGEST_CHANGE)}"' for text in (edit.old, edit.new))
+    old, new = (_NAMED.get(text) or f'"{clipped(text, LONGEST_CHANGE)}"' for text in (edit.old, edit.new))
     return f"replaces {old} by {new}" if edit.old and edit.new else f"removes {old}" if edit.old else f"inserts {new}"
 
 
@@ -178,16 +178,22 @@ def trace_sentence(trace: Trace) -> str:
         return missing
     if trace.chosen:
         return _reads(trace)
-    last = next((a for a in reversed(trace.attempts) if a.outcome == "failed" and a.error), None)
-    if trace.verdict == "failed" and last and last.error:
-        error = last.error
-        if last.reason:
-            return f"fails: {last.reason}: {fault_sentence(error)}"
-        return f"stops at line {error.line}, column {error.column}: {wording(error.message)}"
     if trace.verdict == "failed":
-        return "gives up"
+        return _fails(trace)
     ignored = sum(attempt.outcome == "rejected" for attempt in trace.attempts)
     return f"finds no JSON ({counted(ignored, 'candidate')} discarded)" if ignored else "finds no JSON"
+
+
+def _fails(trace: Trace) -> str:
+    """Why no value was read: the decoder's last words on what was meant as JSON, else what the parser itself said."""
+    failed = [attempt for attempt in trace.attempts if attempt.outcome == "failed"]
+    meant = [attempt for attempt in failed if not only_looked_at(attempt)] or failed
+    last = next((attempt for attempt in reversed(meant) if attempt.error), meant[-1] if meant else None)
+    if last and last.error and not last.reason:
+        return f"stops at line {last.error.line}, column {last.error.column}: {wording(last.error.message)}"
+    if not last or not last.reason:
+        return "gives up"
+    return f"fails: {last.reason}: {fault_sentence(last.error)}" if last.error else f"fails: {last.reason}"
 
 
 def _reads(trace: Trace) -> str:

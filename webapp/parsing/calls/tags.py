@@ -142,7 +142,7 @@ OPENING = (
     rf"<{_PREFIX}(?:function|invoke|tool)(?:\s*=\s*|\s+name\s*=\s*){_QUOTED_NAME}\s*>(?=\s*(?:<{_PREFIX}param|</|\Z))"
     rf"|<function=(?P<odd>[A-Za-z_][\w.:/-]{{0,80}}+)>(?=\s*<[A-Za-z])"
     r"|<function=(?P<open>[A-Za-z_][\w.:/-]{0,80}+)\s*(?=</function>|<parameter=)"
-    r"|<tool_call>\s*(?P<plain>[A-Za-z_][\w.:/-]{0,80}+)(?=\s*(?:<arg_key>|</tool_call>))"
+    r"|<tool_call>\s*(?P<plain>[A-Za-z_][\w.:/-]{0,80}+)(?:<tool_sep>)?+(?=\s*(?:<arg_key>|</tool_call>))"
     r"|<invoke>\s*<tool_name>\s*(?P<old>[A-Za-z_][\w.:/-]{0,80}+)\s*</tool_name>(?:\s*<parameters>)?"
 )
 """Where a call in XML begins whose arguments are not JSON."""

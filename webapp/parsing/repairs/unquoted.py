@@ -40,7 +40,7 @@ def unquoted_key(machine: Machine, match: re.Match[str]) -> bool:
 
 LONGEST, SHORT = 2_000, 100
 """A longer bare value is cut there, which nothing that means to be JSON has; the shorter one once looking cost much."""
-_CODE = later(r"[;{(]|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
+_CODE = later(r"[;{(]|\w!?\[|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
 _KEY = r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+:(?!/)"""
 _key = later(_KEY)
 _behind_comma = later(rf"(?:[ \t]{{1,20}}+(?://|\#)[^\n\"]{{0,200}}+)?+(?:{_KEY}|\s{{0,100}}+(?:[}}\]\n]|\Z))")

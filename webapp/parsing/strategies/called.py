@@ -12,7 +12,9 @@ from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
 from webapp.parsing.patterns import later
 from webapp.parsing.strategies import Strategy, scan_region
 
-_begin = later(r"\s*+\[?\s*+(?:print\(\s*+)?(?=[A-Za-z_][\w.]{0,80}+\()")
+_spoken_of = later(r"\w.*`\Z")
+_LIST = "the bracket round a list of calls"
+_begin = later(r"\s*+(?P<list>\[)?+\s*+(?:print\(\s*+)?(?=[A-Za-z_][\w.]{0,80}+\()")
 _braces = later(rf"\s*+{pythonic.BRACES_OPENING}")
 _between = later(r"[\s,;)]*+")
 _list_end = later(r"\s*+,?\s*+\][ \t]*+(?=\n|\Z|<|\[)")
@@ -50,7 +52,10 @@ def _take_called(finder: Finder, match: re.Match[str]) -> int:
     raw = finder.tracer.raw
     if raw[match.start()] == "[":
         return _take_list(finder, match.start())
-    return take_call(finder, tags.read_xml(raw, match, finder.end), MARKED)
+    call = tags.read_xml(raw, match, finder.end)
+    if raw.startswith("`", call.span.end) and _spoken_of.search(plausible.line_before(raw, match.start())):
+        return finder.reject("called", *call.span, "a call that a sentence speaks of")
+    return take_call(finder, call, MARKED)
 
 
 def _take_list(finder: Finder, start: int) -> int:
@@ -72,7 +77,7 @@ def _take_list(finder: Finder, start: int) -> int:
     if not calls or calls[-1].problem or not ends:
         reason = calls[-1].problem if calls and calls[-1].problem else "the list of calls does not end as one"
         return finder.reject("called", start, max(at, start + 1), reason or "")
-    finder.tracer.reject("called", Span(start, start + 1), "the bracket round a list of calls")
+    finder.tracer.reject("called", Span(start, start + 1), _LIST)
     for call in calls:
         take_call(finder, call, MARKED if finder.lenient(start) or finder.mark.kind == "call" else PROSE)
     return ends.end()
@@ -84,6 +89,8 @@ def take_calls(finder: Finder, at: int) -> int:
     if match := _braces.match(raw, at, finder.end):
         return take_braces(finder, match)
     while begin := _begin.match(raw, at, finder.end):
+        if begin["list"]:
+            finder.tracer.reject("called", Span(*begin.span("list")), _LIST)
         call = pythonic.read_call(raw, begin.end(), finder.end)
         end = take_call(finder, call, MARKED)
         if call.problem:

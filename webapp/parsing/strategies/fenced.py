@@ -40,7 +40,7 @@ def _take(finder: Finder, match: re.Match[str]) -> int:
         return at
     if label not in JSON_LABELS and not opens and not _call.match(raw, at, finder.end):
         return _code(finder, match.start(), begin, ticks, label)
-    if not opens or plausible.why_not(raw, at, finder.end, lenient=True):
+    if not opens or label == "diff" or plausible.why_not(raw, at, finder.end, lenient=True):
         finder.fence = ticks if "\n" in raw[begin : at + 1] else ""
         finder.meant = bool(finder.fence) and label.startswith("json")
         return at
