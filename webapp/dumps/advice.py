@@ -12,8 +12,8 @@ from webapp import jsontext
 from webapp.dumps.budget import BadDump
 from webapp.dumps.first_look import look
 from webapp.dumps.json_path import MOST_NAMED, each_at, parse_each, parse_path, value_at
-from webapp.dumps.mappings import guessed, guessed_tables, is_no_answer, outline
-from webapp.dumps.messages.calls import TOOLS
+from webapp.dumps.mappings import guessed, guessed_tables, is_crowded, is_no_answer, iterated, outline
+from webapp.dumps.messages.calls import CAME_OF, TOOLS
 from webapp.dumps.messages.langchain import SERVED
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.messages.streams import chunks
@@ -181,10 +181,19 @@ def _whole(head: DumpHead) -> list[str]:
 
 def _unnamed(head: DumpHead) -> list[str]:
     """Where texts stand of which no name says that a model wrote them."""
-    places = [place for place in outline(head.objects) if is_speech(place.text or "") and not is_no_answer(place.path)]
+    every = outline(head.objects)
+    places = [place for place in every if is_speech(place.text or "") and not is_no_answer(place.path)]
     paths = [place.path for place in sorted(places, key=lambda place: -len(place.text or ""))[:MOST_NAMED]]
+    mapping = iterated({"raw": paths[0]}, {place.path for place in every}) if paths else {}
+    if not paths or ("each" not in mapping and is_crowded(head, 1)):
+        return []
     words = "No name in it says what a model wrote. Its longest texts are at"
-    return [f"{words} {', '.join(paths)} (to read one of them as answers: --map raw=PATH)."] if paths else []
+    return [f"{words} {', '.join(paths)} (to read the first as answers: {_arguments(mapping)})."]
+
+
+def _arguments(mapping: dict[str, str]) -> str:
+    fields = ("table", "each", "raw", "role", "prompt", "session", "model", "agent")
+    return " ".join(f"--map {shlex.quote(f'{name}={mapping[name]}')}" for name in fields if name in mapping)
 
 
 def _of_mappings(head: DumpHead) -> _Tried | None:
@@ -193,13 +202,12 @@ def _of_mappings(head: DumpHead) -> _Tried | None:
         if "raw" not in mapping or _holds_none(mapping["raw"], head, by) or by not in (None, *_BY_NAME):
             continue
         mapping |= {} if by is None else {"agent": f"{mapping['raw'].rpartition('.')[0]}.{by}"}
-        fields = ("table", "each", "raw", "role", "prompt", "session", "model", "agent")
-        arguments = " ".join(f"--map {shlex.quote(f'{name}={mapping[name]}')}" for name in fields if name in mapping)
+        arguments = _arguments(mapping)
         tabled = {name: path for name, path in mapping.items() if name != "table"}
         objects = head.items[mapping["table"]] if "table" in mapping else head.objects
         written = "\n".join(map(jsontext.dumps, objects)) if head.shape != "object" else jsontext.dumps(head.document)
         tried = _tried(tabled, f"{written}\n".encode("ascii"), arguments, head.filename)
-        if tried is not None and 3 * tried.answers >= len(objects):
+        if tried is not None and 3 * tried.answers >= len(objects) and not is_crowded(head, tried.answers):
             return tried
     return None
 
@@ -215,18 +223,18 @@ def _speakers(mapping: dict[str, str], head: DumpHead) -> str | None:
     elif head.shape == "object":
         rows = max(head.items.values(), key=len, default=[])
     holders = [as_object(value_at(row, parse_path(mapping["raw"])[:-1])[0]) for row in rows]
-    keys = sorted({key for row in holders for key in row if _SPEAKERS.fullmatch(key)})
+    keys = sorted({key for row in holders for key in row if _SPEAKERS.fullmatch(key) and isinstance(row[key], str)})
     return next((key for key in keys if len({str(row.get(key)) for row in holders}) > 1), None)
 
 
 def _holds_none(path: str, head: DumpHead, by: str | None) -> bool:
     """Whether a name, or the lines of a program's log as JSON, stand there."""
     name = str((parse_path(path) or ("",))[-1])
-    is_of_anybody = name in _OF_ANYBODY and by is None and not _OF_MODEL.search(head.text)
+    is_of_anybody = _OF_ANYBODY.issuperset(name.split("_")) and by is None and not _OF_MODEL.search(head.text)
     if not _SAYING.search(name) or is_of_anybody:
         return True
     keys = {str(key) for sample in head.objects for key in sample}
-    return path.removeprefix("$.") in LINES and bool(keys & LEVELS)
+    return path.removeprefix("$.") in LINES and bool(keys & {*LEVELS, "event", "event_type"})
 
 
 def _tried(mapping: dict[str, str], beginning: bytes, arguments: str, filename: str) -> _Tried | None:
@@ -248,9 +256,10 @@ def _tried(mapping: dict[str, str], beginning: bytes, arguments: str, filename: 
         return None  # what a server answered
     holders = [as_object(value_at(record, path[:-1])[0]) for record in records]
     is_asked = any(_ASKER.fullmatch(str(value)) for holder in (*records, *holders) for value in holder.values())
-    if prompts.intersection(answers) or is_asked or any(record.keys() & {*TOOLS} for record in records):
-        return None
     named = re.split(r"[.\]]", mapping["raw"])[-1]
+    tools = {*TOOLS, "action"} if named in CAME_OF else {*TOOLS}
+    if prompts.intersection(answers) or is_asked or any(record.keys() & tools for record in records):
+        return None
     return _Tried(arguments, len(answers), [_short(text) for text in spoken[:2]], named)
 
 

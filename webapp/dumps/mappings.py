@@ -10,7 +10,7 @@ from typing import Any
 from webapp.dumps.json_path import MOST_PATHS, BadPath, OutlinePath, Steps, member, parse_each, parse_path, places_of
 from webapp.dumps.records import role_of
 from webapp.dumps.source import DumpHead
-from webapp.dumps.values import moment
+from webapp.dumps.values import is_speech, moment
 from webapp.refusals import WrongUse
 
 MAPPED = "mapped"
@@ -20,8 +20,8 @@ NUMBERS = ("sounding", "round", "attempt", "tokens_in", "tokens_out")
 FIELDS = ("raw", "prompt", "where", "each", "table", "session", "title", "kind", "time", "cost", *TEXTS, *NUMBERS)
 """What a mapping may name; `raw` it must. The others are looked for in what `each` leads to, then around it."""
 _WHERE = re.compile(r"(?P<path>.*?)\s*(?P<sign>!?=)=?\s*(?P<value>.*)", re.DOTALL)
-_LEAST = 4
-"""records: fewer show no shape"""
+_LEAST, _MANY = 4, 3
+"""records: fewer show no shape; texts for each that is said"""
 _MODEL, _ASKER = {"assistant"}, {"user", "system", "tool"}
 _DATED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _RUN = re.compile(r"run|sess|conv|thread|chat|trace|dialog|job|ticket|case|task|episode|_id$|^id$", re.I)
@@ -113,7 +113,7 @@ _GUESSES = {
 }
 _ASKED = (
     *("request", "input", "prompt", "question", "query", "user", "system", "document", "context", "passage"),
-    *("args", "params"),
+    *("args", "params", "observation", "instruction"),
 )
 """words of paths that lead to what a model was asked"""
 _HOLDER = re.compile(r"\$(?:\.\w+)*?\.\w*(?:json|response|output|answer|reply|completion)\w*(?=\.[^\[]+\Z)", re.I)
@@ -134,6 +134,12 @@ def outline(values: list[dict[str, Any]]) -> list[OutlinePath]:
             if len(places) < MOST_PATHS or place.path in places:
                 places.setdefault(place.path, place)
     return list(places.values())
+
+
+def is_crowded(head: DumpHead, count: int) -> bool:
+    """Whether an object has far more texts than the `count` that somebody says, as a page or a reference has."""
+    texts = {place.text for place in outline(head.objects) if is_speech(place.text or "")}
+    return head.shape == "object" and len(texts) > _MANY * count
 
 
 def guessed(head: DumpHead) -> dict[str, str]:
@@ -185,25 +191,22 @@ def guess(values: list[dict[str, Any]]) -> dict[str, str]:
         if texts and texts[0].path not in mapping.values():
             mapping[field] = texts[0].path
     if "raw" not in mapping:
-        answers = [
-            place
-            for place in places
-            if place.text and _names(place.path)[0] not in _NO_ANSWERS and not is_no_answer(place.path)
-        ]
+        answers = [place for place in places if place.text and not is_no_answer(place.path)]
         longest = max(answers, key=lambda place: (" " in (place.text or ""), len(place.text or "")), default=None)
         if longest is not None:
             holder = _HOLDER.match(longest.path)
             mapping["raw"] = holder[0] if holder else longest.path
-    iterated = _iterated(mapping, {place.path for place in places})
-    return iterated if "each" in iterated else by_shape(columns(values), len(values), set(iterated.values())) | iterated
+    listed = iterated(mapping, {place.path for place in places})
+    return listed if "each" in listed else by_shape(columns(values), len(values), set(listed.values())) | listed
 
 
 def is_no_answer(path: str) -> bool:
-    """Whether a path leads to what was asked, or to what an answer is held against."""
-    return any(word in path.lower() for word in _ASKED) or _REFERENCES.search(path) is not None
+    """Whether a path leads to what was asked, to what an answer is held against, or to what something is called."""
+    is_asked = any(word in path.lower() for word in _ASKED)
+    return is_asked or _REFERENCES.search(path) is not None or _names(path)[0] in _NO_ANSWERS
 
 
-def _iterated(mapping: dict[str, str], paths: set[str]) -> dict[str, str]:
+def iterated(mapping: dict[str, str], paths: set[str]) -> dict[str, str]:
     """The mapping over each item of the lists that `raw` lies in, where they hold several."""
     steps = mapping.get("raw", "").split("[0]")
     several = [n for n in range(1, len(steps)) if any(p.startswith("[0]".join(steps[:n]) + "[-1]") for p in paths)]

@@ -93,6 +93,17 @@ def is_text_pair(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(isinstance(text, str | None) for text in value)
 
 
+_NAME = re.compile(r"[^\W\d_][\w .'-]{0,40}")
+
+
+def names_in(pairs: list[Any], around: dict[str, Any]) -> list[str]:
+    """The first texts of pairs where these name who says the second: they come again, or stand `around` too."""
+    names = [pair[0] for pair in pairs if is_text_pair(pair) and _NAME.fullmatch(pair[0] or "")]
+    again = len(names) > 2 and 1 < len(set(names)) < len(names)
+    beside = {text for text in around.values() if isinstance(text, str)}
+    return names if len(names) == len(pairs) and (again or beside.issuperset(names)) else []
+
+
 def short_title(full_title: str | None) -> str | None:
     """The beginning of a prompt as the title of its session, with "…" where it goes on."""
     if not full_title or len(full_title) <= _LONGEST_TITLE:

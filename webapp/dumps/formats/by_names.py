@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.mappings import is_crowded
 from webapp.dumps.messages.bodies import answer, is_answer, is_served, said_turns
 from webapp.dumps.messages.exchanges import or_failure
 from webapp.dumps.messages.histories import Histories
@@ -109,6 +110,8 @@ def _score(value: dict[str, Any]) -> int:
     has_prompt = isinstance(request, str) or are_messages(request) or are_messages(as_object(request).get("messages"))
     if is_served(request, response) or not has_prompt or sides.holder is not value:
         return 0
+    if response is None and sides.response in _BESIDE_MESSAGES and are_messages(request):
+        return 0 if any(message["role"] == "assistant" for message in request) else 61
     if isinstance(response, str) and response:
         if sides.response in ("output", "answer", "result", "out") and " " not in f"{request}{response}".strip():
             return 0  # what goes in and comes out of anything, as numbers
@@ -170,18 +173,18 @@ class NamedAnswers(Format):
     by_key = True
 
     def sniff(self, head: DumpHead) -> int:
-        """Most of the samples hold an answer, and one of them a sentence."""
+        """Most of the samples that say something hold an answer, and one of them a sentence."""
         keys = {str(key) for value in head.objects for key in value}
         if head.shape not in ("object", "array", "lines", "parquet") or answerless(keys) is not None:
             return 0
-        every = [
-            [named for named in named_texts(value, most=_SHOWN) if named.side in _AT_WORK] for value in head.objects
-        ]
-        found = [named for answers in every for named in answers]
-        sides = {named.side for named in found}
+        named = [list(named_texts(value, most=_SHOWN)) for value in head.objects]
+        every = [[text for text in texts if text.side in _AT_WORK] for texts in named]
+        found = [text for answers in every for text in answers]
+        sides = {text.side for text in found}
         asked = any(value.keys() & _ASKED for value in head.objects)
         speaking = any(map(_is_sentence, found)) or ("call" in sides and (asked or sides & {"assistant", "thinking"}))
-        return _SURE if speaking and 2 * sum(map(bool, every)) >= len(every) else 0
+        is_most = 2 * sum(map(bool, every)) >= len(every) or sum(map(bool, every)) == sum(map(bool, named)) > 1
+        return _SURE if speaking and is_most and not is_crowded(head, sum(map(len, named))) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         """By the sessions that stand within a document, where its records name them."""

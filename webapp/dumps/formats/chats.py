@@ -18,7 +18,7 @@ from webapp.dumps.messages.turns import each_filled, each_with, message_turns, t
 from webapp.dumps.records import Entries, Entry, Problem, Turn, changed
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.unread import UnreadTexts
-from webapp.dumps.values import UNNAMED, as_list, as_object, first_id, first_moment, first_text, in_turn
+from webapp.dumps.values import UNNAMED, as_list, as_object, first_id, first_moment, first_text, in_turn, names_in
 
 _IDS = (
     *("conversation_id", "conversationId", "session_id", "sessionId", "chat_id", "chatId", "thread_id", "uuid", "id"),
@@ -38,6 +38,7 @@ _IN_TURN = {"data", "history", "chat_history", "chatbot", "chat", "dialog", "dia
 """keys of lists of texts that two say in turn, as UltraChat and Gradio have them"""
 _LED = 400
 """characters of a text that show whether somebody's name stands before it"""
+_NAMED = "whoever is not called a user here is taken for a model"
 _MOST_PASSED = 50
 """entries without a chat between two states of one"""
 _SHOWN = 50
@@ -54,8 +55,8 @@ class _Chat(NamedTuple):
     messages: list[Any]
     told: Any = None
     """the text, or the list of texts, that it was read from"""
-    unnamed: bool = False
-    """whether nothing says who speaks"""
+    unnamed: str = ""
+    """what is said where nothing says who speaks"""
 
 
 class Chats(Format):
@@ -93,7 +94,7 @@ class Chats(Format):
                     words = "the roles are as AutoGen's agent that began the chat sees them: its own are answers"
                     yield Problem(chat.at, words)
                 if chat.unnamed and not count:
-                    yield Problem(chat.at, UNNAMED)
+                    yield Problem(chat.at, chat.unnamed)
                 count += 1
                 yield _session(chat, source.stem if head.shape == "object" and count == 1 else f"{source.stem}-{count}")
 
@@ -149,11 +150,8 @@ def _grown(entries: Entries) -> Entries:
             passed.append(entry)
         if entry is None or len(chats) == 1 or len(passed) > _MOST_PASSED:
             yield from _flushed(state, repeated, passed)
-            state, passed, repeated = (
-                (entry, chats[0]) if len(chats) == 1 and isinstance(entry, tuple) else None,
-                [],
-                0,
-            )
+            state = (entry, chats[0]) if len(chats) == 1 and isinstance(entry, tuple) else None
+            passed, repeated = [], 0
 
 
 def _goes_on(state: tuple[Entry, list[Any]], entry: Entry, messages: list[Any]) -> bool:
@@ -240,10 +238,12 @@ def _told(at: str, value: dict[str, Any], depth: int = 0) -> Iterator[_Chat]:
     """The dialogues that are one text each, or a list of the lines that are said: {"log": "User: …\\nAgent: …"}."""
     for key, inner in value.items():
         said = in_turn(inner) if key in _IN_TURN else []
-        if said and not told("\n".join(text[:_LED] for text in said[:4] if text)):
-            sides = zip(cycle(("user", "assistant")), said)
+        names = names_in(inner, value) if said else []
+        if said and (names or not told("\n".join(text[:_LED] for text in said[:4] if text))):
+            roles = [speaker({"role": name}) or "assistant" for name in names] or cycle(("user", "assistant"))
+            sides = zip(roles, said[1::2] if names else said, strict=False)
             messages = [{"role": role, "content": text} for role, text in sides if text is not None]
-            yield _Chat(f"{at}, {key}", (value,), messages, inner, unnamed=True)
+            yield _Chat(f"{at}, {key}", (value,), messages, inner, _NAMED if names else UNNAMED)
             continue
         texts = [inner] if isinstance(inner, str) else inner if isinstance(inner, list) else []
         texts = [text for text in texts if isinstance(text, str)]

@@ -135,16 +135,16 @@ class Responses(Format):
         calls = list(_calls_beside(entry))
         if parts := templated(raw):
             return [turn for role, part in parts for turn in text_turns(part, role, conversation, model=model)]
-        if entry.keys() & _OF_PAGES and model is None:
-            note_once("texts are read by the name `text`; nothing says that a model wrote them", conversation)
         said: list[Turn] = [answer]
         if is_printed(raw) or body_in(raw):
             said = each_filled(said_turns(raw, conversation), model=model, parent=ident, sent_at=when)
+        elif not calls and model is None and (not entry.keys() & {"id", "meta_info"} or entry.keys() - _OWN):
+            note_once("texts are read by the name `text`; nothing says that a model wrote them", conversation)
         return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), *said]
 
 
-_OF_PAGES = {"page", "type", "kind", "category", "section", "date", "lang", "language", "url", "source"}
-"""keys beside a text that anybody may have written"""
+_OWN = {"id", "text", "timestamp", "steps", "toolCalls", "meta_info"}
+"""keys beside others than which anybody may have written the text"""
 _OF_OTHERS = {
     *("role", "record", "messages", "embedding", "vector"),
     *(
@@ -160,6 +160,9 @@ _OF_OTHERS = {
         "ai_response",
         "bot_response",
         "reply",
+        "speaker",
+        "speaker_id",
+        "premise",
     ),
 }
 """keys beside a text that people wrote, or that is not one response"""

@@ -23,8 +23,8 @@ _ANSWERS = {
 }
 _WEAK = {"result", "results", "solution", "patch", "return"}
 """of these, which a verdict or a reference may stand under: they count where nothing else at their level answers"""
-_JUDGED = {"passed", "correct", "is_correct", "verdict", "score", "grade"}
-"""keys beside which such a name holds what was judged of an answer"""
+_JUDGED = {"passed", "correct", "is_correct", "verdict", "score", "grade", "action"}
+"""keys beside which such a name holds what was judged of an answer, or what came of an action"""
 KEYED = {"options", "choices", "distractors"}
 """keys of an exam, beside which an answer is the right one, whoever gives it"""
 _REFERENCES = {
@@ -35,6 +35,7 @@ _REFERENCES = {
 _PROMPTS = {
     *("prompt", "prompts", "question", "query", "input", "inputs", "instruction", "user", "request", "message"),
     *("messages", "msg", "task", "ask", "frage", "pregunta", "pergunta", "вопрос", "问题", "输入", "質問", "질문"),
+    *("attack", "jailbreak"),
 }
 _ELSE = {
     *("correct", "incorrect", "stage", "strategy", "kwargs", "format", "schema", "config", "token", "tokens", "time"),
@@ -163,7 +164,7 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     is_told = words[-1:] == ["generated"] and str(holder[key]).lower() in ("true", "false")  # whether it was
     if _ELSE.intersection(words) or words[-1:] == ["model"] or words == ["user", "agent"] or is_told:
         return None
-    if "system" in words:
+    if "system" in words and not _ANSWERS.intersection(words):
         return "system"
     if came_of_call(key, holder):
         return "result"
