@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import Any
 
-from webapp.parsing.edit import Edit, Span, apply, places
+from webapp.parsing.edit import Edit, Span, places
 from webapp.parsing.machine.escapes import windows_path
 from webapp.parsing.machine.tokens import OPENERS, STRING
 from webapp.parsing.patterns import later
@@ -29,7 +29,7 @@ _key_in_string = later(
     r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"\s{1,20}+(?:\\"|"(?=\w))|(?<=")[\w -]{1,40}+(?:'|\\")\s{0,9}+:"""
     r"""|[}\]](?:\s|\\n){0,60}+,(?:\s|\\n){0,60}+[{\[]|(?:'|\\")\sif\s[^'"\\]{1,60}+(?<=\selse\s)(?:'|\\")"""
 )
-_inches = later(r'\d\\"')
+_inches = later(r'\\"(?<=\d\\")')
 _half_before = later(r"""(?:\d["']|\w\s["']\w[^"'\n]{0,40}["'])\s{0,9}+,\s{0,60}+\Z""")
 """What may stand in a string instead of ending it: `27", wide"`, `say 'yes', then go'`."""
 _scalar_string = later(r"""["'](?:-?\d[\d.]*+|true|false|null|True|False|None|\[[^"'\n]*+(?<=\]))\Z""")
@@ -44,10 +44,10 @@ _signed_string = later(
 _in_no_key = later(r"""\\["n]|'\W|[{}\[\]]""")
 """What no key holds but one that swallowed what follows it."""
 _closing = later(
-    r"""(?<=[\s:,\[]")'(?=[^\s\d])|(?<=[^\s,'\\])'[*_~|;^`.-]{0,3}+(?:\s{0,9}+,|\Z)"""
-    r"""|(?<=[^\s,"'\\])\\"(?:\s{0,9}+,|[*_~|;^`.-]{1,3}+\Z)"""
+    r"""'(?<=[\s:,\[]"')(?=[^\s\d])|'(?<=[^\s,'\\]')[*_~|;^`.-]{0,3}+(?:\s{0,9}+,|\Z)"""
+    r"""|\\"(?<=[^\s,"'\\]\\")(?:\s{0,9}+,|[*_~|;^`.-]{1,3}+\Z)"""
 )
-_single = later(r"(?<!\w)'|'(?![^\W_])")
+_single = later(r"'(?:(?<!\w')|(?![^\W_]))")
 _key_end = later(r"""["'`]\s{0,9}+:""")
 _bare_key = later(r"\W{0,3}\w{0,20}+\s{0,9}+[:.;|]\s")
 _alphanumeric = later(r"\w")
@@ -71,8 +71,8 @@ _slip = later(
 )
 
 
-def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
-    """Where a string, a key or a bare value may hold more than it should; `edits` are those that are not sure."""
+def flags(raw: str, attempt: Attempt, text: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
+    """Where a string, a key or a bare value of `text` may hold more than it should; `edits` are those not sure."""
     if names & _BESIDE_KEYS and (odd := list(filter(_odd_key.search, _keys(attempt.value)))):
         at = max(attempt.span.start, min(raw.find(key, *attempt.span) for key in odd))
         yield Flag("swallowed_keys", Span(at, at + 1))
@@ -81,7 +81,7 @@ def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) ->
     if "unquoted_value" in names:
         yield from _bare(raw, attempt)
     if _may_have_swallowed(raw, attempt, names):
-        at = _swallowed(apply(raw, attempt.span, attempt.edits))
+        at = _swallowed(text)
         if at >= 0:
             place = places(attempt.span, attempt.edits).at(at)
             yield Flag("swallowed_keys", Span(place, place))
@@ -130,7 +130,8 @@ def _swallowed(text: str) -> int:
         if (string := signed["string"]) is None:
             break
         start, end = signed.span("string")
-        if (string.count('\\"') - len(_inches.findall(string))) % 2 or _is_odd(string, "'"):
+        quotes = string.count('\\"')
+        if (quotes and (quotes - len(_inches.findall(string))) % 2) or ("'" in string and _is_odd(string, "'")):
             if before_it > 0 and text[before_it:start].strip() == ",":
                 return start  # two items, each with half of what may be quoted in one: `["f("a", "b")"]`
             before_it = end
