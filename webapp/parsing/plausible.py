@@ -156,8 +156,8 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "no value follows the bracket"
     if look["number"] and (_reference.match(raw, at, end) or not (lenient or _numbers_meant(raw, at, end))):
         return "a reference, a time or an interval, not an array"
-    if raw.startswith("](", look.end() - 1) or (kind == "empty" and raw.startswith("(", look.end())):
-        return "a Markdown link"
+    if raw.startswith(("](", "] = "), look.end() - 1) or (kind == "empty" and raw.startswith("(", look.end())):
+        return "a Markdown link or a subscript"
     return _code(line_before(raw, at), lenient)
 
 
@@ -173,8 +173,8 @@ _lenient_array = later(
 )
 _header = later(r'\[[A-Z]\w{1,30} "[^"\n]{0,200}+"\][ \t]*+(?:\n|\Z|\d++\.|\[[A-Z])')
 _wiki_link = later(
-    r"\[\[(?:[ ](?:-[a-z][ ]|\"?\$|! )[^\[\]\n]{0,200}+|[ ]?:?[A-Za-z_][^\[\]{}\"'\n,|]{0,200}+"
-    r"|[^\[\]{}\"'\n|]{1,100}+\|[^\[\]{}\n]{0,200}+)\]\]"
+    r"\[\[(?:[ ](?:-[a-z][ ]|\"?\$|! )[^\[\]\n]{0,200}+\]\]|[ ]?:?[A-Za-z_][^\[\]{}\"'\n,|]{0,200}+\]\]"
+    r"|[^\[\]{}\"'\n|]{1,100}+\|)"
 )
 _wiki_year = later(r"\[\[\d{1,4}\]\](?P<word>[ ][a-z]{2})?")
 _latex = later(r"\\[A-Za-z]{2,16}\Z")
@@ -216,9 +216,9 @@ _HARMLESS = ("", ":", ".", "!", "?", ",", ";", "]", "}", "*", "|", "-")
 _assigned = later(
     r"(?:\d++[:|]|[-+>])?+[ \t]*+(?:(?:export|const|let|var|final|local|my|self)\b[ .]?[ \t]*+)*+"
     r"[A-Za-z_$][\w$.]*+(?:\[[^\]]{0,40}\])?(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?"
-    r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:[\w.*\[\]]{1,60}\(?)?\Z"
+    r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:[\w.*\[\]]{1,60}\(?|[A-Z]\w{1,60} )?\Z"
 )
-_assigned_in_prose = later(r"[\s`][A-Za-z_][\w.]{0,40}(?:\[[^\]]{0,40}\])? :?= \Z")
+_assigned_in_prose = later(r"[\s`*][A-Za-z_][\w.]{0,40}(?:\[[^\]]{0,40}\])? :?= \Z")
 _selector = later(
     r"(?:^|[\s,>+~{};`'\"(])(?:html|body|div|span|p|a|[uo]l|li|h[1-6]|table|t[rdh]|thead|tbody|img|input|button|form|nav|header"
     r"|footer|section|main|article|label|select|svg|code|pre|em|strong|details|summary|dl|d[dt]|[bi]|\*|:root|from|to|\d++%"
@@ -233,7 +233,7 @@ _statement = later(
 _expression = later(
     r"(?:\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps"
     r"|jsonify|update|append|format)\(\s*[rbuf]?['\"]{0,3}"
-    r"|[(,] ?\*\*|['\"] % |\w not in |\b\w++=\{?+|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
+    r"|[(,] ?\*\*|['\"] % |\w not in |\b\w++=\{?+|[=!]= ?|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
 _shell = later(
     r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"
@@ -295,4 +295,4 @@ def _called(raw: str, at: int) -> bool:
 
 
 _first_argument = later(r"(?:\S\s++|[^\w\s])\w++\(\Z")
-_later_argument = later(r"[A-Za-z_]\((?:[^()\n]|\([^()\n]{0,80}\)){1,100},\s?\Z")
+_later_argument = later(r"[A-Za-z_]\((?:[^()\n]|\([^()\n]{0,80}\)){1,100},\s?\Z|\w\(\w++: \Z")
