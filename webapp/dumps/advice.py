@@ -53,7 +53,7 @@ _OF_NODE = re.compile(
 )
 _DRAWN = re.compile(r"[\u2500-\u259f]{4}")
 _NAMED = (
-    "user|human|you|me|assistant|ai|bot|agent|model|system|prompt|response|chatgpt|claude|gemini"
+    "user|human|you|me|assistant|ai|bot|agent|llm|model|system|prompt|response|chatgpt|claude|gemini"
     "|(?:github )?copilot|thought|observation|final answer"
 )
 _SPOKEN = re.compile(rf"^\W{{0,6}}({_NAMED})\b[^\n]{{0,40}}[:：]", re.I | re.M)
@@ -176,6 +176,10 @@ def _whole(head: DumpHead) -> list[str]:
         or _speaks(head)
     ):
         return []
+    if {match[1].lower() for match in _SPOKEN.finditer(head.text)} - _OF_SETTINGS:
+        return [
+            "Who speaks is read where both sides are named, each at the beginning of its lines: User: …, Assistant: …"
+        ]
     return ["A text that is one response: --format responses; responses between lines of ---: --format separated."]
 
 

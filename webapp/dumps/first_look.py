@@ -14,7 +14,7 @@ from webapp.dumps.budget import BadDump
 from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.records import Problem
 from webapp.dumps.source import BLOCK, CHUNK, HEAD, TAR, TAR_AT, ZIPS, Cut, DumpHead, Shape, Source, too_long
-from webapp.dumps.stream import TAIL, DocumentMember, Item, ListStart, trailing, walk
+from webapp.dumps.stream import CUT, TAIL, DocumentMember, Item, ListStart, trailing, walk
 
 SAMPLES = 5
 _LIST = re.compile(
@@ -75,7 +75,7 @@ def _gather(head: DumpHead, chunks: Iterator[str], most: int | None = None) -> N
     """Fill in what `chunks` show; where all of the dump is at hand, up to a list's last sample or `most` characters."""
     remaining = most or 0
     for part in walk(chunks, None):
-        if isinstance(part, Problem) and most:
+        if isinstance(part, Problem) and (most or (head.whole and part.reason.endswith(CUT))):
             head.unread = head.unread or part
         if isinstance(part, Item) and most and len(head.items[part.key]) == SAMPLES:
             return

@@ -1,4 +1,4 @@
-"""JSON in other dress: as a text within JSON, as a text sequence, and with comments."""
+"""JSON in other dress: within JSON, a text sequence, commented, behind keys or heads, in what a log store exports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.source import Source
+from webapp.dumps.programs import BEGIN
+from webapp.dumps.source import HEAD, Source
+from webapp.dumps.values import as_list, as_object, moment
 
 IN_JSON = re.compile(r'\s*"[\[{]')
 SEPARATED = re.compile(r"\s*\x1e\s*[\[{]")
@@ -15,6 +17,19 @@ COMMENTED = re.compile(r"\s*+(?:[\[{](?:[^\0]{0,4000}?[\n,{\[]\s{0,40}+)?)?(?://
 _TEXT = r'(?P<text>"(?:[^"\\]|\\[\s\S]?)*+"?)'
 _COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
 """a text or a comment that nothing closes goes to the end: sought anew at each sign, it would take square time"""
+HTTP = re.compile(r"^HTTP/[\d.]{1,3} (\d{3})[^\n]*\n(?:[\w-]{1,80}:[^\n]*\n){0,200}\r?\n", re.M)
+"""the head of a response, as curl -i and editors' clients write it"""
+CARRIED = re.compile(
+    r'\s*\{\s*"(?:(?:status|data)"[\s\S]{0,200}?"resultType"\s*:\s*"streams"|events"\s*:\s*\[(?=[\s\S]*"ingestionTime")'
+    r'|labels"[^\n]*"line"\s*:|line"[^\n]*"labels"\s*:)'
+)
+"""how Loki answers, and CloudWatch, and what Loki's client prints: records of which each holds a line of a log"""
+_KEY = (
+    r"(?:(?:CreateTime|LogAppendTime|Partition|Offset):\d+\t|NO_TIMESTAMP\t){0,3}"
+    r"(?!\d{4}-|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR)\t)([\w.:@/-]{1,100})\t(\{[^\n]*)"
+)
+BEHIND_KEY, _KEYED = re.compile(_KEY), re.compile(_KEY.encode())
+"""a record of Kafka's behind its key, as its console prints it"""
 _LAST_COMMA = re.compile(rf"{_TEXT}|,(?=\s*[}}\]])")
 
 
@@ -42,3 +57,47 @@ def uncommented(written: str) -> list[bytes] | None:
     lines = [line for line in written.split("\n") if line.strip()]
     are_json = json_or_none(written) is not None or (lines and all(json_or_none(line) is not None for line in lines))
     return [written.encode("utf-8", "surrogateescape")] if are_json and written != given else None
+
+
+def carried(written: str) -> list[bytes] | None:
+    """The lines of a log, by their times, out of what the store exports in which it was kept; None for other texts."""
+    values = [json_or_none(written)] if "\n{" not in written.strip() else map(json_or_none, written.splitlines())
+    lines: list[tuple[Any, ...]] = []
+    for value in map(as_object, values):
+        streams = as_list(as_object(value.get("data")).get("result"))
+        lines += [(*pair, None)[:2] for stream in map(as_object, streams) for pair in as_list(stream.get("values"))]
+        events = [value] if "line" in value else as_list(value.get("events"))
+        lines += [(event.get("timestamp"), event.get("line", event.get("message"))) for event in map(as_object, events)]
+    written_at = [pair for pair in sorted(lines, key=lambda pair: str(pair[0])) if isinstance(pair[1], str)]
+    return [f"{_timed(*pair)}\n".encode("utf-8", "surrogateescape") for pair in written_at] or None
+
+
+def _timed(when: Any, line: str) -> str:
+    """A line of a log as it was, behind its time where it is no JSON and says none itself."""
+    is_begun = line[:1] in ("{", "[", " ", "\t") or BEGIN.match(line)
+    return line.rstrip() if is_begun or (at := moment(when)) is None else f"{at.isoformat()} {line.rstrip()}"
+
+
+def keyed(source: Source) -> Iterator[Any] | None:
+    """Records behind their keys, which name sessions where one comes again; None for other texts."""
+    source.file.seek(source.start)
+    keys = [match[1] for line in source.file.read(HEAD).splitlines() if (match := _KEYED.match(line))]
+    named = len(set(keys)) < len(keys)
+
+    def records() -> Iterator[Any]:
+        for _, line in source.lines():
+            match = _KEYED.match(line)
+            value = json_or_none(match[2].decode("utf-8", "surrogateescape")) if match else None
+            if match and isinstance(value, dict):
+                yield {"session_id": match[1].decode(), **value} if named else value
+            else:
+                yield line.decode("utf-8", "replace")
+
+    return records() if keys else None
+
+
+def responses(written: str) -> Iterator[Any]:
+    """What a server answered, one response below its head after the other."""
+    marks = list(HTTP.finditer(written))
+    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
+        yield {"response": {"status": int(mark[1]), "body": written[mark.end() : end].strip()}}

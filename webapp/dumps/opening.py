@@ -17,7 +17,7 @@ from webapp.dumps import loose_json, text_records
 from webapp.dumps.budget import BadDump, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.first_look import look
-from webapp.dumps.messages.langchain import SERVED, served_messages
+from webapp.dumps.messages.langchain import SERVED, is_message, served_messages
 from webapp.dumps.messages.printed import printed_records
 from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import Problem
@@ -48,8 +48,6 @@ _YAML = re.compile(
     r"|- [\w\"'][\w \"'.-]{0,60}:(?:[ \t][^\n]*)?\r?\n  [ \t]*[\w\"'-]"
     r")|\s*+---[ \t]*\r?\n(?:[\w-]{1,60}:[^\n]*+\n(?:[ \t]++[^\n]*+\n)*+)++---[ \t]*\r?\n[\w-]{1,60}:[ \t]"
 )
-_HTTP = re.compile(r"^HTTP/[\d.]{1,3} (\d{3})[^\n]*\n(?:[\w-]{1,80}:[^\n]*\n){0,200}\r?\n", re.M)
-"""the head of a response, as curl -i and editors' clients write it"""
 _PAPERS = (".md", ".rst", ".py", ".ipynb")
 """in which what Python prints is an example"""
 _OF_CLASS = re.compile(r"[A-Z]\w{0,80}+\(\s{0,40}+\w{1,40}+=|^\w{1,40}+=(?:None|['\"\[])", re.M)
@@ -169,13 +167,6 @@ def _of_whole(read: Callable[[str], Iterable[Any] | None]) -> Callable[[Source],
     return lambda source: None if (written := _whole(source)) is None else read(written)
 
 
-def _responses(written: str) -> Iterator[Any]:
-    """What a server answered, one response below its head after the other."""
-    marks = list(_HTTP.finditer(written))
-    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
-        yield {"response": {"status": int(mark[1]), "body": written[mark.end() : end].strip()}}
-
-
 def _joined(source: Source) -> Iterator[bytes]:
     """Indented JSON objects, each of which ends with a line that is its brace: their lines as one."""
     source.file.seek(source.start)
@@ -202,7 +193,9 @@ def _of_lists(source: Source) -> Iterator[Any]:
 
 def _of_list(value: Any) -> Iterator[Any]:
     objects = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-    if any(item.keys() & _MESSAGE for item in objects):
+    if any("langgraph_node" in item for item in objects[1:2]) and is_message(objects[0]):  # with what is known of it
+        yield objects[0]
+    elif any(item.keys() & _MESSAGE for item in objects):
         yield {"messages": value}
     elif isinstance(value, list) and all(isinstance(item, list) for item in value):
         yield from chain.from_iterable(map(_of_list, value))
@@ -281,6 +274,8 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]]
     (loose_json.IN_JSON, _of_whole(loose_json.in_json)),
     (loose_json.SEPARATED, loose_json.sequence),
     (loose_json.COMMENTED, _of_whole(loose_json.uncommented)),
+    (loose_json.CARRIED, _of_whole(loose_json.carried)),
+    (loose_json.BEHIND_KEY, loose_json.keyed),
     (_DOCUMENTS, _joined),
     (_DOCUMENT_LISTS, _joined_lists),
     (_LISTS, _of_lists),
@@ -289,7 +284,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]]
     (text_records.CONSOLE, _of_whole(text_records.spoken)),
     (text_records.AICHAT, _of_whole(text_records.asked_and_answered)),
     (SERVED, served_messages),
-    (_HTTP, _of_whole(_responses)),
+    (loose_json.HTTP, _of_whole(loose_json.responses)),
     (text_records.FLOWS, text_records.flows),
     (text_records.GLUED, _of_whole(text_records.glued)),
     (_TEXT_LISTS, _text_lists),

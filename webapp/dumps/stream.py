@@ -53,6 +53,8 @@ class ListStart:
 TAIL = 64 * 1024
 """bytes of a document's end, in which `trailing` looks"""
 _LONGEST_KEY = 200
+CUT = "the log ends before another one begins"
+"""what is said of an item in whose middle the text ends"""
 Part = Item | DocumentMember | ListStart | Problem
 
 
@@ -168,7 +170,7 @@ def _left_out(window: Window, resync: Resync, damage: Damage, at: str) -> Proble
     """Pass a damaged item and say so."""
     resync.skip(window)
     window.cut = not window.peek()
-    ending = "the log ends before another one begins" if window.cut else "this one was left out"
+    ending = CUT if window.cut else "this one was left out"
     return Problem(at, f"{_reason(damage)}; {ending}")
 
 

@@ -198,8 +198,8 @@ def asked_and_answered(written: str) -> Iterator[Any]:
         yield {"prompt": asked, "response": "".join(answered).removesuffix("--------").rstrip()}
 
 
-GLUED = re.compile(r"\s*+\{[^\n]*\}\{\"")
-"""objects on one line, it seems"""
+GLUED = re.compile(r"\s*+\{(?:[^\n]*|\s*\n[\s\S]*?\n)\}\{\s*\"")
+"""objects one behind the other, it seems"""
 
 
 def glued(written: str) -> list[Any] | None:

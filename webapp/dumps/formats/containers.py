@@ -124,7 +124,7 @@ class Archive(Container):
         """The format of a member, by the session key that was told. Raises `BadDump` for another archive."""
         kind = self.inner or reading.choose(head)
         if isinstance(kind, Archive) or (head.shape in ("zip", "tar") and not kind.sniff(head)):
-            raise BadDump("an archive inside an archive; it was left out", "byte 0")
+            raise BadDump("an archive inside an archive; it was left out (unpack it, and read it alone)", "byte 0")
         return kind.with_key(self.session_key)
 
 

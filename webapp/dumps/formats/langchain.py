@@ -13,6 +13,7 @@ from webapp.dumps.messages.chat_streams import add, settled
 from webapp.dumps.messages.exchanges import exchange, logged_message
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined, text_or_json
+from webapp.dumps.messages.printed import unprinted
 from webapp.dumps.messages.turns import error_turns, event_turns, result_turns, text_turns
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -99,12 +100,16 @@ class LangChainEvents(Format):
             return 92
         return 70 if head.objects and all(map(_is_update, head.objects)) else 0
 
+    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """Pieces of an answer are said by its end, too."""
+        return {} if str(entry.get("event")).endswith("_stream") else entry
+
     def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[Turn]:
         if "event" not in entry:
             messages = (value for update in entry.values() for value in as_list(as_object(update).get("messages")))
             return [turn for value in messages for turn in logged_message(unwrapped(as_object(value)), conversation)]
         kind, run = str(entry.get("event")), str(id_text(entry.get("run_id")))
-        data = as_object(entry.get("data"))
+        data = as_object(entry.get("data")) or _of_callback(entry)
         conversation.model = first_text(as_object(entry.get("metadata")), "ls_model_name") or conversation.model
         turns: list[Turn] = []
         if kind.startswith(_MODELS):
@@ -114,6 +119,12 @@ class LangChainEvents(Format):
         if kind.endswith("_error"):
             turns += error_turns(text_or_json(data.get("error")), kind)
         return turns or event_turns(kind)
+
+
+def _of_callback(entry: dict[str, Any]) -> dict[str, Any]:
+    """What a handler of one's own writes down of what it is given, as events have it."""
+    asked = {key: entry[key] for key in ("messages", "prompts") if key in entry}
+    return {"input": asked, "output": entry.get("response", entry.get("output"))}
 
 
 def _is_update(value: dict[str, Any]) -> bool:
@@ -133,10 +144,9 @@ def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) 
         return event_turns("stream")
     parts = conversation.parts.pop(run, [])
     output = data.get("output")
-    if part == "end" and isinstance(output, dict) and isinstance(output.get("generations"), list):
-        return exchange(None, generations_body(output), conversation)
+    output = (unprinted(output) or output) if isinstance(output, str) else output
     if part == "end" and isinstance(output, dict):
-        return logged_message(unwrapped(output), conversation)
+        return exchange(None, generations_body(output if "generations" in output else {"output": output}), conversation)
     raw = output if isinstance(output, str) else "".join(parts)
     if not raw and part == "end":
         conversation.notes.append("an answer of which nothing is known")
@@ -144,6 +154,7 @@ def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) 
 
 
 def _result(output: Any, name: str | None, conversation: Conversation) -> list[Turn]:
+    output = (unprinted(output) or output) if isinstance(output, str) else output
     if isinstance(output, dict) and is_message(output):
         return logged_message(unwrapped(output), conversation)
     return [] if output is None else result_turns(output, conversation, name)

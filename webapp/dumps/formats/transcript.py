@@ -128,6 +128,10 @@ class Transcript(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _messages(source.plain_text(), _style(head.text) or _HEADINGS[0]))
 
+    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """What LangChain prints of a call stands in no turn as it came."""
+        return {} if entry.get("printed") else entry
+
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         raw = str(entry.get("content"))
         for words in (words for key, words in _REMARKS.items() if key in entry):

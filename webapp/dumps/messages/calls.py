@@ -23,6 +23,8 @@ TOOLS = ("tool", "tool_name", "toolName", "function_name", "tool_used")
 _NAMED_ARGUMENTS = (
     *("arguments", "args", "tool_args", "tool_input", "toolInput", "action_input", "input", "parameters", "params"),
 )
+_STREAMED = "partial_json"
+"""under which LangChain keeps what a stream said of arguments that it then leaves empty"""
 CAME_OF = ("result", "tool_result")
 """of a tool's message, what it gave, before the keys of what anybody says"""
 _RESULTS = ("result", "output", "observation", "tool_output", "tool_result", "response", "error")
@@ -120,7 +122,7 @@ def call(value: dict[str, Any]) -> Piece:
         first_text(inner, "name") or text(function) or first_text(inner, "tool_name", "toolName", "apiName", "language")
     )
     key = next((key for key in ARGUMENTS if inner.get(key) is not None), "")
-    arguments = text_or_json(inner.get(key))
+    arguments = text_or_json(inner.get(key) or first_text(inner, _STREAMED) or inner.get(key))
     failure = text(value.get("parse_error"))
     return Piece("call", arguments, name, call_id(value, "call_id"), value, failure)
 
@@ -135,7 +137,8 @@ def arguments_of(piece: Piece) -> Literal["written", "decoded", "free", "provide
     value = next((inner[key] for key in _JSON_ARGUMENTS if inner.get(key) is not None), None)
     if "custom" in (kind, *call) or kind == "custom_tool_call" or (value is None and piece.text and not piece.failure):
         return "free"
-    return "decoded" if isinstance(value, dict | list) else "written"
+    is_streamed = not value and isinstance(inner.get(_STREAMED), str)
+    return "decoded" if isinstance(value, dict | list) and not is_streamed else "written"
 
 
 def item_call(item: dict[str, Any]) -> Iterator[Piece]:

@@ -14,13 +14,14 @@ from urllib.parse import unquote
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import is_answer, said_or_sent
+from webapp.dumps.messages.chat_streams import is_end
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.metadata import asked_at
-from webapp.dumps.messages.streams import MOST_STREAM, parsed_body
+from webapp.dumps.messages.streams import MOST_STREAM, chunks, parsed_body
 from webapp.dumps.messages.turns import Conversation, each_with
 from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.spool import NO_TEXT, packed_text
-from webapp.dumps.values import BINARY, as_list, as_object, first_text, text, whole
+from webapp.dumps.values import BINARY, as_list, as_object, first_text, id_text, text, whole
 
 _MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
 """where Bedrock and Google have the model: in the address"""
@@ -33,8 +34,7 @@ _STATUS = ("status", "status_code", "statusCode")
 
 _LINE = re.compile(r"^(?:data:[ \t]*)?(\{[^\r\n]*)", re.M)
 _IDENT = re.compile(r'"id"\s*:\s*"([^"]+)".{0,300}?chat\.completion\.chunk')
-_FINISHED = re.compile(r'.{0,300}?"id"\s*:\s*"([^"]+)".*"(?:finish_reason|error)"\s*:\s*["{]')
-"""the answer that a chunk says it belongs to, and that it ends it"""
+"""what may be the answer that a chunk says it belongs to"""
 _ENDS = {
     "message_start": re.compile(r'"(?:message_stop|error|stop_reason)"\s*[,:}](?!\s*null)'),
     "response.created": re.compile(
@@ -147,10 +147,12 @@ def ends_early(body: Any) -> bool:
     """Whether a stream begins an answer and says neither that it ends nor why not."""
     if not isinstance(body, str) or len(body) > MOST_STREAM:
         return False
-    finished = {match[1] for line in body.splitlines() if (match := _FINISHED.match(line))}
-    idents = Counter(_IDENT.findall(body))
-    if len(idents) > 1 and (max(idents.values()) > 1 or len(finished) > 1):
-        return bool(idents.keys() - finished)
+    if len(set(_IDENT.findall(body))) > 1:
+        events = [as_object(event) for _, event in chunks(body)]
+        idents = Counter(ident for event in events if (ident := id_text(event.get("id"))))
+        finished = {id_text(event.get("id")) for event in events if is_end(event) or event.get("error")}
+        if len(idents) > 1 and (max(idents.values()) > 1 or len(finished) > 1):
+            return bool(idents.keys() - finished)
     ends = next((ends for begins, ends in _ENDS.items() if begins in body), None)
     return ends is not None and not ends.search(body)
 

@@ -146,6 +146,8 @@ _CALL = re.compile(r"^  (?P<name>[^\r\n]*) \((?P<id>[^()\r\n]*)\)\n Call ID: [^\
 _ARGUMENTS = re.compile(r"^  Args:[ \t]*$", re.M)
 _ARGUMENT = re.compile(r"^    (?P<key>[^\s:][^:\r\n]*):(?: |$)", re.M)
 _LITERAL = re.compile(r"-?(?:0|[1-9]\d{0,300})(?:\.\d+)?(?:e[-+]?\d+)?|True|False|None")
+_DOUBTFUL = re.compile(r"-?\d{5,}")
+"""digits that may as well be the text of an id"""
 _GUESSED = "LangChain prints arguments without quotes: whether those that look like numbers are texts is not known"
 
 
@@ -158,14 +160,16 @@ def pretty_printed(raw: str, role: str | None, notes: list[str]) -> dict[str, An
     body = (raw[: block.start()] if block else raw).strip("\r\n").rstrip()
     blocks = from_repr(body) if body.startswith("[{'") else None
     message["content"] = blocks if isinstance(blocks, list) else body
-    if block and (calls := list(_calls(raw[block.start() :], notes))):
+    whole = {item.get("id"): item.get("input") for item in map(as_object, as_list(blocks)) if item.get("input")}
+    if block and (calls := list(_calls(raw[block.start() :], notes, whole))):
         message["tool_calls"] = calls
     elif block:
         message["content"] = raw
     return message
 
 
-def _calls(block: str, notes: list[str]) -> Iterator[dict[str, Any]]:
+def _calls(block: str, notes: list[str], whole: dict[Any, Any]) -> Iterator[dict[str, Any]]:
+    """The calls; of those that the message's content prints, too, the `whole` arguments stand there."""
     block = block.replace("\r\n", "\n")
     marks = list(_CALL.finditer(block))
     for mark, following in zip_longest(marks, marks[1:]):
@@ -173,7 +177,7 @@ def _calls(block: str, notes: list[str]) -> Iterator[dict[str, Any]]:
         begin = _ARGUMENTS.search(written)
         rest = _BLOCK.split(written[begin.end() :])[0].strip("\r\n").rstrip() if begin else ""
         ident = None if mark["id"] == "None" else mark["id"]
-        yield {"name": mark["name"], "id": ident, "args": _arguments(rest, notes)}
+        yield {"name": mark["name"], "id": ident, "args": whole.get(ident) or _arguments(rest, notes)}
 
 
 def _arguments(written: str, notes: list[str]) -> Any:
@@ -184,7 +188,7 @@ def _arguments(written: str, notes: list[str]) -> Any:
     ends = [*(mark.start() for mark in marks[1:]), len(written) + 1]
     texts = {mark["key"]: written[mark.end() : end - 1] for mark, end in zip(marks, ends, strict=True)}
     values = {key: _printed_value(printed) for key, printed in texts.items()}
-    if values != texts and _GUESSED not in notes:
+    if any(map(_DOUBTFUL.fullmatch, texts.values())) and _GUESSED not in notes:
         notes.append(_GUESSED)
     return values
 

@@ -18,18 +18,18 @@ _MOST_BARE = 256 * 1024
 """characters outside of strings: each takes half a kilobyte while it is read"""
 _PRINTED = re.compile(
     r"\s*(?:[\w.]{0,80}(?:Completion|Response|Message|Messages|Chunk|Result|Output|Generation|Prediction)\(\s*\w{1,40}="
-    r"|(?:content|text|parts|role|id|model|candidates|choices|sdk_http_response)=(?:['\"\[]|[A-Z]\w*\())"
+    r"|(?:content|text|parts|role|id|model|candidates|choices|generations|sdk_http_response)=(?:['\"\[]|[A-Z]\w*\())"
 )
 """how `repr` and `str` of an SDK's object begin"""
 _BLOCK = re.compile(r"\s*(?:Text|Thinking|(?:Server)?ToolUse|ToolCall|ToolResult)(?:Block|Part)\(\s*\w{1,40}=")
 """how a block of a message's content prints"""
-_OBJECT = re.compile(r"(?:Completion|Response|Messages?|Prediction|AgentRunResult)\(\s*\w{1,40}=")
+_OBJECT = re.compile(r"(?:Completion|Response|Messages?|Prediction|AgentRunResult|RequestOutput)\(\s*\w{1,40}=")
 _NAME = re.compile(r"[\w.]{0,80}\Z")
 _BRACKET = re.compile(rf"{_STRING}|[()\[\]{{}}]")
 _ADDRESS = re.compile(r"\s*<[\w.\s]{1,200}? object at 0x[0-9a-fA-F]+>")
 _TOKEN = re.compile(
     rf"{_STRING}|"
-    r"""<[A-Za-z_][\w.]*+(?:: (?P<value>'[^'\n]*'|"[^"\n]*"|-?\d+)|[^<>\n]{0,200})>"""
+    r"""<(?:[A-Za-z_][\w.]*+|\.\.\.)(?:: (?P<value>'[^'\n]*'|"[^"\n]*"|-?\d+)|[^<>\n]{0,200})>"""
 )
 """a string, or what prints as no expression: `<Kind.STOP: 'stop'>`, `<object at 0x7f>`"""
 _TYPES = {
@@ -49,7 +49,8 @@ _SPEAKERS = {"User": "user", "Human": "user", "System": "system", "Developer": "
 """by how the class of a message is called; others are a model's"""
 _OF_RUNS = ("run-", "lc_run", "msg_", "resp_", "chatcmpl")
 """how the ids of what a model answered begin in LangChain"""
-_CONSTANTS = {"nan": float("nan"), "inf": float("inf")}
+_CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "stop": "stop", "length": "length", "abort": "abort"}
+"""what prints without quotes, as vLLM's reasons to stop"""
 _LANGCHAIN = ("AIMessage", "AIMessageChunk", "HumanMessage", "SystemMessage", "ToolMessage")
 _PARTS = {
     "UserPromptPart": "user-prompt",
@@ -167,7 +168,8 @@ def _messages(value: Any, depth: int) -> Iterator[dict[str, Any]]:
     """The messages that a state, an update or a result holds in its lists."""
     if isinstance(value, dict) and isinstance(value.get("raw_item"), dict):  # the Agents SDK's
         value = value["raw_item"]
-    is_said = isinstance(value, dict) and value.keys() & {"type", "role", "kind"} and value.keys() & _SAID
+    is_said = isinstance(value, dict) and bool(value.keys() & {"type", "role", "kind"} and value.keys() & _SAID)
+    is_said = is_said or (isinstance(value, dict) and value.get("type") == "function_call_output")
     if is_said or (isinstance(value, dict) and "message_type" in value):  # Letta's
         yield value
     elif isinstance(value, dict | list) and depth < _HELD and not (isinstance(value, dict) and value.keys() & _BODIES):
@@ -255,6 +257,8 @@ def _object(node: ast.Call, depth: int) -> Any:
         is_run = str(values.get("id")).startswith(_OF_RUNS)
         answers = is_run or values.keys() & {"tool_calls", "usage_metadata"} or values.get("response_metadata")
         values.setdefault("type", "tool" if "tool_call_id" in values else "ai" if answers else "human")
+    if called == "RequestOutput" and "outputs" in values:  # vLLM's
+        return {"prompt": values.get("prompt"), "response": {"choices": values["outputs"]}}
     if "tool_name" in values and "args" in values:  # pydantic-ai's
         values["arguments"] = values["args"]
     return values

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -145,8 +147,12 @@ def wrapped_event(value: Any) -> Any:
 
 
 def _bare(event: dict[str, Any]) -> dict[str, Any]:
-    """An event of Amazon's that stands under its name, without that."""
+    """An event of Amazon's that stands under its name, or as the bytes of a chunk, without that."""
     name = next(iter(event)) if len(event) == 1 else None
+    if name == "chunk" and isinstance(written := as_object(event[name]).get("bytes"), str):
+        with suppress(ValueError):
+            inner = json_or_none(base64.b64decode(written).decode("utf-8", "replace"))
+            return inner if isinstance(inner, dict) else event
     return {"event": name, **event[name]} if name in block_streams.BEDROCK and isinstance(event[name], dict) else event
 
 
