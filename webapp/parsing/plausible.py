@@ -137,7 +137,7 @@ _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]
 
 def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
     if raw.startswith("[[", at) and _is_wiki_link(raw, at, end, lenient):
-        return "a link of a wiki in brackets, or a test in a shell"
+        return "a link of a wiki in brackets, a field's name in DSPy, or a test in a shell"
     if _subscript(raw, at):
         return "a subscript, not an array"
     look = _array.match(raw, at, end)
@@ -174,7 +174,7 @@ _lenient_array = later(
 _header = later(r'\[[A-Z]\w{1,30} "[^"\n]{0,200}+"\][ \t]*+(?:\n|\Z|\d++\.|\[[A-Z])')
 _wiki_link = later(
     r"\[\[(?:[ ](?:-[a-z][ ]|\"?\$|! )[^\[\]\n]{0,200}+\]\]|[ ]?:?[A-Za-z_][^\[\]{}\"'\n,|]{0,200}+\]\]"
-    r"|[^\[\]{}\"'\n|]{1,100}+\|)"
+    r"|[^\[\]{}\"'\n|]{1,100}+\||[ ]?\#\#[ ]?[\w ]{1,60}+\#\#[ ]?\]\])"
 )
 _wiki_year = later(r"\[\[\d{1,4}\]\](?P<word>[ ][a-z]{2})?")
 _latex = later(r"\\[A-Za-z]{2,16}\Z")
@@ -184,7 +184,10 @@ _template = later(
     r"""|[\w #:.,/-]{0,100}+\||[A-Z]{4,30}+:|"[^"\n]{0,100}+"\s{0,20}+\|)"""
 )
 _number_format = later(r"\{\d*+:[<>^=+#.,%!-]{0,3}+\d*+(?:\.\d++)?[bcdeEfFgGnosxX%]\}|\{\d*+:[<>^=+#,%!-]\d*+\}")
-_reference = later(r"\[\d{1,4}\][ ]++[A-Z]|\[\d{1,4}(?:[:/-]\d\d|-\d\])|\[[^\[\]\n]{1,40}\][ ]?(?:->|→|×|∪|∩)")
+_reference = later(
+    r"\[\d{1,4}\][ ]++[A-Z]|\[\d{1,4}(?:[:/-]\d\d|-\d\])|\[[^\[\]\n]{1,40}\][ ]?(?:->|→|×|∪|∩)"
+    r"|\[-?[\d.]{1,20},[ ]?-?[\d.]{1,20}\)"
+)
 """A number with a source behind it, a time, or an interval, in square brackets."""
 _lone_number = later(r"\[\s{0,50}+-?[\d.]++\s{0,50}+\]")
 _rest_of_line = later(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{#]|//|/\*)")
@@ -233,12 +236,11 @@ _statement = later(
 _expression = later(
     r"(?:\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps"
     r"|jsonify|update|append|format)\(\s*[rbuf]?['\"]{0,3}"
-    r"|[(,] ?\*\*|['\"] % |\w not in |\b\w++=\{?+|[=!]= ?|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
+    r"|\)\.\w+\(|[(,] ?\*\*|['\"] % |\w not in |\b\w++=\{?+|[=!]= ?|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
 _shell = later(
     r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"
 )
-_chained = later(r"\)\.\w+\(\Z")
 
 
 def line_before(raw: str, at: int) -> str:
@@ -259,8 +261,6 @@ def _code(before: str, lenient: bool) -> str | None:
         return None
     if _assigned_in_prose.search(before, max(0, len(before) - 50)):
         return "it is assigned to a name of program code in a sentence"
-    if _chained.search(before, max(0, len(before) - 40)):
-        return "an argument of a method call in program code"
     if _expression.search(before, max(0, len(before) - 60)) or _statement.match(before):
         return "an expression in program code"
     return None
@@ -277,12 +277,13 @@ def _styled(raw: str, at: int) -> bool:
 
 def _subscript(raw: str, at: int) -> bool:
     """Whether the square bracket at `at` is a subscript: not if it holds objects or lists."""
-    last = raw[at - 1] if at else ""
-    if not (last.isalnum() or (last != "" and last in "_)]'\"")):
+    last = raw[at - 1 : at] or " "
+    if not (last.isalnum() or last in "_)]'\"" or (last == "}" and _index.match(raw, at))):
         return False
     return not (_objects.match(raw, at) or (last > "\x7f" and last.isalpha() and not last.islower()))
 
 
+_index = later(r"""\[(?:"[^"\n]{1,60}+"|'[^'\n]{1,60}+'|-?\d{1,4}+)\]""")
 _objects = later(r"""[\[［]\s{0,50}+(?:\{\s{0,50}+["'}]|\[\s{0,50}+(?:[\[{\d]|"[^"\n]{0,80}+"\s*+,))""")
 
 

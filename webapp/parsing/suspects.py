@@ -15,7 +15,7 @@ def changes(text: str, failed: int) -> Iterator[tuple[int, int, str]]:
     yield from ((at, 1, char) for at, char in _mistaken(text, failed))
     yield from ((at.start(), 2, at[0][::-1]) for at in _swapped.finditer(text, max(0, failed - 40), failed + 3))
     yield from ((at, 0, char) for at, char in _lost(text, failed))
-    if _mark.match(text, failed):
+    if _mark.match(text, failed) and not _is_comment(text, failed):
         yield failed, 1, ""
 
 
@@ -42,7 +42,15 @@ def _mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield from ((match.start(), '"') for match in list(_other_quote.finditer(text, before or low, opening))[-4:])
 
 
-_mark = later(r"[*`_~^.;|:,-](?!\w)")
+def _is_comment(text: str, at: int) -> bool:
+    """Whether the mark at `at` is a hash that has its line to itself, as a comment has that holds whole values."""
+    end = text.find("\n", at)
+    line = text[at : end if end >= 0 else len(text)]
+    is_whole = line.count("{") + line.count("[") == line.count("}") + line.count("]")
+    return text[at] == "#" and is_whole and not text[text.rfind("\n", 0, at) + 1 : at].strip()
+
+
+_mark = later(r"[*`_~^.;|:,#-](?!\w)")
 _swapped = later(r'(?<=[^\s"\\,{\[:]):"|(?<![\w"])[^\W\d_bBfFrRuU]"(?=\w)|(?<=\w)"[^\W\d_](?=\s*+[,:}\]])')
 """A quote that stands in the place of what belongs before or behind it: `"a:" 1`, `o"ne"`."""
 
@@ -65,6 +73,7 @@ _other_quote = later(r"""['`](?=\s{0,60}+[:,}\]])|(?<=[\s\[{:,])['`]""")
 _key_next = later(r'"[^"\\\n]{1,80}+"\s*+:')
 _bare_text = later(r'(?![-\d\s"{}\[\],:“”„‘’′«»「」『』]|\\")(?:[^"\\\n]|\\.){1,500}+"(?=\s*+[,:}\]])')
 _scalar = later(r"-?\d[\d.eE+-]*+|true|false|null")
+_before_object = later(r":\s*+(?=\{)")
 _before_value = later(r"[:,\[{]\s*+(?=[^\s])")
 _items = later(rf":[ \t]*+(?P<first>\s*+(?:{SCALAR}\s*+,\s*+)*+{SCALAR})\s*+\Z")
 _bare_row = later(rf"\],\s*+(?P<first>{SCALAR}(?:\s*+,\s*+{SCALAR})++)\s*+\]\s*+\Z")
@@ -90,8 +99,10 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield failed, "{"
     if char and char in "]," and before[-1:] in ":[,":
         yield failed, "[" if char == "]" else "]"
-    if char == "]" and (items := _items.search(text, low, failed) or bare_row(text, failed)):
+    if char and char in "]," and (items := _items.search(text, low, failed) or bare_row(text, failed)):
         yield place_of_opener(text, items.start("first")), "["
+    if char == "{" and before[-1:] == ",":
+        yield from ((match.end(), "[") for match in [*_before_object.finditer(text, low, failed)][-4:][::-1])
     if char == ":" and text[failed - 1] == '"':
         key = text.rfind('"', low, failed - 1)
         if key > 0 and text[low:key].rstrip()[-1:] in (":", ","):

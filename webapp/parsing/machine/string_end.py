@@ -39,6 +39,7 @@ _after_value = later(
       | (?P<near>{QUOTED}\s++(?:(?:{SCALAR}|{LITERAL}|'[^'\n]{{0,200}}+')\s{{0,50}}+[,}}]|[\[{{])
         |["']\w[\w\ -]{{0,40}}+:\s{{0,3}}+(?:["'\d\[{{-]|{LITERAL}))
       | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_(][\w\ .()]{{0,40}}+\s{{0,60}}+{QUOTED}\s*+:))
+    | (?P<row>\{{\s*+["'][\w -]{{1,60}}+["']\s*+:)
     | (?P<dot>\.\s{{1,60}}+{ANY_KEY})
     | (?P<glued>(?<=[^\s,]["”'])[A-Za-z_]\w{{0,40}}+"\s{{0,20}}+:\s{{0,20}}+(?:["\d\[{{-]|{LITERAL}))
     | (?P<unit>(?<=[\s])[A-Za-z%$€][\w%./-]{{0,20}}+(?:[ ][\w./-]{{1,20}}+){{0,2}}+\s{{0,20}}+
@@ -62,7 +63,7 @@ _after_item = later(
         |[{COMMA}]\s{{0,100}}+(?:{MARK}|:)\s{{0,20}}+(?:"[^"\n]{{0,300}}+"|'[^'\n]{{0,300}}+'|{SCALAR})\s{{0,20}}+[,\]])
     | [{COMMA};|]{GAP}(?:
         (?P<string>[bru]?["'{TYPESET}]|`(?!``))|(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_][\w ]{{0,40}}+["']?+\s*+[,\]])
-      | (?P<stray>(?:[A-Za-z_][\w .():'-]{{0,60}}+\n|\([^()\n"]{{1,60}}+\))\s{{0,60}}+["{{\[\d-])
+      | (?P<stray>(?:[A-Za-z_][\w .():'-]{{0,60}}+\n|\([^()\n"]{{1,60}}+\))\s{{0,60}}+(?:["{{\[\d-]|{LITERAL}))
       | (?P<trail>[\]}})])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,))
     | (?P<colon>:|=>)
     | (?P<next>["']|[\d\[{{]|-\d|{LITERAL})
@@ -169,6 +170,8 @@ def _score_value(machine: Machine, reading: StringReading, match: re.Match[str])
         return 1  # `"f(a: "x", b: 1)"`
     if kind == "object":
         return CERTAIN if len(machine.frames) > 1 and not reading.inner % 2 else 1
+    if kind == "row" and (reading.inner or len(machine.frames) < 2 or "\n" not in raw[match.start() : match.end()]):
+        return 0
     if kind == "colon":
         return CERTAIN if not reading.inner and _value_ahead.match(raw, match.end(), machine.end) else 1
     if kind == "lone":

@@ -50,7 +50,7 @@ JOINED = (
 """Strings that stand side by side, and what ends the value that they are."""
 QUOTED = r"""(?:"[^"\n]{1,80}+"|'[^'\n]{1,80}+')"""
 """A short string in either quotes."""
-KEY_AHEAD = r'"(?:[^"\\\x00-\x1f]|\\.){0,200}+"' + SPACE + f"(?:[{COLON}]|{ARROW})"
+KEY_AHEAD = r'"(?:[^"\\\x00-\x1f]|\\.){0,200}+"' + SPACE + f"(?:[{COLON}]|{ARROW}|=(?!=))"
 
 space = later(SPACE)
 """White space as JSON knows it."""

@@ -7,7 +7,7 @@ import re
 from webapp.parsing.edit import NotJson
 from webapp.parsing.machine.repair import Repair, mends, replacing
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import LETTERS, LITERALS, MARK, NUMBER, QUOTED, SCALAR, SPACE
+from webapp.parsing.machine.tokens import LETTERS, LITERAL, LITERALS, MARK, NUMBER, QUOTED, SCALAR, SPACE
 from webapp.parsing.patterns import later
 
 _SPACES = "\x0b\x0c\x1c-\x1f\x85\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
@@ -156,19 +156,18 @@ _KEY = r"""(["'])[^"'\n]{1,80}+\1\s{0,20}+:"""
 @mends(
     "stray_text",
     rf"[A-Za-z_(][\w .,()'-]{{0,60}}+(?:(?<=\s)|\n\s*+)(?={_KEY})|{_QUOTES}"
-    r"|(?P<item>(?:[A-Za-z_][\w .():'-]{0,60}+\n|\([^()\n\"]{1,60}+\))\s{0,60}+(?=[\"{\[\d-]))",
+    r"|(?P<item>[A-Za-z_][\w .():'-]{0,60}+(?<=\s)(?=[{\[])"
+    rf"|(?:[A-Za-z_][\w .():'-]{{0,60}}+\n|\([^()\n\"]{{1,60}}+\))\s{{0,60}}+(?=[\"{{\[\d-]|{LITERAL}))",
     "kv",
     f'("{LETTERS}',
     order=40,
 )
 def stray_text(machine: Machine, match: re.Match[str]) -> bool:
     """Text between two tokens that is part of neither is removed."""
-    if machine.inside == "{":
-        is_apart = machine.state == "k" and not match["item"] and machine.frames[-1].count > 0
+    if match["item"] is None:
+        is_apart = machine.state == "k" and machine.frames[-1].count > 0
     else:
-        is_apart = (
-            machine.comma >= 0 and match["item"] is not None and "\n" not in machine.raw[machine.comma : machine.at]
-        )
+        is_apart = machine.comma >= 0 and machine.inside == "[" and "\n" not in machine.raw[machine.comma : machine.at]
     return is_apart and machine.replace("stray_text", match)
 
 

@@ -38,11 +38,21 @@ def _take_balanced(finder: Finder, match: re.Match[str]) -> int:
     weak = _empty.match(raw, at, finder.end)
     if weak and tier == PROSE:
         tier = WEAK
-    until = finder.mark.until
     if tier == MARKED and not finder.meant:
-        return finder.consider("tagged", at, lambda: [until, finder.end] if until > at else [finder.end], tier)
+        return finder.consider("tagged", at, lambda: _limits(finder, at), tier)
     name = "lines" if on_a_line(raw, finder.last_end(), at) else "balanced"
     return finder.consider(name, at, None, tier)
+
+
+def _limits(finder: Finder, at: int) -> list[int]:
+    """Where a tag's value may end: at its closing tag, where no string may hold that, as on a line of its own."""
+    raw, until = finder.tracer.raw, finder.mark.until
+    if until <= at:
+        return [finder.end]
+    tag = raw[until : raw.find(">", until)]
+    again = raw.find(tag, until + 1, finder.end)
+    is_sure = raw[until - 1] == "\n" and (again < 0 or raw.find(tag.replace("/", ""), until, again) > 0)
+    return [until - 1] if is_sure else [until, finder.end]
 
 
 def _whole_statement(finder: Finder, at: int) -> bool:
