@@ -75,6 +75,13 @@ def test_the_failure_names_the_depth_and_the_innermost_bracket() -> None:
     assert error.at == 1_199
 
 
+@pytest.mark.parametrize(("closers", "values"), [("", ()), ("]" * 6_000, ({"a": 1},))])
+def test_what_the_machine_finds_nested_too_deep_is_passed_over_as_a_whole(closers: str, values: object) -> None:
+    trace = parse("[１，" * 6_000 + closers + ' and {"a": 1}')
+    assert trace.attempts[1].reason == "nested more than 5,000 deep, which no decoder reads"
+    assert trace.values == values
+
+
 @pytest.mark.parametrize("depth", [DEEPEST - 20, DEEPEST, DEEPEST + 1, DEEPEST + 50])
 def test_a_long_value_in_prose_has_the_same_limit(depth: int) -> None:
     value = "[" * (depth - 1) + "]" * (depth - 1)

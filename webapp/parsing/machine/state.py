@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from webapp.parsing.edit import Edit, Patch, as_patch, in_order
+from webapp.parsing.edit import Edit, NotJson, Patch, as_patch, in_order
+from webapp.parsing.machine.tokens import balanced_end
+
+DEEPEST = 5_000
+"""So many open containers are read: a decoder reads some hundred, and nothing deeper is ever mended."""
 
 
 @dataclass(slots=True)
@@ -91,7 +95,10 @@ class Machine:
         return True
 
     def push(self, kind: str, width: int = 1, *, as_kind: str = "") -> None:
-        """Open a container that stands at `at`."""
+        """Open a container that stands at `at`. Raises `NotJson` behind all of them where they are too many."""
+        if len(self.frames) > DEEPEST:
+            end = balanced_end(self.raw, self.start, self.end)
+            raise NotJson(end if end > 0 else self.end, f"nested more than {DEEPEST:,} deep, which no decoder reads")
         as_kind = as_kind or kind
         self.frames.append(Frame(kind, self.at, 0, False, as_kind, len(self.patches) - 1))
         self.at += width

@@ -38,7 +38,7 @@ MOST = 4_000
 
 MOST_REJECTED = 50_000
 """So many candidates are looked at that are no JSON: a megabyte of program code has fewer brackets.
-Of those that the machine refuses one right behind another each counts as ten, which is what it costs."""
+Of those that the machine refuses one right behind another each counts as twenty, which is what it costs."""
 
 
 def scan_region(finder: Finder, start: int, end: int) -> None:
@@ -47,7 +47,7 @@ def scan_region(finder: Finder, start: int, end: int) -> None:
     events, takes, passed, starts = _search()
     is_plain = not holds(raw, at + 1, end, starts)
     while True:
-        if len(attempts) > MOST or finder.rejected + 9 * finder.crowded > MOST_REJECTED:
+        if len(attempts) > MOST or finder.rejected + 19 * finder.crowded > MOST_REJECTED:
             finder.give_up(at)
             break
         match = events.match(raw, at, end)
