@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.mappings import is_crowded
 from webapp.dumps.messages.bodies import answer, is_answer, is_served, said_turns
-from webapp.dumps.messages.exchanges import or_failure
+from webapp.dumps.messages.exchanges import failure_turns, or_failure
 from webapp.dumps.messages.histories import Histories
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.langchain import is_message
@@ -146,6 +148,8 @@ def _as_body(request: Any) -> Any:
 _SURE = 5
 """less than of any format that knows what it reads"""
 _SENTENCE = 20
+_OF_MODEL = re.compile(r"(?:llm|model|bot|assistant|generated|response|reply|completion)[^.]*\Z", re.I)
+"""in the last name of a path: the text below it may be a single word, where it was asked for"""
 _AT_WORK = ("assistant", "call", "result", "thinking")
 _ASKED = {"question", "query", "prompt", "user_input", "user_message", "user_query"}
 """keys beside which a call is a model's"""
@@ -182,7 +186,9 @@ class NamedAnswers(Format):
         found = [text for answers in every for text in answers]
         sides = {text.side for text in found}
         asked = any(value.keys() & _ASKED for value in head.objects)
-        speaking = any(map(_is_sentence, found)) or ("call" in sides and (asked or sides & {"assistant", "thinking"}))
+        is_called = "call" in sides and (asked or sides & {"assistant", "thinking"})
+        is_word = any(map(_is_asked, chain(*named))) and any(_OF_MODEL.search(_place(text)) for text in found)
+        speaking = any(map(_is_sentence, found)) or is_called or is_word
         is_most = 2 * sum(map(bool, every)) >= len(every) or sum(map(bool, every)) == sum(map(bool, named)) > 1
         return _SURE if speaking and is_most and not is_crowded(head, sum(map(len, named))) else 0
 
@@ -202,6 +208,8 @@ class NamedAnswers(Format):
         conversation.keys.update(_place(named) for named in entry_texts if named.side in ("assistant", "call"))
         model = first_text(entry, "model", "model_name", "model_id")
         turns = with_usage(turns, entry.get("usage") or entry)
+        if isinstance(entry.get("error"), str) and "assistant" not in {named.side for named in entry_texts}:
+            turns += failure_turns(entry, "response", conversation)
         return [filled(turn, model=model) if turn.written_by_model else turn for turn in turns]
 
 
@@ -257,6 +265,11 @@ def _is_sentence(named_text: NamedText) -> bool:
     value = named_text.value if named_text.side == "assistant" else as_object(named_text.value).get("content", "")
     spaced = isinstance(value, str) and len(value) >= _SENTENCE and " " in value.strip()
     return spaced or not isinstance(value, str) or "\n" in value.strip(" ") or is_speech(value)
+
+
+def _is_asked(named_text: NamedText) -> bool:
+    """Whether it is a question."""
+    return named_text.side == "user" and str(named_text.value).strip().endswith(("?", "？"))
 
 
 def _place(named_text: NamedText) -> str:
