@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise
 
 from webapp.parsing import swallowed
 from webapp.parsing.decode import decode, first_keys
-from webapp.parsing.edit import Edit, Span, places
+from webapp.parsing.edit import Edit, Span, apply, places
 from webapp.parsing.machine.tokens import QUOTED, SCALAR, STRING, TYPESET
 from webapp.parsing.mended import closed_twice, opened_twice
 from webapp.parsing.patterns import later
@@ -48,11 +49,8 @@ _outermost = later(r"\n[ \t]++[^\n]*+\n[}\]]\s*+\Z")
 """An indented line, and a bracket at the beginning of the last one, which closes what is outermost."""
 
 
-def doubts(raw: str, attempt: Attempt, text: str, *, cut: bool) -> Iterator[Flag]:
-    """Where the text has another reading: a bracket moved or added, a quote escaped or added that could end a key.
-
-    `text` is what the attempt's edits make of it.
-    """
+def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
+    """Where the text has another reading: a bracket moved or added, a quote escaped or added that could end a key."""
     if attempt.strategy == "called" and attempt.edits[0].repair == "missing_opener":
         yield Flag("closed_by_guess", attempt.edits[0].span)
     edits = swallowed.unsure(raw, attempt.edits)
@@ -60,7 +58,7 @@ def doubts(raw: str, attempt: Attempt, text: str, *, cut: bool) -> Iterator[Flag
     doubtful_set = _pair if "set" in names else _alone if "missing_value" in names else None
     if doubtful_set and (pair := doubtful_set.search(attempt.span.of(raw))):
         yield Flag("closed_by_guess", Span(attempt.span.start + pair.start(), attempt.span.start + pair.end()))
-    if "mismatched_closer" in names and _wrong_opener(text, names):
+    if "mismatched_closer" in names and _wrong_opener(raw, attempt, names):
         yield Flag("closed_by_guess", Span(attempt.span.start, attempt.span.start + 1))
     for edit in edits if names & _ASKED.keys() else ():
         if (is_doubtful := _ASKED.get(edit.repair)) and is_doubtful(raw, edit):
@@ -72,18 +70,19 @@ def doubts(raw: str, attempt: Attempt, text: str, *, cut: bool) -> Iterator[Flag
         yield from [Flag("left_over", span) for span in comments if ends_early or _is_of_value(raw, span)][:1]
     if "missing_comma" in names and names & {"missing_value", "unquoted_key", "unquoted_value"}:
         yield from _beside_commas(attempt)
-    yield from swallowed.flags(raw, attempt, text, edits, names)
+    yield from swallowed.flags(raw, attempt, edits, names)
     if names & _DOUBTFUL:
-        yield from _brackets(raw, attempt, text, cut)
+        yield from _brackets(raw, attempt, cut)
 
 
-def makes_equal_keys(raw: str, attempt: Attempt, text: str) -> bool:
-    """Whether a bracket or a quote that was mended between two equal keys puts them into one object of `text`."""
+def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
+    """Whether a bracket or a quote that was mended between two equal keys puts them into one object."""
     core = _core(raw, attempt)
     if not any(
         edit.repair in _BETWEEN_KEYS and edit.span.start < core for edit in swallowed.unsure(raw, attempt.edits)
     ):
         return False
+    text = apply(raw, attempt.span, attempt.edits)
     if not (repeated := first_keys(text)[1]):
         return False
     begins = zip(attempt.edits, places(attempt.span, attempt.edits).begins, strict=True)
@@ -121,9 +120,9 @@ _ASKED: dict[str, Callable[[str, Edit], object]] = {
 """By repair, whether an edit leaves another reading of the text open."""
 
 
-def _wrong_opener(text: str, names: set[str]) -> bool:
+def _wrong_opener(raw: str, attempt: Attempt, names: set[str]) -> bool:
     """Whether a closer that was changed may have been right, and the opening bracket of keys and values wrong."""
-    return "semicolon" in names or _keyed_item.search(text) is not None
+    return "semicolon" in names or _keyed_item.search(apply(raw, attempt.span, attempt.edits)) is not None
 
 
 def _at_the_end(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
@@ -156,22 +155,26 @@ def _beside_commas(attempt: Attempt) -> Iterator[Flag]:
             yield Flag("left_over", following.span)
 
 
-def _brackets(raw: str, attempt: Attempt, text: str, cut: bool) -> Iterator[Flag]:
+def _brackets(raw: str, attempt: Attempt, cut: bool) -> Iterator[Flag]:
     """Brackets that were moved in the midst of a value, or put at its end; and text that was taken out."""
     core, looks = _core(raw, attempt), _LOOKS
+    mended = cache(lambda: (apply(raw, attempt.span, attempt.edits), places(attempt.span, attempt.edits).begins))
     for index, edit in enumerate(attempt.edits):
         at = edit.span.start
         if edit.repair == "stray_text" or (edit.repair == "stray_mark" and _signed.match(raw, edit.span.start)):
             yield Flag("left_over", edit.span)
         elif edit.repair in _MOVED:
             looks -= 1
-            if attempt.span.start < at < core or (looks >= 0 and _is_guess(raw, attempt, text, index, cut)):
+            if attempt.span.start < at < core or (looks >= 0 and _is_guess(raw, attempt, index, cut, mended)):
                 yield Flag("closed_by_guess", edit.span)
                 return
 
 
-def _is_guess(raw: str, attempt: Attempt, text: str, index: int, cut: bool) -> bool:
-    """Whether a bracket at a value's end could as well stand elsewhere, or nothing of the text closes the value."""
+def _is_guess(raw: str, attempt: Attempt, index: int, cut: bool, mended: Callable[[], tuple[str, list[int]]]) -> bool:
+    """Whether a bracket at a value's end could as well stand elsewhere, or nothing of the text closes the value.
+
+    `mended` gives the text behind all edits and where each begins in it: made once, and only where it is needed.
+    """
     edit = attempt.edits[index]
     behind = raw[edit.span.end : attempt.span.end].strip(", \t\r\n")
     if edit.repair == "mismatched_closer":
@@ -183,8 +186,8 @@ def _is_guess(raw: str, attempt: Attempt, text: str, index: int, cut: bool) -> b
     in_string = before in ('}"', ']"', "}'", "]'")  # the bracket may have slipped inside
     if edit.repair == "missing_closer" and (in_string or (not behind and not cut)):
         return True
-    grown = sum(len(later.new) - len(later.old) for later in attempt.edits[index:])
-    at = len(text) - (attempt.span.end - edit.span.start) - grown
+    text, begins = mended()
+    at = begins[index]
     text = text[:at] + edit.old + text[at + len(edit.new) :]
     if edit.repair == "extra_closer":
         return bool(behind.strip(f"{edit.old} \t\r\n") or closed_twice(text, 0, at, len(text)))

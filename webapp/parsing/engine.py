@@ -55,7 +55,6 @@ class Tracer:
     own: Callable[[], Trace] | None = None
     refused: Span = _NOWHERE
     refused_at: int = 0
-    _texts: dict[int, str] = field(default_factory=dict, repr=False)
     _counted: tuple[int, int] = field(default=(0, 1), repr=False)
 
     def attempt(
@@ -76,16 +75,13 @@ class Tracer:
         With `finite`, NaN and Infinity are failures, as RFC 8259 has it.
         """
         edits = tuple(edits)
-        text = apply(self.raw, span, edits)
-        decoded = decode(text, strict=strict, finite=finite)
+        decoded = decode(apply(self.raw, span, edits), strict=strict, finite=finite)
         fault = self._fault(decoded.failure, span, edits) if decoded.failure else None
         if fault and not edits and not self.refused_at and _is_refusal(fault):
             self.refused, self.refused_at = span, fault.at
         outcome = "failed" if fault else "accepted"
         self.offered = self.offered or (offers and fault is not None)
         is_json = finite and not fault and not edits
-        if edits and not fault:
-            self._texts[len(self.attempts)] = text
         attempt = Attempt(strategy, span, outcome, None, edits, score, fault, note, decoded.value, is_json=is_json)  # type: ignore[arg-type]
         return self._keep(attempt)
 
@@ -142,13 +138,6 @@ class Tracer:
         self.offered = True
         fault = self._fault(failure, span, tuple(edits))
         return self._keep(Attempt(strategy, span, "failed", None, tuple(edits), None, fault, note, site=site))
-
-    def text(self, index: int) -> str:
-        """What the edits of an attempt make of its text: made once, for what asks what they may have spoiled."""
-        if index not in self._texts:
-            attempt = self.attempts[index]
-            self._texts[index] = apply(self.raw, attempt.span, attempt.edits)
-        return self._texts[index]
 
     def own_reading(self) -> Trace:
         """What Fencepost makes of the text, which other parsers ask where they failed."""

@@ -71,21 +71,21 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
     failed = {attempt.span.end: attempt.span for attempt in passed if attempt.outcome == "failed"}
     yield from [Flag("left_over", a.span) for a in passed if (a.strategy, a.outcome) == ("unopened", "rejected")]
     for index in tracer.chosen:
-        attempt, span = tracer.attempts[index], tracer.attempts[index].span
+        span = tracer.attempts[index].span
         before = len(tracer.raw[max(0, span.start - 99) : span.start].rstrip(": ,\t\r\n")) - min(99, span.start)
         for end in range(span.start + before, span.start + 1):
             if end in failed:  # what holds it could not be read
                 yield Flag("left_over", failed[end])
-        if attempt.edits and (glued := _glued.match(tracer.raw, span.end)):
+        if tracer.attempts[index].edits and (glued := _glued.match(tracer.raw, span.end)):
             yield Flag("left_over", Span(*glued.span()))
         brace = _brace_around(tracer.raw, span)
         if brace in starts:
             yield Flag("left_over", Span(brace, brace + 1))
-        value, start = attempt.value, max(0, span.start - 1)
+        value, start = tracer.attempts[index].value, max(0, span.start - 1)
         if _named.match(tracer.raw, start) and isinstance(value, list) and len(value) == 1 and "name" not in value[0]:
             yield Flag("left_over", Span(start, start + 1))
         kinds: dict[str, Flag] = {}
-        for flag in doubts(tracer.raw, attempt, tracer.text(index), cut=tracer.truncated) if attempt.edits else ():
+        for flag in doubts(tracer.raw, tracer.attempts[index], cut=tracer.truncated):
             kinds.setdefault(flag.kind, flag)
         yield from kinds.values()
 

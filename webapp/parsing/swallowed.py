@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import Any
 
-from webapp.parsing.edit import Edit, Span, places
+from webapp.parsing.edit import Edit, Span, apply, places
 from webapp.parsing.machine.escapes import windows_path
 from webapp.parsing.machine.tokens import OPENERS, STRING
 from webapp.parsing.patterns import later
@@ -71,8 +71,8 @@ _slip = later(
 )
 
 
-def flags(raw: str, attempt: Attempt, text: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
-    """Where a string, a key or a bare value of `text` may hold more than it should; `edits` are those not sure."""
+def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
+    """Where a string, a key or a bare value may hold more than it should; `edits` are those that are not sure."""
     if names & _BESIDE_KEYS and (odd := list(filter(_odd_key.search, _keys(attempt.value)))):
         at = max(attempt.span.start, min(raw.find(key, *attempt.span) for key in odd))
         yield Flag("swallowed_keys", Span(at, at + 1))
@@ -81,7 +81,7 @@ def flags(raw: str, attempt: Attempt, text: str, edits: Sequence[Edit], names: s
     if "unquoted_value" in names:
         yield from _bare(raw, attempt)
     if _may_have_swallowed(raw, attempt, names):
-        at = _swallowed(text)
+        at = _swallowed(apply(raw, attempt.span, attempt.edits))
         if at >= 0:
             place = places(attempt.span, attempt.edits).at(at)
             yield Flag("swallowed_keys", Span(place, place))

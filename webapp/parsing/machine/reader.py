@@ -101,10 +101,8 @@ def _value(machine: Machine, char: str) -> None:
     if char in "}])":
         closers.close(machine, char)
         return
-    if char == '"':
-        clean = (tokens.settled_item if item else tokens.settled).match(raw, at, end)
-    else:
-        clean = tokens.plain.match(raw, at, end)
+    pattern = tokens.settled if char == '"' else tokens.plain
+    clean = None if item and char == '"' else pattern.match(raw, at, end)
     if clean and not item and _thousands.match(raw, clean.end(), end) and _mend(machine, char):
         return
     if clean:

@@ -61,10 +61,6 @@ plain = later(
 """A number or literal that a delimiter follows, or another value that a comma should part from it."""
 settled = later(rf"{STRING}(?={SPACE}(?:[}}\]](?!\")|,{SPACE}{KEY_AHEAD}))")
 """A string as an object's value, its closing quote beyond doubt."""
-settled_item = later(
-    rf"{STRING}(?={SPACE}(?:\](?!\")|,{SPACE}(?:{STRING}{SPACE}[,\]]|[-0-9\[{{]|true\b|false\b|null\b)))"
-)
-"""A string as an array's item, its closing quote beyond doubt."""
 
 
 def _container(value: str) -> str:

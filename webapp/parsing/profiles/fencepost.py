@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from webapp.parsing.decode import first_keys
 from webapp.parsing.doubts import makes_equal_keys
-from webapp.parsing.edit import stripped
+from webapp.parsing.edit import apply, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.finder import Finder
 from webapp.parsing.leftovers import name_leftovers
@@ -131,13 +131,13 @@ def _amend(tracer: Tracer, index: int, **changes: Any) -> None:
 def _duplicates(tracer: Tracer, index: int, policy: str) -> bool:
     """Whether an accepted attempt stays so: a repair that makes equal keys is refused, the policy says of others."""
     attempt = tracer.attempts[index]
-    if attempt.edits and makes_equal_keys(tracer.raw, attempt, tracer.text(index)):
+    if attempt.edits and makes_equal_keys(tracer.raw, attempt):
         _amend(tracer, index, outcome="failed", reason="its repair would put two equal keys into one object")
         tracer.offered = True
         return False
     if policy == "last":
         return True
-    value, repeated = first_keys(tracer.text(index))
+    value, repeated = first_keys(apply(tracer.raw, attempt.span, attempt.edits))
     if repeated and policy == "error":
         _amend(tracer, index, outcome="failed", reason="a key stands twice in one object (policy: error)")
         tracer.offered = True
