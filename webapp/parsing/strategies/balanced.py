@@ -9,7 +9,7 @@ from webapp.parsing.calls import pythonic
 from webapp.parsing.edit import NotJson
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, WEAK, Finder
 from webapp.parsing.machine.state import Frame, Machine
-from webapp.parsing.machine.tokens import place_of_opener
+from webapp.parsing.machine.tokens import balanced_end, place_of_opener
 from webapp.parsing.patterns import later
 from webapp.parsing.strategies import Strategy, called
 
@@ -89,10 +89,14 @@ def on_a_line(raw: str, last: int, start: int) -> bool:
 
 
 def _take_parenthesized(finder: Finder, match: re.Match[str]) -> int:
+    raw, first = finder.tracer.raw, match.end("first")
+    end = balanced_end(raw, first, finder.end) if raw[first] in "{[" else 0
+    if end and not (raw[end : end + 50].lstrip().startswith(",") and raw[finder.whole.end - 1] == ")"):
+        return first  # brackets round one value
     return finder.consider("parenthesized", match.end() - 1, None, WEAK)
 
 
-_TUPLE = r"\A\s{0,50}+\((?=\s*+[\"'\d(-][^()]{0,2000}\)\s*+\Z)"
+_TUPLE = r"\A\s{0,50}+\((?=(?P<first>\s*+)(?:[\"'\d(-][^()]{0,2000}\)\s*+\Z|[{\[]))"
 
 
 def _take_escaped(finder: Finder, match: re.Match[str]) -> int:
