@@ -122,7 +122,7 @@ def opened_twice(text: str) -> bool:
 
 
 def _second_ones(text: str, failed: int) -> Iterator[int]:
-    """Brackets before `failed` that may stand twice, below their twin or side by side, the nearest first.
+    """Brackets before `failed` that may stand twice, on a line of their own or side by side, the nearest first.
 
     One that opens twice could as well lack its closer; so that is tried only in a text that else breaks its lines.
     """
@@ -139,8 +139,8 @@ def _second_ones(text: str, failed: int) -> Iterator[int]:
     yield from (at + (text[at] != "[") for at in places[:4])
 
 
-_below = later(r"\n([ \t]*+)([}\]])\n\1(?P<second>\2)")
-"""Two equal closers, one below the other: what is nested is not as far indented."""
+_below = later(r"\n([ \t]*+)\S[^\n]*+(?<![{\[,])(?=\n\1(?P<second>[}\]]))")
+"""A closer as far indented as the line above it, which opens nothing: what it closes is not as far indented."""
 
 
 def _places(text: str, pair: str, low: int, failed: int) -> Iterator[int]:
