@@ -105,9 +105,7 @@ def settle(machine: Machine) -> None:
 
 def no_value(machine: Machine) -> None:
     """A key has its colon and no value: null by default, or the member is dropped (policy `missing`)."""
-    raw, at = machine.raw, machine.at
-    while raw[at - 1] in " \t\r\n":
-        at -= 1
+    raw, at = machine.raw, trimmed(machine.raw, machine.at)
     if machine.missing == "drop":
         start = machine.comma if machine.comma >= 0 else machine.key_start
         machine.unpatch(start, start + 1)
@@ -116,6 +114,13 @@ def no_value(machine: Machine) -> None:
     else:
         machine.patch("missing_value", at, at, "null" if raw[at - 1].isspace() else " null")
         machine.last = at
+
+
+def trimmed(raw: str, end: int) -> int:
+    """Where the last token before `end` ends."""
+    while raw[end - 1] in " \t\r\n":
+        end -= 1
+    return end
 
 
 def close_missing(machine: Machine, down_to: int) -> None:

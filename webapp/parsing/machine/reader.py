@@ -67,17 +67,11 @@ def _key(machine: Machine, char: str) -> None:
 
 def _eat(machine: Machine, end: int) -> None:
     """Clean members or items up to `end`, the last of them with its comma, or before the bracket that closes it."""
-    last = _trimmed(machine.raw, end)
+    last = closers.trimmed(machine.raw, end)
     machine.value_done(last)
     if machine.raw[last - 1] == ",":
-        machine.at, machine.last, machine.comma = end, _trimmed(machine.raw, last - 1), last - 1
+        machine.at, machine.last, machine.comma = end, closers.trimmed(machine.raw, last - 1), last - 1
         machine.state = "k" if machine.inside == "{" else "v"
-
-
-def _trimmed(raw: str, end: int) -> int:
-    while raw[end - 1] in " \t\r\n":
-        end -= 1
-    return end
 
 
 def _colon(machine: Machine, char: str) -> None:
