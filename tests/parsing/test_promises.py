@@ -178,6 +178,19 @@ def seconds(raw: str) -> float:
     return time.process_time() - start
 
 
+def test_documents_are_read_where_looking_ahead_is_used_up() -> None:
+    """Each of them lacks a quote, and each looks for it in all that follow."""
+    trace = parse("{\"a\": \"x', 'b': 1}\n" * 500)
+    assert trace.exhausted
+    assert trace.values == ({"a": "x", "b": 1},) * 500
+
+
+def test_a_string_of_quotes_is_none() -> None:
+    assert parse('{"a": "x ' + '"\n' * 20_000).attempts[-1].reason == (
+        "every other character of a string would have to be escaped"
+    )
+
+
 TOKEN = re.compile(r'[{\[]|"[^"\n]{1,100}"\s{0,20}:')
 
 

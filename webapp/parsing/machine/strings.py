@@ -155,6 +155,8 @@ def _closes(machine: Machine, reading: StringReading, at: int) -> bool:
 def _close_in_haste(machine: Machine, reading: StringReading, at: int) -> None:
     """Close the string at the next plain end: nothing is left to look ahead with, and the quote at `at` is none."""
     machine.exhausted = True
+    if 2 * len(reading.patches) >= at - reading.open_end:
+        raise NotJson(at, "every other character of a string would have to be escaped")
     stop, is_quote = string_quotes.plain_end(machine, reading, at)
     if stop == machine.end and not machine.final:
         raise NotJson(stop, "no quote ends a string, as far as could be looked")
