@@ -38,8 +38,6 @@ def _mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
         quotes = _other_quote.finditer(text, opening, failed)
         inner = [match for match in quotes if string_quotes.is_alone(text, opening, match.end())]
         yield from ((match.start(), '"') for match in inner[:4])
-        before = text.rfind('"', low, opening - 1) + 1
-        yield from ((match.start(), '"') for match in list(_other_quote.finditer(text, before or low, opening))[-4:])
 
 
 def _is_comment(text: str, at: int) -> bool:
@@ -89,9 +87,6 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         return
     if char == "\n":
         yield failed - (text[failed - 1] == ","), '"'
-    bare = _bare_text.match(text, failed)
-    if bare:
-        yield failed, '"'
     before = text[low:failed].rstrip() if char and char in '"{[],}' else ""
     if char and char in '"{[' and before[-1:] not in ",:[{" and not _goes_on_as_text(text, failed, before):
         yield low + len(before), ","
@@ -107,8 +102,8 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         key = text.rfind('"', low, failed - 1)
         if key > 0 and text[low:key].rstrip()[-1:] in (":", ","):
             yield place_of_opener(text, key), "{"
-    if char == '"' or bare:
-        values = [match.end() for match in _before_value.finditer(text, low, failed)][-3:][::-1]
+    if char == '"' or _bare_text.match(text, failed):
+        values = [match.end() for match in _before_value.finditer(text, low, failed + 1)][-3:][::-1]
         yield from ((at, '"') for at in values if text[at] != '"' and not _scalar.fullmatch(text, at, failed))
     if char and text[failed - 1] == '"' and char not in ",:}]":
         yield from _closing_quotes(text, low, failed)

@@ -69,18 +69,14 @@ def escaped_quotes(machine: Machine, match: re.Match[str]) -> bool:
 )
 def concatenation(machine: Machine, match: re.Match[str]) -> bool:
     """Strings joined with a plus, or by standing side by side as in Python, become one."""
-    end, begin = machine.last, match.end()
-    is_one_value = machine.inside == "{" or machine.frames[-1].kind == "(" or _goes_on(machine.raw, end, begin)
+    raw, end, begin = machine.raw, machine.last, match.end()
+    goes_on = raw[end - 2].isspace() or raw[begin + 1 : begin + 2].isspace()  # `["SELECT a " "FROM b"]`
+    is_one_value = goes_on or machine.inside == "{" or machine.frames[-1].kind == "("
     if machine.string_end != end or not ("+" in match[0] or is_one_value):
         return False
     if machine.patches and machine.patches[-1][:2] == (end - 1, end):
         machine.patches.pop()
     return _join(machine, end - 1, begin)
-
-
-def _goes_on(raw: str, end: int, begin: int) -> bool:
-    """Whether white space shows that the string up to `end` goes on in the one at `begin`: `"SELECT a " "FROM b"`."""
-    return raw[end - 2].isspace() or raw[begin + 1 : begin + 2].isspace()
 
 
 def _join(machine: Machine, start: int, begin: int) -> bool:

@@ -76,13 +76,10 @@ def _limits(finder: Finder, at: int, ticks: str) -> list[int]:
         if goes_on:  # this one opens the second half of a value that was parted
             goes_on = False
             continue
-        half = _second_half.match(raw, match.end(), finder.end)
         is_open = raw[max(at, match.start() - 20) : match.start()].rstrip()[-1:] == ","
-        goes_on = (
-            is_open
-            and half is not None
-            and (half["begins"] == '"' or raw[suspects.open_bracket(raw, at, match.start())] == "[")
-        )
+        half = _second_half.match(raw, match.end(), finder.end) if is_open else None
+        innermost = raw[suspects.open_bracket(raw, at, match.start())] if half else ""
+        goes_on = half is not None and (half["begins"] == '"' or innermost == "[")
         if not goes_on:
             ends.append(match.start())
     is_in_line = ends and raw[ends[-1]] != "\n"  # and may be of a string that the text's end cuts
