@@ -21,7 +21,7 @@ _MOST_TEXTS, _MOST_PATHS, _MOST_AT_PATH = 5000, 100, 20
 """texts of an entry, paths of a session, texts at each"""
 _KNOWN = re.compile(
     r"(?:name|description|title|tools|functions|parameters|.*schema|.*headers|set-cookie|cited_text|citations"
-    r"|grounding.*|.*signature|encrypted.*|stack_?trace|traceback|errors?|user_?agent|cwd|(?:file_?)?path|url|uri"
+    r"|grounding.*|.*signature|encrypted.*|stack_?trace|traceback(?:_ansi)?|errors?|user_?agent|cwd|(?:file_?)?path|url|uri"
     r"|(?:response|usage|provider)?_?metadata|.*type|logprobs|annotations|.*instructions?|system_?prompt|git|env|environment|examples?|summary"
     r"|response_format|generation_?config|model|.*command|before|translated_.*|formatted_.*|user_profile|stream"
     r"|old_?str.*|new_?str.*|(?:old|new)_content|thinking|reasoning.*|(?:finish|block_?reason)_?message"

@@ -46,7 +46,9 @@ class Phoenix(Otlp):
 def _is_row(value: dict[str, Any]) -> bool:
     flat = value if "context" not in value else _flat(value)
     has_ids = "context.span_id" in flat or "context.trace_id" in flat
-    return has_ids and ("span_kind" in flat or any(key.startswith(_ATTRIBUTES) for key in flat))
+    return has_ids and (
+        bool(value.keys() & {"span_kind", "attributes"}) or any(key.startswith(_ATTRIBUTES) for key in flat)
+    )
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
@@ -79,13 +81,15 @@ def _span(flat: dict[str, Any]) -> dict[str, Any]:
     attributes = {key.removeprefix(_ATTRIBUTES): value for key, value in flat.items() if _is_attribute(key)}
     if "openinference.span.kind" not in attributes and "span_kind" in flat:
         attributes["openinference.span.kind"] = flat["span_kind"]
+    code = flat.get("status_code", flat.get("status.status_code"))
+    said = flat.get("status_message", flat.get("status.description"))  # Phoenix' own, and OpenTelemetry's on a console
     return {
         "traceId": flat.get("context.trace_id"),
         "spanId": flat.get("context.span_id"),
         "parentSpanId": flat.get("parent_id"),
         "name": text(flat.get("name")),
         "startTimeUnixNano": flat.get("start_time"),
-        "status": {"code": 2 if flat.get("status_code") == "ERROR" else 0, "message": flat.get("status_message")},
+        "status": {"code": 2 if code == "ERROR" else 0, "message": said},
         "attributes": attributes,
     }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.messages.framing import (
+    BUFFERED,
     KINDS,
     MODEL,
     PANEL,
@@ -20,9 +21,9 @@ from webapp.dumps.messages.framing import (
     framing_of,
     turns_of_names,
     undecorated,
+    with_calls,
 )
 from webapp.dumps.messages.langchain import pretty_printed
-from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.messages.turns import event_turns, message_turns, note_once, text_turns
 from webapp.dumps.programs import SETTINGS
 from webapp.dumps.records import Turn
@@ -85,7 +86,6 @@ _ROLES = re.compile(
 )
 _BUFFER = re.compile(r"^(?P<who>Human|AI|System|Tool|Function): ", re.M)
 """LangChain's `get_buffer_string`, told by the calls that it prints behind what is said"""
-_BUFFERED = re.compile(r"^(?>[^\n]*?(?=\[\{'name': '))(?P<calls>[^\n]*'type': 'tool_call'\}\])[ \t\r]*$", re.M)
 _ASKED = re.compile(r"^(?:(?P<asks>Question|Query|Pregunta|Frage)|(?P<who>Answer|Respuesta|Antwort)):\s", re.M)
 """what may be of people, and of a model only below the time that a program wrote"""
 _LINED = re.compile(rf"(?:^|(?<=[.!?…。！？\"'}})\]`] ))(?!Model|Agent){_NAME}: ?(?=\S)", re.M)
@@ -143,12 +143,7 @@ class Transcript(Format):
             note_once("a thought and what was answered below it are not told apart in it: both are read", conversation)
         if entry.get("printed"):
             return message_turns(pretty_printed(raw, role, conversation.notes), conversation)
-        if role == "assistant" and (buffered := _BUFFERED.search(raw)):
-            message = {
-                "role": role,
-                "content": raw[: buffered.start("calls")],
-                "tool_calls": from_repr(buffered["calls"]),
-            }
+        if role == "assistant" and (message := with_calls(raw)) is not None:
             return message_turns(message, conversation)
         if role != "assistant" or not (spans := list(asides(raw))):
             return text_turns(raw, role, conversation)
@@ -178,7 +173,7 @@ def templated(written: str) -> list[tuple[str, str]]:
 def _style(written: str) -> re.Pattern[str] | None:
     """How the names of those who speak are written, where both do, and no more than a title stands before the first."""
     written = undecorated(written)
-    for style in (_BUFFER,) if _BUFFERED.search(written) else _STYLES:
+    for style in (_BUFFER,) if BUFFERED.search(written) else _STYLES:
         marks = _marks(style, written)
         before = TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())

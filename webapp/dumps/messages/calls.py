@@ -214,7 +214,7 @@ def event_calls(entry: dict[str, Any], called: dict[str, str]) -> list[dict[str,
 
 def came_of_call(key: str, holder: dict[str, Any]) -> bool:
     """Whether a key names what a tool gave, or an output beside a tool, code that was run, or a graph's tool node."""
-    if key not in ("output", "stdout", "stderr"):
+    if key not in ("output", "raw_output", "stdout", "stderr"):
         return _OF_TOOL.fullmatch(key) is not None
     named = [holder.get(key) for key in (*TOOLS, "command", "cmd")]
     is_run = isinstance(code := holder.get("code"), str) and len(code.split()) > 1

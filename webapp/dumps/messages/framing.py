@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.values import is_speech
 
 PANEL = re.compile(r"^[╭┌┏╔][─━═]+ ?([^─━═╮┐┓╗\n]{1,60}+)[─━═]+[╮┐┓╗][ \t]*\r?$", re.M)
@@ -18,6 +21,12 @@ _FENCE = re.compile(
 )
 """a code fence around all of a text"""
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
+BUFFERED = re.compile(r"^(?>[^\n]*?(?=\[\{'name': '))(?P<calls>[^\n]*'type': 'tool_call'\}\])[ \t\r]*$", re.M)
+"""the calls that LangChain's `get_buffer_string` prints behind what is said"""
+_CALLS = re.compile(r"### Tool calls\r?\n\s*(?P<calls>(?:- \*\*[^\n]*\n(?:    [^\n]*(?:\n|\Z))*)+)\s*")
+_CALL = re.compile(r"- \*\*(?P<name>[^*\n]+)\*\*: `(?P<id>[^`\n]*)`[^\n]*\n(?P<args>(?:    [^\n]*(?:\n|\Z))*)")
+_ARGUMENT = re.compile(r"    (?P<key>[^:\n]+): `(?P<value>[^\n]*)`[ \t\r]*(?:\n|\Z)")
+"""the calls that `llm logs` writes before what is said"""
 _CLOCK = re.compile(r"^\[\d{4}-\d\d-\d\d[T ][\d:.]{8,20}\][ \t]*\r?$", re.M)
 """when DSPy asked, before each call of its history"""
 _REACT = re.compile(r"^(Question|Observation): ?([\s\S]*?)\n(?=Thought:)", re.M)
@@ -57,6 +66,27 @@ def undecorated(written: str) -> str:
     if _REACT.match(written.lstrip()):
         return _REACT.sub(r"=== \1 ===\n\2\n\n=== Assistant ===\n", written)
     return _LOGGED.sub("", written) if _LOGGED.match(written) else written
+
+
+def with_calls(raw: str) -> dict[str, Any] | None:
+    """The message that is printed with its calls, behind what is said or before it; None where there are none."""
+    if buffered := BUFFERED.search(raw):
+        calls = from_repr(buffered["calls"])
+        return {"role": "assistant", "content": raw[: buffered.start("calls")], "tool_calls": calls}
+    if not (listed := _CALLS.match(raw)):
+        return None
+    marks = _CALL.finditer(listed["calls"])
+    calls = [{"name": mark["name"], "id": mark["id"], "args": _arguments(mark["args"])} for mark in marks]
+    return {"role": "assistant", "content": raw[listed.end() :], "tool_calls": calls}
+
+
+def _arguments(written: str) -> dict[str, Any] | str:
+    """Arguments by their names, as JSON or as the texts that they are; as it is written where it is more."""
+    marks = list(_ARGUMENT.finditer(written))
+    if "".join(mark[0] for mark in marks) != written:
+        return written
+    values = {mark["key"]: json_or_none(mark["value"]) for mark in marks}
+    return {mark["key"]: mark["value"] if values[mark["key"]] is None else values[mark["key"]] for mark in marks}
 
 
 def asides(raw: str) -> Iterator[tuple[int, int]]:
