@@ -77,7 +77,7 @@ def _sniff_object(head: DumpHead) -> int:
         too_long = not entries and not head.whole and head.mentions(*_FIELDS)
         if fitting or too_long or (session_keys and not entries):
             return 90
-        return 60 if session_keys else 20 if entries else 0
+        return 60 if session_keys else 0
     if "entries" in head.members or {"session_id", "dumped_at"} <= head.keys:
         return 50
     return 80 if "node_type" in head.members else 0
