@@ -363,6 +363,8 @@ IN_NODE = (
 """those whose packages are read by `released.mjs`"""
 ARGUMENTS = [json.loads(line) for line in Path(__file__).with_name("arguments.jsonl").read_text("utf-8").splitlines()]
 ARGUMENTS += ["[" * 202 + "]" * 202, "[" * 201 + "]" * 201, "[" * 300]
+ARGUMENTS += [f"{'[' * levels}1{']' * levels}" for levels in (200, 201)]
+ARGUMENTS += [f"{opener * 201}{cut}" for opener in ("[", '{"a":') for cut in ("", " ", "1", '"a')]
 """arguments of native calls, which the SDKs treat in ways of their own"""
 AGENTS = {
     "aider": "app.py:~|```python~|**b/c.md**~|<<<<<<< SEARCH~|a = 1~|=======~|b = 2~|>>>>>>> REPLACE~|```~|...~|"

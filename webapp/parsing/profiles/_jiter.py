@@ -11,7 +11,7 @@ from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._steps import Step, choose_if_ok, completed, whole
 
-DEEPEST = 201  # levels
+DEEPEST = 200  # levels that hold something; an empty one may stand in the last
 _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 _HIGH, _LOW, _OTHER = "[dD][89abAB][0-9a-fA-F]{2}", "[dD][c-fC-F][0-9a-fA-F]{2}", "(?![dD][89a-fA-F])[0-9a-fA-F]{4}"
 _BODY = rf'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u{_OTHER}|u{_HIGH}\\u{_LOW}))*+'
@@ -73,12 +73,12 @@ class Walk:
         while (char := self.char()) not in self.closers[-1:]:
             if self.closers[-1:] == ["}"]:
                 char = self.key(char)
+            if len(self.closers) > self.deepest:
+                raise CutShort("recursion limit exceeded")
             self.at = self.sound = self.at + 1 if char in CLOSERS else self.value_end()
             if char not in CLOSERS:
                 return
             self.closers.append(CLOSERS[char])
-            if len(self.closers) > self.deepest:
-                raise CutShort("recursion limit exceeded")
             fresh = True
         if not fresh:
             raise CutShort("trailing comma")

@@ -112,7 +112,7 @@ plugins = (
 
         Source: openai 3.57.0, openai/lib/_parsing/_completions.py, parse_function_tool_arguments.
     """),
-    _arguments("openai-python-stream", by_jiter())("""
+    _arguments("openai-python-stream", by_jiter(), revision=2)("""
         openai-python while arguments stream in: jiter's partial mode, where a string at the cut end is left out.
 
         Reads what has arrived of a strict tool's arguments (`parsed_arguments` of chat.completions.stream). 1. jiter in
@@ -141,7 +141,7 @@ plugins = (
 
         Source: openai-agents 0.24.0, agents/tool.py, _parse_function_tool_json_input.
     """),
-    _arguments("openai-agents-partial", by_jiter(strings=True))("""
+    _arguments("openai-agents-partial", by_jiter(strings=True), revision=2)("""
         OpenAI Agents SDK's `validate_json` of a part: jiter in Rust, where a string at the cut end is kept.
 
         Reads an output that has come in part. 1. What is cut off at the end is left out with its key, but for a string,
@@ -152,7 +152,7 @@ plugins = (
         Source: openai-agents 0.24.0, agents/util/_json.py, validate_json with partial=True, and pydantic's
         "trailing-strings".
     """),
-    _arguments("anthropic-python", empty(), by_jiter())("""
+    _arguments("anthropic-python", empty(), by_jiter(), revision=2)("""
         Anthropic's Python SDK: a tool's input as it streams in, by jiter's partial mode; nothing becomes {}.
 
         Reads the input of a native call that streams in. 1. No text leaves the {} with which a call begins. 2. jiter in

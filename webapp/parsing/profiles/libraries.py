@@ -225,14 +225,14 @@ def _yaml(tracer: Tracer, span: Span) -> None:
 _FENCE = re.compile(r"```(?:\w+)?\r?\n(\{.*?\})\s*(?:\r?\n?```|\Z)", re.DOTALL)
 
 
-@described("pydantic-ai", LIBRARIES, revision=2, original="Rust")
+@described("pydantic-ai", LIBRARIES, revision=3, original="Rust")
 def pydantic_ai(tracer: Tracer) -> None:
     """Pydantic AI: the object in the first fence that holds one, else the whole response, validated as JSON in Rust.
 
     1. A response that begins with { is read whole. 2. Else the first fence whose line is followed at once by { gives
     the text, up to a } before its end. 3. Else the whole response. 4. Pydantic's validate_json, once: raw line feeds in
-    strings, trailing commas, prose, lone surrogates and more than 201 levels fail. What the output type asks for is not
-    known here.
+    strings, trailing commas, prose, lone surrogates and more than 200 levels that hold something fail. What the output
+    type asks for is not known here.
 
     Source: pydantic-ai-slim 2.68.0, pydantic_ai/_utils.py, strip_markdown_fences, and _output.py.
     """
