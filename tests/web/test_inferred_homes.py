@@ -103,6 +103,11 @@ NAMED = {
         "native",
         "Its parser is inferred from the user agent claude-cli, version 2.0.1.",
     ),
+    "the Agents SDK, which writes a space before its version": (
+        archive("Agents/Python 0.24.0"),
+        "native",
+        "Its parser is inferred from the user agent Agents/Python, version 0.24.0.",
+    ),
     "Aider's edit format": (
         aider("Main model: gpt-x with diff edit format, infinite output"),
         "aider",

@@ -14,7 +14,7 @@ KEY = "fencepost.program"
 LOOKED_AT = 5
 """entries of a session that are looked at for its program"""
 _INSTRUMENTED = re.compile(r"(?:openinference|opentelemetry)\.instrumentation\.(\w+)")
-_AGENT = re.compile(r"(?:^| )([\w.-]+(?:/Python)?)/(\d[\w.+-]*)")
+_AGENT = re.compile(r"(?:^| )(Agents/Python(?= )|[\w.-]+(?=/))[/ ](\d[\w.+-]*)")
 _CLINE_RESULT = re.compile(r"\[[a-z_]+(?: for '[^\n]*')?\] Result:")
 _CLINE_MODE = re.compile(r"(?m)^# Current Mode\n(?:ACT|PLAN) MODE$")
 SCOPES = {

@@ -224,19 +224,26 @@ class _Completing(Walk):
         return self.number_end()
 
     def number_end(self) -> int:
-        """The last number, behind which nothing but words may stand, loses signs at its end, and these words."""
+        """The last number, behind which nothing but words may stand, loses signs at its end, and these words.
+
+        One that is signs alone goes with the comma right before it.
+        """
         match = _NUMBER.match(self.raw, self.at)
         if not match:
             raise CutShort("unexpected character")
         end, sound = match.end(), self.at + len(match[0].rstrip(_SIGNS))
+        is_last = end > self.last_mark
         if sound == self.at:
-            raise CutShort("" if end == len(self.raw) else "a number without digits")
-        if end > self.last_mark and (sound < end or end == len(self.raw)):
+            if end < len(self.raw) and (not is_last or self.raw[-1] in _SIGNS):
+                raise CutShort("a number without digits")
+            if end == len(self.raw) or self.raw[self.at - 1] == ",":
+                raise CutShort
+        if is_last and (sound < end or end == len(self.raw)):
             self.kept(sound, "")
         return end
 
 
-@described("partial-json-parser", LIBRARIES, revision=2)
+@described("partial-json-parser", LIBRARIES, revision=3)
 def partial_json_parser(tracer: Tracer) -> None:
     """partial-json-parser (Python): what is open where the text ends is closed, and json.loads.
 
