@@ -14,7 +14,6 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Any, BinaryIO
 
-from webapp import jsontext
 from webapp.dumps.budget import BadDump
 from webapp.dumps.records import Entry, Problem, Record, SessionStart, Turn
 from webapp.dumps.values import moment
@@ -58,7 +57,7 @@ class SpilledEntries:
         orders, places = self._sessions.setdefault(session, (array("q"), array("Q")))
         orders.append(max(-(2**63), min(order, 2**63 - 1)))
         places.append(self.file.seek(0, 2))
-        self.file.write(jsontext.dumps([at, value]).encode("ascii") + b"\n")
+        pickle.dump((at, value), self.file, pickle.HIGHEST_PROTOCOL)
 
     @property
     def names(self) -> list[str]:
@@ -88,8 +87,8 @@ class SpilledEntries:
 
     def _taken(self, place: int) -> Entry:
         self.file.seek(place)
-        at, value = jsontext.loads(self.file.readline())
-        return at, value
+        entry: Entry = pickle.load(self.file)  # noqa: S301
+        return entry
 
 
 def by_time(

@@ -145,9 +145,10 @@ _varying = re.compile(
 def is_rejection(turn: TurnView) -> bool:
     """Whether a tool's result is an error: its log marks it so, or it begins like one; a person's refusal is none."""
     text = (turn.raw or "")[:_ERROR_LOOKED_AT]
-    if not text.strip() or turn.is_error is False or _by_the_user.search(text):
+    if not text.strip() or turn.is_error is False:
         return False
-    return bool(turn.is_error) or _error.match(text) is not None
+    is_error = turn.is_error or _error.match(text) is not None
+    return is_error and _by_the_user.search(text) is None
 
 
 def is_validation_error(turn: TurnView) -> bool:

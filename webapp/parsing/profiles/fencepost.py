@@ -80,7 +80,7 @@ class Fencepost:
         outside, inside = _regions(tracer.raw)
         looked_at: list[list[tuple[int, int]]] = []
         for regions in (outside, inside):
-            if looked_at and not _is_answer(tracer.raw, outside):
+            if looked_at and not (inside and _is_answer(tracer.raw, outside)):
                 break
             looked_at.append(regions)
             for start, end in regions:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from webapp import fitting, parsing
+from webapp.capture import specs
 from webapp.contracts.contract import Contract
 from webapp.contracts.held import Holder
 from webapp.dumps.messages.declarations import of_service
@@ -69,11 +70,13 @@ class SessionState:
     notes: list[Note] = field(init=False, default_factory=list)
     """what is searched beside the raw texts"""
     findings: list[RuleFinding] = field(init=False, default_factory=list)
+    has_schemas: bool = field(init=False)
     contracts: list[dict[str, Any]] = field(init=False, default_factory=list)
     """rows of `TurnContract`, but for those of which the log says nothing"""
 
     def __post_init__(self, service: str | None) -> None:
         """Raises `BadSpec`."""
+        self.has_schemas = bool(specs.schemas())
         self.facets, self.failed = Facets(self.home), FailedResponses(self.session_id, self.home)
         self.rules, self.answers = RuleRunner(RuleContext(self.home, readers)), Answers(of_service(service))
 
@@ -146,7 +149,8 @@ class SessionState:
         Where that asks for no form of an answer, a schema that was given for what is read of it may.
         """
         turn = placed.turn
-        if contract is not None and contract.state == "not_declared" and turn.kind == "response" and placed.traces:
+        is_open = self.has_schemas and contract is not None and contract.state == "not_declared"
+        if is_open and turn.kind == "response" and placed.traces:
             is_read = self.is_home_known or placed.traces[-1].verdict == "clean"
             fit = fitting.held(placed.traces[0], turn.raw or "", turn.phase) if is_read else None
             contract = fit or contract
