@@ -75,13 +75,15 @@ class Tracer:
         With `finite`, NaN and Infinity are failures, as RFC 8259 has it.
         """
         edits = tuple(edits)
-        decoded = decode(apply(self.raw, span, edits), strict=strict, finite=finite)
+        text = apply(self.raw, span, edits)
+        decoded = decode(text, strict=strict, finite=finite)
         fault = self._fault(decoded.failure, span, edits) if decoded.failure else None
         if fault and not edits and not self.refused_at and _is_refusal(fault):
             self.refused, self.refused_at = span, fault.at
         outcome = "failed" if fault else "accepted"
         self.offered = self.offered or (offers and fault is not None)
-        is_json = finite and not fault and not edits
+        is_finite = finite or (strict and "NaN" not in text and "Infinity" not in text)
+        is_json = is_finite and not fault and not edits
         attempt = Attempt(strategy, span, outcome, None, edits, score, fault, note, decoded.value, is_json=is_json)  # type: ignore[arg-type]
         return self._keep(attempt)
 

@@ -65,7 +65,7 @@ _other_traces = (
     sa.select(Parse.turn_id, Parse.trace)
     .join(StoredTurn, StoredTurn.id == Parse.turn_id)
     .join(Session, Session.id == StoredTurn.session_id)
-    .where(Parse.turn_id.in_(sa.bindparam("turns", expanding=True)))
+    .where(Parse.turn_id.between(sa.bindparam("first"), sa.bindparam("last")))
     .where(Parse.profile != Session.home_profile, Parse.profile != OURS)
     .order_by(Parse.id)
 )
@@ -115,7 +115,8 @@ def _by_position(connection: sa.Connection, session_id: int, positions: Sequence
 def other_traces(connection: sa.Connection, rows: list[Any]) -> dict[int, list[Trace]]:
     """What other profiles than home and `fencepost` made of these turns, which replays left."""
     traces: dict[int, list[Trace]] = {}
-    for row in connection.execute(_other_traces, {"turns": [row.id for row in rows]}):
+    about = {"first": min(row.id for row in rows), "last": max(row.id for row in rows)}
+    for row in connection.execute(_other_traces, about):
         traces.setdefault(row.turn_id, []).append(Trace.from_dict(row.trace))
     return traces
 
