@@ -25,7 +25,7 @@ _BETWEEN_KEYS = _MOVED | swallowed.QUOTES
 _strings = later(r"""["']\s*,\s*(["'])[^"'\n]{1,80}+\1\s*\Z""")
 _key = later(r"""["']\s*:""")
 _string = later(r""",\s*["']""")
-_signed = later(r"""[~-][*`_~^.|-]{0,2}+\s*+-?\d|(?<=\d)-|<["']|\#""")
+_signed = later(r"""[~-][*`_~^.|-]{0,2}+\s*+-?\d|(?<=\d)-|<["']|(?<![\w"}\]])\#""")
 """A mark that may be of the number beside it, or of the string behind it."""
 _pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+\}}")
 _keyed_item = later(

@@ -24,8 +24,8 @@ _next = later(
 _any_tag = later(r"<[^<>\n]{1,100}>|```\w*")
 _hanging = later(r'"\s*(?:,\s*(?:"[^"\n]{0,200}"?\s*)?)?\Z|,\s*"[^"\n]{0,200}"?\s*\Z')
 """What follows a value at the text's end as if more members followed."""
-_glued = later(r"[\[{]\s*+[\]},]|\d")
-"""What stands right behind a mended value as if it were of it: `[1,][, 2]`."""
+_glued = later(r"""[\[{]\s*+[\]},]|\d|\[(?=["'])""")
+"""What stands right behind a value as if it were of it: `[1,][, 2]`, `{"a": 1}["a"]`."""
 _opened = later(r"""[{\[]\s*+(?:["'][^"'\n]{0,80}+["']?+\s*+)?+\Z""")
 """A bracket behind which the text ends, at most a key between."""
 _named = later(r"[A-Za-z_]\[\s*+\{")
@@ -52,7 +52,7 @@ def name_leftovers(tracer: Tracer, thoughts: list[tuple[int, int]]) -> None:
     for kind, start, end in runs:
         tracer.reject("leftover", Span(start, end), _REASONS[kind])
     if tracer.chosen:
-        tracer.flags += _flags(tracer, runs)
+        tracer.flags = list(dict.fromkeys([*tracer.flags, *_flags(tracer, runs)]))
         tracer.ambiguous = bool(tracer.flags)
 
 
@@ -76,7 +76,8 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
         for end in range(span.start + before, span.start + 1):
             if end in failed:  # what holds it could not be read
                 yield Flag("left_over", failed[end])
-        if tracer.attempts[index].edits and (glued := _glued.match(tracer.raw, span.end)):
+        glued = _glued.match(tracer.raw, span.end)
+        if glued and (tracer.attempts[index].edits or span.end in starts):
             yield Flag("left_over", Span(*glued.span()))
         brace = _brace_around(tracer.raw, span)
         if brace in starts:

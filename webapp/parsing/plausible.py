@@ -284,16 +284,17 @@ def _subscript(raw: str, at: int) -> bool:
 
 
 _index = later(r"""\[(?:"[^"\n]{1,60}+"|'[^'\n]{1,60}+'|-?\d{1,4}+)\]""")
-_objects = later(r"""[\[［]\s{0,50}+(?:\{\s{0,50}+["'}]|\[\s{0,50}+(?:[\[{\d]|"[^"\n]{0,80}+"\s*+,))""")
+_objects = later(r"""[\[［]\s{0,50}+(?:\{\s{0,50}+["'}]|\[\s{0,50}+(?:[\[{\d]|""|"[^"\n]{0,80}+"\s*+,))""")
 
 
 def _called(raw: str, at: int) -> bool:
     """Whether the bracket at `at` is an argument of a call: a later one, or in a longer line an array or bare keys."""
-    if raw[at - 1 : at] == "(":
-        is_bare = raw[at] != "{" or raw[at + 1 : at + 9].lstrip()[:1].isalpha()
-        return is_bare and _first_argument.search(line_before(raw, at)) is not None
-    return raw[at - 1 : at] in ", " and _later_argument.search(line_before(raw, at)) is not None
+    is_bare = raw[at] != "{" or raw[at + 1 : at + 9].lstrip()[:1].isalpha()
+    may_be = raw[at - 1 : at] in ", " or (raw[at - 1 : at] == "(" and is_bare)
+    return may_be and _argument.search(line_before(raw, at)) is not None
 
 
-_first_argument = later(r"(?:\S\s++|[^\w\s])\w++\(\Z")
-_later_argument = later(r"[A-Za-z_]\((?:[^()\n]|\([^()\n]{0,80}\)){1,100},\s?\Z|\w\(\w++: \Z")
+_argument = later(
+    r"""[A-Za-z_]\((?:[^()"\n]|"[^"\n]{0,80}+"|\([^()\n]{0,80}\)){1,100},\s?\Z"""
+    r"""|(?:\S\s++|[^\w\s])\w++\((?:\w++: )?+\Z"""
+)

@@ -41,11 +41,11 @@ def _mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
 
 
 def _is_comment(text: str, at: int) -> bool:
-    """Whether the mark at `at` is a hash that has its line to itself, as a comment has that holds whole values."""
+    """Whether the mark at `at` is a hash that white space parts, as a comment that holds whole values."""
     end = text.find("\n", at)
     line = text[at : end if end >= 0 else len(text)]
     is_whole = line.count("{") + line.count("[") == line.count("}") + line.count("]")
-    return text[at] == "#" and is_whole and not text[text.rfind("\n", 0, at) + 1 : at].strip()
+    return text[at] == "#" and is_whole and text[at - 1].isspace()
 
 
 _mark = later(r"[*`_~^.;|:,#-](?!\w)")

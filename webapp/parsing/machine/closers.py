@@ -28,7 +28,7 @@ ANY_KEY = (
 """A key and its colon, however it is quoted."""
 _ITEM = f"(?:{SCALAR}|{FLAT})"
 _more_members = later(
-    rf"""{SPACE}(?:\}}{SPACE}){{0,3}}+[{COMMA}]{SPACE}{ANY_KEY}"""
+    rf"""{SPACE}(?P<extra>(?:\}}{SPACE}){{1,3}}+)?+[{COMMA}]{SPACE}{ANY_KEY}"""
     rf"""|"(?:[^"\n{{}}\[\]]{{1,40}}+")?{SPACE},{SPACE}{ANY_KEY}"""
     rf"""|[ \t]{{0,20}}+\n?+[ \t]{{0,40}}+"[^"\n]{{1,60}}+"[ ]?+:[ \t\n]{{0,20}}+(?:["'\[{{\d-]|{LITERAL})"""
 )
@@ -39,6 +39,7 @@ _at_root = later(rf"{SPACE}(?![,}}\]])")
 _run = later("|".join(rf"{closer}(?:\s*+{closer}){{9,}}+|{closer}++" for closer in (r"\}", r"\]", r"\)")))
 """Closers that touch, or so many of them apart that each cannot be one that stands for another."""
 _tail = later(r"[ \t\r\n]{0,200}+[}\]](?:[ \t\r\n]{0,20}+[}\]])*+")
+_key_before = later(r"""["']\s*+:\s*+\Z""")
 text_goes_on = later(r"""[ \t]{0,20}+(?:["':]|,[ \t]{0,20}+"[^"\n]{1,60}+"[ \t]{0,20}+:)""")
 DEEPEST = 64
 """How many open containers a closer of the wrong kind is compared with."""
@@ -212,9 +213,12 @@ def _fits(machine: Machine, index: int) -> bool:
 
 
 def goes_on(raw: str, start: int, end: int, limit: int) -> bool:
-    """Whether more members follow a container that ended at `end`: it was closed too early."""
-    pattern = _more_members if raw[start] == "{" else _more_items
-    return pattern.match(raw, end, limit) is not None
+    """Whether more members follow a container that ended at `end`: it was closed too early.
+
+    Closers between close what holds it, where a key stands before it.
+    """
+    match = (_more_members if raw[start] == "{" else _more_items).match(raw, end, limit)
+    return match is not None and not (match.lastgroup == "extra" and _key_before.search(raw, max(0, start - 99), start))
 
 
 def tail(raw: str, at: int, end: int) -> int:

@@ -95,7 +95,9 @@ def _value(machine: Machine, char: str) -> None:
     if char in "}])":
         closers.close(machine, char)
         return
-    pattern = tokens.settled if char == '"' else tokens.plain
+    pattern = tokens.plain
+    if char == '"':
+        pattern = tokens.assigned if raw[closers.trimmed(raw, at) - 1] == "=" else tokens.settled
     clean = None if item and char == '"' else pattern.match(raw, at, end)
     if clean and not item and _thousands.match(raw, clean.end(), end) and _mend(machine, char):
         return

@@ -50,7 +50,7 @@ JOINED = (
 """Strings that stand side by side, and what ends the value that they are."""
 QUOTED = r"""(?:"[^"\n]{1,80}+"|'[^'\n]{1,80}+')"""
 """A short string in either quotes."""
-KEY_AHEAD = r'"(?:[^"\\\x00-\x1f]|\\.){0,200}+"' + SPACE + f"(?:[{COLON}]|{ARROW}|=(?!=))"
+KEY_AHEAD = r'"(?:[^"\\\x00-\x1f]|\\.){0,200}+"' + SPACE + f"(?:[{COLON}]|{ARROW})"
 
 space = later(SPACE)
 """White space as JSON knows it."""
@@ -61,6 +61,8 @@ plain = later(
 """A number or literal that a delimiter follows, or another value that a comma should part from it."""
 settled = later(rf"{STRING}(?={SPACE}(?:[}}\]](?!\")|,{SPACE}{KEY_AHEAD}))")
 """A string as an object's value, its closing quote beyond doubt."""
+assigned = later(rf"{STRING}(?={SPACE}(?:[}}\]](?!\")|,{SPACE}{STRING}{SPACE}=(?!=)))")
+"""The same behind an equals sign, as the next key may have one too: `"a" = "x", "b" = "y"`."""
 
 
 def _container(value: str) -> str:

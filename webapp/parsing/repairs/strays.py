@@ -167,7 +167,8 @@ def stray_text(machine: Machine, match: re.Match[str]) -> bool:
     if match["item"] is None:
         is_apart = machine.state == "k" and machine.frames[-1].count > 0
     else:
-        is_apart = machine.comma >= 0 and machine.inside == "[" and "\n" not in machine.raw[machine.comma : machine.at]
+        is_note = match[0][0] == "(" or "\n" not in machine.raw[machine.comma : machine.at]
+        is_apart = machine.comma >= 0 and machine.inside == "[" and is_note
     return is_apart and machine.replace("stray_text", match)
 
 

@@ -50,9 +50,13 @@ def _limits(finder: Finder, at: int) -> list[int]:
     if until <= at:
         return [finder.end]
     tag = raw[until : raw.find(">", until)]
-    again = raw.find(tag, until + 1, finder.end)
-    is_sure = raw[until - 1] == "\n" and (again < 0 or raw.find(tag.replace("/", ""), until, again) > 0)
+    opening = raw.find(tag.replace("/", ""), until, finder.end)
+    stop = opening if opening > 0 else finder.end
+    is_sure = raw[until - 1] == "\n" and raw.find(tag, until + 1, stop) < 0 and not _closed.search(raw, until, stop)
     return [until - 1] if is_sure else [until, finder.end]
+
+
+_closed = later(r"[\"']\s*+[}\]]")
 
 
 def _whole_statement(finder: Finder, at: int) -> bool:
