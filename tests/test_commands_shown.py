@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 from werkzeug.serving import make_server
 
 from tests.commands.stored import dump
@@ -67,15 +66,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def engine(settings: Settings) -> Iterator[sa.Engine]:
-    engine = database.connect(settings.database)
-    database.migrate(engine)
-    yield engine
-    engine.dispose()
-
-
-@pytest.fixture
-def server(settings: Settings, engine: sa.Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def server(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """It starts no worker, whose work is done here."""
     monkeypatch.setattr(WorkerSupervisor, "wake", lambda _: None)
     made = make_server("127.0.0.1", 0, create_app(settings))
@@ -87,11 +78,12 @@ def server(settings: Settings, engine: sa.Engine, monkeypatch: pytest.MonkeyPatc
     made.server_close()
 
 
-def test_curl_does_what_it_is_shown_for(server: str, settings: Settings, engine: sa.Engine, tmp_path: Path) -> None:
+def test_curl_does_what_it_is_shown_for(server: str, settings: Settings, tmp_path: Path) -> None:
     """In the order of the pages; the worker does what each command leaves to it."""
     dump(tmp_path / "session.json", "a", "{}")
     commands = [command for command in shown("curl") if "http://h/" not in command.words]
     assert len(commands) > 2
+    engine = database.connect(settings.database)
     for command in commands:
         text = re.sub(r"http://127\.0\.0\.1:5001/|\{\{.*?\}\}", server, " ".join(command.words))
         text = text.replace("<id>", "a").replace("exports/7", "exports/1")
@@ -99,3 +91,4 @@ def test_curl_does_what_it_is_shown_for(server: str, settings: Settings, engine:
         done = subprocess.run(["curl", "-fsS", *words], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, (command, done.stderr)
         worker.work(engine, settings)
+    engine.dispose()

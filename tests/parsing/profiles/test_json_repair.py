@@ -12,9 +12,8 @@ from webapp.parsing.profiles import json_repair
 library = pytest.importorskip("json_repair", reason="needs the optional json_repair library")
 
 
-@pytest.mark.parametrize("raw", ["{" * 99 + '"' * 19_000, "x" * 500_000 + "{'a': 1}"])
-def test_what_would_take_too_long_is_stopped(raw):
-    trace = parse(raw, "json-repair")
+def test_a_text_that_is_too_long_is_not_given_to_it():
+    trace = parse("x" * 500_000 + "{'a': 1}", "json-repair")
     assert (trace.verdict, trace.values, trace.exhausted) == ("failed", (), True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,10 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.fixture
-def settings(store_url: str | None, tmp_path: Path) -> Settings:
-    database = f"sqlite:///{tmp_path / 'store.sqlite3'}"
-    return Settings(data=tmp_path / "data", database=database, home="direct", store=store_url)
+def url(tmp_path: Path, migrated: Path) -> str:
+    return f"sqlite:///{shutil.copyfile(migrated, tmp_path / 'store.sqlite3')}"
+
+
+@pytest.fixture
+def settings(url: str, store_url: str | None, tmp_path: Path) -> Settings:
+    return Settings(data=tmp_path / "data", database=url, home="direct", store=store_url)

@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import io
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from tests.store.jobs import exporting
 from tests.store.made import BROKEN, CALL, entry, windlass
 from webapp.config import BadSetting, Settings
 from webapp.store import tasks
-from webapp.store.db import database
 from webapp.store.exports import session_dump
 from webapp.store.files import StoreUnreachable, file_store, remote_files, without_password
 from webapp.store.ingest import dump_files
@@ -28,14 +26,6 @@ from webapp.store.models import Dump, Session
 from webapp.store.sessions.filters import Filters
 
 DATA = json.dumps(windlass("s1", [entry(CALL), entry(BROKEN)])).encode()
-
-
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[sa.Engine]:
-    engine = database.connect(settings.database)
-    database.migrate(engine)
-    yield engine
-    engine.dispose()
 
 
 @pytest.fixture
