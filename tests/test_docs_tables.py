@@ -47,7 +47,7 @@ def _facts(folder: Path) -> Iterator[str]:
         for number, case in enumerate(_cases.read(CASES / f"{name}.md")):
             path = folder / f"{name}-{number}"
             path.write_text(case.raw)
-            for turn in read(path, "dump"):
+            for turn in read(path, "dump", format=name):
                 if isinstance(turn, Turn) and turn.written_by_model:
                     for column, word in facts_of(turn):
                         found.setdefault(column, set()).add(word)
