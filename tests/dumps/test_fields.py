@@ -14,7 +14,7 @@ from tests.parsing import _cases
 from webapp.dumps.linked_turns import LOOKAHEAD, TurnWindow
 from webapp.dumps.messages.calls import ID_KEYS
 from webapp.dumps.messages.declarations import declared_in
-from webapp.dumps.messages.metadata import REASONS, stop, stop_of
+from webapp.dumps.messages.metadata import REASONS, says_error, stop, stop_of
 from webapp.dumps.reading import read
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.values import moment, number, whole
@@ -65,6 +65,7 @@ filtered: SAFETY, content-filter, RECITATION, LANGUAGE, BLOCKLIST, PROHIBITED_CO
 filtered: IMAGE_PROHIBITED_CONTENT, IMAGE_RECITATION, guardrail_intervened, content_filtered, ERROR_TOXIC
 filtered: CONTENT_FILTERED
 refused: refusal
+malformed: function_call_filter: MALFORMED_FUNCTION_CALL
 malformed: MALFORMED_FUNCTION_CALL, UNEXPECTED_TOOL_CALL, MALFORMED_RESPONSE, malformed_model_output, malformed_tool_use
 context: model_context_window_exceeded, ERROR_LIMIT, REASON_MAX_CONTEXT, max_prompt_tokens
 paused: pause_turn, compaction
@@ -85,7 +86,14 @@ def test_no_word_means_two_reasons() -> None:
     assert len(words) == len(set(words))
     assert {stop(word) for word in ("", "null", None, True, 0, "FINISH_REASON_UNSPECIFIED", "in_progress")} == {None}
     assert [stop(number) for number in (2, 7)] == [("length", "MAX_TOKENS"), ("other", "7")]
+    assert stop_of({"finish_reason": "tool_calls", "native_finish_reason": "MAX_TOKENS"}) == ("length", "MAX_TOKENS")
+    assert stop_of({"finish_reason": "tool_calls", "native_finish_reason": "STOP"}) == ("tool_call", "tool_calls")
     assert stop_of({"status": "completed"}) is stop_of({"choices": []}) is None
+
+
+def test_a_result_of_the_vercel_sdk_says_that_it_is_an_error() -> None:
+    results = [{"output": {"type": kind, "value": "no such file"}} for kind in ("error-text", "text")]
+    assert [says_error({"content": [result]}) for result in results] == [True, None]
 
 
 REQUESTS = [

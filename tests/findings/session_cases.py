@@ -3,8 +3,8 @@
 A case is a `## title`, a head and its turns. The head says the `home` profile, the turns that show the finding
 (`found: 1 3` or `found: nothing`), the reason (`says:`) and the profiles that are asked who would have read a text
 (`readers:`). A turn is `--- kind fact=value …` with its text below; a response without one is empty. With `schema={…}`
-a call's request declares its tool so, or the one named by `tool=`. With `raw=escaped` the text has its
-`\\u…` written out; `line ×n` is that line n times without its ends.
+a call's request declares its tool so, or the one named by `tool=`; with `declares=` a response's declares that tool.
+With `raw=escaped` the text has its `\\u…` written out; `line ×n` is that line n times without its ends.
 
 Above the cases stand the real sessions that have the finding, one a line: `found in corpus/<file> <session>: <turns>`.
 """
@@ -99,6 +99,8 @@ def _turn(part: str, home: str, before: list[TurnView]) -> TurnView:
     if schema := facts.pop("schema", None):
         tool = {"name": facts.pop("tool", facts["agent"]), "schema": json.loads(schema)}
         facts["contract"] = held_call(text, facts["agent"], Declaration.of({"tools": [tool]}))
+    if declares := facts.pop("declares", None):
+        facts["declared"] = {"tools": [{"name": declares}]}
     if facts.get("tool_calls"):
         facts["tool_calls"] = [{"function": {"name": facts["tool_calls"]}}]
     position = sum(turn.kind != "again" for turn in before) - (kind == "again")

@@ -115,7 +115,7 @@ def test_a_call_is_a_name_and_its_arguments(value: object, home: str, expected: 
 
 def test_calls_in_lists_and_under_tool_calls_count() -> None:
     call = {"name": "say", "arguments": {}}
-    assert calls([call, [call, 1], {"tool_calls": [call, call]}], "direct") == 4
+    assert len(calls([call, [call, 1], {"tool_calls": [call, call]}], "direct")) == 4
 
 
 def test_a_text_that_nobody_can_decode_may_hold_a_call() -> None:

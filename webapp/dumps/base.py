@@ -32,7 +32,7 @@ from typing import Any
 from webapp.dumps.documents import grouped, keyed, session_keys
 from webapp.dumps.linked_turns import RepeatedIds, Side, SidedTurns, linked
 from webapp.dumps.messages.declarations import declared_in
-from webapp.dumps.messages.metadata import hosts_of, says_error, stop_of
+from webapp.dumps.messages.metadata import GOOD, hosts_of, says_error, stop_of
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import event_turns
 from webapp.dumps.programs import KEY, LOOKED_AT, Program
@@ -229,7 +229,6 @@ class Format:
             conversation.entry += 1
 
 
-_GOOD = ("complete", "tool_call")
 _ASKING = ("prompt", "tool_result")
 
 
@@ -241,7 +240,7 @@ def _capped(turns: list[Turn]) -> list[Turn]:
         return turns
     return [
         changed(turn, stop=Stop("length", turn.stop.said))
-        if turn.stop is not None and turn.stop.reason in _GOOD
+        if turn.stop is not None and turn.stop.reason in GOOD
         else turn
         for turn in turns
     ]

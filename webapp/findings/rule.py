@@ -29,8 +29,8 @@ class TurnView(NamedTuple):
     profile; None where nothing was parsed. `answers` is the position of the response that an error speaks of.
     `stop` is why the model stopped ("length", "filtered" …, by `messages.metadata`), and `most_rounds` is the
     limit that the entry sets, where the log says so. `reasoning` counts the tokens of `tokens_out` that were thought,
-    as the entry says; `is_error` says of a tool's result that the log calls it an error. What the log does not say is
-    None.
+    as the entry says; `is_error` says of a tool's result that the log calls it an error. `declared` is what the request
+    that it answers declares. What the log does not say is None.
     """
 
     position: int
@@ -57,6 +57,7 @@ class TurnView(NamedTuple):
     reasoning: int | None = None
     is_error: bool | None = None
     contract: Contract | None = None
+    declared: dict[str, Any] | None = None
 
     @property
     def failed(self) -> bool:

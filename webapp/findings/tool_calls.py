@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +16,20 @@ _call_pattern = re.compile(
     r"""["'](?:tool|tool_name|function|name|action)["']\s{0,9}:\s{0,9}["'][\w.:/-]{1,80}["']\s{0,9},\s{0,9}"""
     r"""["'](?:arguments|parameters|args|tool_input|action_input)["']\s{0,9}:"""
 )
-_result = re.compile(r"\W{0,9}(?:tool |function |command )?(?:output|result|observation|response)s?\b", re.IGNORECASE)
+_named_call_pattern = re.compile(
+    r"""\bto=functions\.([\w.-]{1,80})
+    | <\|tool_call_begin\|>\s?(?:functions\.)?([\w.-]{1,80}):\d
+    | \[TOOL_CALLS\]([\w.-]{1,80})(?:\[ARGS\]|\{)
+    | <function=([\w.-]{1,80})[>{]
+    | <\uff5ctool\u2581call\u2581begin\uff5c>(?:function<\uff5ctool\u2581sep\uff5c>)?([\w.-]{1,80})[<\n]
+    | ^Action:\ ?([\w.-]{1,80})\s?\nAction\ Input:""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""calls whose name stands outside of their JSON: harmony, Kimi, Mistral, Llama, DeepSeek, ReAct"""
+_result = re.compile(
+    r"\W{0,9}(?:[\w.-]{1,80}[^\w.]{1,9}){0,2}\w{0,40}?(?:output|result|observation|response|returned)s?\b|\s{0,9}\{",
+    re.IGNORECASE,
+)
 _LOOKED_AT = 100_000
 _MOST_BRANCHES = 1000
 
@@ -32,20 +46,40 @@ def is_call(value: Any, home: str) -> bool:
     return any(isinstance(value.get(name), str) for name in _NAMES) and any(name in value for name in _ARGUMENTS)
 
 
-def calls(values: Iterable[Any], home: str) -> int:
-    """How many calls the values of a trace hold, in lists and under "tool_calls" too."""
-    count = 0
+def calls(values: Iterable[Any], home: str) -> list[dict[str, Any]]:
+    """The calls that the values of a trace hold, in lists and under "tool_calls" too."""
+    found: list[dict[str, Any]] = []
     for value in values:
         if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
             value = value["tool_calls"]
-        items = value if isinstance(value, list) else [value]
-        count += sum(is_call(item, home) for item in items)
-    return count
+        found += [item for item in (value if isinstance(value, list) else [value]) if is_call(item, home)]
+    return found
+
+
+def _name(call: dict[str, Any]) -> str:
+    """The name of a call, without what gpt-oss and Kimi put before it."""
+    inner = call.get("function")
+    names = [inner.get("name")] if isinstance(inner, dict) else [call.get(key) for key in _NAMES]
+    return next((name for name in names if isinstance(name, str)), "").removeprefix("functions.")
+
+
+def _declares(turn: TurnView, names: Iterable[str]) -> bool:
+    """Whether the request that a turn answers declares a tool of these names, and wants no JSON as its answer."""
+    declared = turn.declared or {}
+    tools = {tool.get("name") for tool in declared.get("tools") or () if isinstance(tool, dict)}
+    return "response_format" not in declared and not tools.isdisjoint(names)
 
 
 def looks_like_call(raw: str) -> bool:
     """Whether a text that nobody can decode holds the name and the arguments of a call."""
     return _call_pattern.search(raw, 0, _LOOKED_AT) is not None
+
+
+def named_calls(raw: str) -> list[str]:
+    """The names of the calls that a text ends with, whose markup has them outside of what is read as JSON."""
+    if raw.rstrip()[-1:] not in ("}", ">", "]"):
+        return []  # prose goes on behind what it quotes
+    return [next(filter(None, found)) for found in _named_call_pattern.findall(raw, 0, _LOOKED_AT)]
 
 
 @dataclass(slots=True)
@@ -57,6 +91,8 @@ class WrittenCalls:
     repairs: tuple[str, ...]
     sure: bool
     """False where the home profile reads them too, so that only native calls elsewhere make them lost"""
+    declared: bool = False
+    """whether the request declares their tool, so that they should have come as native calls"""
     called: int = 0
     answered: int = 0
 
@@ -113,26 +149,35 @@ class CallTracker:
         home = turn.home or ours  # where the parser is unknown, it may have read what `fencepost` reads
         if turn.tool_calls or home is None or ours is None or turn.raw is None:
             return None
-        if ours.values:
-            count = calls(ours.values, self.home)
-        else:
-            count = int(ours.verdict == "failed" and looks_like_call(turn.raw))
+        names = [_name(call) for call in calls(ours.values, self.home)]
+        named = [] if names else named_calls(turn.raw)
+        names = names or named
+        count = len(names) or int(not ours.values and ours.verdict == "failed" and looks_like_call(turn.raw))
         if not count:
             return None
-        read_count = 0 if not home.values else count if home is ours else calls(home.values, self.home)
+        read_count = 0 if not home.values else count if named or home is ours else len(calls(home.values, self.home))
+        declared = home is ours and _declares(turn, names)
         repairs = tuple(edit.repair for index in ours.chosen for edit in ours.attempts[index].edits)
-        return WrittenCalls(turn.position, count, repairs, read_count < count, called=0 if home is ours else read_count)
+        called = 0 if home is ours else read_count
+        return WrittenCalls(turn.position, count, repairs, declared or read_count < count, declared, called)
 
 
-_ERROR_LOOKED_AT = 300
+_ERROR_LOOKED_AT, _LONGEST_ERROR = 300, 4000
 _error = re.compile(
-    r"\s{0,9}(?:<tool_use_error>|\[?(?:tool |validation |execution )?errors?\b\]?\s?[:!]|\w{0,60}Error:|failed to |"
-    r"invalid (?:arguments?|parameters?|input|tool)|unknown tool)",
-    re.IGNORECASE,
+    r"""\s{0,9}(?:
+      <(?:tool_use_)?error>|\[error\]|\[?(?:tool\ |validation\ |execution\ )?errors?\b\]?\s?[:!]|\w{0,60}Error:
+    | (?:an\ )?error\ (?:occurred|(?:invoking|executing|calling|running|parsing|while)\b)|mcp\ error\b
+    | failed\ to\ |[a-z_]{1,40}(?:\ [a-z_]{1,40}){0,4}\ failed(?:\ with\ [^:\n]{1,60})?:
+    | \d+\ validation\ errors?(?::|\ for\b)|traceback\ \(most|missing\ (?:required|argument|parameter)
+    | invalid\ (?:arguments?|parameters?|input|tool)|(?:unknown|unavailable|no\ such)\ (?:tool|function)
+    | (?:tool|function)\ \W?[\w.:/-]{1,80}\W?\ (?:not\ found|does\ not\ exist|is\ not\ )
+    )""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _validation = re.compile(
-    r"must have required propert|validation errors?\b(?! *s?: *0)|InputValidationError|Input should be|"
-    r"\bunknown tool\b|no such tool|failed to parse structured output|required parameter .{0,60} is missing|"
+    r"must have required propert|validation errors?\b(?! *s?: *0)|InputValidationError|Input should be|Field required|"
+    r"\b(?:unknown|no such) (?:tool|function)\b|is not a valid tool|failed to parse structured output|MCP error -32602|"
+    r"required parameter .{0,60} is missing|missing required|missing field `|Invalid (?:JSON )?input for tool|"
     r"is a required property|is not of type '|Invalid arguments for tool|does not match (?:the )?(?:required )?schema",
     re.IGNORECASE,
 )
@@ -143,12 +188,31 @@ _varying = re.compile(
 
 
 def is_rejection(turn: TurnView) -> bool:
-    """Whether a tool's result is an error: its log marks it so, or it begins like one; a person's refusal is none."""
-    text = (turn.raw or "")[:_ERROR_LOOKED_AT]
+    """Whether a tool's result is an error: its log or the result itself marks it so, or it begins like one.
+
+    A person's refusal is none.
+    """
+    raw = turn.raw or ""
+    text = raw[:_ERROR_LOOKED_AT]
     if not text.strip() or turn.is_error is False:
         return False
-    is_error = turn.is_error or _error.match(text) is not None
+    is_error = turn.is_error or _error.match(text) is not None or _is_error_object(raw)
     return is_error and _by_the_user.search(text) is None
+
+
+def _is_error_object(raw: str) -> bool:
+    """Whether a result is a small JSON object that says of itself that it is an error, in words."""
+    if len(raw) > _LONGEST_ERROR or raw.lstrip()[:1] != "{":
+        return False
+    try:
+        said = json.loads(raw)
+    except (ValueError, RecursionError):
+        return False
+    if said.get("isError") is True or said.get("is_error") is True:
+        return True
+    is_marked = said.get("success") is False or said.get("ok") is False or said.get("status") == "error"
+    words = [said.get(key) for key in ("error", *(("message", "detail") if is_marked else ()))]
+    return any(word and isinstance(word, str | dict) for word in words)
 
 
 def is_validation_error(turn: TurnView) -> bool:

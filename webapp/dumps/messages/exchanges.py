@@ -24,7 +24,7 @@ from webapp.dumps.messages.turns import (
     turns_of,
 )
 from webapp.dumps.programs import LEVELS
-from webapp.dumps.records import Turn, role_of
+from webapp.dumps.records import Stop, Turn, role_of
 from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, text, whole
 
 _MODELS = ("model", "modelVersion", "modelId", "model_version")
@@ -95,6 +95,10 @@ def failure_turns(value: dict[str, Any], key: str, conversation: Conversation) -
         if key in value and value[key] is None:
             conversation.notes.append(f"no answer under {key!r}")
         return []
+    written, why = first_text(error, "failed_generation"), first_text(error, "message")
+    if written:  # what the model wrote, which Groq could not read as a call
+        stop = Stop("malformed", first_text(error, "code") or "failed_generation")
+        return text_turns(written, "assistant", conversation, failure=why or "failed_generation", stop=stop)
     return error_turns(error, first_text(error, "type", "code"))
 
 

@@ -57,7 +57,8 @@ _REASONS = (
     *("response", "message", "output", "choices", "candidates", "results", "response_metadata", "kwargs", "data"),
     *("details", "meta_info"),
 )
-_MORE = ("filtered", "refused", "malformed", "context")
+GOOD = ("complete", "tool_call")
+_MORE = ("filtered", "refused", "malformed", "context", "length")
 """what OpenRouter's own word hides at times, and the provider's says"""
 _DEPTH = 5
 
@@ -70,9 +71,11 @@ def stop(word: Any) -> Stop | None:
         word = _NUMBERED.get(word, str(word) if word else None)
     if not isinstance(word, str) or not word.strip():
         return None
-    bare = word.rpartition(".")[2].partition(":")[0].lower()  # Python prints <FinishReason.STOP: 'STOP'>
-    plain = _LETTERS.sub("", bare).removeprefix("finishreason").removeprefix("reason")
-    return None if plain in _NOTHING else Stop(_BY_WORD.get(plain, "other"), word)
+    # Python prints <FinishReason.STOP: 'STOP'>, Google's compatible API function_call_filter: MALFORMED_FUNCTION_CALL
+    parts = word.rpartition(".")[2].lower().split(":", 1)
+    plain = [_LETTERS.sub("", part).removeprefix("finishreason").removeprefix("reason") for part in parts]
+    known = (_BY_WORD[part] for part in plain if part in _BY_WORD)
+    return None if plain[0] in _NOTHING else Stop(next(known, "other"), word)
 
 
 def stop_of(value: Any, depth: int = _DEPTH) -> Stop | None:
@@ -84,7 +87,7 @@ def stop_of(value: Any, depth: int = _DEPTH) -> Stop | None:
     for key in _KEYS:
         if ending := stop(value.get(key)):
             native = stop(value.get("native_finish_reason"))
-            if ending.reason == "complete" and native and native.reason in _MORE:
+            if ending.reason in GOOD and native and native.reason in _MORE:
                 return native
             refused = as_object(value.get("message")).get("refusal") or value.get("refusal")
             return Stop("refused", ending.said) if ending.reason == "complete" and text(refused) else ending
@@ -120,7 +123,7 @@ _INTO = (
     *("kwargs", "params", "litellm_params", "hidden_params", "_hidden_params", "invocation_params", "attributes"),
     *("model_parameters", "modelParameters", "config", "client", "payload", "outputs", "raw_response"),
 )
-_RESULTS = ("message", "content", "result", "toolResult")
+_RESULTS = ("message", "content", "result", "toolResult", "output")
 _MODEL_PATH = re.compile(r"/v\d|chat|completion|messages|responses|generat|converse|invoke|/models?/|/api/", re.I)
 _MOST, _LONGEST = 100, 200
 _WORD = re.compile(r"[\w][\w .:@/+-]*")
@@ -179,7 +182,7 @@ def _marks(result: dict[str, Any]) -> Iterator[bool]:
             yield result[key]
     if result.get("type") == "tool_result" and "is_error" not in result:
         yield False
-    if result.get("status") == "error":
+    if result.get("status") == "error" or result.get("type") in ("error-text", "error-json"):  # the Vercel SDK's
         yield True
 
 

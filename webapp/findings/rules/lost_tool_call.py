@@ -13,7 +13,7 @@ class LostToolCalls(Observer):
         super().__init__(context)
         self.tracker = CallTracker(context.home)
         self.unsure: list[WrittenCalls] = []
-        self.calls = self.ran = 0
+        self.calls = self.ran = self.declared = 0
         self.repairs: Counter[str] = Counter()
 
     def see(self, turn: TurnView) -> None:
@@ -31,7 +31,8 @@ class LostToolCalls(Observer):
 
     def detail(self) -> Detail:
         repairs = [name for name, _ in self.repairs.most_common()]
-        return {"calls": self.calls, "ran": self.ran, "repairs": repairs, "home": self.home}
+        declared = {"declared": True} if self.declared == self.calls else {}
+        return {"calls": self.calls, "ran": self.ran, "repairs": repairs, "home": self.home} | declared
 
     def _take(self, written: WrittenCalls) -> None:
         """Calls that the home profile reads are only lost in a session whose other calls are native."""
@@ -43,13 +44,16 @@ class LostToolCalls(Observer):
     def _count(self, written: WrittenCalls) -> None:
         self.marked.add(written.position)
         self.calls += written.lost
+        self.declared += written.lost if written.declared else 0
         self.repairs.update(set(written.repairs))
 
 
 def says(detail: Detail) -> str:
     calls, ran = detail["calls"], detail["ran"]
     why = defects(detail["repairs"])
-    if detail["home"] == "native":
+    if detail.get("declared"):
+        why = f"the request declares {'its tool' if calls == 1 else 'their tools'}, and no native call came"
+    elif detail["home"] == "native":
         why = "this program reads no calls from text"
     elif not why and detail["home"] != "unknown":
         why = f"{code(detail['home'])} passed over {'it' if calls == 1 else 'them'}"

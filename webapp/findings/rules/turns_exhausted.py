@@ -18,6 +18,11 @@ _used_up = re.compile(
     r"(?:of \d+ )?(?:was )?(?:reached|exceeded|exhausted)",
     re.IGNORECASE,
 )
+_instead_of_an_answer = re.compile(
+    r"Agent stopped due to (?:iteration limit or time limit|max iterations)\.|"
+    r"Sorry, need more steps to process this request\."
+)
+"""what LangChain's and LangGraph's agents give as their answer when they stop"""
 
 
 @dataclass(slots=True)
@@ -63,6 +68,9 @@ class ExhaustedTurns(Observer):
     def _respond(self, turn: TurnView) -> None:
         place = (turn.phase, turn.sounding)
         self.newest = turn.position
+        if turn.raw and len(turn.raw) < _LOOKED_AT and _instead_of_an_answer.fullmatch(turn.raw.strip()):
+            self._mark(place, turn.position)
+            self.announced.add(place)
         most = self.limits.get(turn.phase)
         if turn.round is None and most is None:
             return

@@ -252,6 +252,7 @@ def turn_view(placed: PlacedTurn, is_home_known: bool, contract: Contract | None
         turn.tokens_reasoning,
         turn.is_error,
         contract,
+        turn.declared,
     )
 
 
