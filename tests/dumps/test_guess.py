@@ -69,6 +69,35 @@ def test_what_is_said_works(name: str, within: str, shape: str, tmp_path: Path) 
     assert [turn.raw for turn in turns if turn.kind == "response"] == [answer(n) for n in range(4)]
 
 
+SAID = [answer(number) for number in range(4)]
+ROLLED = {
+    "by_who_debates": {f"Round {n}": {"Agent Left": SAID[2 * n], "Agent Right": SAID[2 * n + 1]} for n in range(2)},
+    "by_model": {
+        topic: {"gpt-4o": {"first": SAID[n], "last": SAID[n + 1]}, "claude-5": {"first": "No.", "last": "Yes."}}
+        for topic, n in (("Ports", 0), ("Piers", 2))
+    },
+    "by_prompt": {f"User:\nWhich is it, {n}?\nAssistant:": [SAID[2 * n], SAID[2 * n + 1]] for n in range(2)},
+    "beside_a_model": [{"run": f"r{n}", "model": "gpt-4o", "explanation": said} for n, said in enumerate(SAID)],
+    "thoughts_of_players": [
+        {"player_type": "human", "thinking": "What a man has thought of it"},
+        *({"player_type": "A cautious player", "thinking": said} for said in SAID),
+    ],
+    "code_of_steps": {"steps": [{"code": said, "observation": {"url": "https://x.example"}} for said in SAID]},
+}
+
+
+@pytest.mark.parametrize("rolled", ROLLED)
+def test_logs_that_people_rolled_themselves_are_read_as_is_said(rolled: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(ROLLED[rolled]))
+    with pytest.raises(UnknownFormat) as raised:
+        list(read(path, path.name))
+    command = shlex.split(str(raised.value).splitlines()[1].partition(": ")[2])
+    mapping = dict(part.split("=", 1) for flag, part in itertools.pairwise(command) if flag == "--map")
+    turns = [record for record in read(path, path.name, mapping=mapping) if isinstance(record, Turn)]
+    assert [turn.raw for turn in turns if turn.kind == "response" and turn.raw not in ("No.", "Yes.")] == SAID
+
+
 @pytest.mark.parametrize(("name", "within", "shape"), placed(TELLING))
 def test_names_that_tell_are_read_and_said(name: str, within: str, shape: str, tmp_path: Path) -> None:
     values = [{"id": f"i{n}", "at": f"2025-01-0{n + 1}T00:00:00Z", name: answer(n)} for n in range(4)]

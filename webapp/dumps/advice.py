@@ -11,8 +11,8 @@ from typing import NamedTuple
 from webapp import jsontext
 from webapp.dumps.budget import BadDump
 from webapp.dumps.first_look import look
-from webapp.dumps.json_path import MOST_NAMED, each_at, parse_each, parse_path, value_at
-from webapp.dumps.mappings import guessed, guessed_tables, is_crowded, is_no_answer, iterated, outline
+from webapp.dumps.json_path import MOST_NAMED, parse_path, value_at
+from webapp.dumps.mappings import guessed, guessed_tables, is_crowded, is_no_answer, outline, speakers
 from webapp.dumps.messages.calls import CAME_OF, TOOLS
 from webapp.dumps.messages.langchain import SERVED
 from webapp.dumps.messages.printed import printed_objects
@@ -21,6 +21,7 @@ from webapp.dumps.programs import BEGIN, CLOUDWATCH, LEVELS, LINES, SETTINGS, an
 from webapp.dumps.records import Turn, UnknownFormat
 from webapp.dumps.source import DumpHead, Source
 from webapp.dumps.text_records import is_unnamed_table
+from webapp.dumps.told_texts import told_texts
 from webapp.dumps.values import as_object, is_speech
 from webapp.plugins import find
 
@@ -62,12 +63,8 @@ _OF_SETTINGS = {"model", "system", "prompt", "agent"}
 _SIDE = re.compile(_NAMED, re.I)
 _LABEL = re.compile(r"^(?:<([\w .-]{1,30})>|([^\W\d_][\w .-]{0,30}):) (?=\S)", re.M)
 """who speaks before each line of a chat, whoever they are: one of them by a name that is known"""
-_SPEAKERS = re.compile(
-    r"from|by|author|sender(?:_?name)?|speaker|direction|who|user_?id|handle|source|is_?(?:human|user|bot|sender)", re.I
-)
-"""keys that say who wrote what stands beside them"""
 _BY_NAME = ("speaker", "sender", "sender_name", "senderName", "author", "who", "handle")
-"""of these, which name them"""
+"""keys that name who wrote what stands beside them"""
 _TOLD = re.compile(
     r'"(role(?="\s*:\s*"(?:assistant|model|ai|bot|agent|tool|function)")|messages?|content|prompt|completion|responses?|answer|output|conversations?|sender|text)"\s*:'
 )
@@ -185,65 +182,47 @@ def _whole(head: DumpHead) -> list[str]:
 
 def _unnamed(head: DumpHead) -> list[str]:
     """Where texts stand of which no name says that a model wrote them."""
-    every = outline(head.objects)
-    places = [place for place in every if is_speech(place.text or "") and not is_no_answer(place.path)]
+    places = [place for place in outline(head.objects) if is_speech(place.text or "") and not is_no_answer(place.path)]
     paths = [place.path for place in sorted(places, key=lambda place: -len(place.text or ""))[:MOST_NAMED]]
-    mapping = iterated({"raw": paths[0]}, {place.path for place in every}) if paths else {}
-    if not paths or ("each" not in mapping and is_crowded(head, 1)):
-        return []
     words = "No name in it says what a model wrote. Its longest texts are at"
-    return [f"{words} {', '.join(paths)} (to read the first as answers: {_arguments(mapping)})."]
+    return [f"{words} {', '.join(paths)}."] if paths and not is_crowded(head, 1) else []
 
 
 def _arguments(mapping: dict[str, str]) -> str:
-    fields = ("table", "each", "raw", "role", "prompt", "session", "model", "agent")
+    fields = ("table", "each", "raw", "where", "role", "prompt", "session", "model", "agent")
     return " ".join(f"--map {shlex.quote(f'{name}={mapping[name]}')}" for name in fields if name in mapping)
 
 
 def _of_mappings(head: DumpHead) -> _Tried | None:
-    for mapping in guessed_tables(head) if head.shape == "sqlite" else [guessed(head)]:
-        by = _speakers(mapping, head) if "raw" in mapping else None
-        if "raw" not in mapping or _holds_none(mapping["raw"], head, by) or by not in (None, *_BY_NAME):
+    guesses = guessed_tables(head) if head.shape == "sqlite" else [guessed(head)]
+    told = told_texts(head.objects) if head.shape != "sqlite" else []
+    for mapping in (guess for guess in (*guesses, *told) if "raw" in guess):
+        by = speakers(mapping, head)
+        if by not in (None, *_BY_NAME) or (mapping not in told and _holds_none(mapping["raw"], head, by)):
             continue
         mapping |= {} if by is None else {"agent": f"{mapping['raw'].rpartition('.')[0]}.{by}"}
-        arguments = _arguments(mapping)
-        tabled = {name: path for name, path in mapping.items() if name != "table"}
         objects = head.items[mapping["table"]] if "table" in mapping else head.objects
         written = "\n".join(map(jsontext.dumps, objects)) if head.shape != "object" else jsontext.dumps(head.document)
-        tried = _tried(tabled, f"{written}\n".encode("ascii"), arguments, head.filename)
+        tried = _tried(mapping, f"{written}\n".encode("ascii"), head.filename)
         if tried is not None and 3 * tried.answers >= len(objects) and not is_crowded(head, tried.answers):
             return tried
     return None
 
 
-def _speakers(mapping: dict[str, str], head: DumpHead) -> str | None:
-    """The key that names several who speak under the same one, where nothing that the mapping names does."""
-    if "role" in mapping or "prompt" in mapping:
-        return None
-    rows = head.items.get(mapping.get("table", ""), []) or head.objects
-    if "each" in mapping:
-        holders = [head.document] if head.shape == "object" else rows
-        rows = [item for row in holders for _, item, _ in each_at(row, parse_each(mapping["each"]))]
-    elif head.shape == "object":
-        rows = max(head.items.values(), key=len, default=[])
-    holders = [as_object(value_at(row, parse_path(mapping["raw"])[:-1])[0]) for row in rows]
-    keys = sorted({key for row in holders for key in row if _SPEAKERS.fullmatch(key) and isinstance(row[key], str)})
-    return next((key for key in keys if len({str(row.get(key)) for row in holders}) > 1), None)
-
-
 def _holds_none(path: str, head: DumpHead, by: str | None) -> bool:
     """Whether a name, or the lines of a program's log as JSON, stand there."""
     name = str((parse_path(path) or ("",))[-1])
-    is_of_anybody = _OF_ANYBODY.issuperset(name.split("_")) and by is None and not _OF_MODEL.search(head.text)
-    if not _SAYING.search(name) or is_of_anybody:
+    telling = "_".join(word for word in name.split("_") if word not in _OF_ANYBODY)
+    is_of_anybody = telling != name and not _SAYING.search(telling) and by is None
+    if not _SAYING.search(name) or is_no_answer(path) or (is_of_anybody and not _OF_MODEL.search(head.text)):
         return True
     keys = {str(key) for sample in head.objects for key in sample}
     return path.removeprefix("$.") in LINES and bool(keys & {*LEVELS, "event", "event_type"})
 
 
-def _tried(mapping: dict[str, str], beginning: bytes, arguments: str, filename: str) -> _Tried | None:
-    """What a reading of the beginning, by a mapping, gives; None where no model may have said it."""
-    kind = find("webapp.dumps.formats", "mapped").by(mapping)
+def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> _Tried | None:
+    """What a reading of the beginning, by a mapping, gives without what who asks said; None where no model may have."""
+    kind = find("webapp.dumps.formats", "mapped").by({key: path for key, path in mapping.items() if key != "table"})
     source = Source(io.BytesIO(beginning), filename)
     try:
         turns = [record for record in kind.read(source, look(source)) if isinstance(record, Turn)]
@@ -259,12 +238,15 @@ def _tried(mapping: dict[str, str], beginning: bytes, arguments: str, filename: 
     if any(as_object(value_at(record, path)[0]).keys() & {"status", "headers", "body"} for record in records):
         return None  # what a server answered
     holders = [as_object(value_at(record, path[:-1])[0]) for record in records]
-    is_asked = any(_ASKER.fullmatch(str(value)) for holder in (*records, *holders) for value in holder.values())
+    asking = [pair for holder in (*records, *holders) for pair in holder.items() if _ASKER.fullmatch(str(pair[1]))]
     named = re.split(r"[.\]]", mapping["raw"])[-1]
     tools = {*TOOLS, "action"} if named in CAME_OF else {*TOOLS}
-    if prompts.intersection(answers) or is_asked or any(record.keys() & tools for record in records):
+    if prompts.intersection(answers) or any(record.keys() & tools for record in records):
         return None
-    return _Tried(arguments, len(answers), [_short(text) for text in spoken[:2]], named)
+    if asking and "where" not in mapping:
+        where = f"{mapping['raw'].rpartition('.')[0]}.{asking[0][0]}!={asking[0][1]}"
+        return _tried({**mapping, "where": where}, beginning, filename)
+    return None if asking else _Tried(_arguments(mapping), len(answers), [_short(text) for text in spoken[:2]], named)
 
 
 def _is_dialogue(text: str) -> bool:

@@ -7,10 +7,21 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from webapp.dumps.json_path import MOST_PATHS, BadPath, OutlinePath, Steps, member, parse_each, parse_path, places_of
+from webapp.dumps.json_path import (
+    MOST_PATHS,
+    BadPath,
+    OutlinePath,
+    Steps,
+    each_at,
+    member,
+    parse_each,
+    parse_path,
+    places_of,
+    value_at,
+)
 from webapp.dumps.records import role_of
 from webapp.dumps.source import DumpHead
-from webapp.dumps.values import is_speech, moment
+from webapp.dumps.values import as_object, is_speech, moment
 from webapp.refusals import WrongUse
 
 MAPPED = "mapped"
@@ -26,6 +37,10 @@ _MODEL, _ASKER = {"assistant"}, {"user", "system", "tool"}
 _DATED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _RUN = re.compile(r"run|sess|conv|thread|chat|trace|dialog|job|ticket|case|task|episode|_id$|^id$", re.I)
 _LONGEST_ID = 80
+_SPEAKERS = re.compile(
+    r"from|by|author|sender(?:_?name)?|speaker|direction|who|user_?id|handle|source|is_?(?:human|user|bot|sender)", re.I
+)
+"""keys that say who wrote what stands beside them"""
 
 
 class BadMapping(WrongUse):
@@ -112,14 +127,18 @@ _GUESSES = {
     "agent": ("agent", "agent_name"),
 }
 _ASKED = (
-    *("request", "input", "prompt", "question", "query", "user", "system", "document", "context", "passage"),
+    *("request", "input", "prompt", "attack", "question", "query", "user", "system", "document", "context", "passage"),
     *("args", "params", "observation", "instruction"),
 )
 """words of paths that lead to what a model was asked"""
 _HOLDER = re.compile(r"\$(?:\.\w+)*?\.\w*(?:json|response|output|answer|reply|completion)\w*(?=\.[^\[]+\Z)", re.I)
 """the path of an object that is itself what a model answered"""
-_REFERENCES = re.compile(r"expected|gold|reference|canonical|truth|ideal|(?<![a-z])tests?(?![a-z])", re.I)
-"""words of paths that lead to what an answer is held against"""
+_REFERENCES = re.compile(
+    r"expected|gold|reference|canonical|truth|ideal|(?<![a-z])tests?(?![a-z])|distractor|choice|option|label|rubric|verdict"
+    r"|criteria|judg|retriev|evidence|source|goal|persona|backstory|(?<![a-z])roles?(?![a-z])|(?<![a-z])notes?(?![a-z])|error|descri|hint|polic",
+    re.I,
+)
+"""words of paths that lead to what an answer is held against, or to what is said of one"""
 _NO_ANSWERS = {name for field in ("session", "model", "role", "time", "agent") for name in _GUESSES[field]} | {
     *("id", "uuid", "type", "status", "version", "url", "path", "ts", "name", "kind"),
     *("description", "license", "title"),
@@ -193,11 +212,26 @@ def guess(values: list[dict[str, Any]]) -> dict[str, str]:
     if "raw" not in mapping:
         answers = [place for place in places if place.text and not is_no_answer(place.path)]
         longest = max(answers, key=lambda place: (" " in (place.text or ""), len(place.text or "")), default=None)
-        if longest is not None:
+        if longest is not None and " " in (longest.text or ""):
             holder = _HOLDER.match(longest.path)
             mapping["raw"] = holder[0] if holder else longest.path
     listed = iterated(mapping, {place.path for place in places})
     return listed if "each" in listed else by_shape(columns(values), len(values), set(listed.values())) | listed
+
+
+def speakers(mapping: dict[str, str], head: DumpHead) -> str | None:
+    """The key that names several who speak under the same one, where nothing that the mapping names does."""
+    if "role" in mapping or "prompt" in mapping:
+        return None
+    rows = head.items.get(mapping.get("table", ""), []) or head.objects
+    if "each" in mapping:
+        holders = [head.document] if head.shape == "object" else rows
+        rows = [item for row in holders for _, item, _ in each_at(row, parse_each(mapping["each"]))]
+    elif head.shape == "object":
+        rows = max(head.items.values(), key=len, default=[])
+    holders = [as_object(value_at(row, parse_path(mapping["raw"])[:-1])[0]) for row in rows]
+    keys = sorted({key for row in holders for key in row if _SPEAKERS.fullmatch(key) and isinstance(row[key], str)})
+    return next((key for key in keys if len({str(row.get(key)) for row in holders}) > 1), None)
 
 
 def is_no_answer(path: str) -> bool:

@@ -1,0 +1,86 @@
+"""Texts in somebody's own JSON that come again, of which names in or around them tell that a model wrote them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from webapp.dumps.json_path import EACH, member
+from webapp.dumps.mappings import is_no_answer
+from webapp.dumps.values import is_speech
+
+_MOST, _LONGEST_PATH = 4, 200
+"""mappings, the likeliest first; characters"""
+_WRITER = re.compile(
+    r"(?:.*[^a-z])?(?:chatgpt|gpt|claude|gemini|gemma|(?:code)?llama|qwen|mi[sx]tral|deepseek|grok|phi|o\d|\w*bert)(?![a-z]).*"
+    r"|(?:llm|model|agente?|bot|assistant|player)[ _-]?\d?(?:\b[^_]*)?|(?:.*[^a-z])?agent",
+    re.I,
+)
+"""keys that name the model, or the agent, that wrote what stands at them"""
+_WRITTEN = re.compile(
+    r"respon[sd]|complet|output|answer|repl(?:y|ies)|generat|predict|decoded|\bhyp|llm|though?t|thinking|reasoning|rationale",
+    re.I,
+)
+"""in names of what a model wrote or thought"""
+_BESIDE = {"model", "model_name", "model_id", "llm", "prompt", "question", "observation", "prediction", "speaker"}
+"""keys beside or around a text, whose name need then not say that a model wrote it"""
+
+
+def told_texts(records: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Mappings that read the texts at one path each, the likeliest first."""
+    columns = defaultdict[str, list[str]](list)
+    for path, text, is_told in (found for record in records for found in _texts(record, "$", False, False)):
+        if text.strip() and (is_told or _is_named(path)) and not is_no_answer(path):
+            columns[path].append(text)
+    speaking = {path: sum(map(_may_be_said, texts)) for path, texts in columns.items() if len(texts) > 1}
+    ranked = sorted(filter(speaking.get, speaking), key=lambda path: (_is_named(path), speaking[path]), reverse=True)
+    return [_mapping(path) for path in ranked[:_MOST]]
+
+
+def _texts(value: Any, path: str, is_told: bool, by_writer: bool) -> Iterator[tuple[str, str, bool]]:
+    """All texts with their paths, in which an item of a list, or member of an object whose keys are data, is `[*]`."""
+    if len(path) > _LONGEST_PATH:
+        return
+    if isinstance(value, str):
+        yield path, value, is_told or by_writer
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, f"{path}{EACH}", is_told, by_writer)
+    elif isinstance(value, dict):
+        by_writer = by_writer or _are_writers(value)
+        is_keyed = _are_alike(list(value.values()), by_writer)
+        is_told = is_told or (not is_keyed and not _BESIDE.isdisjoint(value))
+        for key, inner in value.items():
+            step = EACH if is_keyed else member(key).removeprefix("$")
+            yield from _texts(inner, f"{path}{step}", is_told, is_keyed and by_writer)
+
+
+def _are_writers(keys: Iterable[str]) -> bool:
+    """Whether keys name who wrote what stands at them, or are prompts themselves: texts of several lines."""
+    names = [bool(_WRITER.fullmatch(key) or "\n" in key.strip()) for key in keys]
+    return len(names) <= 2 * sum(names) and not any(is_no_answer(member(key)) for key in keys if "\n" not in key)
+
+
+def _are_alike(values: list[Any], by_writer: bool) -> bool:
+    """Whether these are several of one kind: objects that share most keys, lists of such; of writers, texts as well."""
+    firsts = [value[0] if isinstance(value, list) and value else value for value in values]
+    if len(values) < 2 or all(isinstance(first, str) for first in firsts):
+        return len(values) > 1 and by_writer
+    if not all(isinstance(first, dict) and first for first in firsts):
+        return False
+    return 2 * len(set.intersection(*map(set, firsts))) >= len(set.union(*map(set, firsts)))
+
+
+def _is_named(path: str) -> bool:
+    return bool(_WRITTEN.search(re.split(r"[.\]]", path)[-1]))
+
+
+def _may_be_said(text: str) -> bool:
+    return is_speech(text) or text.lstrip()[:1] in ("{", "[")
+
+
+def _mapping(path: str) -> dict[str, str]:
+    each, any_item, rest = path.rpartition(EACH)
+    return {"each": f"{each}{EACH}", "raw": f"${rest}"} if any_item else {"raw": path}
