@@ -173,11 +173,10 @@ def _whole(head: DumpHead) -> list[str]:
         or _speaks(head)
     ):
         return []
+    words = ["A text that is one response: --format responses; responses between lines of ---: --format separated."]
     if {match[1].lower() for match in _SPOKEN.finditer(head.text)} - _OF_SETTINGS:
-        return [
-            "Who speaks is read where both sides are named, each at the beginning of its lines: User: …, Assistant: …"
-        ]
-    return ["A text that is one response: --format responses; responses between lines of ---: --format separated."]
+        words += ["Who speaks is read where both sides stand at the beginning of their lines: User: …, Assistant: …"]
+    return words
 
 
 def _unnamed(head: DumpHead) -> list[str]:

@@ -24,6 +24,7 @@ CARRIED = re.compile(
     r'|labels"[^\n]*"line"\s*:|line"[^\n]*"labels"\s*:)'
 )
 """how Loki answers, and CloudWatch, and what Loki's client prints: records of which each holds a line of a log"""
+_OF_LOKI = {"labels", "line", "timestamp"}
 _KEY = (
     r"(?:(?:CreateTime|LogAppendTime|Partition|Offset):\d+\t|NO_TIMESTAMP\t){0,3}"
     r"(?!\d{4}-|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR)\t)([\w.:@/-]{1,100})\t(\{[^\n]*)"
@@ -66,7 +67,7 @@ def carried(written: str) -> list[bytes] | None:
     for value in map(as_object, values):
         streams = as_list(as_object(value.get("data")).get("result"))
         lines += [(*pair, None)[:2] for stream in map(as_object, streams) for pair in as_list(stream.get("values"))]
-        events = [value] if "line" in value else as_list(value.get("events"))
+        events = [value] if value.keys() == _OF_LOKI else as_list(value.get("events"))
         lines += [(event.get("timestamp"), event.get("line", event.get("message"))) for event in map(as_object, events)]
     written_at = [pair for pair in sorted(lines, key=lambda pair: str(pair[0])) if isinstance(pair[1], str)]
     return [f"{_timed(*pair)}\n".encode("utf-8", "surrogateescape") for pair in written_at] or None

@@ -198,7 +198,7 @@ def asked_and_answered(written: str) -> Iterator[Any]:
         yield {"prompt": asked, "response": "".join(answered).removesuffix("--------").rstrip()}
 
 
-GLUED = re.compile(r"\s*+\{(?:[^\n]*|\s*\n[\s\S]*?\n)\}\{\s*\"")
+GLUED = re.compile(r"\s*+\{(?:[^\n]*|[ \t\r]*+\n[\s\S]*?\n)\}\{\s*\"")
 """objects one behind the other, it seems"""
 
 

@@ -96,10 +96,10 @@ def is_text_pair(value: Any) -> bool:
 _NAME = re.compile(r"[^\W\d_][\w .'-]{0,40}")
 
 
-def names_in(pairs: list[Any], around: dict[str, Any]) -> list[str]:
+def names_in(pairs: list[Any], around: dict[str, Any], *, may_repeat: bool) -> list[str]:
     """The first texts of pairs where these name who says the second: they come again, or stand `around` too."""
     names = [pair[0] for pair in pairs if is_text_pair(pair) and _NAME.fullmatch(pair[0] or "")]
-    again = len(names) > 2 and 1 < len(set(names)) < len(names)
+    again = may_repeat and len(names) > 2 and 1 < len(set(names)) < len(names)
     beside = {text for text in around.values() if isinstance(text, str)}
     return names if len(names) == len(pairs) and (again or beside.issuperset(names)) else []
 

@@ -238,7 +238,7 @@ def _told(at: str, value: dict[str, Any], depth: int = 0) -> Iterator[_Chat]:
     """The dialogues that are one text each, or a list of the lines that are said: {"log": "User: …\\nAgent: …"}."""
     for key, inner in value.items():
         said = in_turn(inner) if key in _IN_TURN else []
-        names = names_in(inner, value) if said else []
+        names = names_in(inner, value, may_repeat=not key.endswith(("history", "chatbot"))) if said else []
         if said and (names or not told("\n".join(text[:_LED] for text in said[:4] if text))):
             roles = [speaker({"role": name}) or "assistant" for name in names] or cycle(("user", "assistant"))
             sides = zip(roles, said[1::2] if names else said, strict=False)

@@ -214,7 +214,7 @@ def _fields(record: str) -> dict[str, str]:
     quoted = [match for match in matches if match[2][0] in "'\"" and match[1] not in LINES]
     is_spoken = not is_alone and _MODEL.search(record.replace("_", " "))
     fields = {match[1]: _unquoted(match[2]) for match in quoted} if is_spoken else {}
-    if not fields or speaks(fields) or "event" in fields:
+    if "content" not in fields or speaks(fields) or "event" in fields:
         return fields
     said = next((_unquoted(match[2]) for match in matches if match[1] in LINES), None)  # what happened, as slog has it
     return {"event": said or _WORDS_BEFORE.split(record[: matches[0].start()].rstrip())[-1], **fields}
