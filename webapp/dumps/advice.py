@@ -73,7 +73,8 @@ _OF_ANYBODY = {"message", "messages", "content", "sender", "text", "body", "memo
 _OF_MODEL = re.compile(
     r"(?i)assistant|\b(?:ai|bot|llama)|gpt|claude|gemini|llm|model|prompt|token|complet|agent|convers|answer"
 )
-"""words one of which is in what holds a model's answer under a name that anybody's texts have, too"""
+"""words one of which is in the keys around a model's answer under a name that anybody's texts have, too"""
+_KEY = re.compile(r'"([^"\\]{1,60})"\s*:')
 _ANSWERED = re.compile(r"(?:response|completion|output|answer|generation|reply)s?", re.I)
 """names under which a mapping finds what a model answered, and hardly anything else"""
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
@@ -213,7 +214,11 @@ def _holds_none(path: str, head: DumpHead, by: str | None) -> bool:
     name = str((parse_path(path) or ("",))[-1])
     telling = "_".join(word for word in name.split("_") if word not in _OF_ANYBODY)
     is_of_anybody = telling != name and not _SAYING.search(telling) and by is None
-    if not _SAYING.search(name) or is_no_answer(path) or (is_of_anybody and not _OF_MODEL.search(head.text)):
+    if (
+        not _SAYING.search(name)
+        or is_no_answer(path)
+        or (is_of_anybody and not any(map(_OF_MODEL.search, _KEY.findall(head.text))))
+    ):
         return True
     keys = {str(key) for sample in head.objects for key in sample}
     return path.removeprefix("$.") in LINES and bool(keys & {*LEVELS, "event", "event_type"})
