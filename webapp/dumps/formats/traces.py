@@ -68,7 +68,7 @@ def _joined(entries: Entries) -> Entries:
             key = first_id(run, "dotted_order", "id") or f"{at}/{index}"
             before = open_runs.pop(key, (f"{at}, run {index}", {}))
             merged = {**before[1], **{name: inner for name, inner in run.items() if inner is not None}}
-            if "end_time" in merged or "outputs" in merged or "error" in merged:
+            if any(merged.get(key) for key in ("end_time", "outputs", "error")):
                 yield before[0], merged
             else:
                 open_runs[key] = (before[0], merged)

@@ -195,8 +195,10 @@ def _answers(span: EntrySpan, conversation: Conversation) -> list[Turn]:
 def _places(span: EntrySpan, conversation: Conversation) -> Iterator[list[Turn]]:
     attributes = span.attributes
     for holder in (attributes, *(event for _, event in span.events)):
-        for key in ("gen_ai.output.messages", "gen_ai.completion", "langfuse.observation.output"):
+        for key in ("gen_ai.output.messages", "gen_ai.completion"):
             yield _written(holder, key, conversation)
+        if attributes.first("langfuse.observation.type") in (None, "generation"):  # others are functions around it
+            yield _written(holder, "langfuse.observation.output", conversation)
     yield _listed(attributes, "gen_ai.completion", "", conversation)
     choices = (event for name, event in span.events if name == "gen_ai.choice")
     yield [placed for event in choices for placed in _choice(event, conversation)]
