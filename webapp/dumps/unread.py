@@ -25,7 +25,8 @@ _KNOWN = re.compile(
     r"|(?:response|usage|provider)?_?metadata|.*type|logprobs|annotations|.*instructions?|system_?prompt|git|env|environment|examples?|summary"
     r"|response_format|generation_?config|model|.*command|before|translated_.*|formatted_.*|user_profile|stream"
     r"|old_?str.*|new_?str.*|(?:old|new)_content|thinking|reasoning.*|(?:finish|block_?reason)_?message"
-    r"|observation|tool_?use_?result|extras|repr|warnings|expected.*|reference.*|canonical_.*|exception\..*|template)",
+    r"|observation|tool_?use_?result|extras|repr|warnings|expected.*|reference.*|canonical_.*|exception\..*|template"
+    r"|logfire\.msg.*|host_skills)",
     re.I,
 )
 """keys of what is said of a dialogue and is no part of it: declarations, headers, places, failures, files"""
