@@ -233,7 +233,7 @@ def test_logs_and_metrics_are_rejected_in_words(
         partial = answer.json["partialSuccess"]
         assert (answer.status_code, partial[said[0]]) == (200, said[1])
         assert f"OTEL_{signal.upper()}_EXPORTER=none" in partial["errorMessage"]
-    assert [f"OpenTelemetry {signal} come in" in line for line in caplog.messages] == [True]
+    assert sum(f"OpenTelemetry {signal} come in" in line for line in caplog.messages) == 1
 
 
 def test_logs_and_metrics_in_protobuf(client: FlaskClient) -> None:
