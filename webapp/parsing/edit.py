@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 
@@ -144,36 +145,28 @@ def composed(raw: str, span: Span, first: Sequence[Edit], second: Sequence[Edit]
     return [*edits, *reversed(behind)]
 
 
-class Patch(NamedTuple):
-    """An edit in the making; patches are sorted by place and, at one place, stay in the order made."""
-
-    start: int
-    end: int
-    new: str
-    repair: str
-
-
-def in_order(raw: str, patches: list[Patch]) -> list[Edit]:
-    """The patches as edits, sorted by place; one that overlaps the one before it is left out."""
-    patches.sort(key=_place)
+def in_order(made: list[Edit]) -> list[Edit]:
+    """Edits by place, those at one place in the order made; one that overlaps the one before it is left out."""
+    made.sort(key=_span)
     edits: list[Edit] = []
     at = 0
-    for start, end, new, repair in patches:
+    for edit in made:
+        start, end = edit[1]
         if start >= at:
-            edits.append(as_edit((repair, as_span((start, end)), raw[start:end], new)))
+            edits.append(edit)
             at = end
     return edits
 
 
-def _place(patch: Patch) -> int:
-    """Start, then end, as one number: pairs would be thousands of objects more for the garbage collector to look at."""
-    return patch[0] << 40 | patch[1]
-
-
-as_patch: Callable[[tuple[int, int, str, str]], Patch] = partial(tuple.__new__, Patch)
+_span = itemgetter(1)
 as_edit: Callable[[tuple[str, Span, str, str]], Edit] = partial(tuple.__new__, Edit)
 as_span: Callable[[tuple[int, int]], Span] = partial(tuple.__new__, Span)
-"""What `Patch(…)`, `Edit(…)` and `Span(…)` make, at a third of the cost; for where thousands are made of one text."""
+"""What `Edit(…)` and `Span(…)` make, at a third of the cost; for where thousands are made of one text."""
+
+
+def edit_at(raw: str, repair: str, start: int, end: int, new: str = "") -> Edit:
+    """The edit that puts `new` in the place of `raw[start:end]`."""
+    return as_edit((repair, as_span((start, end)), raw[start:end], new))
 
 
 class NotJson(Exception):

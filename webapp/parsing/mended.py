@@ -12,7 +12,7 @@ from webapp.parsing.decode import first_keys, read
 from webapp.parsing.edit import Edit, Span, apply, as_edit, as_span, composed, places
 from webapp.parsing.machine import string_quotes
 from webapp.parsing.machine.tokens import LITERALS, STRING
-from webapp.parsing.patterns import later
+from webapp.parsing.patterns import holds, later
 
 LONGEST = 100_000
 """So much text behind a candidate's beginning is looked at."""
@@ -129,7 +129,7 @@ def _second_ones(text: str, failed: int) -> Iterator[int]:
     low = max(0, failed - 2_000)
     below = [match.start("second") for match in _below.finditer(text, low, failed + 1)]
     yield from below[:-5:-1]
-    closes = "}" in text[failed:] or "]" in text[failed:]  # else one closer less would close nothing
+    closes = holds(text, failed, len(text), "}]")  # else one closer less would close nothing
     kinds = [pair for pair in ("}}", "]]", "[[") if (closes or pair == "[[") and text.find(pair, low, failed) >= 0]
     if not kinds:
         return

@@ -42,10 +42,11 @@ def _mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
 
 def _is_comment(text: str, at: int) -> bool:
     """Whether the mark at `at` is a hash that white space parts, as a comment that holds whole values."""
+    if text[at] != "#" or not text[at - 1].isspace():
+        return False
     end = text.find("\n", at)
     line = text[at : end if end >= 0 else len(text)]
-    is_whole = line.count("{") + line.count("[") == line.count("}") + line.count("]")
-    return text[at] == "#" and is_whole and text[at - 1].isspace()
+    return line.count("{") + line.count("[") == line.count("}") + line.count("]")
 
 
 _mark = later(r"[*`_~^.;|:,#-](?!\w)")

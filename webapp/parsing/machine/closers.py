@@ -73,7 +73,7 @@ def _close_top(machine: Machine) -> None:
     )
     settle(machine)
     width = 1
-    if is_round and raw[at] == ")" and machine.patches[frame.patch][:2] == (frame.start, frame.start + 1):
+    if is_round and raw[at] == ")" and machine.patches[frame.patch].span == (frame.start, frame.start + 1):
         machine.patches[frame.patch] = machine.patches[frame.patch]._replace(new="")
         machine.patch("tuple", at, at + 1)
     elif frame.doubled and raw.startswith("}", at + 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webapp.parsing.edit import Edit, Patch, Span, as_patch
+from webapp.parsing.edit import Edit, Span, edit_at
 from webapp.parsing.patterns import later
 
 NAME = "bad_escape"
@@ -28,48 +28,50 @@ _half = later(
 _partial = later(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 
 
-def backslash(raw: str, at: int, end: int) -> tuple[Patch | None, int]:
+def backslash(raw: str, at: int, end: int) -> tuple[Edit | None, int]:
     """What to do with the backslash at `at`, and the offset after its escape."""
     good = _good.match(raw, at, end) or _partial.match(raw, at, end)
     if good:
         return None, good.end()
     if match := _hex.match(raw, at, end):
-        return Patch(at, match.end(), f"\\u00{match[1]}", NAME), match.end()
+        return edit_at(raw, NAME, at, match.end(), f"\\u00{match[1]}"), match.end()
     if (match := _wide.match(raw, at, end)) and int(match[1], 16) <= 0xFFFF:
-        return Patch(at, match.end(), f"\\u{int(match[1], 16):04x}", NAME), match.end()
+        return edit_at(raw, NAME, at, match.end(), f"\\u{int(match[1], 16):04x}"), match.end()
     following = raw[at + 1 : at + 2] if at + 1 < end else ""
     if following == "_":
-        return Patch(at, at + 1, "", NAME), at + 2
+        return edit_at(raw, NAME, at, at + 1), at + 2
     if following in ("'", "`", "\n") and following:
         width = 2 if following == "\n" else 1
-        return Patch(at, at + width, "", NAME), at + 2
-    return Patch(at, at, "\\", NAME), at + 1
+        return edit_at(raw, NAME, at, at + width), at + 2
+    return edit_at(raw, NAME, at, at, "\\"), at + 1
 
 
-def control(raw: str, at: int) -> Patch:
-    """The escape of the control character at `at` (RFC 8259, section 7)."""
-    char = raw[at]
-    return as_patch((at, at + 1, _SHORT.get(char) or f"\\u{ord(char):04x}", "control_character"))
+def control(raw: str, start: int, end: int) -> Edit:
+    """The escapes of the control characters `raw[start:end]` (RFC 8259, section 7)."""
+    escaped = "".join([_SHORT.get(char) or f"\\u{ord(char):04x}" for char in raw[start:end]])
+    return edit_at(raw, "control_character", start, end, escaped)
 
 
-_special = later(r'(?s)\\(?:.|\Z)|["\x00-\x1f]')
+controls = later(r"\n[\t-\r\x1c-\x1f]{0,199}+|[\x00-\x09\x0b-\x1f]{1,200}+")
+"""Control characters of one edit: white space behind a line break, in which no other line needs a look; or others."""
+_special = later(r'(?s)\\(?:.|\Z)|"|[\x00-\x1f]++')
 
 
-def inside(raw: str, start: int, end: int) -> Iterator[Patch]:
+def inside(raw: str, start: int, end: int) -> Iterator[Edit]:
     """The escapes that `raw[start:end]` needs, all of which is of a string's text, as is half an escape at its end."""
     for match in _special.finditer(raw, start, end):
         at = match.start()
         if raw[at] == '"':
-            yield Patch(at, at, "\\", "unescaped_quote")
+            yield edit_at(raw, "unescaped_quote", at, at, "\\")
         elif raw[at] != "\\":
-            yield control(raw, at)
+            yield control(raw, at, match.end())
         elif _partial.match(raw, at, end):
-            yield Patch(at, at, "\\", NAME)
+            yield edit_at(raw, NAME, at, at, "\\")
         elif patch := backslash(raw, at, end)[0]:
             yield patch
 
 
-def together(raw: str, start: int, end: int, patches: list[Patch]) -> list[Patch]:
+def together(raw: str, start: int, end: int, patches: list[Edit]) -> list[Edit]:
     """The patches of the string `raw[start:end]`, with one for each backslash where it is a Windows path or LaTeX.
 
     There a backslash that does begin an escape (`\\n` in `C:\\Users\\new`) is meant as a backslash as well.
@@ -82,14 +84,14 @@ def together(raw: str, start: int, end: int, patches: list[Patch]) -> list[Patch
     sure = windows_path.match(raw, start, end)
     alone = [match.start() for match in _slash.finditer(raw, start, end) if len(match[0]) == 1]
     spots = [at for at in alone if sure or _latex_name.match(raw, at, end)]
-    new = {*spots} - {patch.start for patch in bad}
-    return sorted([*patches, *(Patch(at, at, "\\", NAME) for at in new)], key=lambda patch: patch.start)
+    new = {*spots} - {patch.span.start for patch in bad}
+    return sorted([*patches, *(edit_at(raw, NAME, at, at, "\\") for at in new)], key=lambda patch: patch.span.start)
 
 
-def _doubled(raw: str, patch: Patch) -> Patch:
+def _doubled(raw: str, patch: Edit) -> Edit:
     """Among backslashes that are meant, one before an underscore is meant too, and not Markdown's."""
-    markdown = patch.repair == NAME and not patch.new and raw.startswith("\\_", patch.start)
-    return Patch(patch.start, patch.start, "\\", NAME) if markdown else patch
+    markdown = patch.repair == NAME and not patch.new and raw.startswith("\\_", patch.span.start)
+    return edit_at(raw, NAME, patch.span.start, patch.span.start, "\\") if markdown else patch
 
 
 def cut_off(raw: str, start: int, end: int) -> tuple[int, int]:
@@ -102,12 +104,10 @@ def plain_text(raw: str, value: Span, repair: str) -> list[Edit]:
     """The edits that a text of XML or markup needs in JSON's quotes; a backslash in it is only a backslash."""
     edits = []
     for match in _of_plain_text.finditer(raw, *value):
-        at, char = match.start(), match[0]
-        if char in '"\\':
-            edits.append(Edit(repair, Span(at, at), "", "\\"))
-        else:
-            edits.append(Edit(repair, Span(at, at + 1), char, control(raw, at).new))
+        at, end = match.span()
+        new = "\\" if match[0] in '"\\' else control(raw, at, end).new
+        edits.append(edit_at(raw, repair, at, end if len(new) > 1 else at, new))
     return edits
 
 
-_of_plain_text = later(r'["\\\x00-\x1f]')
+_of_plain_text = later(r'["\\]|[\x00-\x1f]++')

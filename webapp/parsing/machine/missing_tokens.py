@@ -68,7 +68,7 @@ def _stop(machine: Machine, char: str) -> None:
         machine.patch("stray_text", at, stray.end())
         machine.at = stray.end()
     elif char in "`~<|)" or (line_ends and char not in "\"':}]"):
-        while machine.patches and machine.patches[-1].end > machine.last:
+        while machine.patches and machine.patches[-1].span.end > machine.last:
             machine.patches.pop()
         closers.close_missing(machine, 0)
         machine.at, machine.state = machine.last, ""

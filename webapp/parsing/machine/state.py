@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from webapp.parsing.edit import Edit, NotJson, Patch, as_patch, in_order
+from webapp.parsing.edit import Edit, NotJson, edit_at, in_order
 from webapp.parsing.machine.tokens import balanced_end
 
 DEEPEST = 5_000
@@ -52,16 +52,16 @@ class Machine:
     key_start: int = 0
     key_end: int = 0
     frames: list[Frame] = field(default_factory=list)
-    patches: list[Patch] = field(default_factory=list)
+    patches: list[Edit] = field(default_factory=list)
     truncated: bool = False
     exhausted: bool = False
     look: int = 1_000_000
 
     def edits(self) -> list[Edit]:
-        return in_order(self.raw, self.patches)
+        return in_order(self.patches)
 
     def patch(self, repair: str, start: int, end: int, new: str = "") -> None:
-        self.patches.append(as_patch((start, end, new, repair)))
+        self.patches.append(edit_at(self.raw, repair, start, end, new))
 
     def replace(self, repair: str, match: re.Match[str], new: str = "", *, value: bool = False) -> bool:
         """Put `new` in the place of what `match` holds and move on; with `value` a value ended there. Always True."""
@@ -74,7 +74,7 @@ class Machine:
     def unpatch(self, start: int, end: int) -> None:
         """Take back the recent patch of exactly `raw[start:end]`, where there is one."""
         for index in range(len(self.patches) - 1, max(-1, len(self.patches) - 9), -1):
-            if self.patches[index][:2] == (start, end):
+            if self.patches[index].span == (start, end):
                 del self.patches[index]
                 return
 
@@ -119,13 +119,13 @@ class StringReading:
     open_end: int
     where: str
     closers: str
-    patches: list[Patch] = field(default_factory=list)
+    patches: list[Edit] = field(default_factory=list)
     inner: int = 0
     twice: int = 0
     best: int = -1
     best_score: int = 0
     best_patches: int = 0
-    best_extra: tuple[Patch, ...] = ()
+    best_extra: tuple[Edit, ...] = ()
     counted: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def opened(self, raw: str, pair: str, at: int) -> int:

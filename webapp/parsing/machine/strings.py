@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing.edit import NotJson, Patch, as_patch
+from webapp.parsing.edit import Edit, NotJson, edit_at
 from webapp.parsing.machine import escapes, missing_tokens, string_end, string_quotes
 from webapp.parsing.machine.state import Machine, StringReading
 from webapp.parsing.machine.tokens import LITERAL, MARK, QUOTED
@@ -86,10 +86,11 @@ def _walk(machine: Machine, reading: StringReading, run: re.Pattern[str], at: in
             if char == "\n" and (stop := string_quotes.line_ends_it(machine, reading, at)) >= 0:
                 close_before(machine, reading, stop)
                 return
-            reading.patches.append(escapes.control(raw, at))
-            at += 1
+            stop = escapes.controls.match(raw, at, end).end()  # type: ignore[union-attr]  # it begins with one
+            reading.patches.append(escapes.control(raw, at, stop))
+            at = stop
         elif raw[reading.start] == char == raw[at + 1 : at + 2] and string_quotes.is_written_twice(raw, reading, at):
-            reading.patches.append(as_patch((at, at + 1, "\\" if char == '"' else "", "doubled_quote")))
+            reading.patches.append(edit_at(raw, "doubled_quote", at, at + 1, "\\" if char == '"' else ""))
             reading.twice += 1
             at += 2
         elif is_plain and char == '"' and (stop := string_quotes.inside_until(machine, reading, at)) > at:
@@ -102,7 +103,7 @@ def _walk(machine: Machine, reading: StringReading, run: re.Pattern[str], at: in
             return
         else:
             if char == '"':
-                reading.patches.append(as_patch((at, at, "\\", "unescaped_quote")))
+                reading.patches.append(edit_at(raw, "unescaped_quote", at, at, "\\"))
             reading.inner += char not in "'’" or not string_end.is_apostrophe(raw, reading, at + 1)
             at += 1
 
@@ -120,11 +121,12 @@ def _escape(machine: Machine, reading: StringReading, at: int) -> int:
     if raw.startswith('\\"', at) and '"' in reading.closers:
         certain = string_end.score(machine, reading, at + 2) >= string_end.CERTAIN
         if certain and escapes.windows_path.match(raw, reading.open_end, at):
-            reading.patches.append(Patch(at, at, "\\", "bad_escape"))
+            reading.patches.append(edit_at(raw, "bad_escape", at, at, "\\"))
             return at + 1
         if certain and at - reading.open_end < 300:
             is_alone = raw.find("\\", reading.open_end, at) < 0 and raw[at - 1] != ":"
-            _remember(reading, at + 1, 1, Patch(at, at + is_alone, "" if is_alone else "\\", "bad_escape"))
+            mended = edit_at(raw, "bad_escape", at, at + is_alone, "" if is_alone else "\\")
+            _remember(reading, at + 1, 1, mended)
         return at + 2
     patch, after = escapes.backslash(raw, at, machine.end)
     if patch:
@@ -177,7 +179,7 @@ def _is_inside_single(machine: Machine, reading: StringReading, at: int, score: 
     return machine.raw.count('"', reading.open_end, at) % 2 == 1
 
 
-def _remember(reading: StringReading, at: int, score: int, *patches: Patch) -> None:
+def _remember(reading: StringReading, at: int, score: int, *patches: Edit) -> None:
     if score > reading.best_score:
         reading.best, reading.best_score, reading.best_patches = at, score, len(reading.patches)
         reading.best_extra = patches
@@ -206,7 +208,7 @@ def close(machine: Machine, reading: StringReading, at: int) -> None:
 def close_before(machine: Machine, reading: StringReading, at: int, dropped: int = 0) -> None:
     """The string lacks its closing quote, which belongs at `at`, or at `dropped` if all up to there was dropped."""
     _open(machine, reading)
-    machine.patches.extend(patch for patch in reading.patches if patch.end <= at)
+    machine.patches.extend(patch for patch in reading.patches if patch.span.end <= at)
     end = max(at, dropped)
     if end == at and string_quotes.closed_by_another(machine.raw, reading, at):
         machine.patch(_name(machine.raw[at - 1]), at - 1, at, '"')

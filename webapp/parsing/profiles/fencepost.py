@@ -65,7 +65,7 @@ class Fencepost:
     """The whole text first; then fences, tags and brackets outside of thoughts; then inside them."""
 
     name: str = "fencepost"
-    version: str = "36"
+    version: str = "37"
     group: str = FENCEPOST
     policies: Policies = field(default_factory=Policies)
     about: str = ABOUT

@@ -74,7 +74,7 @@ def concatenation(machine: Machine, match: re.Match[str]) -> bool:
     is_one_value = goes_on or machine.inside == "{" or machine.frames[-1].kind == "("
     if machine.string_end != end or not ("+" in match[0] or is_one_value):
         return False
-    if machine.patches and machine.patches[-1][:2] == (end - 1, end):
+    if machine.patches and machine.patches[-1].span == (end - 1, end):
         machine.patches.pop()
     return _join(machine, end - 1, begin)
 
@@ -86,7 +86,7 @@ def _join(machine: Machine, start: int, begin: int) -> bool:
     before = len(machine.patches)
     machine.at = begin
     strings.read_string(machine, "v" if machine.inside == "{" else "i")
-    machine.patches[before:] = [patch for patch in machine.patches[before:] if patch[:2] != (begin, begin + 1)]
+    machine.patches[before:] = [patch for patch in machine.patches[before:] if patch.span != (begin, begin + 1)]
     return True
 
 

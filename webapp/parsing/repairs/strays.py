@@ -65,7 +65,7 @@ def ellipsis(machine: Machine, match: re.Match[str]) -> bool:
     start = match.start()
     if machine.comma >= 0:
         machine.unpatch(machine.comma, machine.comma + 1)
-        if machine.patches and machine.patches[-1].end > machine.comma:
+        if machine.patches and machine.patches[-1].span.end > machine.comma:
             machine.patch("ellipsis", machine.comma, machine.comma + 1)
         else:
             start = machine.comma
