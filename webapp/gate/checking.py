@@ -154,8 +154,7 @@ def outcome(sample: Sample, reading: SampleReading, profile: Profile) -> str | N
     if reading.values is None:
         same = digest_of(same_as(sample.meant)) == reading.digest
         return "right" if same else "wrong" if sample.meant else "spurious"
-    drops = str(getattr(getattr(profile, "policies", None), "missing", "")) == "drop"
-    return judge_values(reading.values, sample.meant, roots_of(profile), drops=drops).outcome
+    return judge_values(reading.values, sample.meant, roots_of(profile)).outcome
 
 
 def _problems(samples: Sequence[Sample], before: Mapping[str, SampleReading]) -> list[str]:

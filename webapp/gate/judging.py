@@ -29,17 +29,14 @@ class Judged:
 
 def judge(trace: Trace, meant: Sequence[Any], roots: str = "all") -> Judged:
     """Compare `trace.values` with the values `meant`, in order: see `judge_values`."""
-    return judge_values(trace.values, meant, roots, drops=trace.policy.get("missing") == "drop")
+    return judge_values(trace.values, meant, roots)
 
 
-def judge_values(
-    read_values: Sequence[Any], meant: Sequence[Any], roots: str = "all", *, drops: bool = False
-) -> Judged:
+def judge_values(read_values: Sequence[Any], meant: Sequence[Any], roots: str = "all") -> Judged:
     """Compare the values that a profile gave with those that were meant, in order; [] says that no JSON is meant.
 
-    With `drops` it leaves missing values out by its policy. A profile that gives another selection of several values by
-    its policy is right where it gives that selection: `roots` is all, tools (only objects with "tool"), first, last,
-    best (any one of them) or list (one list of them).
+    A profile that gives another selection of several values by its policy is right where it gives that selection:
+    `roots` is all, tools (only objects with "tool"), first, last, best (any one of them) or list (one list of them).
     """
     values = list(read_values)
     if not meant:
@@ -48,17 +45,12 @@ def judge_values(
         return Judged("right")
     if by_policy := _by_roots(values, meant, roots):
         return by_policy
-    if not values:
-        return Judged("missed")
-    if drops and same_as(_without_nulls(values)) == same_as(_without_nulls(meant)):
-        return Judged("right", "missing values are dropped")
-    return Judged("wrong")
+    return Judged("wrong" if values else "missed")
 
 
 def roots_of(profile: Profile) -> str:
-    """Which of several values a profile gives: its attribute `roots`, or its policy of that name, else all."""
-    policies = getattr(profile, "policies", None)
-    return str(getattr(profile, "roots", None) or getattr(policies, "roots", "all"))
+    """Which of several values a profile gives: its attribute `roots`, else all."""
+    return str(getattr(profile, "roots", None) or "all")
 
 
 def _by_roots(values: list[Any], meant: Sequence[Any], roots: str) -> Judged | None:
@@ -75,14 +67,6 @@ def _by_roots(values: list[Any], meant: Sequence[Any], roots: str) -> Judged | N
     if roots == "best" and any(same_as(values) == same_as([value]) for value in meant):
         return Judged("right", "of several values the best is given")
     return None
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list | tuple):
-        return [_without_nulls(item) for item in value]
-    return value
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

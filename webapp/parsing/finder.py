@@ -34,15 +34,13 @@ CROWDED = 12
 class Finder:
     """Looks for candidates in `raw` and tries each; `accepted` has tier and index of each attempt accepted.
 
-    `missing` is the policy for keys without a value; `fence` is what the open fence began with, `meant` whether it
-    says JSON; `resume_at` the end of a candidate that reached past its region, `loose` where brackets stand that began
-    nothing, `closings` where the next closing tag
-    of each name stands (-1: nowhere), `hidden` rejected ones past the limit; `refused_at` where the machine gave up
-    last, `crowded` how often it did so right behind the one before.
+    `fence` is what the open fence began with, `meant` whether it says JSON; `resume_at` the end of a candidate that
+    reached past its region, `loose` where brackets stand that began nothing, `closings` where the next closing tag of
+    each name stands (-1: nowhere), `hidden` rejected ones past the limit; `refused_at` where the machine gave up last,
+    `crowded` how often it did so right behind the one before.
     """
 
     tracer: Tracer
-    missing: str
     accepted: list[tuple[int, int]] = field(default_factory=list)
     end: int = 0
     skips: int = 0
@@ -202,7 +200,6 @@ class Finder:
                 limit,
                 lenient=self.lenient(start, tier),
                 final=limit >= self.whole.end,
-                missing=self.missing,
                 look=self.look,
             )
             try:

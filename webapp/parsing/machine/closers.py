@@ -105,16 +105,10 @@ def settle(machine: Machine) -> None:
 
 
 def no_value(machine: Machine) -> None:
-    """A key has its colon and no value: null by default, or the member is dropped (policy `missing`)."""
+    """A key has its colon and no value: it gets null."""
     raw, at = machine.raw, trimmed(machine.raw, machine.at)
-    if machine.missing == "drop":
-        start = machine.comma if machine.comma >= 0 else machine.key_start
-        machine.unpatch(start, start + 1)
-        machine.patch("missing_value", start, at)
-        machine.last = max(machine.last, start)
-    else:
-        machine.patch("missing_value", at, at, "null" if raw[at - 1].isspace() else " null")
-        machine.last = at
+    machine.patch("missing_value", at, at, "null" if raw[at - 1].isspace() else " null")
+    machine.last = at
 
 
 def trimmed(raw: str, end: int) -> int:

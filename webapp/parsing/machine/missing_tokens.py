@@ -152,7 +152,7 @@ def _shown(raw: str, at: int) -> str:
 def item_is_key(machine: Machine, start: int, end: int) -> None:
     """An array's item has a colon: the array should have been closed, or the object before it closed too early."""
     frames = machine.frames
-    machine.key_start, machine.key_end, machine.at = start, end, end
+    machine.key_end = machine.at = end
     raw, last, top = machine.raw, machine.last, frames[-1]
     if not top.count and top.kind == top.as_kind == "[" and closers.first_to_close(machine) == "]":
         machine.patch("square_object", top.start, top.start + 1, "{")

@@ -53,7 +53,7 @@ def _key(machine: Machine, char: str) -> None:
         if (run := clean.end("run")) > at:
             _eat(machine, run)
         if (stop := clean.end()) > run:
-            machine.key_start, machine.key_end = clean.span("key")
+            machine.key_end = clean.end("key")
             machine.at, machine.state = stop, "v"
             if stop < end:
                 _value(machine, raw[stop])

@@ -43,13 +43,11 @@ class Machine:
     end: int
     lenient: bool = True
     final: bool = True
-    missing: str = "null"
     at: int = 0
     state: str = "v"
     last: int = 0
     comma: int = -1
     string_end: int = -1
-    key_start: int = 0
     key_end: int = 0
     frames: list[Frame] = field(default_factory=list)
     patches: list[Edit] = field(default_factory=list)
@@ -88,10 +86,10 @@ class Machine:
         else:
             self.state = ""
 
-    def key_done(self, start: int, end: int) -> bool:
-        """A key stands at `raw[start:end]`. Always True."""
-        self.key_start, self.key_end = start, end
-        self.at, self.state = end, "c"
+    def key_done(self, end: int) -> bool:
+        """A key ended at `end`. Always True."""
+        self.at = self.key_end = end
+        self.state = "c"
         return True
 
     def push(self, kind: str, width: int = 1, *, as_kind: str = "") -> None:

@@ -229,7 +229,7 @@ def _open(machine: Machine, reading: StringReading) -> None:
 def finish(machine: Machine, reading: StringReading, end: int) -> None:
     """The string is read up to `end`: it was a key, a value, or an item that proves to be a key."""
     if reading.where == "k":
-        machine.key_done(reading.start, end)
+        machine.key_done(end)
     elif reading.where == "i" and string_end.colon_follows(machine, end):
         missing_tokens.item_is_key(machine, reading.start, end)
     else:

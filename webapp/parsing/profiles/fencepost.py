@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
-from webapp.parsing.decode import first_keys
 from webapp.parsing.doubts import makes_equal_keys
-from webapp.parsing.edit import apply, stripped
+from webapp.parsing.edit import stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.finder import Finder
 from webapp.parsing.leftovers import name_leftovers
@@ -39,25 +38,15 @@ A candidate that cannot be read to its end has failed; no fragment of it is retu
 its value does is marked as cut off. The trace names the policies that applied."""
 
 
-@dataclass(frozen=True)
-class Policies:
-    """The policies of a profile, named in every trace it writes.
-
-    roots: which of several values are the result. missing: what a key without a value gets. duplicates: which of
-    two equal keys counts. truncated: whether a value that was cut off is a result. scalars: whether a response
-    that is a bare string, number or literal is JSON. wanted: keys that `best` scores, each 10, the first 100.
-    """
-
-    roots: Literal["all", "first", "last", "best"] = "all"
-    missing: Literal["null", "drop"] = "null"
-    duplicates: Literal["last", "first", "error"] = "last"
-    truncated: Literal["keep", "refuse"] = "keep"
-    scalars: Literal["accept", "ignore"] = "accept"
-    wanted: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, str]:
-        """Every policy by name, as `Trace.policy` keeps it."""
-        return {name: ", ".join(value) if name == "wanted" else value for name, value in vars(self).items()}
+POLICY = {
+    "roots": "all",
+    "missing": "null",
+    "duplicates": "last",
+    "truncated": "keep",
+    "scalars": "accept",
+    "wanted": "",
+}
+"""what decides where a text leaves a choice, as its traces state it"""
 
 
 @dataclass(frozen=True)
@@ -67,16 +56,15 @@ class Fencepost:
     name: str = "fencepost"
     version: str = "37"
     group: str = FENCEPOST
-    policies: Policies = field(default_factory=Policies)
     about: str = ABOUT
 
     def run(self, tracer: Tracer) -> None:
-        tracer.policy = self.policies.as_dict()
+        tracer.policy = POLICY
         whole = _whole(tracer)
         if whole.ok:
-            self._take_whole(tracer, whole)
+            tracer.choose(whole)
             return
-        finder = Finder(tracer, self.policies.missing)
+        finder = Finder(tracer)
         outside, inside = _regions(tracer.raw)
         looked_at: list[list[tuple[int, int]]] = []
         for regions in (outside, inside):
@@ -92,13 +80,6 @@ class Fencepost:
             tracer.flags += [Flag("draft", tracer.attempts[index].span) for index in tracer.chosen]
         name_leftovers(tracer, inside if len(looked_at) == 1 else [])
 
-    def _take_whole(self, tracer: Tracer, whole: Attempt) -> None:
-        """The response is JSON: it is the result, unless a policy says otherwise."""
-        if self.policies.scalars == "ignore" and not isinstance(whole.value, (dict, list)):
-            tracer.amend(whole, outcome="rejected", reason="a bare scalar (policy: ignore)")
-        elif _duplicates(tracer, 0, self.policies.duplicates):
-            tracer.chosen.append(0)
-
     def _choose(self, tracer: Tracer, finder: Finder) -> None:
         best = max((tier for tier, _ in finder.accepted), default=0)
         accepted: list[int] = []
@@ -110,12 +91,9 @@ class Fencepost:
                 span = tracer.attempts[index].span
                 if tracer.attempts[index].edits and span.start <= finder.whole.start:
                     tracer.flags.append(Flag("left_over", span))
-            elif self.policies.truncated == "refuse" and index in finder.cut:
-                _amend(tracer, index, outcome="failed", reason="it was cut off (policy: refuse)")
-                tracer.offered = True
-            elif _duplicates(tracer, index, self.policies.duplicates):
+            elif not _makes_equal_keys(tracer, index):
                 accepted.append(index)
-        tracer.chosen.extend(_roots(tracer, accepted, self.policies))
+        tracer.chosen.extend(accepted)
         if tracer.chosen:
             start = finder.whole.start
             broken = (one.span for one in tracer.attempts[1:] if one.outcome == "failed" and one.span.start <= start)
@@ -128,43 +106,14 @@ def _amend(tracer: Tracer, index: int, **changes: Any) -> None:
     tracer.attempts[index] = replace(tracer.attempts[index], **changes)
 
 
-def _duplicates(tracer: Tracer, index: int, policy: str) -> bool:
-    """Whether an accepted attempt stays so: a repair that makes equal keys is refused, the policy says of others."""
+def _makes_equal_keys(tracer: Tracer, index: int) -> bool:
+    """Whether an accepted attempt is refused, since its repair makes equal keys."""
     attempt = tracer.attempts[index]
-    if attempt.edits and makes_equal_keys(tracer.raw, attempt):
-        _amend(tracer, index, outcome="failed", reason="its repair would put two equal keys into one object")
-        tracer.offered = True
+    if not attempt.edits or not makes_equal_keys(tracer.raw, attempt):
         return False
-    if policy == "last":
-        return True
-    value, repeated = first_keys(apply(tracer.raw, attempt.span, attempt.edits))
-    if repeated and policy == "error":
-        _amend(tracer, index, outcome="failed", reason="a key stands twice in one object (policy: error)")
-        tracer.offered = True
-        return False
-    if repeated:
-        _amend(tracer, index, value=value, note="the first of equal keys counts (policy: first)")
+    _amend(tracer, index, outcome="failed", reason="its repair would put two equal keys into one object")
+    tracer.offered = True
     return True
-
-
-def _roots(tracer: Tracer, accepted: list[int], policies: Policies) -> list[int]:
-    """The attempts that the policy `roots` makes the result; the others stay accepted and unchosen."""
-    if len(accepted) < 2 or policies.roots == "all":
-        return accepted
-    if policies.roots == "best":
-        for index in accepted:
-            _amend(tracer, index, score=_score(tracer.attempts[index], policies.wanted))
-        return [max(accepted, key=lambda index: tracer.attempts[index].score or 0)]
-    return [accepted[0] if policies.roots == "first" else accepted[-1]]
-
-
-def _score(attempt: Attempt, wanted: tuple[str, ...]) -> float:
-    """100 for the first wanted key, 10 for each other, and a little for size (the rule of report 002, made even)."""
-    value = attempt.value
-    if not isinstance(value, dict):
-        return 0.0
-    keys = sum(100.0 if key == wanted[0] else 10.0 for key in wanted if key in value) if wanted else 0.0
-    return keys + min(len(value), 9) / 10
 
 
 def _whole(tracer: Tracer) -> Attempt:

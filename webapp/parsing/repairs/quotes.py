@@ -37,7 +37,7 @@ def single_quotes(machine: Machine, match: re.Match[str]) -> bool:
         machine.patch("unescaped_quote", at, at, "\\")
     machine.patch(name, end - 1, end, '"')
     if machine.state == "k":
-        return machine.key_done(start, end)
+        return machine.key_done(end)
     machine.string_end = end
     machine.value_done(end)
     return True
@@ -54,7 +54,7 @@ def escaped_quotes(machine: Machine, match: re.Match[str]) -> bool:
     machine.patch("escaped_quotes", start, start + 1)
     machine.patch("escaped_quotes", end - 2, end - 1)
     if machine.state == "k":
-        return machine.key_done(start, end)
+        return machine.key_done(end)
     machine.value_done(end)
     machine.string_end = end
     return True

@@ -35,7 +35,7 @@ def unquoted_key(machine: Machine, match: re.Match[str]) -> bool:
     else:
         machine.patch("unquoted_key", start, start, '"')
         machine.patch("unquoted_key", end, end, '"')
-    return machine.key_done(start, end)
+    return machine.key_done(end)
 
 
 LONGEST, SHORT = 2_000, 100
