@@ -1,10 +1,9 @@
-"""Walks over JSON that may be cut off; jiter's partial mode, by which Python SDKs read arguments as they arrive."""
+"""jiter's partial mode, by which Python SDKs read arguments as they arrive."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from webapp.parsing.decode import CLOSERS, Failure
 from webapp.parsing.edit import Edit, Span
@@ -40,14 +39,17 @@ class Walk:
     strings: bool = False
     at: int = 0
     sound: int = 0
-    deepest: int = DEEPEST
     closers: list[str] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
 
     def problem(self) -> str | None:
         """Why the text is refused; empty where it is cut off, None where the value is whole. Linear."""
         try:
+            self.raw.encode()
             self.document()
+        except UnicodeEncodeError as error:
+            self.at = error.start
+            return "surrogates not allowed"
         except CutShort as stop:
             return str(stop) or ("" if self.sound or self.closers else "EOF while parsing a value")
         return None
@@ -63,8 +65,8 @@ class Walk:
                 continue
             if char == self.closers[-1]:
                 self.at += 1
-            else:
-                self.unexpected(char)
+            else:  # what is open ends here, and what stands behind is ignored
+                self.edits.append(Edit("missing_closer", Span(self.at, self.at), "", self.closers[-1]))
             self.closers.pop()
             self.sound = self.at
 
@@ -73,9 +75,9 @@ class Walk:
         while (char := self.char()) not in self.closers[-1:]:
             if self.closers[-1:] == ["}"]:
                 char = self.key(char)
-            if len(self.closers) > self.deepest:
+            if len(self.closers) > DEEPEST:
                 raise CutShort("recursion limit exceeded")
-            self.at = self.sound = self.at + 1 if char in CLOSERS else self.value_end()
+            self.at = self.sound = self.at + 1 if char in CLOSERS else self.token(cut=self.strings)
             if char not in CLOSERS:
                 return
             self.closers.append(CLOSERS[char])
@@ -100,31 +102,19 @@ class Walk:
             raise CutShort
         return self.raw[self.at]
 
-    def unexpected(self, char: str) -> None:
-        """No comma or closer follows an item: what is open ends here, and what stands behind is ignored."""
-        self.edits.append(Edit("missing_closer", Span(self.at, self.at), "", self.closers[-1]))
-
-    def value_end(self) -> int:
-        """As `token`, of a value."""
-        if self.strings and not _TOKEN.match(self.raw, self.at) and (cut := _CUT_STRING.match(self.raw, self.at)):
-            self.kept(cut.end(1), '"')
-        return self.token()
-
-    def kept(self, end: int, more: str) -> NoReturn:
-        """The text is kept up to `end`, where `more` completes a value that is cut off."""
-        self.sound = end
-        self.closers.append(more)
-        raise CutShort
-
-    def token(self) -> int:
-        """The end of the string, number or word that begins here."""
+    def token(self, *, cut: bool = False) -> int:
+        """The end of the string, number or word that begins here; with `cut` the text's end may stand in a string."""
         if match := _TOKEN.match(self.raw, self.at):
             return match.end()
+        if cut and (match := _CUT_STRING.match(self.raw, self.at)):
+            self.sound = match.end(1)
+            self.closers.append('"')
+            raise CutShort
         raise CutShort("" if _CUT.match(self.raw, self.at) else "expected value, or invalid number or string")
 
-    def completion(self, raw: str) -> list[Edit]:
+    def completion(self) -> list[Edit]:
         """The edits that make JSON of the text, which is cut off."""
-        return self.edits + completed(raw, self.sound, "".join(reversed(self.closers)))
+        return self.edits + completed(self.raw, self.sound, "".join(reversed(self.closers)))
 
 
 def by_jiter(*, strings: bool = False) -> Step:
@@ -132,13 +122,13 @@ def by_jiter(*, strings: bool = False) -> Step:
 
     def step(tracer: Tracer) -> bool:
         walk = Walk(tracer.raw, strings)
-        problem, end, edits = _problem(walk), walk.sound, walk.edits
+        problem, end, edits = walk.problem(), walk.sound, walk.edits
         if problem:
             tracer.fault("whole", whole(tracer.raw), (), Failure("ValueError", problem, walk.at, problem))
             return True
         if problem is not None:
             tracer.truncated = True
-            end, edits = len(tracer.raw), walk.completion(tracer.raw)
+            end, edits = len(tracer.raw), walk.completion()
         return choose_if_ok(tracer, tracer.attempt("whole", Span(0, end), edits))
 
     return step
@@ -146,13 +136,4 @@ def by_jiter(*, strings: bool = False) -> Step:
 
 def refusal(text: str) -> str:
     """Why jiter refuses a text that `json.loads` reads: lone surrogates or too many levels; empty where it does not."""
-    return f"ValueError: {problem}" if (problem := _problem(Walk(text))) else ""
-
-
-def _problem(walk: Walk) -> str | None:
-    try:
-        walk.raw.encode()
-    except UnicodeEncodeError as error:
-        walk.at = error.start
-        return "surrogates not allowed"
-    return walk.problem()
+    return f"ValueError: {problem}" if (problem := Walk(text).problem()) else ""

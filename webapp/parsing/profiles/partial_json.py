@@ -5,33 +5,20 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from webapp.parsing.decode import decode, nesting
-from webapp.parsing.edit import Span, stripped
+from webapp.parsing.edit import stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import LIBRARIES, described
-from webapp.parsing.profiles._jiter import CutShort, Walk
-from webapp.parsing.profiles._steps import Step, choose_if_ok, rewritten, stepwise, whole
+from webapp.parsing.profiles._steps import LONGEST, Step, choose_if_ok, completed, rewritten, stepwise, whole
 from webapp.parsing.profiles.four_tier import WHITE
 
 DEEPEST = 300  # levels; the libraries read as far as the stack goes
 _WORDS = {"null": None, "true": True, "false": False, "Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 _STRING = re.compile(r'.(?:[^"\\]|\\.)*+', re.DOTALL)  # a key may begin with any character
 _SPACE = re.compile(r"[ \n\r\t]*+")
-_BLANK = re.compile(r"\s*+")
-_MARK, _MARKS = re.compile(r'["\[\]{}]'), ',"[]{}'
-_NUMBER, _SIGNS = re.compile(r"(?!-I)[-0-9][0-9.\-+eE]*"), ".-+eE"
-_CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+(\\(?:u.{0,3}|U.{0,7}|x.?)?)\Z", re.DOTALL)
-
-
-def _is_too_deep(tracer: Tracer, span: Span) -> bool:
-    """Whether a text is not read, which the trace then says."""
-    if nesting(span.of(tracer.raw))[0] <= DEEPEST:
-        return False
-    tracer.exhausted = True
-    tracer.fail("completed", span, f"stopped: nested more than {DEEPEST} deep")
-    return True
 
 
 @dataclass
@@ -135,7 +122,9 @@ def by_partial_json(*, numbers: bool, dropped: str = "") -> Step:
     def step(tracer: Tracer) -> bool:
         span = stripped(tracer.raw, characters=WHITE)
         library = _Reader(span.of(tracer.raw), numbers, dropped)
-        if _is_too_deep(tracer, span):
+        if nesting(library.text)[0] > DEEPEST:
+            tracer.exhausted = True
+            tracer.fail("completed", span, f"stopped: nested more than {DEEPEST} deep")
             return True
         try:
             value = library.value()
@@ -163,87 +152,7 @@ partial-json (npm): a reader that gives what it has where the text ends, and whe
 """)
 
 
-@dataclass
-class _Completing(Walk):
-    """As the library completes a text without white space at its end; `last_mark` is where its last one stands."""
-
-    deepest: int = DEEPEST
-    last_mark: int = -1
-
-    def document(self) -> None:
-        """Of a text that begins as a string, a number or a word, what stands behind that is dropped."""
-        if self.last_mark < 0:
-            self.char()
-            self.kept(self.value_end(), "")
-        super().document()
-
-    def char(self) -> str:
-        self.at = _BLANK.match(self.raw, self.at).end()  # type: ignore[union-attr]  # always matches
-        last = len(self.raw) - 1
-        if self.at > last or (self.at == last and self.raw[last] == "," and self.is_first()):
-            raise CutShort
-        return self.raw[self.at]
-
-    def key(self, char: str) -> str:
-        if char == '"' and not self.raw.startswith('"', self.string_end()):
-            self.sound = self.at if self.is_first() else self.sound
-            raise CutShort
-        return super().key(char)
-
-    def is_first(self) -> bool:
-        """Whether a list or an object has been opened, and nothing of it is read."""
-        return self.raw[max(0, self.sound - 1) : self.at].strip() in ("[", "{")
-
-    def unexpected(self, char: str) -> None:
-        """A string that the end cuts off goes where it stands right behind another in an object."""
-        cut = char == '"' and not self.raw.startswith('"', self.string_end())
-        raise CutShort(
-            "" if cut and self.closers[-1] == "}" and self.raw[self.sound - 1] == '"' else "expected a comma"
-        )
-
-    def string_end(self) -> int:
-        """Where the quote should stand that closes the string which begins here."""
-        return _STRING.match(self.raw, self.at).end()  # type: ignore[union-attr]  # always matches
-
-    def value_end(self) -> int:
-        return self.token()
-
-    def token(self) -> int:
-        rest = self.raw[self.at : self.at + 10]
-        if rest[0] == '"':
-            end = self.string_end()
-            if self.raw.startswith('"', end):
-                return end + 1
-            cut = _CUT_ESCAPE.search(self.raw, max(self.at, end - 9), end)
-            self.kept(cut.start(1) if cut else end, '"')
-        for word in _WORDS:
-            if rest.startswith(word):
-                return self.at + len(word)
-            if word.startswith(rest) and rest != "-":
-                self.kept(self.at, word)
-        return self.number_end()
-
-    def number_end(self) -> int:
-        """The last number, behind which nothing but words may stand, loses signs at its end, and these words.
-
-        One that is signs alone goes with the comma right before it.
-        """
-        match = _NUMBER.match(self.raw, self.at)
-        if not match:
-            raise CutShort("unexpected character")
-        end, sound = match.end(), self.at + len(match[0].rstrip(_SIGNS))
-        is_last = end > self.last_mark
-        if sound == self.at:
-            if end < len(self.raw) and (not is_last or self.raw[-1] in _SIGNS):
-                raise CutShort("a number without digits")
-            if end == len(self.raw) or self.raw[self.at - 1] == ",":
-                raise CutShort
-        if is_last and (sound < end or end == len(self.raw)):
-            self.kept(sound, "")
-        return end
-
-
-@described("partial-json-parser", LIBRARIES, revision=3)
+@described("partial-json-parser", LIBRARIES, revision=4, calls=("partial-json-parser",))
 def partial_json_parser(tracer: Tracer) -> None:
     """partial-json-parser (Python): what is open where the text ends is closed, and json.loads.
 
@@ -252,22 +161,25 @@ def partial_json_parser(tracer: Tracer) -> None:
     and objects are closed. 3. json.loads. Text before the JSON is an error; behind it too, but for strings and plain
     values.
 
-    Source: partial-json-parser 0.2.1.1.post7, partial_json_parser/core/myelin.py, fix_fast with Allow.ALL. Nested more
-    than 300 deep is not read.
+    Source: partial-json-parser 0.2.1.1.post7, partial_json_parser/core/myelin.py, fix_fast with Allow.ALL.
     """
     raw, everything = tracer.raw, whole(tracer.raw)
-    if _is_too_deep(tracer, everything):
+    if len(raw) > LONGEST:
+        tracer.exhausted = True
+        tracer.fail("completed", everything, f"stopped: longer than {LONGEST:,} characters")
         return
-    first = _MARK.search(raw)
-    if first and first[0] != '"':
-        walk = _Completing(raw.rstrip(), last_mark=max(map(raw.rfind, _MARKS)))
-    else:
-        walk = _Completing(raw.strip())  # where what is kept of it ends, the library cuts the text that is not stripped
-    edits = [] if (problem := walk.problem()) or problem is None else walk.completion(raw)
-    if problem and "EOF" in problem:
-        tracer.fail("completed", everything, "nothing of it can be completed")
-        return
-    tracer.truncated = choose_if_ok(tracer, tracer.attempt("completed", everything, edits)) and any(walk.closers)
+    head, tail = _completed(raw)
+    attempt = tracer.attempt("completed", everything, completed(raw, len(head), tail))
+    tracer.truncated = choose_if_ok(tracer, attempt) and tail != ""
+
+
+def _completed(raw: str) -> tuple[str, str]:
+    """What the library keeps of a text, and what it puts behind; all of one at which it raises, which is no JSON."""
+    try:
+        head, tail = import_module("partial_json_parser.core.myelin").fix_fast(raw)
+    except Exception:  # noqa: BLE001 — whatever it raises, json.loads says where
+        return raw, ""
+    return (head if raw.startswith(head) else head.rstrip()), tail
 
 
 plugins = (partial_json, partial_json_parser)
