@@ -11,15 +11,17 @@ import re
 from typing import Any
 
 import pytest
+from flask import Flask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.exports import made
 from tests.parsing import _cases
-from webapp import jsontext
+from webapp import installation, jsontext
 from webapp.exports import base
 from webapp.exports.session import document
 from webapp.parsing import parse
+from webapp.web import templating
 from webapp.web.turns import reports
 
 ODD = st.recursive(
@@ -82,11 +84,15 @@ def test_cases_and_pytest_files_hold_json_and_compare_right(
 
 
 def test_reports_and_dumps_hold_json() -> None:
+    app = Flask("fencepost", template_folder=str(installation.resource("templates")))
+    app.jinja_options = templating.OPTIONS
+    templating.init_app(app)
     turn = made.turn('{"a": [NaN, 1e999, -Infinity]}', failed=True, home="direct")
     report = b"".join(base.find("report", "sessions").pieces(made.session(turn), made.ABOUT)).decode()
     blocks = re.findall(r"```json\n(.*?)\n```", report, re.DOTALL)
     trace = parse(turn.raw)
-    blocks += re.findall(r"```json\n(.*?)\n```", reports.markdown(turn.raw, trace, []), re.DOTALL)
+    with app.app_context():
+        blocks += re.findall(r"```json\n(.*?)\n```", reports.markdown(turn.raw, trace, []), re.DOTALL)
     assert len(blocks) >= 2 and all(jsontext.MARK in block and strict(block) for block in blocks)
     assert strict(reports.case(turn.raw, trace).split("\n.\n")[2])["a"][1] == {jsontext.MARK: "Infinity"}
     entry = {"odd": [math.nan, math.inf]}

@@ -1,4 +1,4 @@
-"""Keys, one letter a meaning on all pages; and Ctrl-K, which finds pages, sessions, turns and filters as links."""
+"""Ctrl-K, which finds pages, sessions, turns and filters as links; and the list of keys."""
 
 from __future__ import annotations
 
@@ -12,67 +12,6 @@ from webapp.store.sessions import session_list, sessions
 from webapp.visible import visible
 from webapp.web.links import in_header, session_url, turn_url
 from webapp.web.sessions import list_filters
-
-KEYS = {
-    "j": "next row, turn or response",
-    "k": "previous row, turn or response",
-    "n": "next failure",
-    "p": "previous failure",
-    "N": "next failure of the list, also in its next session",
-    "P": "previous failure of the list, also in its previous session",
-    "f": "first failure",
-    "g": "next finding",
-    "u": "up, or back to the list where you left it",
-    "Enter": "open the row, or save",
-    "Escape": "select none",
-    "/": "search",
-    ">": "more, or older ones",
-    "[": "previous attempt",
-    "]": "next attempt",
-    ",": "previous edit",
-    ".": "next edit",
-    "v": "next view: value, decoded text, difference",
-    "=": "another profile, and back",
-    "0": "show all",
-    "a": "only failed or new ones, or all",
-    **{str(number): f"choose number {number}" for number in range(1, 10)},
-    "e": "edit the text, or the expected value",
-    "r": "expected: the shortest edit",
-    "M": "expected: the marked range of the raw text",
-    "c": "cause",
-    "t": "note",
-    "G": "only this response, or all similar ones",
-    "V": "use your label of the other revision",
-    "q": "choose another queue",
-    "L": "list of your labels",
-    "l": "label these",
-    "z": "undo",
-    "x": "select or deselect the row",
-    "X": "select the rows up to this one",
-    ";": "menu of the row",
-    "A": "compare the selected sessions",
-    "R": "say which parser the selected sessions use",
-    "Delete": "delete, after asking",
-    "b": "export in the background",
-    "B": "export the selected sessions in the background",
-    "E": "export the labels",
-    "d": "download",
-    "D": "download the selected sessions as a zip",
-    "H": "one HTML file that opens offline",
-    "y": "copy the link",
-    "m": "copy as Markdown",
-    "T": "copy as a test case",
-    "h": "hide or show prompts and events",
-    "w": "wrap long lines on or off",
-    "s": "swap A and B",
-    "S": "save this view",
-    "i": "legend of the marks",
-    "o": "choose files",
-    "O": "choose a folder",
-    "C": "cancel the focused row, or the first running one",
-    "?": "show these keys",
-}
-
 
 blueprint = Blueprint("palette", __name__)
 
@@ -103,7 +42,7 @@ _TURN = re.compile(r"(.+?)[ .,]+(?:turn )?(\d{1,9})")
 @blueprint.get("/keys")
 def keys() -> str:
     """Every key with what it means; the page shows those that it has."""
-    return render_template("_partials/keys.html", keys=KEYS)
+    return render_template("_partials/keys.html")
 
 
 @blueprint.get("/go")

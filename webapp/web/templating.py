@@ -13,7 +13,7 @@ from typing import Any
 from flask import Flask, current_app, request, url_for
 from markupsafe import Markup, escape
 
-from webapp import installation, jsontext
+from webapp import installation, jsontext, markdown
 from webapp.capture import specs
 from webapp.contracts.contract import BROKEN, STATES
 from webapp.findings.rulebook import about_rule, reason, rules
@@ -258,6 +258,9 @@ OPTIONS: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
 def init_app(app: Flask) -> None:
     filters = (grouped, ago, exact, visible, isolated, filesize, ticks, seconds, dollars, filled, called, defect)
     app.jinja_env.filters.update({function.__name__: function for function in filters})
+    app.jinja_env.filters.update(
+        as_markdown=markdown.escaped, as_code=markdown.code, as_block=markdown.block, fenced=markdown.fenced
+    )
     functions = (
         *(nav, window, recent, moment, parser_names, no_parser, in_python, spent_words),
         *(asset, kept_filters, findings_of, rule_class, about_rule, reason),

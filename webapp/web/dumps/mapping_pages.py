@@ -23,18 +23,6 @@ from webapp.web.dumps import uploads
 
 blueprint = Blueprint("mappings", __name__)
 
-HELP = {
-    "raw": "the text that the model wrote",
-    "prompt": "what it was asked, a turn of its own",
-    "where": "read only entries where this holds: $.kind=llm, $.level!=debug; the others become events",
-    "table": "the table of a SQLite file whose rows are read",
-    "session": "what a session is called",
-    "title": "the session's title",
-    "kind": "prompt, response, tool_call, tool_result, error or event",
-    "time": "when it was sent",
-    "role": "user, system, assistant or tool",
-    "failure": "what the log says went wrong",
-}
 _FIRST = ("raw", "session", "where", "prompt", "model", "role", "time")
 ORDER = (*_FIRST, *(field for field in FIELDS if field not in _FIRST))
 _MOST_DUMPS = 20
@@ -76,7 +64,7 @@ def _editor(
             context["places"] = outline(records(head))
             context["preview"] = store.preview(path, dump.filename, fields, whole=whole) if fields else None
     name = request.values.get("name") or (saved.name if saved else PurePath(dump.filename).stem[:128] if dump else "")
-    context |= {"fields": fields, "name": name, "message": message, "order": ORDER, "help": HELP}
+    context |= {"fields": fields, "name": name, "message": message, "order": ORDER}
     return page("mappings/edit.html", "mappings/_preview.html", status, **context)
 
 

@@ -110,7 +110,8 @@ def show(group: str) -> Response | AnyResponse:
         return Response(render_template("failures/_reproduction.html", **reproduction_of(detail, filters)))
     if request.args.get("part") == "report":
         url = url_for("failures.show", group=group, _external=True)
-        return text_answer(group_report.markdown(detail, url, reproduction_of(detail, filters)))
+        cut = reproduction_of(detail, filters)
+        return text_answer(render_template("failures/report.md", detail=detail, url=url, **cut))
     if request.args.get("part") == "pytest":
         return pytest_file(detail, filters)
     return page(
@@ -278,3 +279,4 @@ def _undo(group: str) -> tuple[str, str]:
 blueprint.app_template_global("group_url")(group_url)
 blueprint.app_template_global("spark_bars")(group_report.spark_bars)
 blueprint.app_template_global("share_words")(group_report.percent)
+blueprint.app_template_global("rate_words")(group_report.rate_words)

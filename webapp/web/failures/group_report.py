@@ -1,65 +1,16 @@
-"""A failure group in words, as Markdown for an issue; and the chart of its rates, in units of 1000 by 100."""
+"""Rates of failure groups in words, and as a chart in units of 1000 by 100."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
-from webapp.markdown import block, code, escaped
-from webapp.parsing.words import counted
-from webapp.store.failures.group_detail import GroupDetail
 from webapp.store.failures.group_line import GroupLine, Rate
 from webapp.store.sessions.filters import Filters
 from webapp.store.statistics import timesteps
 from webapp.store.statistics.incident import Incident
 from webapp.web.sessions import list_filters
-
-
-def markdown(detail: GroupDetail, url: str, reproduction: dict[str, Any]) -> str:
-    """The report; `reproduction` as `failure_pages.reduced` gives it."""
-    return "\n".join(_lines(detail, url, reproduction)) + "\n"
-
-
-def _lines(detail: GroupDetail, url: str, reproduction: dict[str, Any]) -> Iterator[str]:
-    yield f"# {escaped(detail.title)}\n"
-    yield f"- page: {url}"
-    yield f"- group: {code(detail.key)}"
-    if detail.line is None:
-        yield "- none of it is in view under these filters"
-        return
-    yield from _facts(detail.line)
-    for title, rates in (("Rate by model", detail.models), ("Rate by version", detail.versions)):
-        if rates:
-            yield f"\n## {title}\n"
-            yield from (f"- {escaped(rate.name or 'no model named')}: {rate_words(rate)}" for rate in rates)
-    if detail.before and detail.after:
-        yield "\n## Before and after\n"
-        yield from (f"- {escaped(rate.name)}: {rate_words(rate)}" for rate in (detail.before, detail.after))
-    yield "\n## Smallest reproduction\n"
-    if reproduction["reproduction"] is None:
-        yield f"{escaped(reproduction['why'])}."
-    else:
-        yield f"Fails under {code(reproduction['parser'])}; {escaped(reproduction['why'])}:\n"
-        yield block(reproduction["reproduction"], "text").rstrip()
-    yield "\n## Profiles that would have read it\n"
-    for reader in detail.readers:
-        if reader.read:
-            yield f"- {code(reader.profile)}: {reader.read:,} of {reader.run:,}"
-    if reads_none := [reader.profile for reader in detail.readers if reader.run and not reader.read]:
-        yield f"- read none of them: {', '.join(code(name) for name in reads_none)}"
-    if missing := [reader.profile for reader in detail.readers if not reader.run]:
-        yield f"- not run: {', '.join(code(name) for name in missing)}"
-
-
-def _facts(line: GroupLine) -> Iterator[str]:
-    share = "" if line.share is None else f", {percent(line.share)} of all responses"
-    yield f"- {counted(line.count, 'response')} in {counted(line.sessions, 'session')}{share}"
-    yield f"- first seen {line.first_seen:%Y-%m-%d %H:%M} UTC, last seen {line.last_seen:%Y-%m-%d %H:%M} UTC"
-    yield f"- state: {line.state}{', ' + escaped(line.why) if line.why else ''}"
-    if line.paths:
-        yield f"- JSON paths: {', '.join(f'{code(path)} {count:,}' for path, count in line.paths)}"
 
 
 def rate_words(rate: Rate) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from flask import render_template
+
 from webapp import jsontext
 from webapp.fitting import Misfit
-from webapp.markdown import escaped, fenced
 from webapp.parsing import Trace, words
 from webapp.parsing.edit import place
 from webapp.visible import SPECIAL, glyph, with_signs
@@ -27,27 +28,19 @@ def markdown(
     misfits: Sequence[Misfit] = (),
 ) -> str:
     """The whole story: where it comes from, the raw text in a fence, every attempt, the values, other profiles."""
-    parts = [
-        "# A response that should have become JSON",
-        "\n".join(f"- {name}: {text if name == 'page' else escaped(text)}" for name, text in facts),
-        f"`{trace.profile}` {escaped(words.trace_sentence(trace))}.",
-        f"## Raw response ({len(raw):,} characters)\n\n{fenced(with_signs(_shortened(raw)))}",
-    ]
-    if special := _special(raw):
-        parts.append(f"Characters that do not show: {special}.")
-    parts.append(f"## Attempts of `{trace.profile}` {trace.version}\n\n{_attempts(raw, trace)}".rstrip())
-    values = trace.values[:LISTED]
-    parts += [
-        f"## Decoded value\n\n{fenced(_shortened(jsontext.pretty(jsontext.marked(value))), 'json')}" for value in values
-    ]
-    if misfits:
-        lines = (f"- value {misfit.value + 1} {escaped(misfit.sentence)}" for misfit in misfits)
-        parts.append("## What does not fit the schema\n\n" + "\n".join(lines))
-    other_traces = {name: result for name, result in (traces or {}).items() if name != trace.profile}
-    if other_traces:
-        lines = (f"- `{name}`: {words.profile_sentence(result)}" for name, result in other_traces.items())
-        parts.append("## Other profiles\n\n" + "\n".join(lines))
-    return "\n\n".join(parts) + "\n"
+    return render_template(
+        "turns/report.md",
+        raw=raw,
+        trace=trace,
+        facts=facts,
+        others={name: result for name, result in (traces or {}).items() if name != trace.profile},
+        misfits=misfits,
+        shown=with_signs(_shortened(raw)),
+        special=_special(raw),
+        values=[_shortened(jsontext.pretty(jsontext.marked(value))) for value in trace.values[:LISTED]],
+        listed=LISTED,
+        words=words,
+    )
 
 
 def case(raw: str, trace: Trace, expected: Sequence[Any] | None = None) -> str:
@@ -92,19 +85,3 @@ def _special(raw: str) -> str:
         line, column = place(raw, match.start())
         places.append(f"{glyph(match[0]).name} at line {line}, column {column}")
     return ", ".join(places) + (" and more" if len(places) == LISTED else "")
-
-
-def _attempts(raw: str, trace: Trace) -> str:
-    lines = []
-    for index, attempt in enumerate(trace.attempts[:LISTED]):
-        chosen = index in trace.chosen
-        sentence = escaped(words.attempt_sentence(attempt, chosen))
-        span = f"{attempt.span.start}-{attempt.span.end}"
-        lines.append(f"{index + 1}. {attempt.strategy} at {span}{' (chosen)' if chosen else ''}: {sentence}")
-        if attempt.site:
-            lines.append(f"   - called at {escaped(words.site_sentence(attempt.site))}")
-        lines += [f"   - {escaped(words.edit_sentence(raw, edit))}" for edit in attempt.edits[:LISTED]]
-        if (more := len(attempt.edits) - LISTED) > 0:
-            lines.append(f"   - and {more:,} further edits")
-    remaining = len(trace.attempts) - LISTED
-    return "\n".join(lines) + (f"\n\n{remaining:,} further attempts are not listed." if remaining > 0 else "")
