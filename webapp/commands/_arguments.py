@@ -188,6 +188,12 @@ def runnable(name: str, or_else: str = "") -> Profile:
     return chosen
 
 
+def refuse(is_wrong: object, words: str) -> None:
+    """Raises a usage error (exit 2) with these words where it is wrong."""
+    if is_wrong:
+        raise click.UsageError(words)
+
+
 def redaction_options(command: _Command) -> _Command:
     """Adds --redact-key, --redact (both can be given several times) and --redact-secrets, as a command's `redactor`.
 

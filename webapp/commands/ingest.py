@@ -13,7 +13,7 @@ import click
 import sqlalchemy as sa
 
 from webapp.commands import _arguments, _ingest_report, _store
-from webapp.commands._arguments import PROFILE
+from webapp.commands._arguments import PROFILE, refuse
 from webapp.commands._file_reader import FileReader, FileResult, read_again
 from webapp.commands._folder_watch import FolderWatch
 from webapp.commands._start import stopped_by_signals
@@ -88,10 +88,8 @@ def command(
     wrongly. With --watch, Fencepost reads a file once it has not changed for one interval and leaves an unfinished line
     for later; --json prints a document for each file.
     """
-    _check(format_name, home)
-    _check_mappings(mappings, format_name, again, save_as, dry_run, session_key)
-    tools_ = None if tools is None else _tools(tools, is_once=not watch and not dry_run)
-    _check_paths(name, paths, again=again, watch=watch, dry_run=dry_run)
+    _check(click.get_current_context().params)
+    tools_ = None if tools is None else _tools(tools)
     settings = _store.settings()
     mapping = _mapping(settings, mappings) if mappings else {OPTION: session_key} if session_key else None
     _give_way()
@@ -125,9 +123,7 @@ def _print_json(results: list[FileResult], dry_run: bool, unknown: Question | No
     _store.print_json(_ingest_report.document(results, dry_run) | {"parser_unknown": counts})
 
 
-def _tools(path: Path, *, is_once: bool) -> dict[str, Any]:
-    if not is_once:
-        raise click.UsageError("--tools is for logs that are read once: leave --watch and --dry-run out.")
+def _tools(path: Path) -> dict[str, Any]:
     try:
         return read_tools(path)
     except OSError as error:
@@ -186,27 +182,28 @@ def _status(results: list[FileResult], skip_unknown: bool) -> int:
     return 0 if any(result.content for result in results) and not failed else 1
 
 
-def _check(format_name: str | None, home: str | None) -> None:
-    if format_name is not None and format_name not in known_formats():
-        raise click.UsageError(f"there is no format {format_name!r}; there are: {', '.join(known_formats())}")
-    if home is not None:
-        refuse_absent(profile(home))
-
-
-def _check_mappings(
-    mappings: tuple[str, ...],
-    format_name: str | None,
-    again: bool,
-    save_as: str | None,
-    dry_run: bool,
-    session_key: str | None,
-) -> None:
-    if session_key is not None and mappings:
-        raise click.UsageError("--map names the session too (session=PATH): leave --session-key out.")
-    if mappings and format_name not in (None, "mapped"):
-        raise click.UsageError("--map reads by a mapping, without --format.")
-    if save_as is not None and (dry_run or not any("=" in option for option in mappings)):
-        raise click.UsageError("--save-map saves what --map FIELD=PATH says, without --dry-run.")
+def _check(use: dict[str, Any]) -> None:
+    """Raises a usage error for options that do not go together, or name what there is not."""
+    format_name, mappings, paths = use["format_name"], use["mappings"], use["paths"]
+    again, watch, dry_run = use["again"], use["watch"], use["dry_run"]
+    formats = f"there is no format {format_name!r}; there are: {', '.join(known_formats())}"
+    refuse(format_name is not None and format_name not in known_formats(), formats)
+    if use["home"] is not None:
+        refuse_absent(profile(use["home"]))
+    session_key = use["session_key"] is not None and mappings
+    refuse(session_key, "--map names the session too (session=PATH): leave --session-key out.")
+    refuse(mappings and format_name not in (None, "mapped"), "--map reads by a mapping, without --format.")
+    not_saved = use["save_as"] is not None and (dry_run or not any("=" in option for option in mappings))
+    refuse(not_saved, "--save-map saves what --map FIELD=PATH says, without --dry-run.")
+    once = use["tools"] is not None and (watch or dry_run)
+    refuse(once, "--tools is for logs that are read once: leave --watch and --dry-run out.")
+    refuse(again and dry_run, "--again reads what is stored, --dry-run stores nothing: choose one.")
+    files_alone = watch and (again or dry_run or "-" in paths)
+    refuse(files_alone, "--watch is for folders and files, without --again and --dry-run.")
+    refuse(not paths and not again, "Missing argument 'PATH…'.")
+    named = use["name"] is not None and ("-" not in paths or again)
+    refuse(named, "--name is for standard input: give - as a PATH.")
+    refuse(paths.count("-") > 1, "standard input can be read once only.")
 
 
 def _mapping(settings: Settings, options: Sequence[str]) -> dict[str, str]:
@@ -230,16 +227,3 @@ def _saved_mapping(settings: Settings, name: str) -> dict[str, str]:
         except saved_mappings.NoSuchMapping:
             takes = "--map takes FIELD=PATH, or the name of a saved mapping, and none is called"
             raise click.UsageError(f"{takes} {name!r}") from None
-
-
-def _check_paths(name: str | None, paths: tuple[str, ...], *, again: bool, watch: bool, dry_run: bool) -> None:
-    if again and dry_run:
-        raise click.UsageError("--again reads what is stored, --dry-run stores nothing: choose one.")
-    if watch and (again or dry_run or "-" in paths):
-        raise click.UsageError("--watch is for folders and files, without --again and --dry-run.")
-    if not paths and not again:
-        raise click.UsageError("Missing argument 'PATH…'.")
-    if name is not None and ("-" not in paths or again):
-        raise click.UsageError("--name is for standard input: give - as a PATH.")
-    if paths.count("-") > 1:
-        raise click.UsageError("standard input can be read once only.")

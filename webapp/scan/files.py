@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,37 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
-_TASKS = "{{code}}//User/globalStorage/{}/tasks/*/api_conversation_history.json"
-
-PLACES = {
-    "Claude Code": ("{claude}/projects//**/*.jsonl",),
-    "Codex": ("{codex}/sessions//**/*.jsonl", "{codex}/archived_sessions//*.jsonl"),
-    "Gemini CLI": ("{home}/.gemini/tmp//*/chats/*.json*",),
-    "Copilot CLI": ("{home}/.copilot/session-state//**/*.jsonl",),
-    "Cursor": (
-        "{home}/.cursor/projects//*/agent-transcripts/**/*.jsonl",
-        "{support}/Cursor/User/globalStorage//state.vscdb",
-    ),
-    "Cline": (_TASKS.format("saoudrizwan.claude-dev"),),
-    "Roo Code": (_TASKS.format("rooveterinaryinc.roo-cline"),),
-    "Kilo Code": (_TASKS.format("kilocode.kilo-code"),),
-    "OpenCode": ("{data}/opencode//opencode*.db", "{data}/opencode/storage//message/**/*.json"),
-    "Goose": ("{data}/goose/sessions//*.jsonl", "{data}/goose/sessions//sessions.db"),
-    "Amp": ("{data}/amp/threads//*.json",),
-    "Crush": ("{data}/crush//**/crush.db", "{here}/.crush//crush.db"),
-    "Kiro": ("{home}/.kiro/sessions//**/*.json*", "{data}/kiro-cli//data.sqlite3"),
-    "Zed": ("{data}/zed/threads//threads.db", "{support}/Zed/threads//threads.db"),
-    "Continue": ("{home}/.continue/sessions//*.json",),
-    "Aider": ("{here}//.aider.chat.history.md", "{home}//.aider.chat.history.md"),
-    "Droid": ("{home}/.factory/sessions//**/*.jsonl",),
-    "Pi": ("{home}/.pi/agent/sessions//**/*.jsonl",),
-    "Kimi CLI": ("{home}/.kimi/sessions//**/*.jsonl",),
-    "Qwen Code": ("{home}/.qwen/projects//*/chats/*.jsonl", "{home}/.qwen/tmp//*/chats/*.json*"),
-    "LM Studio": ("{home}/.lmstudio/conversations//**/*.json", "{home}/.cache/lm-studio/conversations//**/*.json"),
-    "Open WebUI": ("{home}/.open-webui//webui.db", "{data}/open-webui//webui.db"),
-    "llm": ("{llm}//logs.db",),
-}
-"""the logs of each program: a folder, out of which no link is followed, and behind // the glob of their names"""
+PLACES: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("places.toml").read_text("utf-8"))
 
 
 def folders(environ: Mapping[str, str], here: Path) -> dict[str, list[Path]]:

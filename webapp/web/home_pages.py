@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,12 @@ from webapp.parsing.words import called, counted
 from webapp.store import tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules, trials
-from webapp.store.homes.trials import Question
+from webapp.store.homes.trials import ParserCandidate, Question
 from webapp.store.models import Session, Task
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.sessions import words_of
-from webapp.store.write.parser import DECLINED, UNKNOWN, Home
+from webapp.store.write.parser import DECLINED, OURS, UNKNOWN, Home
 from webapp.web import links, task_pages
 from webapp.web.api.operation import json, json_object, operation, refused
 from webapp.web.api.sessions import HOME
@@ -29,23 +30,16 @@ from webapp.web.identity import author
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One button: a profile, what it is in a line, on how many responses it would have failed or found no JSON, and
-    whether it is a field report's."""
-
-    profile: str
-    help: str
-    failed: int | None
-    none: int | None
-    reported: bool
-
-
-@dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """What a banner draws. `fields` name the sessions for the form; `url` leads to the banner alone."""
+    """What a banner draws. `fields` name the sessions for the form; `url` leads to the banner alone.
+
+    The parsers to choose from are the general ones, Fencepost's own behind them, and those of field reports.
+    """
 
     about: Question
-    choices: list[Choice]
+    general: list[ParserCandidate]
+    reported: list[ParserCandidate]
+    helps: Mapping[str, str]
     fields: dict[str, Any]
     url: str
     back: str
@@ -73,20 +67,13 @@ def _asked(question: Question | None, fields: dict[str, Any], about: dict[str, A
         wake()
     back = request.args.get("back") or request.full_path.rstrip("?")
     url = url_for("homes.question", back=back, **about)
-    return AskedQuestion(question, choices(question), fields, url, back)
+    reported = [entry for entry in question.candidates if getattr(profile(entry.profile), "report", None) is not None]
+    general = sorted((entry for entry in question.candidates if entry not in reported), key=_is_ours)
+    return AskedQuestion(question, general, reported, helps(), fields, url, back)
 
 
-def choices(question: Question) -> list[Choice]:
-    """The parsers to choose from: the general ones first, those of field reports behind, Fencepost's own between."""
-    help_texts = helps()
-    lines = [
-        Choice(
-            *(candidate.profile, help_texts.get(candidate.profile, ""), candidate.failed, candidate.none),
-            getattr(profile(candidate.profile), "report", None) is not None,
-        )
-        for candidate in question.candidates
-    ]
-    return sorted(lines, key=lambda line: (line.reported, line.profile == "fencepost"))
+def _is_ours(candidate: ParserCandidate) -> bool:
+    return candidate.profile == OURS
 
 
 def running_change() -> Task | None:
@@ -251,7 +238,8 @@ def put_api(ident: str) -> tuple[Response, int]:
 def show_api(ident: str) -> Response:
     session = session_store.find(db.session, ident)
     open_question = question_of_session(session)
-    failed = {choice.profile: choice.failed for choice in open_question.choices} if open_question else {}
+    candidates = open_question.about.candidates if open_question else []
+    failed = {candidate.profile: candidate.failed for candidate in candidates}
     return jsonify(**session_of(session.key), would_fail=failed)
 
 

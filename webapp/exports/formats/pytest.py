@@ -4,79 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from webapp import jsontext
 from webapp.exports.base import ExportFacts, ExportFormat, LabelledResponse, LabelView, facts, left_out_sentence, meant
 
 OURS = "fencepost"
-HEAD = '''"""{what}, as regression tests for a parser of model output.
-
-{about}
-
-    pytest FILE                                        tests Fencepost's profile `{profile}`
-    FENCEPOST_PROFILE=windlass-strict pytest FILE      another of its profiles
-    FENCEPOST_PARSER=package.module:function pytest FILE
-                                                       a parser of yours: takes the text, gives the list of values
-"""
-
-import importlib
-import json
-import os
-
-import pytest
-
-MARK = "{mark}"
-
-
-def read(text):
-    """The values that the parser under test reads from `text`, in order."""
-    name = os.environ.get("FENCEPOST_PARSER")
-    if name:
-        module, _, function = name.partition(":")
-        return list(getattr(importlib.import_module(module), function)(text))
-    from webapp.parsing import parse
-
-    return list(parse(text, os.environ.get("FENCEPOST_PROFILE", "{profile}")).values)
-
-
-def unmarked(value):
-    """What was meant where JSON has no number for it: NaN and the infinities are written as {{MARK: "NaN"}}."""
-    if isinstance(value, dict):
-        if len(value) == 1 and value.get(MARK) in ("NaN", "Infinity", "-Infinity"):
-            return float(value[MARK])
-        return {{_plain(key): unmarked(item) for key, item in value.items()}}
-    return [unmarked(item) for item in value] if isinstance(value, list) else value
-
-
-def _plain(key):
-    """A key that only looked like the mark was given one $ more."""
-    return key[1:] if key.endswith(MARK) and key != MARK and not key[: -len(MARK)].strip("$") else key
-
-
-def canonical(values):
-    """JSON values as text that is the same where the values are: 1 and 1.0 are, 1 and true are not."""
-    return [json.dumps(_number(value), sort_keys=True) for value in values]
-
-
-def _number(value):
-    if isinstance(value, dict):
-        return {{key: _number(item) for key, item in value.items()}}
-    if isinstance(value, (list, tuple)):
-        return [_number(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-CASES = [
-'''
-FOOT = """
-]
-
-
-@pytest.mark.parametrize(("text", "expected"), CASES)
-def test_reads_what_was_meant(text, expected):
-    assert canonical(read(text)) == canonical(unmarked(json.loads(expected)))
-"""
+HEAD, FOOT, _READ, _FOOT = Path(__file__).with_name("pytest_file.txt").read_text("utf-8").split("# ---- parts ----\n")
+"""what stands before the cases, behind them, and the same of texts of which no value is known"""
 _LEFT_OUT = "Labels without a known value are left out; the last line of this file says how many, and why."
 
 
@@ -84,7 +20,7 @@ def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterato
     yield head("Responses that people labelled", [about.sentence(), _LEFT_OUT], OURS)
     for response, label, values in meant(responses, about.left_out):
         yield case(response, label, values)
-    yield FOOT.lstrip("\n").encode("ascii")
+    yield FOOT.encode("ascii")
     yield f"\n\n# {left_out_sentence(about.left_out)}\n".encode("ascii")
 
 
@@ -110,19 +46,6 @@ def comment(text: str) -> str:
 MOST_UNLABELLED = 100
 """responses without a known value that a file has, if no other number is asked for"""
 _UNKNOWN = "no expected value"
-_READ = """
-
-# These have no expected value: the test is only that a value is read, not which one.
-UNLABELLED = [
-"""
-_FOOT = """
-]
-
-
-@pytest.mark.parametrize("text", UNLABELLED)
-def test_reads_a_value(text):
-    assert read(text), "no value was read"
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +86,12 @@ def of_group(tests: GroupTests, about: ExportFacts) -> Iterator[bytes]:
     yield head("Responses of one failure group", [about.sentence(), "", *tests.sentences()], tests.parser)
     for response, label, values in meant(tests.labelled, about.left_out):
         yield case(response, label, values)
-    yield FOOT.lstrip("\n").encode("ascii")
+    yield FOOT.encode("ascii")
     yield _READ.encode("ascii")
     for response in tests.unlabelled:
         reason = comment(f"{response.session} turn {response.position}: {_UNKNOWN}")
         yield f"    # {reason}\n    pytest.param({response.raw!a}, id={response.called!a}),\n".encode("ascii")
-    yield _FOOT.lstrip("\n").encode("ascii")
+    yield _FOOT.encode("ascii")
 
 
 plugin = ExportFormat("pytest", "labels", ".py", "text/x-python", pieces)

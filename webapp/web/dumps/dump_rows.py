@@ -79,21 +79,7 @@ class DumpRow:
     """what may name the sessions of a held job, as `webapp.dumps.session_keys.SessionKeys`"""
     held: int | None = None
     """the number of the job that is held"""
-
-    @property
-    def looked_at(self) -> int:
-        """Bytes in which the keys were counted."""
-        return LOOKED_AT
-
-    @property
-    def keys_are_cut(self) -> bool:
-        """Whether the keys were counted in the beginning only."""
-        return self.keys is not None and bool(self.size > LOOKED_AT or self.keys.get("cut"))
-
-    @property
-    def keys_differ(self) -> bool:
-        """Whether the members of an archive are read by different keys."""
-        return self.keys is not None and len({member["key"] for member in self.keys.get("members", ())}) > 1
+    looked_at: int = LOOKED_AT
 
     @property
     def tag(self) -> tuple[str, str]:
