@@ -8,6 +8,7 @@ from typing import Any
 
 from webapp.dumps import yaml_values
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
+from webapp.dumps.declared import Declared
 from webapp.dumps.documents import inner_list, objects, with_list
 from webapp.dumps.messages.http import (
     HttpExchange,
@@ -119,14 +120,7 @@ def _is_spoken(frame: Any) -> bool:
     return as_object(frame).get("type") == "receive" and isinstance(data, str) and bool(_REALTIME.search(data))
 
 
-class Nock(Format):
-    called = "nock"
-    shapes = 'recordings of nock [{"scope", "path", "status", "response"}]'
-    session_field = None
-
-    def sniff(self, head: DumpHead) -> int:
-        return 92 if head.shape == "array" and head.all_have("scope", "path", "response") else 0
-
+class Nock(Declared):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         url = f"{text(entry.get('scope')) or ''}{text(entry.get('path')) or ''}"
         response = _unpacked(entry.get("response"))
@@ -195,4 +189,4 @@ def _paired(source: Source) -> Entries:
             yield at, {"request": request[1], "response": response[1]}
 
 
-plugins = (HttpLog(), Har(), Nock(), Vcr())
+plugins = (HttpLog(), Har(), Nock("nock"), Vcr())

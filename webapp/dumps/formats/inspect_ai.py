@@ -123,9 +123,6 @@ def _model_calls(context: Context) -> dict[str, dict[str, Any]]:
 
 def _resolved(value: Any, attachments: dict[str, Any]) -> Any:
     """A text that is a reference as what it refers to; anything else as it is."""
-    whole = attachments.get(value.partition("://")[2]) if _is_reference(value) else None
+    is_reference = isinstance(value, str) and value.startswith(_REFERENCES)
+    whole = attachments.get(value.partition("://")[2]) if is_reference else None
     return whole if isinstance(whole, str) else value
-
-
-def _is_reference(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith(_REFERENCES)

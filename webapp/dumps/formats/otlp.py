@@ -81,6 +81,7 @@ class Otlp(Format):
             yield from problems
 
     def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
+        entry = self.as_otlp(entry)
         return {} if logs.has_no_span(entry) else {"span id": logs.span_of(as_object(entry.get("span")))}
 
     def as_otlp(self, entry: dict[str, Any]) -> dict[str, Any]:

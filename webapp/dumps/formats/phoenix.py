@@ -36,9 +36,6 @@ class Phoenix(Otlp):
             rows, lambda row: first_id(_flat(row), *_SESSIONS) or source.stem, lambda row: row.get("start_time")
         )
 
-    def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
-        return {"span id": _flat(entry).get("context.span_id")}
-
     def as_otlp(self, entry: dict[str, Any]) -> dict[str, Any]:
         return {"span": _span(_flat(entry))}
 
@@ -115,9 +112,6 @@ class Jaeger(Otlp):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         sessions = _named(page_entries(source, head, "data"), source.stem)
         yield from by_time(sessions, lambda entry: str(entry["session"]), lambda entry: entry["span"].get("startTime"))
-
-    def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
-        return {"span id": as_object(entry.get("span")).get("spanID")}
 
     def as_otlp(self, entry: dict[str, Any]) -> dict[str, Any]:
         return {"span": _as_otlp(as_object(entry.get("span")))}
@@ -213,13 +207,10 @@ class SpanRows(Otlp):
 
         yield from by_time(entries_of(source, head), session, _when)
 
-    def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
-        return {"span id": first_id(entry, "spanId", "span_id", "SpanId", "id")}
-
     def as_otlp(self, entry: dict[str, Any]) -> dict[str, Any]:
         span = {
             "traceId": first_id(entry, *_TRACES),
-            "spanId": self.ids_of(entry)["span id"],
+            "spanId": first_id(entry, "spanId", "span_id", "SpanId", "id"),
             "parentSpanId": first_id(
                 entry, "parentId", "parent_id", "parent_span_id", "ParentSpanId", "operation_ParentId"
             ),

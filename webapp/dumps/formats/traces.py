@@ -88,18 +88,7 @@ _OPERATION = re.compile(r"weave:///[^/]+/[^/]+/op/([^:]+)")
 _ASKING = ("messages", "contents", "prompt", "input", "chat_history")
 
 
-class Weave(Format):
-    called = "weave"
-    shapes = 'Weave\'s calls {"op_name", "trace_id", "inputs", "output"} one a line or a list'
-    times = ("started_at",)
-    id_key = "id"
-
-    def sniff(self, head: DumpHead) -> int:
-        return 93 if head.all_have("op_name", "trace_id", "inputs") else 0
-
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return first_id(entry, "thread_id", "trace_id")
-
+class Weave(Declared):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         inputs, output = as_object(entry.get("inputs")), entry.get("output")
         match = _OPERATION.match(str(entry.get("op_name")))
@@ -114,7 +103,7 @@ class Weave(Format):
             turns += error_turns(reason)
         if not turns:  # what an operation of the program took and gave, which its calls of a model say, too
             turns = event_turns(name)
-        return each_filled(turns, phase=name, parent=text(entry.get("parent_id")))
+        return each_filled(turns, phase=name)
 
 
 _LISTS = ("data", "spans", "items", "traces")
@@ -238,4 +227,4 @@ def _called(data: dict[str, Any], error: Any, conversation: _Trace) -> list[Turn
     return [*turns, *result_turns(data.get("output"), conversation, name)]
 
 
-plugins = (LangSmith("langsmith"), Weave(), AgentsSdk())
+plugins = (LangSmith("langsmith"), Weave("weave"), AgentsSdk())

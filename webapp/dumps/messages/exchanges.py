@@ -10,7 +10,7 @@ from webapp.dumps.messages.bodies import answer, is_answer, nothing_said, said_o
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.langchain import generations_body
 from webapp.dumps.messages.metadata import hosts_of
-from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
+from webapp.dumps.messages.pieces import Piece, as_json, call, text_or_json
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.requests import new_prompts, noted_answers, request_message, request_messages
 from webapp.dumps.messages.streams import is_body, parsed_body
@@ -238,10 +238,7 @@ def _calls(raw: Any) -> list[Piece]:
     ]
     if not calls or len(calls) < len(as_list(listed)):
         return []
-    return [
-        Piece.of_call(call.get("input", call.get("args")), call["toolName"], text(call.get("toolCallId")), call)
-        for call in calls
-    ]
+    return list(map(call, calls))
 
 
 def _opened(value: Any) -> Any:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 import warnings
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any
 
 _STRING = r"""'(?:[^'\\\n]|\\.)*+(?:'|\\?(?=\n|\Z))|"(?:[^"\\\n]|\\.)*+(?:"|\\?(?=\n|\Z))"""
@@ -25,7 +22,6 @@ _BLOCK = re.compile(r"\s*(?:Text|Thinking|(?:Server)?ToolUse|ToolCall|ToolResult
 """how a block of a message's content prints"""
 _OBJECT = re.compile(r"(?:Completion|Response|Messages?|Prediction|AgentRunResult|RequestOutput)\(\s*\w{1,40}=")
 _NAME = re.compile(r"[\w.]{0,80}\Z")
-_BRACKET = re.compile(rf"{_STRING}|[()\[\]{{}}]")
 _ADDRESS = re.compile(r"\s*<[\w.\s]{1,200}? object at 0x[0-9a-fA-F]+>")
 _TOKEN = re.compile(
     rf"{_STRING}|"
@@ -73,6 +69,7 @@ BEGINS = re.compile(
 )
 """where a line prints an object, or what holds some, behind a word or two"""
 _SPAN = re.compile(rf'"""[\s\S]*?"""|{_STRING}|[()\[\]{{}}]|\n')
+_FIELD = re.compile(rf"{_STRING}|[()\[\]{{}}]|\b(?P<name>[A-Za-z_]\w*)\s*=(?!=)")
 _SAID = {"content", "arguments", "parts", "tool_calls"}
 _BODIES = {"choices", "candidates", "output"}
 _BLOCKS = ("text", "thinking", "tool_use", "tool_call", "output_text")
@@ -90,12 +87,8 @@ def printed_objects(text: str) -> Iterator[tuple[int, str]]:
     at = 0
     while match := _OBJECT.search(text, at):
         name = _NAME.search(text, max(0, match.start() - 80), match.start())
-        begin, depth, at = name.start() if name else match.start(), 0, len(text)
-        for bracket in _BRACKET.finditer(text, begin):
-            depth += (bracket[0] in "([{") - (bracket[0] in ")]}")
-            if depth == 0 and bracket[0] == ")":
-                at = bracket.end()
-                break
+        begin = name.start() if name else match.start()
+        at = _end(text, begin)
         yield begin, text[begin:at]
 
 
@@ -208,17 +201,10 @@ def _called(written: str) -> str | None:
 def _fields(written: str) -> Iterator[int]:
     """Where the fields of the outermost level begin."""
     depth = 0
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(f"({written})").readline))
-    except (tokenize.TokenError, SyntaxError, IndentationError):
-        return
-    starts = [0]
-    for line in f"({written})".splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    for token, following in pairwise(tokens):
-        depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
-        if depth == 1 and token.type == tokenize.NAME and following.string == "=":
-            yield starts[token.start[0] - 1] + token.start[1] - 1
+    for mark in _FIELD.finditer(written):
+        depth += (mark[0] in "([{") - (mark[0] in ")]}")
+        if depth == 0 and mark["name"]:
+            yield mark.start()
 
 
 def _value(node: ast.expr, depth: int) -> Any:

@@ -123,12 +123,8 @@ def guessed_stream(events: list[Any]) -> tuple[str, str] | None:
             grown[path].append(piece)
     likely = {path: pieces for path, pieces in grown.items() if len(set(pieces)) > 1 and 3 * len(pieces) > len(objects)}
     best = max(likely, key=lambda path: len(likely[path]), default=None)
-    guess = None if best is None or "user" in map(_role, objects) else (best, _once(likely[best]))
+    guess = None if best is None or "user" in (event.get("role") for event in objects) else (best, _once(likely[best]))
     return guess if guess is not None and _SAID.search(guess[1]) else None
-
-
-def _role(event: dict[str, Any]) -> Any:
-    return event.get("role")
 
 
 def _texts(event: dict[str, Any], at_: str, depth: int) -> Iterator[tuple[str, str]]:

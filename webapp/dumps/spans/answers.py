@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp.dumps.decoding import opened
 from webapp.dumps.messages.bodies import answer, is_answer
-from webapp.dumps.messages.pieces import Piece, content, joined, pieces, speaks, text_or_json
+from webapp.dumps.messages.pieces import Piece, call, content, joined, pieces, speaks, text_or_json
 from webapp.dumps.messages.requests import new_prompts, noted_answers
 from webapp.dumps.messages.turns import Conversation, each_filled, each_with, filled, spent, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
@@ -18,31 +18,11 @@ from webapp.dumps.values import are_messages, as_list, moment, text
 
 _VERCEL_TEXTS = ("ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object")
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "ai.response.model", "ai.model.id", "llm.model_name")
-_TOKENS_IN = (
-    "gen_ai.usage.input_tokens",
-    "gen_ai.usage.prompt_tokens",
-    "llm.token_count.prompt",
-    "llm.usage.prompt_tokens",
-    "ai.usage.promptTokens",
-    "ai.usage.inputTokens",
+_USAGE = re.compile(r"(?:gen_ai|llm|ai)\.(?:usage|token_count)\.(?:details\.)?")
+_SPELLED = {"prompt": "input", "completion": "output"} | dict.fromkeys(
+    ("reasoning.output_tokens", "output_tokens_details.reasoning", "completion_details.reasoning"), "reasoning"
 )
-_TOKENS_OUT = (
-    "gen_ai.usage.output_tokens",
-    "gen_ai.usage.completion_tokens",
-    "llm.token_count.completion",
-    "llm.usage.completion_tokens",
-    "ai.usage.completionTokens",
-    "ai.usage.outputTokens",
-)
-_REASONING = (
-    "gen_ai.usage.reasoning.output_tokens",
-    "gen_ai.usage.reasoning_tokens",
-    "gen_ai.usage.output_tokens_details.reasoning",
-    "gen_ai.usage.details.reasoning_tokens",
-    "llm.token_count.completion_details.reasoning",
-    "llm.usage.reasoning_tokens",
-    "ai.usage.reasoningTokens",
-)
+"""amounts of tokens that have other names in spans than in providers' bodies"""
 _OF_MODELS = ("gen_ai.", "llm.", "ai.", "openinference.span.kind")
 _COSTS = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost")
 _AGENTS = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name")
@@ -101,9 +81,7 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[Turn]:
     if is_outer(span):  # it names the model as it was asked for, the inner one as it answered
         answers = [changed(turn, model=None) for turn in answers]
     error = _error(value, about)
-    usage = {"input": attributes.first(*_TOKENS_IN), "output": attributes.first(*_TOKENS_OUT)}
-    usage |= {"reasoning_tokens": attributes.first(*_REASONING)}
-    once = spent(usage, attributes.first(*_COSTS))
+    once = spent(_usage(attributes), attributes.first(*_COSTS))
     if not answers and _names_answer(attributes, error is not None):
         conversation.notes.append("its attributes name an answer, and nothing that it says is known")
     if not answers and error is None and not span.logged:
@@ -118,6 +96,12 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[Turn]:
     if error is None and (answers or (turns and not once)):
         return turns
     return [*turns, error or filled(Turn(0, "event", agent=agent, **about), **once)]
+
+
+def _usage(attributes: Attributes) -> dict[str, Any]:
+    """The amounts of tokens by the names that providers have for them."""
+    named = ((_USAGE.sub("", key), value) for key, value in attributes.values.items() if _USAGE.match(key))
+    return {_SPELLED.get(name, name): value for name, value in named if value != ""}
 
 
 def _is_call(attributes: Attributes) -> bool:
@@ -252,8 +236,6 @@ def _vercel(attributes: Attributes, conversation: Conversation) -> list[Turn]:
     parts = [Piece("thinking", thought)] if thought else []
     if key is not None:
         parts.append(Piece("text", attributes.text(key)))
-    for call in as_list(opened(attributes.first("ai.response.toolCalls", "ai.result.toolCalls"))):
-        if isinstance(call, dict):
-            name, ident = text(call.get("toolName")), text(call.get("toolCallId"))
-            parts.append(Piece.of_call(call.get("args", call.get("input")), name, ident, call))
+    calls = as_list(opened(attributes.first("ai.response.toolCalls", "ai.result.toolCalls")))
+    parts += [call(value) for value in calls if isinstance(value, dict)]
     return turns_of(parts, "assistant", conversation) if parts else []
