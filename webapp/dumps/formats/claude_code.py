@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import NATIVE, Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
-from webapp.dumps.documents import document_session, grouped
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
+from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
+from webapp.dumps.documents import grouped
 from webapp.dumps.messages.turns import (
     each_with,
     error_turns,
@@ -21,10 +23,6 @@ from webapp.dumps.records import Kind, Turn, changed
 from webapp.dumps.values import as_object, first_text, id_text, moment, text
 from webapp.jsontext import text_hash
 
-_LINE_KEYS = (
-    *({"sessionId", "uuid"}, {"parentUuid"}, {"isSidechain"}),
-    *({"summary", "leafUuid"}, {"messageId", "snapshot"}),
-)
 _NO_MODEL = "<synthetic>"
 """the model of what Claude Code itself says in the assistant's place"""
 _REMEMBERED = 100_000
@@ -32,7 +30,7 @@ _REMEMBERED = 100_000
 
 
 @dataclass(slots=True)
-class _Transcript(Conversation):
+class _Transcript(Declaring):
     counted: dict[str, dict[str, Any]] = field(default_factory=dict)
     """how much of each message's usage was counted"""
     blocks: dict[int, int] = field(default_factory=dict)
@@ -42,33 +40,22 @@ class _Transcript(Conversation):
     chain_count: int = 0
 
 
-class ClaudeCode(Format):
-    home = NATIVE
-    shapes = 'Claude Code (~/.claude/projects/*/*.jsonl) {"type", "uuid", "sessionId", "message"} one a line'
+class ClaudeCode(Declared):
     conversation_type = _Transcript
-    id_key = id_name = "uuid"
 
     def sniff(self, head: DumpHead) -> int:
-        if _is_wrapped(head):
-            return 95
-        typed = (value.keys() for value in head.objects if isinstance(value.get("type"), str))
-        is_line = any(keys <= known for known in typed for keys in _LINE_KEYS)
-        return 95 if is_line and head.shape in ("lines", "array", "object") else 0
+        is_wrapped = head.first_of("loglines").keys() >= {"type", "message"}  # as Claude Code on the web gives it
+        return 95 if is_wrapped else super().sniff(head)
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if _is_wrapped(head):
-            return iter([document_session(source, head, "loglines", ids=("sessionId",))])
+        if "loglines" in head.items:
+            return super().sessions(source, head)
         return grouped(source, head, lambda line: _session(line, source.stem))
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[Turn]:
+    def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[Turn]:  # type: ignore[override]
         line = _of_subagent(entry)
         turns = _line(line, conversation)
         return each_with(turns, duplicate_of=_first_entry(line, turns, conversation))
-
-
-def _is_wrapped(head: DumpHead) -> bool:
-    """{"loglines": […]}, as Claude Code on the web gives a session."""
-    return any(isinstance(line, dict) and {"type", "message"} <= line.keys() for line in head.items.get("loglines", []))
 
 
 def _session(line: dict[str, Any], stem: str) -> str | None:
@@ -218,4 +205,4 @@ def _entries(written: str) -> Entries:
             yield f"character {mark.start()}", {"kind": "call" if is_call else kind, "text": shown}
 
 
-plugins = (ClaudeCode(), ClaudeExport())
+plugins = (ClaudeCode("claude_code"), ClaudeExport())

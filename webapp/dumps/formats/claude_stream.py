@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import NATIVE, Conversation, DumpHead, Format
+from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
 from webapp.dumps.messages.turns import (
     each_with,
@@ -22,7 +23,7 @@ _MESSAGES = ("assistant", "user")
 
 
 @dataclass(slots=True)
-class _Stream(Conversation):
+class _Stream(Declaring):
     branches: dict[str, int] = field(default_factory=dict)
     """the subagent's number by the id of the call that started it"""
     counted: set[str] = field(default_factory=set)
@@ -39,16 +40,10 @@ class _Stream(Conversation):
         return f"the stream ends within an answer; of it no more came than {raw[:200]!r}" if raw else None
 
 
-class ClaudeStream(Format):
-    home = NATIVE
-    shapes = 'claude -p --output-format stream-json {"type", "message", "session_id"} one a line'
+class ClaudeStream(Declared):
     conversation_type = _Stream
-    times = ("timestamp",)
 
-    def sniff(self, head: DumpHead) -> int:
-        return 94 if head.shape in ("lines", "object", "array") and any(map(_is_line, head.objects)) else 0
-
-    def read_entry(self, entry: dict[str, Any], conversation: _Stream) -> list[Turn]:
+    def read_entry(self, entry: dict[str, Any], conversation: _Stream) -> list[Turn]:  # type: ignore[override]
         kind = entry.get("type")
         if kind == "stream_event":
             delta = as_object(as_object(entry.get("event")).get("delta"))
@@ -68,15 +63,6 @@ class ClaudeStream(Format):
 
     def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
         return {} if _is_part(entry) else entry
-
-
-def _is_line(value: dict[str, Any]) -> bool:
-    if "session_id" not in value or ("uuid" in value and "parentUuid" in value):
-        return False
-    kind, message = value.get("type"), value.get("message")
-    if kind in _MESSAGES and isinstance(message, dict):
-        return "parent_tool_use_id" in value or "content" in message
-    return (kind, value.get("subtype")) == ("system", "init") or (kind == "result" and "is_error" in value)
 
 
 def _is_part(entry: dict[str, Any]) -> bool:
@@ -147,4 +133,4 @@ def _failure(entry: dict[str, Any]) -> str | None:
     return text(as_object(entry.get("error")).get("message")) or "\n".join(errors) or text(entry.get("subtype"))
 
 
-plugin = ClaudeStream()
+plugin = ClaudeStream("claude_stream")

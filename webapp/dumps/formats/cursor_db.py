@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Literal
 
-from webapp.dumps.base import Context, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
+from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import document_session, entries_of, nested
 from webapp.dumps.messages.pieces import Piece, call
@@ -20,13 +21,7 @@ _CONVERSATION, _MESSAGE = "composerData:", "bubbleId:"
 _ROLES = {1: "user", 2: "assistant"}
 
 
-class CursorDatabase(Format):
-    shapes = "Cursor's database state.vscdb (a table cursorDiskKV)"
-    times = ("createdAt",)
-
-    def sniff(self, head: DumpHead) -> int:
-        return 90 if head.shape == "sqlite" and _TABLE in head.names else 0
-
+class CursorDatabase(Declared):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         message_count, read_ids = 0, list[str]()
         with opened_tables(source) as tables:
@@ -46,9 +41,6 @@ class CursorDatabase(Format):
                     yield SessionEntries(ident, entries, text(about.get("name")), extra=about)
         if left_out := message_count - len(set(read_ids)):
             yield Problem(_TABLE, f"stored messages that no conversation lists, which were left out: {left_out:,}")
-
-    def conversation(self, context: Context) -> Conversation:
-        return Conversation(first_text(context.get("modelConfig"), "modelName"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         role = _ROLES.get(entry.get("type") or 0)
@@ -237,4 +229,4 @@ def _shown_as(part: Any) -> tuple[Literal["text", "thinking", "other"], str]:
     return ("other", "") if said is None else ("text", said)
 
 
-plugins = (CursorDatabase(), VsCodeChat())
+plugins = (CursorDatabase("cursor_db"), VsCodeChat())
