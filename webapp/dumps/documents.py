@@ -247,11 +247,15 @@ def apart(entries: Entries, session_of: SessionOf, stem: str, extra: dict[str, A
                 aside.put(current, 0, *entry)
         aside.rename({"": next(filter(None, aside.names), stem)})
         for name, kept in aside.sessions():
-            of_session = (Problem(at, value) if isinstance(value, str) else (at, value) for at, value in kept)
+            of_session = (_as_it_came(*one) for one in kept)
             if count:
                 yield SessionEntries(name, of_session, extra=extra or {})
             else:
                 yield from (entry for entry in of_session if isinstance(entry, Problem))
+
+
+def _as_it_came(at: str, value: Any) -> Entry | Problem:
+    return Problem(at, value) if isinstance(value, str) else (at, value)
 
 
 def _only(source: Source, given_key: str | None) -> SessionEntries:

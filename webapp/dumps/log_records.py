@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -96,13 +97,9 @@ def _when(record: dict[str, Any]) -> str:
 
 def first_records(head: DumpHead) -> list[str]:
     """The records of the first lines."""
-    records: list[str] = []
-    for line in map(_plain, head.text.split("\n")[:_LOOKED_AT]):
-        if not records or BEGIN.match(line):
-            records += [line] if line.strip() or records else []
-        else:
-            records[-1] += f"\n{line}"
-    return records
+    first = "\n".join(head.text.lstrip("\r\n").split("\n")[:_LOOKED_AT]).encode("utf-8", "surrogateescape")
+    records = log_records(Source(io.BytesIO(first), head.filename))
+    return [record.text for record in records if isinstance(record, TextRecord)]
 
 
 def log_records(source: Source) -> Iterator[TextRecord | Problem]:

@@ -29,7 +29,7 @@ from webapp.dumps.formats.transcript import templated, told
 from webapp.dumps.log_records import text_records
 from webapp.dumps.messages.bodies import body_in, said_turns
 from webapp.dumps.messages.named_texts import is_chat
-from webapp.dumps.messages.pieces import Piece
+from webapp.dumps.messages.pieces import Piece, call
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.turns import each_filled, event_turns, note_once, text_turns, turns_of
 from webapp.dumps.records import Problem, Record, SessionStart, Turn, changed
@@ -182,7 +182,7 @@ def _calls_beside(entry: dict[str, Any]) -> Iterator[Piece]:
             name, ident = first_text(value, "toolName"), first_text(value, "toolCallId")
             if name and (ident is None or ident not in keys_before):
                 keys_before.add(ident)
-                yield Piece.of_call(value.get("input", value.get("args")), name, ident, value)
+                yield call(value)
 
 
 _NAME = r"(?:response|output|completion|answer|reply|generation|sample|attempt)"

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import page_entries
 from webapp.dumps.linked_turns import Side
 from webapp.dumps.messages.bodies import is_answer
 from webapp.dumps.messages.exchanges import exchange
@@ -106,7 +106,6 @@ class Weave(Declared):
         return each_filled(turns, phase=name)
 
 
-_LISTS = ("data", "spans", "items", "traces")
 _ANSWERS = ("generation", "response")
 _OTHERS = (
     *("agent", "task", "turn", "handoff", "custom", "guardrail", "transcription", "speech", "speech_group"),
@@ -117,30 +116,21 @@ _SPOKEN = {"transcription": "output", "speech": "input"}
 
 
 @dataclass(slots=True)
-class _Trace(Conversation):
+class _Trace(Declaring):
     calls: Counter[tuple[str | None, str | None]] = field(default_factory=Counter)
     """calls that answers held, by tool and arguments: a function's span says them again"""
     ran: bool = False
     """whether the span is a tool's run, whose result the next question holds again"""
 
 
-class AgentsSdk(Format):
-    called = "agents_sdk"
-    shapes = 'OpenAI\'s Agents SDK {"object": "trace.span", "span_data": {"type"}} one a line or {"data": […]}'
-    times = ("started_at",)
-    parent_key = "parent_id"
-    id_key, id_name = "id", "span id"
+class AgentsSdk(Declared):
     conversation_type = _Trace
-
-    def sniff(self, head: DumpHead) -> int:
-        listed = [item for key in _LISTS for item in head.items.get(key, [])] if head.shape == "object" else []
-        return 94 if any(map(_is_span, [*head.objects, *listed])) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         traces: dict[str, dict[str, Any]] = {}
         with spilled() as aside:
             problems = []
-            for entry in page_entries(source, head, *_LISTS):
+            for entry in self.entries(source, head):
                 if isinstance(entry, Problem):
                     problems.append(entry)
                 elif entry[1].get("object") == "trace":
@@ -155,7 +145,7 @@ class AgentsSdk(Format):
                 yield SessionEntries(name, (), text(trace.get("workflow_name")), extra=trace)
             yield from problems
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Trace) -> list[Turn]:
+    def read_entry(self, entry: dict[str, Any], conversation: _Trace) -> list[Turn]:  # type: ignore[override]
         beside = {key: entry[key] for key in ("input", "response") if entry.get(key)}  # by a processor of one's own
         data, error = {**beside, **as_object(entry.get("span_data"))}, entry.get("error")
         conversation.ran = data.get("type") == "function"
@@ -167,11 +157,6 @@ class AgentsSdk(Format):
     def side(self, turn: Turn, conversation: _Trace) -> Side | None:
         """A tool's result comes by its span and in the next question."""
         return ("tool", int(conversation.ran)) if turn.kind == "tool_result" and turn.raw else None
-
-
-def _is_span(value: Any) -> bool:
-    kind = as_object(value).get("object")
-    return kind == "trace.span" or (kind == "trace" and "workflow_name" in value)
 
 
 def _span(data: dict[str, Any], error: Any, conversation: _Trace) -> list[Turn]:
@@ -227,4 +212,4 @@ def _called(data: dict[str, Any], error: Any, conversation: _Trace) -> list[Turn
     return [*turns, *result_turns(data.get("output"), conversation, name)]
 
 
-plugins = (LangSmith("langsmith"), Weave("weave"), AgentsSdk())
+plugins = (LangSmith("langsmith"), Weave("weave"), AgentsSdk("agents_sdk"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +16,11 @@ from webapp.dumps.messages.bodies import is_answer, said_or_sent
 from webapp.dumps.messages.chat_streams import is_end
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.metadata import asked_at
-from webapp.dumps.messages.streams import MOST_STREAM, chunks, parsed_body
+from webapp.dumps.messages.streams import MOST_STREAM, answers, chunks, parsed_body
 from webapp.dumps.messages.turns import Conversation, each_with
 from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.spool import NO_TEXT, packed_text
-from webapp.dumps.values import BINARY, as_list, as_object, first_text, id_text, text, whole
+from webapp.dumps.values import BINARY, as_list, as_object, first_text, text, whole
 
 _MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
 """where Bedrock and Google have the model: in the address"""
@@ -147,12 +146,9 @@ def ends_early(body: Any) -> bool:
     """Whether a stream begins an answer and says neither that it ends nor why not."""
     if not isinstance(body, str) or len(body) > MOST_STREAM:
         return False
-    if len(set(_IDENT.findall(body))) > 1:
-        events = [as_object(event) for _, event in chunks(body)]
-        idents = Counter(ident for event in events if (ident := id_text(event.get("id"))))
-        finished = {id_text(event.get("id")) for event in events if is_end(event) or event.get("error")}
-        if len(idents) > 1 and (max(idents.values()) > 1 or len(finished) > 1):
-            return bool(idents.keys() - finished)
+    several = answers([event for _, event in chunks(body)]) if len(set(_IDENT.findall(body))) > 1 else []
+    if len(several) > 1:
+        return not all(any(is_end(event) or event.get("error") for event in answer.events) for answer in several)
     ends = next((ends for begins, ends in _ENDS.items() if begins in body), None)
     return ends is not None and not ends.search(body)
 

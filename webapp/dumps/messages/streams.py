@@ -228,17 +228,13 @@ def _starts(*names: str, key: str = "type") -> _Begins:
     return lambda event, before, _: event.get(key) in names and before[-1].get(key) not in names
 
 
-def _begins_never(event: dict[str, Any], before: list[dict[str, Any]], ended: set[Any]) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class _Dialect:
     """Which events a provider's stream has, what puts an answer together, and where another one begins."""
 
     fits: Callable[[dict[str, Any]], bool]
     make: Callable[[list[dict[str, Any]]], Any]
-    begins: _Begins = _begins_never
+    begins: _Begins = lambda *_: False
     """of an event, those of the answer before it, and its choices that have ended"""
     ident: Callable[[dict[str, Any]], Any] | None = None
     """the answer that an event says it belongs to"""
