@@ -65,7 +65,7 @@ class Declared(Format):
         if head.shape == "sqlite":
             needed = spec.get("tables", ["\0"])
             rows = head.items.get(spec.get("table", ""), [])
-            columns = {path.partition(".")[0] for path in spec.get("entry", ".").split("|")}
+            columns = {path.partition(".")[0].rstrip("{}") for path in spec.get("entry", ".").split("|")}
             is_other = "" not in columns and any(not columns & row.keys() for row in rows)
             fits = not is_other and all(set(name.split("|")) & set(head.names) for name in needed)
             return spec["score"] if fits else 0

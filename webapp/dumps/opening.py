@@ -33,7 +33,11 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _RULE = r"[-=*_#]{3,200}[ \t]*(?:\r?\n|\Z)"
-_DOCUMENTS = re.compile(rf"\s*\{{[ \t]*\r?\n[\s\S]*?\n\}}[ \t]*(?:\r?\n)+(?:{_RULE}\s*)?\{{[ \t]*\r?\n")
+_DOCUMENTS = re.compile(
+    rf"\s*\{{(?:[ \t]*\r?\n[\s\S]*?\n\}},?[ \t]*(?:\r?\n)+(?:{_RULE}\s*)?\{{[ \t]*\r?\n|[^\n]*\}},[ \t]*\r?\n\{{)"
+)
+_OLD_ENDS = re.compile(r"[^\r\n\0]*+\r[^\n\0]*+\Z")
+"""lines that end as those of old Macs"""
 _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
 _LISTS = re.compile(r"\s*+\[\s*+(?:(?:\[\s*+)++\{|\{.*\][ \t\r]*+\n\s*+\[\s*+\{)")
 """lists of objects, in a list or one a line"""
@@ -42,7 +46,7 @@ _TEXT_LISTS = re.compile(
 )
 """lists of texts: pairs, as Gradio keeps a chat, or a chat each"""
 _YAML = re.compile(
-    r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*(?:"
+    r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*(?:evalId: [^\n]*\nresults:[ \t]*\r?\n|"
     r"(?:[\w-]{1,60}:[ \t]+\S[^\n]*\n)*(?!interactions|http_interactions|requests|responses)"
     r"[\w-]{1,60}:[ \t]*\r?\n[ \t]*- [\w\"'-]{1,60}:[ \t]"
     r"|- [\w\"'][\w \"'.-]{0,60}:(?:[ \t][^\n]*)?\r?\n  [ \t]*[\w\"'-]"
@@ -168,11 +172,12 @@ def _of_whole(read: Callable[[str], Iterable[Any] | None]) -> Callable[[Source],
 
 
 def _joined(source: Source) -> Iterator[bytes]:
-    """Indented JSON objects, each of which ends with a line that is its brace: their lines as one."""
+    """JSON objects, each of which ends with a line that is its brace, or is one line: their lines as one."""
     source.file.seek(source.start)
     for line in source.file:
         if not re.match(_RULE.encode(), line):
-            yield line if line.rstrip() in (b"}", b"]") and not line[:1].isspace() else line.rstrip(b"\r\n") + b" "
+            is_end = re.fullmatch(rb"(?:\{.*)?[}\]],?\s*", line)
+            yield line.rstrip(b", \t\r\n") + b"\n" if is_end else line.rstrip(b"\r\n") + b" "
 
 
 def _joined_lists(source: Source) -> Iterator[Any]:
@@ -271,6 +276,7 @@ def _line(record: Any) -> bytes:
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]], ...] = (
+    (_OLD_ENDS, _of_whole(lambda written: [written.replace("\r", "\n").encode("utf-8", "surrogateescape")])),
     (loose_json.IN_JSON, _of_whole(loose_json.in_json)),
     (loose_json.SEPARATED, loose_json.sequence),
     (loose_json.COMMENTED, _of_whole(loose_json.uncommented)),

@@ -39,6 +39,7 @@ _ENDS = {
     "response.created": re.compile(
         r'"(?:response\.(?:completed|failed|incomplete|cancelled|done)|error)"\s*[,:}](?!\s*null)'
     ),
+    '"token",': re.compile(r'\[DONE\]|"(?:type|event)"\s*:\s*"(?!token")|"error"'),
     "chat.completion.chunk": re.compile(r'\[DONE\]|"(?:finish_reason|error)"\s*:(?!\s*null)'),
 }
 """what ends a stream, by what stands in its beginning"""

@@ -123,7 +123,7 @@ _INTO = (
     *("kwargs", "params", "litellm_params", "hidden_params", "_hidden_params", "invocation_params", "attributes"),
     *("model_parameters", "modelParameters", "config", "client", "payload", "outputs", "raw_response"),
 )
-_RESULTS = ("message", "content", "result", "toolResult", "output")
+_RESULTS = ("message", "content", "result", "toolResult", "output", "run")
 _MODEL_PATH = re.compile(r"/v\d|chat|completion|messages|responses|generat|converse|invoke|/models?/|/api/", re.I)
 _MOST, _LONGEST = 100, 200
 _WORD = re.compile(r"[\w][\w .:@/+-]*")
@@ -180,7 +180,7 @@ def _marks(result: dict[str, Any]) -> Iterator[bool]:
     for key in ("is_error", "isError"):
         if isinstance(result.get(key), bool):
             yield result[key]
-    if result.get("type") == "tool_result" and "is_error" not in result:
+    if result.get("type") == "tool_result" and not result.keys() & {"is_error", "run"}:
         yield False
     if result.get("status") == "error" or result.get("type") in ("error-text", "error-json"):  # the Vercel SDK's
         yield True

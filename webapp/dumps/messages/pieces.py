@@ -62,7 +62,7 @@ _ALONE = ("answer", "text", "content", "output", "response", "message", "reply",
 """under which the text of a content stands that is an object of nothing else"""
 _ANSWERS = ("content", "output", "response", "result")
 _ABOUT_RESULTS = {
-    *("type", "id", "name", "toolName", "is_error", "cache_control", "status", "server_label"),
+    *("type", "id", "name", "toolName", "is_error", "cache_control", "status", "server_label", "run"),
     *("tool_use_id", "toolUseId", "toolUseID", "call_id", "tool_call_id", "toolCallId"),
 }
 _VALUES: dict[str, Literal["text", "thinking", "call", "result"]] = {
@@ -261,9 +261,10 @@ def _thought(block: dict[str, Any]) -> Iterator[Piece]:
 
 
 def _result(value: dict[str, Any]) -> Piece:
+    value = {**value, **as_object(value.get("run"))}  # Amp's
     key = next((key for key in _ANSWERS if value.get(key) is not None), None)
     answer = None if key is None else joined(content(value[key]))
-    if answer is None:  # a shape of its own, as Amp's `run`; what images there are needs no text
+    if answer is None:  # a shape of its own, as of Amp's errors; what images there are needs no text
         rest = {name: inner for name, inner in value.items() if name not in _ABOUT_RESULTS and inner is not None}
         answer = as_json(rest) if _says_anything(rest) else None
     ident = call_id(value, "tool_use_id" if "tool_use_id" in value else "call_id")

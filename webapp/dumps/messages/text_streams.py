@@ -31,7 +31,7 @@ _ROWS = (
     _Row("event=text_chunk data.text:text", "data.text", "event=workflow_finished"),
     _Row("result:text is_end:true", "result", "is_end=True"),
     _Row(
-        "type=token|text_delta|content_delta content|text|data|delta|token:text",
+        "type=token|text_delta|content_delta content|text|data|delta|token:text !start !pos !offset !line !loc !kind",
         "content|text|data|delta|token",
         "type=done|end|finish",
     ),
