@@ -27,7 +27,8 @@ _key = later(r"""["']\s*:""")
 _string = later(r""",\s*["']""")
 _signed = later(r"""[~-][*`_~^.|-]{0,2}+\s*+-?\d|(?<=\d)-|<["']|(?<![\w"}\]])\#""")
 """A mark that may be of the number beside it, or of the string behind it."""
-_pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+\}}")
+_pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+(?:,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+)?+\}}")
+"""An object of a pair of values, or of one, which may be a set or lack what follows the key."""
 _keyed_item = later(
     r"""\A\[\s*+"[\w ./-]{0,40}+\s{0,9}+[:=]\s|\[\s*+"[\w ./-]{0,40}+"""
     r"""(?:(?:\\"|')[*`_~^.|-]?+\s{0,9}+[:=]\s|\s?[:=]\s{0,9}+(?:\\"|'))"""
@@ -35,8 +36,6 @@ _keyed_item = later(
 """An array that begins with what may be a key: its bracket may be the wrong one."""
 _lone_pair = later(rf"\[\s*+{QUOTED}\s*+:\s*+(?:{SCALAR}|{QUOTED})\s*+\]")
 """One key and its value in square brackets: two items as well, with a colon for their comma."""
-_alone = later(rf"\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+\}}")
-"""An object of a pair of values, or of one, which may be a set or lack what follows the key."""
 _ends_within = later(
     rf"""[{TYPESET}][^"“”’′«»」』\n]{{0,200}}+[“”’′«»」』](?!\s{{0,9}}+")[^",:{{}}\[\]\n]{{1,200}}+"\s{{0,9}}+[,:}}\]]"""
 )
@@ -55,8 +54,7 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
         yield Flag("closed_by_guess", attempt.edits[0].span)
     edits = swallowed.unsure(raw, attempt.edits)
     names = {edit.repair for edit in edits}
-    doubtful_set = _pair if "set" in names else _alone if "missing_value" in names else None
-    if doubtful_set and (pair := doubtful_set.search(attempt.span.of(raw))):
+    if names & {"set", "missing_value"} and (pair := _pair.search(attempt.span.of(raw))):
         yield Flag("closed_by_guess", Span(attempt.span.start + pair.start(), attempt.span.start + pair.end()))
     if "mismatched_closer" in names and _wrong_opener(raw, attempt, names):
         yield Flag("closed_by_guess", Span(attempt.span.start, attempt.span.start + 1))

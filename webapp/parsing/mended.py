@@ -46,21 +46,21 @@ def one_character(raw: str, start: int, end: int, failed: int = 0) -> Mended | N
     `failed` is where decoding it fails, counted from `start`, where that is known.
     """
     span, edits = Span(start, min(end, start + LONGEST)), list[Edit]()
-    text = span.of(raw)
+    text = whole = span.of(raw)
+    first = 0
     for _ in range(MOST):
         stop, value, failed = (-1, None, failed) if 0 < failed < len(text) and not edits else read(text, 0)
         if stop > 0 and edits:  # what closes more than it opens is no slip of one character
             return None if _closes_more.match(text, stop) else Mended(start + stop + len(edits), value, tuple(edits))
         if stop > 0:
             return _changed(raw, start, text, stop, _doubled(text, stop))
+        first = first or failed
         spot = _spot(text, failed)
         if spot < 0:
             break
         edits = composed(raw, span, edits, [_removed(text, spot)])
         text = text[:spot] + text[spot + 1 :]
-    if edits:
-        return None
-    return _changed(raw, start, text, failed, chain(_doubled(text, failed), suspects.changes(text, failed)))
+    return _changed(raw, start, whole, first, chain(_doubled(whole, first), suspects.changes(whole, first)))
 
 
 def _spot(text: str, at: int) -> int:
@@ -155,7 +155,7 @@ def _places(text: str, pair: str, low: int, failed: int) -> Iterator[int]:
 def _changed(raw: str, start: int, text: str, failed: int, changes: Iterable[tuple[int, int, str]]) -> Mended | None:
     """Take out, replace or put in a character where that explains the failure; only a text sound to its end counts."""
     for at, width, char in dict.fromkeys(changes):
-        if char == '"' and not width and (text[at - 1] in "”’'`»" or text[at - 1 : at + 1] == "::"):
+        if char == '"' and not width and (text[at - 1] in "“”’'`»" or text[at - 1 : at + 1] == "::"):
             continue
         changed = text[:at] + char + text[at + width :]
         stop, value, _ = read(changed, 0)

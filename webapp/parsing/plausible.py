@@ -71,7 +71,7 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
     if not lenient and _called(raw, at):
         return "an argument of a call in program code"
     if (opens := opening()) and opens.match(raw, at, end):
-        return _code(line_before(raw, at), lenient)
+        return code(line_before(raw, at), lenient)
     if raw[at] in "{｛﹛":
         return _no_object(raw, at, end, lenient)
     return _no_array(raw, at, end, lenient)
@@ -83,10 +83,9 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
         lenient = line_before(raw, at).rstrip()[-1:] in ("", ":")
     if _template.match(raw, at, end):
         return "a placeholder of a template"
-    if not look and lenient and _crossed.match(raw, at, end):
-        return None
     if not look:
-        return "no key follows the brace: a placeholder or program code"
+        is_meant = lenient and _crossed.match(raw, at, end)
+        return None if is_meant else "no key follows the brace: a placeholder or program code"
     if look["word"]:
         return _no_word(raw, at, end, look, lenient)
     kind = look.lastgroup
@@ -101,8 +100,10 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "an empty pair of brackets in a sentence"
     if kind == "dots" and _only_dots.match(raw, at):
         return "dots in braces, which stand for what was left out"
+    if kind == "key" and look["key"][0] == '"' and _logged.match(before):
+        return None
     # `\{"a": 1\}`, as Markdown and LaTeX write a brace
-    return _code(before.removesuffix("\\") if kind == "key" else before, lenient)
+    return code(before.removesuffix("\\") if kind == "key" else before, lenient)
 
 
 def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) -> str | None:
@@ -111,24 +112,26 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     if raw[at - 1 : at] not in ("", "{", "[", ",", ":") and _styled(raw, at):
         return "a rule of a style sheet, which is program code"
     if not look["colon"]:
-        if lenient and (_quote_next.match(raw, look.end("word"), end) or end - look.end("word") < 2):
-            return None
-        return f"{{{word[:20]}… is a placeholder or program code: no colon follows"
+        is_meant = lenient and (_quote_next.match(raw, look.end("word"), end) or end - look.end("word") < 2)
+        return None if is_meant else f"{{{word[:20]}… is a placeholder or program code: no colon follows"
     spec = look["spec"]
     if not lenient and spec is not None and (not look["value"] or spec[-2:-1].isalpha()):
         return "a format specification in a template"
     if not look["value"]:
         return None if lenient else "no value follows the name: a template or program code"
     before = line_before(raw, at)
-    if not lenient and (look["value"].isalpha() or look["value"] == "_"):
-        meant = before.rstrip(" ")[-1:] in ("", ":", "(") and not _in_yaml.match(before)
-        if not meant or not _bare_value.match(raw, look.end("colon") - 1, end):
+    is_in_yaml = not lenient and _in_yaml.match(before)
+    if is_in_yaml or (not lenient and (look["value"].isalpha() or look["value"] == "_")):
+        meant = before.rstrip(" ")[-1:] in ("", ":", "(") and _bare_value.match(raw, look.end("colon") - 1, end)
+        if is_in_yaml or not meant:
             return "words with a colon, not a key with a value"
-    return _code(before, lenient)
+    return code(before, lenient)
 
 
 _key_behind = later(r"""\{[^{}]{0,300}?[,\n]\s{0,60}+(["'])[\w -]{1,60}+\1\s{0,9}+:""")
 """A brace behind which, whatever follows it, a later member has a key: at a line's start it is meant as an object."""
+_logged = later(r"(?:[^(<{=,]|\([^()]{0,99}\)|\{[^{}]{0,99}\}|=(?!\Z)|,(?!\s*\w+=\Z))*+(?<=\w)=\Z")
+"""A field of a log before its value, which no bracket of a call or an element stands before."""
 _only_dots = later(r"\{\s*+(?:\.{3}|…)\s*+\}")
 _quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|["']\s{0,20}+:""")
 _in_yaml = later(r"[ \t]++(?:- )?[\w.-]++: \Z")
@@ -142,8 +145,6 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "a subscript, not an array"
     look = _array.match(raw, at, end)
     if not look:
-        if raw[at + 1 : at + 2].isupper() and _header.match(raw, at, end):
-            return "a header in square brackets, as games of chess have them"
         if lenient and _lenient_array.match(raw, at, end) and not _reference.match(raw, at, end):
             return None
         return "no value follows the bracket: a mark or a word in brackets"
@@ -158,7 +159,7 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "a reference, a time or an interval, not an array"
     if raw.startswith(("](", "] = "), look.end() - 1) or (kind == "empty" and raw.startswith("(", look.end())):
         return "a Markdown link or a subscript"
-    return _code(line_before(raw, at), lenient)
+    return code(line_before(raw, at), lenient)
 
 
 def _is_wiki_link(raw: str, at: int, end: int, lenient: bool) -> bool:
@@ -171,7 +172,6 @@ def _is_wiki_link(raw: str, at: int, end: int, lenient: bool) -> bool:
 _lenient_array = later(
     r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+(?:[,\"\n]|\]\s{0,200}+\Z)|https?://|[(+.}-]|\d)"
 )
-_header = later(r'\[[A-Z]\w{1,30} "[^"\n]{0,200}+"\][ \t]*+(?:\n|\Z|\d++\.|\[[A-Z])')
 _wiki_link = later(
     r"\[\[(?:[ ](?:-[a-z][ ]|\"?\$|! )[^\[\]\n]{0,200}+\]\]|[ ]?:?[A-Za-z_][^\[\]{}\"'\n,|]{0,200}+\]\]"
     r"|[^\[\]{}\"'\n|]{1,100}+\||[ ]?\#\#[ ]?[\w ]{1,60}+\#\#[ ]?\]\])"
@@ -186,20 +186,20 @@ _template = later(
 _number_format = later(r"\{\d*+:[<>^=+#.,%!-]{0,3}+\d*+(?:\.\d++)?[bcdeEfFgGnosxX%]\}|\{\d*+:[<>^=+#,%!-]\d*+\}")
 _reference = later(
     r"\[\d{1,4}\][ ]++[A-Z]|\[\d{1,4}(?:[:/-]\d\d|-\d\])|\[[^\[\]\n]{1,40}\][ ]?(?:->|→|×|∪|∩)"
-    r"|\[-?[\d.]{1,20},[ ]?-?[\d.]{1,20}\)"
+    r"|\[-?[\d.]{1,20},[ ]?-?[\d.]{1,20}\)|\[[A-Z]\w{1,30} \"[^\"\n]{0,200}+\"\][ \t]*+(?:\n|\Z|\d++\.|\[[A-Z])"
 )
-"""A number with a source behind it, a time, or an interval, in square brackets."""
+"""A number with a source behind it, a time, an interval, or a header of a game of chess, in square brackets."""
 _lone_number = later(r"\[\s{0,50}+-?[\d.]++\s{0,50}+\]")
 _rest_of_line = later(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{#]|//|/\*)")
 
 
 def _alone(raw: str, end: int, before: str) -> bool:
     """Whether brackets that end at `end` have their line to themselves, but for a label before and marks behind."""
-    line = before.strip()
-    return (not line or line[-1] in ":>=*-`|}](/") and _rest_of_line.match(raw, end) is not None
+    line = before.strip().rstrip("`").rstrip()
+    return (not line or line[-1] in ":>=*-|}](/") and _rest_of_line.match(raw, end) is not None
 
 
-_numbers = later(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,|\])")
+_numbers = later(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,\s*+(?P<other>[\"{])|,|\])")
 
 
 def _numbers_meant(raw: str, at: int, end: int) -> bool:
@@ -210,18 +210,17 @@ def _numbers_meant(raw: str, at: int, end: int) -> bool:
     if not before.strip() or before.rstrip()[-1:] in ":=":
         return True
     inner = _numbers.match(raw, at, end)
-    return bool(inner and inner[0].count(",") >= (1 if before[-1:].isalpha() else 2))
+    return bool(inner and (inner["other"] or inner[0].count(",") >= (1 if before[-1:].isalpha() else 2)))
 
 
 _WIDTH = 160
 """So many characters before the bracket are looked at."""
 _HARMLESS = ("", ":", ".", "!", "?", ",", ";", "]", "}", "*", "|", "-")
 _assigned = later(
-    r"(?:\d++[:|]|[-+>])?+[ \t]*+(?:(?:export|const|let|var|final|local|my|self)\b[ .]?[ \t]*+)*+"
+    r"(?:\d++[:|]|[-+>])?+[ \t]*+(?:(?:export|const|let|var|final|local|my|self|val|String|static)\b[ .]?[ \t]*+)*+"
     r"[A-Za-z_$][\w$.]*+(?:\[[^\]]{0,40}\])?(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?"
-    r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:[\w.*\[\]]{1,60}\(?|[A-Z]\w{1,60} )?\Z"
+    r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:[\w.*\[\]]{1,60}\(?|[A-Z]\w{1,60} |(?<=\s)['\"]{1,3})?\Z"
 )
-_assigned_in_prose = later(r"[\s`*][A-Za-z_][\w.]{0,40}(?:\[[^\]]{0,40}\])? :?= \Z")
 _selector = later(
     r"(?:^|[\s,>+~{};`'\"(])(?:html|body|div|span|p|a|[uo]l|li|h[1-6]|table|t[rdh]|thead|tbody|img|input|button|form|nav|header"
     r"|footer|section|main|article|label|select|svg|code|pre|em|strong|details|summary|dl|d[dt]|[bi]|\*|:root|from|to|\d++%"
@@ -236,10 +235,13 @@ _statement = later(
 _expression = later(
     r"(?:\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps"
     r"|jsonify|update|append|format)\(\s*[rbuf]?['\"]{0,3}"
-    r"|\)\.\w+\(|[(,] ?\*\*|['\"] % |\w not in |\b\w++=\{?+|[=!]= ?|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
+    r"|[\s`*][A-Za-z_][\w.]{0,40}(?:(?:: )?\[[^\]]{0,40}\])? :?= "
+    r"|\)\.\w+\(|[(,] ?\*\*|['\"] % |\S (?:@>|[<>=]{1,2}|DEFAULT) '|\w not in |\b\w++=\{?+|[=!]= ?|=>\s*+\(?"
+    r"|\{\{ |\w!\(|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
 _shell = later(
     r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"
+    r"(?: \Z|(?:[^'\"]|'[^']*+'|\"[^\"]*+\")*+['\"])|(?:.*\s)?--?[A-Za-z][\w-]*+(?:[ =]|\s\w+=)['\"]?\Z"
 )
 
 
@@ -249,7 +251,7 @@ def line_before(raw: str, at: int) -> str:
     return raw[max(low, raw.rfind("\n", low, at) + 1) : at]
 
 
-def _code(before: str, lenient: bool) -> str | None:
+def code(before: str, lenient: bool) -> str | None:
     """What the text before a bracket says that it is, where that is a piece of program, in words; else None."""
     if before.rstrip()[-1:] in _HARMLESS:
         return "an expression in program code" if "lambda" in before and not lenient else None
@@ -259,8 +261,6 @@ def _code(before: str, lenient: bool) -> str | None:
         return "an argument in a shell command"
     if lenient:
         return None
-    if _assigned_in_prose.search(before, max(0, len(before) - 50)):
-        return "it is assigned to a name of program code in a sentence"
     if _expression.search(before, max(0, len(before) - 60)) or _statement.match(before):
         return "an expression in program code"
     return None
@@ -284,17 +284,17 @@ def _subscript(raw: str, at: int) -> bool:
 
 
 _index = later(r"""\[(?:"[^"\n]{1,60}+"|'[^'\n]{1,60}+'|-?\d{1,4}+)\]""")
-_objects = later(r"""[\[［]\s{0,50}+(?:\{\s{0,50}+["'}]|\[\s{0,50}+(?:[\[{\d]|""|"[^"\n]{0,80}+"\s*+,))""")
+_objects = later(r"""[\[［]\s{0,50}+(?:\{\s{0,50}+["'}]|\[\s{0,50}+(?:[\[{\d]|""))""")
 
 
 def _called(raw: str, at: int) -> bool:
     """Whether the bracket at `at` is an argument of a call: a later one, or in a longer line an array or bare keys."""
     is_bare = raw[at] != "{" or raw[at + 1 : at + 9].lstrip()[:1].isalpha()
-    may_be = raw[at - 1 : at] in ", " or (raw[at - 1 : at] == "(" and is_bare)
+    may_be = raw[at - 1 : at] in ", '\"" or (raw[at - 1 : at] == "(" and is_bare)
     return may_be and _argument.search(line_before(raw, at)) is not None
 
 
 _argument = later(
-    r"""[A-Za-z_]\((?:[^()"\n]|"[^"\n]{0,80}+"|\([^()\n]{0,80}\)){1,100},\s?\Z"""
+    r"""(?:[A-Za-z_]|VALUES )\((?:[^()"\n]|"[^"\n]{0,80}+"|\([^()\n]{0,80}\)){1,100},\s?['"]?\Z"""
     r"""|(?:\S\s++|[^\w\s])\w++\((?:\w++: )?+\Z"""
 )

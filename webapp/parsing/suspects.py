@@ -72,7 +72,7 @@ _other_quote = later(r"""['`](?=\s{0,60}+[:,}\]])|(?<=[\s\[{:,])['`]""")
 _key_next = later(r'"[^"\\\n]{1,80}+"\s*+:')
 _bare_text = later(r'(?![-\d\s"{}\[\],:“”„‘’′«»「」『』]|\\")(?:[^"\\\n]|\\.){1,500}+"(?=\s*+[,:}\]])')
 _scalar = later(r"-?\d[\d.eE+-]*+|true|false|null")
-_before_object = later(r":[ \t]*+(?=\s*+\{)")
+_before_bracket = later(r":[ \t]*+(?=\s*+[{\[])")
 _before_value = later(r"[:,\[{]\s*+(?=[^\s])")
 _items = later(rf":[ \t]*+(?P<first>\s*+(?:{SCALAR}\s*+,\s*+)*+{SCALAR})\s*+\Z")
 _bare_row = later(rf"\],\s*+(?P<first>{SCALAR}(?:\s*+,\s*+{SCALAR})++)\s*+\]\s*+\Z")
@@ -97,8 +97,8 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield failed, "[" if char == "]" else "]"
     if char and char in "]," and (items := _items.search(text, low, failed) or bare_row(text, failed)):
         yield place_of_opener(text, items.start("first")), "["
-    if char == "{" and before[-1:] == ",":
-        yield from ((match.end(), "[") for match in [*_before_object.finditer(text, low, failed)][-4:][::-1])
+    if char and char in "{[" and before[-1:] == ",":
+        yield from ((match.end(), "[") for match in [*_before_bracket.finditer(text, low, failed)][-4:][::-1])
     if char == ":" and text[failed - 1] == '"':
         key = text.rfind('"', low, failed - 1)
         if key > 0 and text[low:key].rstrip()[-1:] in (":", ","):

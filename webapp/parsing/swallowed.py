@@ -88,8 +88,10 @@ def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) ->
 
 
 def is_before_quote(raw: str, edit: Edit) -> bool:
-    """Whether a backslash before a quote was taken for text, so that the quote ends its string; not of a path."""
+    """Whether a backslash that was taken for text, and is of no path, stands before a quote, or before a lost one."""
     at = edit.span.start
+    if raw[at + 1 : at + 2] in (*" ,;:'`)“”’",):
+        return raw.count('\\"', max(0, at - 300), at) % 2 == 1
     if {edit.old, edit.new} != {"", "\\"} or not raw.startswith('\\"', at):
         return False
     return not edit.new or not windows_path.search(raw, max(0, at - 300, raw.rfind('"', 0, at)), at)

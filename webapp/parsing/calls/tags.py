@@ -167,7 +167,6 @@ _cut_argument = later(r"\s*<arg_key>[^<]{0,80}(?:</arg_key>)?\s*(?:<[^<>]*)?\Z")
 _tool_line = later(r"(?:\A|\n|>)[ \t]*(?P<name>[A-Za-z_][\w.:/-]{0,80}+)\s*\Z")
 _next_tag = later(rf"</|<[|｜]|<{_PREFIX}(?:function|invoke|tool|tool_call)\b")
 _calls_end = later(rf"</{_PREFIX}(?:function|invoke|tool|tool_call|function_calls)>")
-_end_of_call = later(r"function>|invoke>|tool>|tool_call>")
 _wrong_closer = later(r"</(?P<name>[A-Za-z][\w.-]{0,80}+)>\s*\Z")
 """A closing tag at a value's end that is not its own: the value's, where no tag of that name was opened in it."""
 
@@ -245,7 +244,7 @@ def _value(raw: str, argument: re.Match[str], end: int) -> tuple[Span, int, bool
     old = argument["old"]
     closing = re.compile(f"</{re.escape(old)}>").search(raw, start, end) if old else _closing_tag(raw, argument, end)
     stop = closing.start() if closing else end
-    is_own = closing and raw.startswith("</", stop) and not _end_of_call.search(closing[0])
+    is_own = closing and raw.startswith("</", stop) and not _calls_end.search(closing[0])
     after = closing.end() if closing and is_own else stop
     begin = start + (raw[start : start + 1] == "\n" and start < stop)
     if raw.startswith(CDATA, begin) and raw.endswith("]]>", begin, stop):
@@ -270,7 +269,7 @@ def _closing_tag(raw: str, argument: re.Match[str], end: int) -> re.Match[str] |
         first, passed = first or closing, passed + 1
         if raw.count("<parameter>", start, closing.start()) + raw.count(other, start, closing.start()) >= passed:
             continue
-        if not closing[0].startswith("</") or "arg_" in closing[0] or _end_of_call.search(closing[0]):
+        if not closing[0].startswith("</") or "arg_" in closing[0] or _calls_end.search(closing[0]):
             return first
         if _behind_value.match(raw, closing.end(), end):
             return closing

@@ -86,7 +86,7 @@ after_key = later(
     )""",
     re.VERBOSE,
 )
-_closed_string = later(r"""(?:"[^"\\\n]{0,300}+"|'[^'\\\n]{0,300}+')\s{0,200}+(?:[,\])"'\d]|\Z)""")
+_closed_string = later(r"""(?:"(?:[^"\\\n]|\\.){0,300}+"|'[^'\\\n]{0,300}+')\s{0,200}+(?:[,\])"'\d]|\Z)""")
 _closed_number = later(r"(?:-?[\d.]++|[A-Za-z]++)\s{0,50}+(?:[,\]\"]|\Z|(?<=\s)(?:-?\d|true\b|false\b|null\b))")
 _one_word = later(r"\w++\Z")
 _last_closers = later(r"""\s{0,1000}+(?:[}\]]\s{0,200}+)*+(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z""")

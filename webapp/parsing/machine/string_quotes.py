@@ -19,7 +19,7 @@ _next_line_item = later(r"""\n\s{0,200}+(["'])[^"'\n]{0,300}+\1\s{0,50}+[,\]\n]"
 _last_fence = later(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
 _closing_mark = later(r"\s{0,50}(?:```|</(?P<name>[\w|]{1,40})>)")
 _other_closer = later(r"""['’`]\s{0,20}+(?:[}\]]\s{0,60}+){1,4},\s{0,60}\Z""")
-_other_quotes = later(r"(?<!\w)['’`]|['’`](?!\w)")
+_other_quotes = later(r"(?<!\w)['’`]|['’`](?!\w)|[„“”]")
 _spaced_comma = later(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
 _spaced_colon = later(r":\s")
 
@@ -39,7 +39,7 @@ def opens_next(machine: Machine, reading: StringReading, at: int) -> int:
 
 def closed_by_another(raw: str, reading: StringReading, at: int) -> bool:
     """Whether a quote of another kind, of which none is open in the string, stands right before `at`."""
-    return at - 1 > reading.open_end and raw[at - 1] in "'’`" and is_alone(raw, reading.open_end, at)
+    return at - 1 > reading.open_end and raw[at - 1] in "'’`“" and is_alone(raw, reading.open_end, at)
 
 
 def is_alone(raw: str, start: int, end: int) -> bool:

@@ -31,7 +31,7 @@ QUOTES = {
     "″": '″"',
 }
 """The quotes that open a string, each with those that may close it."""
-_PAIRS = {"»": "«»", "«": "»«", "」": "「」", "』": "『』"}
+_PAIRS = {"“": "„“", "”": "“”", "»": "«»", "«": "»«", "」": "「」", "』": "『』"}
 """Quotes of which others may stand in a string, by their closer, which belongs to the opener before it."""
 NAMES = {'"': "double", "'": "single_quotes", "`": "backticks", "´": "backticks"}
 _runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, ends in QUOTES.items()}

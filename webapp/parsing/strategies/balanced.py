@@ -45,18 +45,19 @@ def _take_balanced(finder: Finder, match: re.Match[str]) -> int:
 
 
 def _limits(finder: Finder, at: int) -> list[int]:
-    """Where a tag's value may end: at its closing tag, where no string may hold that, as on a line of its own."""
+    """Where a tag's value may end: at its closing tag, where no string may hold that: a token, or on its own line."""
     raw, until = finder.tracer.raw, finder.mark.until
     if until <= at:
         return [finder.end]
     tag = raw[until : raw.find(">", until)]
-    opening = raw.find(tag.replace("/", ""), until, finder.end)
+    is_apart = tag[1:2] in ("|", "｜") or raw[until - 1] == "\n"
+    opening = raw.find(tag.replace("/", "") if tag[1:2] == "/" else tag[:2], until + 1, finder.end)
     stop = opening if opening > 0 else finder.end
-    is_sure = raw[until - 1] == "\n" and raw.find(tag, until + 1, stop) < 0 and not _closed.search(raw, until, stop)
-    return [until - 1] if is_sure else [until, finder.end]
+    is_sure = is_apart and raw.find(tag, until + 1, stop) < 0 and not _closed.search(raw, until, stop)
+    return [until - (raw[until - 1] == "\n")] if is_sure else [until, finder.end]
 
 
-_closed = later(r"[\"']\s*+[}\]]")
+_closed = later(r"[\"']\s*+[}\],:]")
 
 
 def _whole_statement(finder: Finder, at: int) -> bool:
@@ -110,6 +111,8 @@ def _take_escaped(finder: Finder, match: re.Match[str]) -> int:
     heavy = escaped.layer_at(raw, at, finder.end, match.end() - 3) if match[0].endswith('\\\\"') else None
     layer = heavy or escaped.peel(raw, at, finder.end)
     finder.skips -= layer.span.end - at
+    if reason := plausible.code(plausible.line_before(raw, at), lenient=False):
+        return finder.reject("escaped", at, layer.span.end, reason)
     return finder.unescaped(layer, finder.tier(at, MARKED if finder.meant else PROSE))
 
 

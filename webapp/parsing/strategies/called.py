@@ -128,8 +128,8 @@ def take(finder: Finder, match: re.Match[str]) -> int:
 
 def _closing(finder: Finder, match: re.Match[str]) -> int:
     """Where the closing tag stands, where it is near enough, else -1."""
-    name = re.match(r"<([\w:]+)", match[0])
-    closer = "]]>" if match[0] == tags.CDATA else f"</{name[1]}" if name else ""
+    name = re.match(r"<(?:([\w:]+)|[|｜].*[|｜]>\Z)", match[0])
+    closer = "]]>" if match[0] == tags.CDATA else "" if not name else f"</{name[1]}" if name[1] else match[0][:2]
     last = finder.closings.get(closer, 0) if closer else -1
     if -1 < last < match.end():  # else none stands between, or none at all
         last = finder.closings[closer] = finder.tracer.raw.find(closer, match.end())
