@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 from webapp import __version__
 from webapp.exports import textmarks
+from webapp.exports.formats import html
 from webapp.exports.redaction import Redactor
 from webapp.parsing import parse
 from webapp.parsing.drawing import Drawing, telling
@@ -259,23 +259,14 @@ def junit(document: dict[str, Any]) -> str:
     return ET.tostring(suites, encoding="unicode", xml_declaration=True)
 
 
-_STYLE = """body{font:16px/1.5 system-ui;margin:2rem auto;max-width:70rem;padding:0 1rem;color-scheme:light dark}
-table{border-collapse:collapse}td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #8884}
-td.n{text-align:right;font-variant-numeric:tabular-nums}li,pre{overflow-wrap:anywhere}
-pre{white-space:pre-wrap;border-left:3px solid #c33;padding-left:1rem}"""
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-
-
 def page(document: dict[str, Any], excerpts: Excerpts) -> str:
     """One page to keep or send, with every session that breaks a check: nothing in it is loaded from anywhere."""
     pairs = zip(document["sessions"], excerpts, strict=True)
     sections = "".join(_section(session, excerpt) for session, excerpt in pairs if _broken(session))
-    looked = "".join(f"<p>{_escaped(line)}</p>" for line in _looked(document))
+    looked = "".join(f"<p>{html.text(line)}</p>" for line in _looked(document))
     names = "<tr><th></th><th>Check</th><th>kept</th><th>broken</th><th>not knowable</th><th>why</th></tr>"
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><title>fencepost scan</title>'
-        f"<style>{_STYLE}</style><h1>fencepost scan</h1>{looked}"
+        f"{html.head('fencepost scan')}<h1>fencepost scan</h1>{looked}"
         f"<table>{names}{''.join(map(_row, document['checks']))}</table>"
         f"{sections or '<p>No check is broken in what was looked at.</p>'}</html>"
     )
@@ -283,18 +274,14 @@ def page(document: dict[str, Any], excerpts: Excerpts) -> str:
 
 def _row(check: dict[str, Any]) -> str:
     counts = "".join(f'<td class="n">{check[state]:,}</td>' for state in ("kept", "broken", "unknown"))
-    why = _escaped(check["why"][0]["reason"]) if check["why"] else ""
-    return f"<tr><td>{MARKS[_state(check)]}</td><th>{_escaped(check['words'])}</th>{counts}<td>{why}</td></tr>"
+    why = html.text(check["why"][0]["reason"]) if check["why"] else ""
+    return f"<tr><td>{MARKS[_state(check)]}</td><th>{html.text(check['words'])}</th>{counts}<td>{why}</td></tr>"
 
 
 def _section(session: dict[str, Any], excerpt: list[str]) -> str:
-    lines = "".join(f"{_escaped(line)}\n" for line in excerpt)
+    lines = "".join(f"{html.text(line)}\n" for line in excerpt)
     return (
-        f"<h2>{_escaped(session['title'] or session['id'])}</h2><p>{_escaped(session['sentence'])}</p>"
-        f"<p>{session['severity']}; broken: {_escaped(_words(session))}<br>{_escaped(_place(session))}</p>"
+        f"<h2>{html.text(session['title'] or session['id'])}</h2><p>{html.text(session['sentence'])}</p>"
+        f"<p>{session['severity']}; broken: {html.text(_words(session))}<br>{html.text(_place(session))}</p>"
         + (f"<pre>{lines}</pre>" if lines else "")
     )
-
-
-def _escaped(text: str) -> str:
-    return html.escape(visible(text))

@@ -97,24 +97,6 @@ class EditLine:
 
 
 @dataclass(frozen=True, slots=True)
-class EditSteps:
-    """Stepping through `count` edits: `edit` is the state, `back` and `on` the query's value before and after it."""
-
-    count: int
-    edit: int | None
-
-    @property
-    def back(self) -> int | None:
-        return self.count if self.edit is None else self.edit - 1
-
-    @property
-    def on(self) -> int | None:
-        if self.edit is None:
-            return 1
-        return None if self.edit >= self.count else self.edit + 1
-
-
-@dataclass(frozen=True, slots=True)
 class OpenedAttempt:
     """The current attempt, opened: what its text decodes to, or why it does not, and the views that there are."""
 
@@ -123,7 +105,6 @@ class OpenedAttempt:
     length: int
     edits: list[EditLine]
     edits_left: int
-    steps: EditSteps
     value: decodedview.ValueView | None = None
     decoded: decodedview.DecodedView | None = None
     hunks: Sequence[decodedview.Hunk] = ()
@@ -248,7 +229,6 @@ def _opened(raw: str, attempt: Attempt, edit: int | None, view: str | None) -> O
         len(text),
         _edit_lines(raw, attempt.edits, first),
         max(0, len(attempt.edits) - LISTED_EDITS),
-        EditSteps(len(attempt.edits), edit),
         decodedview.value_view(text, attempt.span, edits) if shown_view == "value" else None,
         decodedview.view(raw, attempt.span, edits, len(text)) if shown_view == "text" else None,
         hunks,

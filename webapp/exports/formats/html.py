@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 
 from webapp import jsontext
 from webapp.exports.base import ExportFacts, ExportFormat, LabelView, past
@@ -21,21 +22,16 @@ MOST_ERRORS = 40
 """of one reading"""
 _NAMES = {verdict[0]: name for verdict, name in words.VERDICT_NAMES.items()} | {"s": "failed, Fencepost can read it"}
 _SIGNS = {verdict[0]: mark for verdict, mark in words.MARKS.items()} | {"s": "⊠"}
-STYLE = """
-:root{color-scheme:light dark;--ink:light-dark(#1b1d21,#e4e6e9);--paper:light-dark(#fbfaf7,#121417);
---soft:light-dark(#53575f,#a5abb4);--rule:light-dark(#e1ded5,#2a2e34);--took:light-dark(#e0f2ed,#0f2f29);
---fail:light-dark(#b0231b,#ff8d7d);--failbg:light-dark(#fdeae7,#3a1815);--edit:light-dark(#824600,#ffc06b)}
-body{font:14px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:110ch;margin:0 auto;
-padding:1em}
-pre{font:12.5px/1.6 ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere;
-border:1px solid var(--rule);border-radius:6px;padding:.6em .8em;margin:.4em 0}
-summary{cursor:pointer}summary .bad,.bad{color:var(--fail)}.soft{color:var(--soft)}
-mark{background:var(--took);color:inherit}u{text-decoration:underline dotted var(--fail)}
-del{color:var(--fail);background:var(--failbg)}ins{color:var(--edit);text-decoration:underline 2px}
-pre b{outline:2px solid var(--fail)}pre b::after{content:"▲";color:var(--fail);font-size:.7em}
-i{font-style:normal;border:1px solid;border-radius:3px;font-size:.75em;padding:0 .2em}
-.strip a{text-decoration:none;color:inherit;padding:0 .1em}li{margin:.3em 0}
-""".replace("\n", "")
+STYLE = Path(__file__).with_name("html.css").read_text("utf-8").replace("\n", "")
+
+
+def head(title: str) -> str:
+    """What a file begins with that loads nothing from anywhere; `title` is escaped already."""
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{title}</title><style>{STYLE}</style>"
+    )
 
 
 def pieces(session: SessionView, about: ExportFacts) -> Iterator[bytes]:
@@ -45,11 +41,7 @@ def pieces(session: SessionView, about: ExportFacts) -> Iterator[bytes]:
 
 def _parts(session: SessionView, about: ExportFacts) -> Iterator[str]:
     title = text(session.id or "(empty id)")
-    yield (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{title} · Fencepost</title><style>{STYLE}</style><h1>{title}</h1><p>{_ticks(text(session.says))}</p>"
-    )
+    yield f"{head(f'{title} · Fencepost')}<h1>{title}</h1><p>{_ticks(text(session.says))}</p>"
     home = "parser unknown" if session.home == "unknown" else f"your parser {session.home}"
     is_counted = session.failed_count or session.home != "unknown"
     failed = (f"{session.failed_count:,} failed",) if is_counted else ()
