@@ -75,6 +75,8 @@ class Budget:
     """whether a request brought it packed: a kilobyte may be an item of 64 million characters, a gigabyte in memory"""
     leaves_rows: bool = False
     """whether what a library makes rows of is left to the worker, which may die over it"""
+    is_shared: bool = False
+    """whether it is one for all archives in an archive, each of which takes from it"""
     out: int = 0
     spent: float = 0.0
     """seconds of processor time"""
@@ -155,8 +157,8 @@ class Budget:
             raise TooLarge(f"it has more than {count - 1:,} records, the most{self.where_more_may}", at)
 
     def anew(self) -> Budget:
-        """The same for one more pass over the file."""
-        return replace(self, out=0)
+        """The same for one more pass over the file; itself where it is shared."""
+        return self if self.is_shared else replace(self, out=0)
 
 
 _CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)

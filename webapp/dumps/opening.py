@@ -182,13 +182,9 @@ def _joined(source: Source) -> Iterator[bytes]:
 
 def _joined_lists(source: Source) -> Iterator[Any]:
     """The same of lists."""
-    pieces = list[bytes]()
-    for piece in chain(_joined(source), (b"\n",)):
-        pieces.append(piece)
-        if piece.endswith(b"\n"):
-            line = b"".join(pieces)
-            yield from _of_list(_value(line) if line.strip() else None)
-            pieces.clear()
+    with tempfile.TemporaryFile() as lines:
+        lines.writelines(_joined(source))
+        yield from _of_lists(Source(lines, source.filename))
 
 
 def _of_lists(source: Source) -> Iterator[Any]:

@@ -133,9 +133,16 @@ def test_a_bomb_that_lies_about_its_size(got):
 
 
 @PACKERS
-def test_an_archive_in_an_archive_is_not_opened(got, pack):
-    found = got(pack({"in.json": CHAT, "more.zip": zipped({"a.json": CHAT})}), "x")
-    assert (found.ids, [problem.at for problem in found.problems]) == (["in"], ["more.zip: byte 0"])
+def test_an_archive_in_an_archive_is_read_and_one_in_that_is_not(got, pack):
+    found = got(pack({"in.json": CHAT, "more.zip": pack({"a.json": CHAT, "deep.zip": zipped({"b.json": CHAT})})}), "x")
+    assert (found.ids, [problem.at for problem in found.problems]) == (["in", "a"], ["more.zip: deep.zip: byte 0"])
+
+
+def test_archives_in_an_archive_share_what_they_may_become(got):
+    inner = zipped({"zeros.json": b"0" * 30_000_000})
+    found = got(zipped({"in.json": CHAT, **{f"{number}.zip": inner for number in range(3)}}), "x")
+    assert found.ids == ["in"]
+    assert (found.problems[-1].at, "bomb" in found.problems[-1].reason) == ("2.zip: zeros.json", True)
 
 
 @PACKERS

@@ -6,6 +6,7 @@ import io
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from webapp import jsontext
 from webapp.dumps import reading
 from webapp.dumps.archive_members import ArchiveMember, of_tar, of_zip
 from webapp.dumps.base import Context, DumpHead, Entry, Format, SessionKeys, Source
-from webapp.dumps.budget import MOST_BYTES, BadDump, TooLarge
+from webapp.dumps.budget import MOST_BYTES, BadDump, Budget, TooLarge
 from webapp.dumps.first_look import look
 from webapp.dumps.opening import opened
 from webapp.dumps.programs import OWN_TABLES
@@ -39,9 +40,9 @@ class Archive(Container):
     called = "archive"
     shapes = "a .zip or .tar of any of these"
 
-    def __init__(self, inner: Format | None = None) -> None:
-        self.inner = inner
-        """the format of all members, where one was named"""
+    def __init__(self, inner: Format | None = None, within: Budget | None = None) -> None:
+        self.inner, self.within = inner, within
+        """the format of all members, where one was named; what archives that are members may become, all together"""
 
     def sniff(self, head: DumpHead) -> int:
         return 60 if head.shape in ("zip", "tar") else 0
@@ -51,13 +52,15 @@ class Archive(Container):
         return Archive(inner)
 
     def read(self, source: Source, head: DumpHead) -> Iterator[Record]:
+        own = Archive(self.inner, None if source.budget.is_shared else replace(source.budget.anew(), is_shared=True))
+        own.session_key = self.session_key
         with tempfile.TemporaryDirectory(prefix="members-") as name:
             folder = Path(name)
             for member in _members(source, head, folder):
                 if isinstance(member, Problem):
                     yield member
                 else:
-                    yield from self._placed(member, folder)
+                    yield from own._placed(member, folder)
 
     def keys(self, source: Source, head: DumpHead, most: int | None = None) -> SessionKeys | None:
         """Those of its members, each of which is grouped by keys of its own."""
@@ -118,13 +121,16 @@ class Archive(Container):
         with opened(path, name) as source:
             head = look(source)
             kind = self._kind(head)
+            source.budget = self.within if self.within and isinstance(kind, Archive) else source.budget
             yield from reading.checked(kind, source, head)
 
     def _kind(self, head: DumpHead) -> Format:
-        """The format of a member, by the session key that was told. Raises `BadDump` for another archive."""
+        """The format of a member, by the session key that was told. Raises `BadDump` for archives three deep."""
         kind = self.inner or reading.choose(head)
         if isinstance(kind, Archive) or (head.shape in ("zip", "tar") and not kind.sniff(head)):
-            raise BadDump("an archive inside an archive; it was left out (unpack it, and read it alone)", "byte 0")
+            if self.within is None:
+                raise BadDump("archives three deep; it was left out (unpack it, and read it alone)", "byte 0")
+            kind = Archive(self.inner)
         return kind.with_key(self.session_key)
 
 

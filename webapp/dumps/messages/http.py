@@ -79,7 +79,8 @@ def body_of(holder: dict[str, Any]) -> Any:
     if holder.get("parsed_body") is not None:
         return holder["parsed_body"]
     if isinstance(segments := holder.get("body_segments"), list):  # google-genai's replays
-        return segments[0] if len(segments) == 1 else segments or _segments(as_list(holder.get("byte_segments")))
+        in_bytes = body_text(jsontext.dumps(as_list(holder.get("byte_segments"))), "base64")
+        return segments[0] if len(segments) == 1 else segments or in_bytes or None
     if isinstance(holder.get("base64Body"), str):  # WireMock's
         return body_text(holder["base64Body"], "base64")
     body = next((holder[key] for key in _BODIES if key in holder), _wanted(holder))
@@ -96,11 +97,6 @@ def _wanted(request: dict[str, Any]) -> Any:
     """The body that a request must have to be answered so, as WireMock has it."""
     patterns = map(as_object, as_list(request.get("bodyPatterns")))
     return next((pattern[key] for pattern in patterns for key in ("equalToJson", "equalTo") if key in pattern), None)
-
-
-def _segments(pieces: list[Any]) -> str | None:
-    """Bytes in pieces of base64."""
-    return body_text(jsontext.dumps(pieces), "base64") if pieces else None
 
 
 def body_text(value: Any, encoding: str | None = None) -> str | None:
