@@ -27,7 +27,7 @@ _named_call_pattern = re.compile(
 )
 """calls whose name stands outside of their JSON: harmony, Kimi, Mistral, Llama, DeepSeek, ReAct"""
 _result = re.compile(
-    r"\W{0,9}(?:[\w.-]{1,80}[^\w.]{1,9}){0,2}\w{0,40}?(?:output|result|observation|response|returned)s?\b|\s{0,9}\{",
+    r"\W{0,9}(?:[\w.][\w.-]{0,79}[^\w.]{1,9}){0,2}\w{0,40}?(?:output|result|observation|response|returned)s?\b|\s{0,9}\{",
     re.IGNORECASE,
 )
 _LOOKED_AT = 100_000
