@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.parsing import Trace
-from webapp.store.db import database
+from webapp.store.db import database, types
 from webapp.store.db.dialect import change, insert_new
 from webapp.store.db.ids import session_notes
 from webapp.store.models import (
@@ -46,8 +46,9 @@ _lock = _find.order_by(Session.id).with_for_update(key_share=True)
 _update = sa.update(_sessions).where(_sessions.c.id == sa.bindparam("session")).values(changed=change(), stale=False)
 _find_stale = sa.select(Session.id).where(Session.stale).order_by(Session.id).limit(1000)
 _is_stale = sa.select(Session.stale).where(Session.id == sa.bindparam("session"))
-_new_value = insert_new(FacetValue, None, ("name", "value"))
-_number = sa.select(FacetValue.id).where(FacetValue.name == sa.bindparam("of"), FacetValue.value == sa.bindparam("is"))
+_values = types.plain(FacetValue)
+_new_value = insert_new(_values, None, ("name", "value"))
+_number = sa.select(_values.c.id).where(_values.c.name == sa.bindparam("of"), _values.c.value == sa.bindparam("is"))
 _has_value = sa.insert(SessionFacet).values(
     session_id=sa.bindparam("session"), value_id=_number.scalar_subquery(), count=sa.bindparam("times")
 )

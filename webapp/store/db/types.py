@@ -199,7 +199,7 @@ class UtcDateTime(sa.TypeDecorator[datetime]):
 
 
 def plain(model: Any) -> sa.TableClause:
-    """`model`'s table with the types of what is stored: values go in, and come out, as they are kept.
+    """`model`'s table without what its types make of values: they go in, and come out, as they are kept.
 
     Times alone stay aware, which SQLite itself forgets.
     """
@@ -207,8 +207,8 @@ def plain(model: Any) -> sa.TableClause:
     return sa.table(table.name, *(sa.column(column.name, _stored(column.type)) for column in table.columns))
 
 
-def _stored(kind: sa.types.TypeEngine[Any]) -> sa.types.TypeEngine[Any]:
-    return kind.impl_instance if isinstance(kind, sa.TypeDecorator) and not isinstance(kind, UtcDateTime) else kind
+def _stored(kind: sa.types.TypeEngine[Any]) -> sa.types.TypeEngine[Any] | None:
+    return None if isinstance(kind, ExactText | ExactJson | ShortText | sa.LargeBinary) else kind
 
 
 class Head(sa.TypeDecorator[bytes]):
