@@ -57,10 +57,34 @@ TAGS = {
 }
 # A bracket in the gutter is as narrow as the lanes are; the attempt it opens has a link of full size in the list
 # beside it, which is WCAG 2.5.8's exception "Equivalent".
-BRACKETS = "axe.configure({ rules: [{ id: 'target-size', selector: '*:not(.raw .b)' }] });"
+SELECTORS = """axe.configure({ rules: [
+  { id: "target-size", selector: "*:not(.raw .b)" }, { id: "color-contrast", selector: "[data-kind]" },
+] });"""
 NARROWEST = 320
 """pixels: a page of 1280 at 400 % (WCAG 1.4.10)"""
 PLACED = ["color-contrast", "target-size", "link-in-text-block", "scrollable-region-focusable"]
+KINDS = """() => {
+  const grounds = new Map(), seen = {};
+  const ground = (element) => {
+    if (!element) return "";
+    if (!grounds.has(element)) {
+      const { backgroundColor, backgroundImage, opacity, position } = getComputedStyle(element);
+      const own = [backgroundColor, backgroundImage, opacity, position].join();
+      const plain = "rgba(0, 0, 0, 0),none,1,static";
+      grounds.set(element, ground(element.parentElement) + (own === plain ? "" : own));
+    }
+    return grounds.get(element);
+  };
+  for (const element of document.body.querySelectorAll("*")) {
+    const { color, fontSize, fontWeight, textShadow } = getComputedStyle(element);
+    const kind = [element.tagName, color, fontSize, fontWeight, textShadow, ground(element)].join();
+    const holds = [...element.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim());
+    const isSeen = element.checkVisibility() && element.getClientRects().length && (holds || "value" in element);
+    if (isSeen) seen[kind] = (seen[kind] || 0) + 1;
+    element.toggleAttribute("data-kind", Boolean(isSeen && seen[kind] <= 3));
+  }
+}"""
+"""marks three texts of each colour, size and ground: all others of their kind have the contrast that these have"""
 SEEN: tuple[tuple[int, Literal["light", "dark"], dict[str, Any]], ...] = (
     (1440, "light", TAGS),
     (390, "dark", {**TAGS, "runOnly": PLACED}),
@@ -79,13 +103,14 @@ def axe() -> str:
 def looked(browser: Browser, server: str, axe: str) -> Iterator[Page]:
     """One page for all, with axe-core in it, for which alone the content policy is set aside."""
     context = browser.new_context(base_url=server, viewport={"width": 1440, "height": 900}, bypass_csp=True)
-    context.add_init_script(axe + BRACKETS)
+    context.add_init_script(axe + SELECTORS)
     yield context.new_page()
     context.close()
 
 
 def violations(page: Page, options: dict[str, Any]) -> list[str]:
     """Each violation with the first elements that it concerns."""
+    page.evaluate(KINDS)
     found = page.evaluate("(options) => axe.run(document, options).then((results) => results.violations)", options)
     return [
         f"{broken['id']}: {broken['help']} " + "; ".join(str(node["html"])[:160] for node in broken["nodes"][:3])
