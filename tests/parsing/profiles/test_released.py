@@ -17,9 +17,21 @@ from typing import Any
 
 import pytest
 
+from tests.locked import locked
 from tests.parsing import _cases
 from tests.parsing.profiles import _servers
-from tests.parsing.profiles._released import functions, imported, in_pieces, members, module, packages, packed, wheel
+from tests.parsing.profiles._released import (
+    FOLDER,
+    fetch,
+    functions,
+    imported,
+    in_pieces,
+    members,
+    module,
+    packages,
+    packed,
+    wheel,
+)
 from tests.parsing.profiles._servers import READERS
 from webapp.capture.plain_values import no_json, plain
 from webapp.parsing import parse
@@ -383,6 +395,16 @@ DECODED_AGAIN += [f'{{"a": {"1" * 5000}}}', "```json\n[NaN]\n```", "[" * 128 + "
 
 HELD = sorted({*RELEASED, *TEXTUAL, *IN_NODE, *READERS})
 """all that are held against a release by one test; codex-apply-patch has its own"""
+ALONE = ("google-adk", "litellm-tool-call", "kimi-cli", "openhands")
+"""of which some files are fetched, or what a later Python runs"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fetched() -> None:
+    """The wheels come together: to start pip for each took more than all else here. A failure is told by the test."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with locked(FOLDER):
+        fetch(release_of(name) for name in (*RELEASED, *TEXTUAL) if name not in ALONE)
 
 
 def test_every_library_parser_is_held_against_its_release() -> None:
