@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from flask import Flask
 
 from tests import forking
+from tests.forking import ForkedProcess
 from tests.store.made import CALL, entry
 from tests.until import until
 from webapp.app import create_app
@@ -26,45 +27,53 @@ from webapp.extensions import db
 from webapp.store.models import Dump, Parse, Session, Task, Turn
 from webapp.web import worker_process
 
-SESSIONS, MANY, ENTRIES = 60, 200, 10
-"""sessions of a file, those of one that takes a while, and the entries of each"""
+SESSIONS, ENTRIES = 20, 10
 STANDS_STILL = """
+import pkgutil
 import sys
 from webapp.cli import main
-from webapp.store.ingest import dump_ingest
 
-on_commit = dump_ingest.DumpIngest._committed
+owner, name, at = sys.argv[1:4]
+del sys.argv[1:4]
+holder, calls = pkgutil.resolve_name(owner), []
+real = getattr(holder, name)
 
-def wait(*about):
-    on_commit(*about)
-    print("stored", flush=True)
-    sys.stdin.read()
+def wait(*about, **options):
+    calls.append(1)
+    if len(calls) == int(at):
+        print("waiting", flush=True)
+        sys.stdin.read()
+    return real(*about, **options)
 
-dump_ingest.DumpIngest._committed = wait
+setattr(holder, name, wait)
 main(prog_name="fencepost")
 """
-"""The program, which stops within a dump, once the first sessions of it are stored."""
+"""The program, which stops before a call of one of its functions."""
+SOME_ARE_STORED = ("webapp.store.ingest.dump_ingest:DumpIngest", "_write", "2")
+SOME_ARE_PARSED = ("webapp.store.jobs.replays", "_store", "1")
 
 
-def lines(padding: str = "", sessions: int = SESSIONS) -> bytes:
+def lines(padding: str = "") -> bytes:
     """Windlass lines, one session behind the other."""
     entries = (
         entry(f"{number} {CALL}{padding}", session_id=f"s{number // ENTRIES}", timestamp=float(number))
-        for number in range(sessions * ENTRIES)
+        for number in range(SESSIONS * ENTRIES)
     )
     return b"".join(json.dumps(one).encode() + b"\n" for one in entries)
 
 
-class Server:
-    """`fencepost serve` in a process of its own, or a script that does so too."""
+def started(data: Path, stops: tuple[str, ...], *words: str) -> ForkedProcess:
+    environ = {**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": ""}
+    if stops:
+        return forking.script(STANDS_STILL, *stops, *words, environ=environ, text=True)
+    return forking.command(*words, environ=environ)
 
-    def __init__(self, data: Path, code: str | None = None) -> None:
-        words = ("serve", "--no-examples", "--port", "0")
-        environ = {**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": ""}
-        if code is None:
-            self.process = forking.command(*words, environ=environ)
-        else:
-            self.process = forking.script(code, *words, environ=environ, text=True)
+
+class Server:
+    """`fencepost serve` in a process of its own, which may stop before a call."""
+
+    def __init__(self, data: Path, *stops: str) -> None:
+        self.process = started(data, stops, "serve", "--no-examples", "--port", "0")
         self.port = int(self.said(r"http://127.0.0.1:(\d+)")[1])
 
     def said(self, pattern: str) -> re.Match[str]:
@@ -135,7 +144,7 @@ def test_a_file_that_was_taken_for_later_is_read_by_the_next_server(server: Serv
 
 def test_a_file_that_was_being_read_is_read_on(tmp_path: Path) -> None:
     """Its sender had no answer yet; what is there is whole, and the rest comes too."""
-    server = Server(tmp_path, STANDS_STILL)
+    server = Server(tmp_path, *SOME_ARE_STORED)
     body = lines(" and so on" * 50)
 
     def send() -> None:
@@ -144,7 +153,7 @@ def test_a_file_that_was_being_read_is_read_on(tmp_path: Path) -> None:
 
     sender = threading.Thread(target=send)
     sender.start()
-    server.said("stored")
+    server.said("waiting")
     assert server.ask("GET", "/api/sessions?limit=1")[1]["total"]
     server.kill()
     sender.join()
@@ -169,38 +178,36 @@ def test_half_a_body_leaves_nothing(server: Server, tmp_path: Path) -> None:
         assert whole() == SESSIONS
 
 
-def killed_command(server: Server, data: Path, words: list[str], state: Any) -> Any:
-    """A command that is killed while `state` asks the database for "running" or "reading": what asks on behind it.
+def killed_command(data: Path, words: tuple[str, ...], stops: tuple[str, ...], state: Any) -> Any:
+    """A command that is killed over its work, which the server ends; what asks on behind it.
 
-    Nobody starts it again, or the server.
+    `state` asks the database how far it is. Nobody starts the command again, or the server.
     """
-    environ = {**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": ""}
-    command = forking.command(*words, environ=environ)
     engine = sa.create_engine(f"sqlite:///{data / 'fencepost.sqlite3'}", poolclass=sa.NullPool)
 
     def one(query: Any) -> Any:
         with engine.connect() as connection:
             return connection.scalar(query)
 
-    def wait(*states: str) -> str:
-        return str(until(lambda: (seen := one(state)) in states and seen, lambda: one(state)))
-
-    wait("running", "reading")
+    command = started(data, stops, *words)
+    assert "waiting\n" in command.stdout
+    assert one(state) in ("running", "reading")
     command.kill()
     command.communicate()
-    assert wait("running", "reading", "done") != "done", "it was to be killed over it"
-    wait("done")
+    until(lambda: one(state) == "done", lambda: one(state))
     return one
 
 
 def test_a_replay_whose_command_was_killed_ends_behind_the_server(server: Server, tmp_path: Path) -> None:
-    assert server.ask("POST", "/api/dumps?filename=a.jsonl", lines(sessions=MANY))[0] == 201
+    assert server.ask("POST", "/api/dumps?filename=a.jsonl", lines())[0] == 201
     state = sa.select(Task.state).where(Task.kind == "replay")
-    one = killed_command(server, tmp_path, ["replay", "crewai"], state)
-    assert one(sa.select(sa.func.count()).where(Parse.profile == "crewai")) == MANY * ENTRIES
+    one = killed_command(tmp_path, ("replay", "crewai"), SOME_ARE_PARSED, state)
+    assert one(sa.select(sa.func.count()).where(Parse.profile == "crewai")) == SESSIONS * ENTRIES
 
 
-def test_an_ingest_whose_command_was_killed_ends_behind_the_server(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(lines(" and so on" * 50, MANY))
-    one = killed_command(server, tmp_path, ["ingest", str(tmp_path / "a.jsonl")], sa.select(Dump.state))
-    assert one(sa.select(sa.func.count()).select_from(Session)) == MANY
+@pytest.mark.usefixtures("server")
+def test_an_ingest_whose_command_was_killed_ends_behind_the_server(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(lines(" and so on" * 50))
+    words = ("ingest", str(tmp_path / "a.jsonl"))
+    one = killed_command(tmp_path, words, SOME_ARE_STORED, sa.select(Dump.state))
+    assert one(sa.select(sa.func.count()).select_from(Session)) == SESSIONS

@@ -10,7 +10,7 @@ from sqlalchemy import orm
 from tests.store.made import CALL, entry
 from webapp.store.models import Parse, Session, Turn
 
-SESSIONS, ENTRIES = 6, 50
+SESSIONS, ENTRIES = 6, 20
 
 
 def lines(sessions: int = SESSIONS, count: int = ENTRIES) -> bytes:

@@ -36,7 +36,7 @@ PHASES = {
     "spool": f"{INGEST}.start spool",
     "unpacked": f"{INGEST}.dump_ingest:DumpIngest run",
     "keep": "os fsync",
-    "reading": f"{INGEST}.result:IngestCounts turn 170",
+    "reading": f"{INGEST}.result:IngestCounts turn 70",
     "between": f"{INGEST}.dump_ingest:DumpIngest _take 4",
     "inside": "webapp.store.derive derive 4",
     "finish": f"{INGEST}.dump_ingest:DumpIngest _finish",
@@ -138,7 +138,7 @@ def test_a_long_session_can_be_stopped_within(
     """What was read of it by then is a session, and the log says so; read again, it is whole."""
     monkeypatch.setattr("webapp.store.ingest.result.EVERY", 0.0)
     monkeypatch.setattr("webapp.store.ingest.dump_ingest.MOST_TEXT", 0)  # every session is long
-    monkeypatch.setattr("webapp.store.write.turn_rows.MOST_TURNS", 10)
+    monkeypatch.setattr("webapp.store.write.turn_rows.MOST_TURNS", 4)
     pieces: list[int] = []
     written = turn_rows.TurnBatch.write
 
@@ -147,14 +147,14 @@ def test_a_long_session_can_be_stopped_within(
         written(batch, connection)
 
     def tell(progress: Progress) -> None:
-        if sum(pieces) >= 20:
+        if sum(pieces) >= 8:
             raise Stopped(True)
 
     monkeypatch.setattr(turn_rows.TurnBatch, "write", write)
     with pytest.raises(Stopped):
         ingest(engine, settings, io.BytesIO(lines(1)), filename="x.jsonl", watch=Progress(tell))
     session = db.scalars(sa.select(Session)).one()
-    assert 20 <= session.turn_count == db.scalar(sa.select(sa.func.count()).select_from(Turn)) < ENTRIES
+    assert 8 <= session.turn_count == db.scalar(sa.select(sa.func.count()).select_from(Turn)) < ENTRIES
     assert not session.stale and len(session.strip) == session.turn_count
     (error,) = db.scalars(sa.select(Dump.error)).all()
     assert error is not None and "one session of it is stored in part" in error["message"]
