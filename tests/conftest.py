@@ -30,7 +30,7 @@ hypothesis.settings.load_profile("untimed")
 WRITING = ("server_version_info", "paramstyle", "max_identifier_length", "label_length", "_json_serializer")
 """of a dialect: what the SQL that it writes, and the values it makes of rows, depend on"""
 
-LONG = "test_thirty_labels_by_keyboard_alone"
+LONG = "test_labels_by_keyboard_alone"
 """begun late, it goes on where the other workers have nothing left: it comes first of the browser tests"""
 
 
