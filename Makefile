@@ -9,15 +9,19 @@ export HOST ?= 127.0.0.1
 export PORT ?= 5001
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test lint style types tools check audit sbom extras migration newer docs screenshot clean
+.PHONY: run test collected lint style types tools check audit sbom extras migration newer docs screenshot clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/fencepost serve
 
 # Compiled modules are written down for the two other workers and for every process that a test starts.
-test: export PYTHONDONTWRITEBYTECODE :=
+test collected: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.tested browser
 	nice -n 19 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
+
+# All tests imported, and compiled with their assertions, which each worker would do where nothing is compiled yet.
+collected: $(VENV)/.tested
+	$(BIN)/python -m pytest --collect-only --quiet | tail -n 1
 
 lint: style types
 

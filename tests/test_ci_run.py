@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-STEPS = ["tools", "style", "types", "audit", "test"]
+STEPS = ["tools", "collected", "style", "types", "audit", "test"]
 MAKE = """#!/bin/sh
 echo "made $1, CI=$CI" | tee -a "$MADE"
 test "$1" != "$REFUSED"
