@@ -1,7 +1,7 @@
 """Formats as data: `formats.toml` says how each is recognised, where its sessions are, and what an entry says.
 
-A format has `fit` (tests that `of` = all, any or most of its first entries pass; `mark` is passed by one of them at
-least, `around` by what they stand in; one of its `hints` is in its text) and `score`. Where its entries are:
+A format has `fit` (tests that `of` = all, any, most or over half of its first entries pass; `mark` is passed by one of
+them at least, `around` by what they stand in; one of its `hints` is in its text) and `score`. Where its entries are:
 
 - `within` names lists: entries are the items of that list of a document, which is a session; of such documents one a
   line or in a list each is a session; else they are the entries themselves. `pages` names lists whose items are taken
@@ -79,8 +79,8 @@ class Declared(Format):
             return 0
         samples = self._samples(head, objects)
         count, fitting = len(samples), sum("fit" in spec and holds(item, spec["fit"]) for item in samples)
-        enough = {"all": fitting == count, "any": fitting > 0, "most": fitting > 0 and 2 * fitting >= count}
-        if not (enough[spec.get("of", "all")] and count):
+        enough = {"all": fitting == count, "any": fitting > 0, "over half": 2 * fitting > count}
+        if not ((enough | {"most": fitting > 0 and 2 * fitting >= count})[spec.get("of", "all")] and count):
             return 0
         marked = "mark" not in spec or any(holds(item, spec["mark"]) for item in samples)
         return spec["score"] if marked or _mentions(head, spec.get("mentions")) else 0

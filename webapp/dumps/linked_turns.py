@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps.messages.calls import ID_KEYS
-from webapp.dumps.records import Problem, Turn, changed
+from webapp.dumps.records import MODEL_KINDS, Problem, Turn, changed
 from webapp.dumps.values import as_object, id_text
 from webapp.jsontext import text_hash
 
@@ -148,8 +148,8 @@ def linked(turns: SidedTurns, *, marks_calls: bool = True) -> Iterator[Turn | Pr
 
 
 def _remember(turn: Turn | Problem, last: dict[int | None, int]) -> None:
-    """`last` holds the entry of the last response of each sounding, and under None that of the whole session."""
-    if isinstance(turn, Turn) and turn.kind == "response":
+    """`last` holds the entry that a model wrote last in each sounding, and under None that of the whole session."""
+    if isinstance(turn, Turn) and turn.kind in MODEL_KINDS:
         entry = turn.entry if turn.duplicate_of is None else turn.duplicate_of
         last[None] = entry
         if turn.sounding is not None:

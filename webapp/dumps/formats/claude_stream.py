@@ -28,8 +28,6 @@ class _Stream(Declaring):
     """the subagent's number by the id of the call that started it"""
     counted: set[str] = field(default_factory=set)
     """the messages whose usage was counted; a message comes in several lines, a block each"""
-    calls: set[str] = field(default_factory=set)
-    """the calls that were read when they began"""
     answer: str | None = None
     """the last answer, which the result repeats"""
     parts: list[str] = field(default_factory=list)
@@ -104,10 +102,10 @@ def _tool_call(entry: dict[str, Any], stream: _Stream) -> list[Turn]:
     called = text(function.get("name")) or name.removesuffix("ToolCall")
     key = "args" if "args" in function else "arguments"
     parts = []
-    if ident is None or ident not in stream.calls:
+    if ident is None or ident not in stream.called:
         call = {"id": ident, "name": called, "arguments": function.get(key)}
         parts.append(Piece.of_call(function.get(key), called, ident, call))
-        stream.calls.add(ident or "")
+        stream.called.add(ident or "")
     if subtype != "started" and function.get("result") is not None:
         parts.append(Piece.of_result(function["result"], called, ident))
     return turns_of(parts, "assistant", stream) if parts else event_turns(f"tool_call/{subtype}")

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Literal
 
-from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import document_session, entries_of, nested
+from webapp.dumps.documents import entries_of, nested
 from webapp.dumps.messages.pieces import Piece, call
 from webapp.dumps.messages.turns import error_turns, event_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Entries, Problem, Turn
@@ -89,23 +89,9 @@ def _pieces(entry: dict[str, Any]) -> Iterator[Piece]:
         yield from [answer] if answer.text else ()
 
 
-class VsCodeChat(Format):
-    called = "vscode_chat"
-    shapes = 'Copilot\'s chats of VS Code {"requests": [{"message", "response", "result"}]}'
-    times = ("timestamp",)
-
-    def sniff(self, head: DumpHead) -> int:
-        if head.shape in ("lines", "object") and _is_log(head):
-            return 94
-        keys = head.first_of("requests").keys()
-        return 94 if "message" in keys and keys & {"requestId", "response"} else 0
-
+class VsCodeChat(Declared):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if _is_log(head):
-            yield from _changed(source, head)
-            return
-        names: dict[str, Any] = {"ids": ("sessionId",), "title": ("customTitle",)}
-        yield document_session(source, head, "requests", **names)
+        return _changed(source, head) if _is_log(head) else super().sessions(source, head)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         message, result = entry.get("message"), as_object(entry.get("result"))
@@ -229,4 +215,4 @@ def _shown_as(part: Any) -> tuple[Literal["text", "thinking", "other"], str]:
     return ("other", "") if said is None else ("text", said)
 
 
-plugins = (CursorDatabase("cursor_db"), VsCodeChat())
+plugins = (CursorDatabase("cursor_db"), VsCodeChat("vscode_chat"))

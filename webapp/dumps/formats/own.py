@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from webapp import jsontext
@@ -26,6 +25,7 @@ from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import id_problem, with_list
 from webapp.dumps.formats.transcript import templated, told
+from webapp.dumps.linked_turns import LAST_RESPONSE
 from webapp.dumps.log_records import text_records
 from webapp.dumps.messages.bodies import body_in, said_turns
 from webapp.dumps.messages.named_texts import is_chat
@@ -37,25 +37,14 @@ from webapp.dumps.source import lines
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
 
 
-@dataclass(slots=True)
-class _Recording(Declaring):
-    written: int | None = None
-    """the entry of the last thing that the model wrote, which an error that says `answers` answers"""
-
-
 class Recorded(Declared):
-    conversation_type = _Recording
-
-    def read_entry(self, entry: dict[str, Any], conversation: _Recording) -> list[Turn]:  # type: ignore[override]
+    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         (turn,) = super().read_entry(entry, conversation)
         if conversation.declared_beside is not None:  # with the prompt, or with the response itself
             conversation.declares(conversation.declared_beside)
         if turn.kind == "error" and entry.get("answers") is True:
-            turn = changed(turn, answers=conversation.written)
-        if turn.written_by_model:
-            conversation.written = conversation.entry
-            turn = changed(turn, declared=conversation.declared)
-        return [turn]
+            turn = changed(turn, answers=LAST_RESPONSE)
+        return [changed(turn, declared=conversation.declared) if turn.written_by_model else turn]
 
 
 class Fencepost(Format):

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
+from webapp.dumps.declared import Declared
 from webapp.dumps.documents import as_lines, entries_of
 from webapp.dumps.messages.block_streams import are_parts, is_ollama
 from webapp.dumps.messages.exchanges import exchange, or_failure
@@ -135,27 +136,13 @@ def _stream(source: Source, lines: list[bytes], place: str, at: int) -> Entry:
     return place, {"stream": source.decode(b"".join(lines), at)}
 
 
-class GeminiResponses(Format):
-    called = "gemini_responses"
-    shapes = 'Google\'s answers {"candidates": […]} or {"method", "response"}, alone, one a line or a list'
-
-    def sniff(self, head: DumpHead) -> int:
-        return 80 if 2 * sum(map(_is_answer, head.objects)) > len(head.objects) else 0
-
+class GeminiResponses(Declared):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _answers(entries_of(source, head)))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         turns = _exchanged(entry.get("request"), entry.get("response", entry), conversation)
         return or_failure(entry, turns, "response", conversation)
-
-
-def _is_answer(value: dict[str, Any]) -> bool:
-    if isinstance(value.get("candidates"), list) or isinstance(value.get("promptFeedback"), dict):
-        return "request" not in value
-    response = value.get("response")
-    responses = response if isinstance(response, list) else [response]
-    return "method" in value and any("candidates" in as_object(part) for part in responses)
 
 
 def _answers(entries: Entries) -> Entries:
@@ -177,4 +164,4 @@ def _as_one(chunks: list[Entry]) -> Entry:
     return (at, value) if len(chunks) == 1 else (at, {"response": [chunk for _, chunk in chunks]})
 
 
-plugins = (SseText(), GeminiResponses())
+plugins = (SseText(), GeminiResponses("gemini_responses"))

@@ -10,13 +10,12 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.documents import entries_of, nested, objects, with_list
+from webapp.dumps.documents import nested, objects
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, message_turns, text_turns
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import each_session
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.stream import DocumentMember, Item, ListStart, walk
-from webapp.dumps.values import as_list, as_object, first_id, text
+from webapp.dumps.values import as_list, as_object, text
 
 _DEMONSTRATIONS = "demonstrations"
 _HOLDING = {"history": "the prompts", "trajectory": "the steps and what was observed"}
@@ -122,28 +121,13 @@ def _first_entry(response: str, run: _Run) -> int | None:
     return None
 
 
-_IDS = ("session_id", "trajectory_id")
-
-
 class Atif(Declared):
-    def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.shape == "object":
-            yield _session(source.stem, *with_list(source, head, "steps"))
-        else:
-            yield from each_session(entries_of(source, head), source.stem, _listed)
-
-
-def _listed(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
-    return _session(fallback, value, nested(at, "steps", as_list(value.pop("steps", None))))
-
-
-def _session(fallback: str, extra: dict[str, Any], entries: Entries) -> SessionEntries:
-    inner = extra.pop("subagent_trajectories", None)
-    name = first_id(extra, *_IDS) or fallback
-    strange = [key for key, value in extra.items() if any("steps" in as_object(item) for item in as_list(value))]
-    strange += ["subagent_trajectories"] if inner and not isinstance(inner, list) else []
-    left_out = [Problem("the trajectory", f"{key[:40]!r} is no list of subagents' trajectories") for key in strange]
-    return SessionEntries(name, chain(_with_subagents(entries, as_list(inner)), left_out), extra=extra)
+    def named(self, fallback: str, about: dict[str, Any], entries: Entries) -> SessionEntries:
+        inner = about.pop("subagent_trajectories", None)
+        strange = [key for key, value in about.items() if any("steps" in as_object(item) for item in as_list(value))]
+        strange += ["subagent_trajectories"] if inner and not isinstance(inner, list) else []
+        left_out = [Problem("the trajectory", f"{key[:40]!r} is no list of subagents' trajectories") for key in strange]
+        return super().named(fallback, about, chain(_with_subagents(entries, as_list(inner)), left_out))
 
 
 def _with_subagents(entries: Entries, subagents: list[Any]) -> Entries:
